@@ -32,7 +32,7 @@ from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
-from code_intel.tools.wire.answers import HARD_CAP, tokens
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
 
 TEXT = 4000
 """Tokens that the text of an answer may take when fifty hits are asked for."""
@@ -66,8 +66,10 @@ class Row(NamedTuple):
     @property
     def problem(self) -> str:
         """What is wrong with the answer, or the empty string."""
-        most = TEXT_BY_DEFAULT if self.default else HARD_CAP if self.tool in WHOLE else TEXT
-        if self.data > HARD_CAP or self.text > most:
+        most = (
+            TEXT_BY_DEFAULT if self.default else MAX_ANSWER_TOKENS if self.tool in WHOLE else TEXT
+        )
+        if self.data > MAX_ANSWER_TOKENS or self.text > most:
             return "over its budget"
         return "cut, and no way to the rest" if self.cut and not self.way else ""
 
@@ -305,7 +307,7 @@ def main() -> int:
             f"{row.server:8} {row.tool:28} {row.text:>6} {row.data:>6}  {cut:4} {row.way:16.16} "
             f"{row.asked[:60]}{f'  <- {row.problem}' if row.problem else ''}"
         )
-    print(f"budgets: text {TEXT_BY_DEFAULT} by default, {TEXT} at most; data {HARD_CAP}")
+    print(f"budgets: text {TEXT_BY_DEFAULT} by default, {TEXT} at most; data {MAX_ANSWER_TOKENS}")
     if args.json:
         args.json.write_text(
             json.dumps([{**row._asdict(), "problem": row.problem} for row in rows]),

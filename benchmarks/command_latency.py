@@ -34,11 +34,11 @@ from benchmarks.latency import BIN, ECHO, WARM, Client
 from benchmarks.memory import pss
 from code_intel.config import Settings, load_settings
 from code_intel.registry import place, reading
-from code_intel.registry.bm25 import Index
+from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.finding import find
-from code_intel.registry.loading import Loaded, Registries
-from code_intel.registry.meaning import Meanings, card
-from code_intel.tools.context.corpus_service import model_of
+from code_intel.registry.loading import LoadedRegistry, Registries
+from code_intel.registry.meaning import CommandVectors, card
+from code_intel.tools.context.corpus_service import open_models
 
 LIMIT = 20.0
 """Milliseconds above the echo."""
@@ -154,9 +154,9 @@ def project(folder: Path, count: int, cache: Path) -> Settings:
     return load_settings(folder)
 
 
-def make_up(settings: Settings, loaded: Loaded) -> None:
+def make_up(settings: Settings, loaded: LoadedRegistry) -> None:
     """Keep a vector a command: real ones, and near a real one all others."""
-    _, embedder, cache = model_of(settings)
+    _, embedder, cache = open_models(settings)
     cards = [card(command) for command in loaded.index.commands]
     vectors = dict(zip(cards, embedder.passages(cards[:REAL]), strict=False))
     real, draw = list(vectors.values()), np.random.default_rng(1)
@@ -244,7 +244,7 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
 
     registries = Registries(settings.root, home)
     loaded = once("registry read and checked", registries.of)
-    once("index of words", lambda: Index(loaded.registry.commands))
+    once("index of words", lambda: BM25Index(loaded.registry.commands))
     once("index of stems and English", lambda: reading.index(loaded.registry.commands))
     times: dict[str, list[float]] = {}
 
@@ -253,9 +253,9 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
         work(*arguments, **named)
         times.setdefault(name, []).append(1000 * (time.perf_counter() - began))
 
-    _, embedder, cache = model_of(settings)
+    _, embedder, cache = open_models(settings)
     embedder.lasting = True  # as servers have it
-    with closing(Meanings(embedder, cache, patience=60)) as meanings:
+    with closing(CommandVectors(embedder, cache, patience=60)) as meanings:
         assert meanings.of(loaded) is not None
         english, japanese = questions(rounds)
         for query in (*english, *japanese):

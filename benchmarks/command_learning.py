@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 from benchmarks.command_search import Name, Query, Set, arguments, prepared
 from benchmarks.scoring import Difference, bootstrap
 from code_intel.registry.finding import find
-from code_intel.registry.learning import Experience
-from code_intel.registry.meaning import Meanings
-from code_intel.registry.records import DEFAULT_AGENT, Key
+from code_intel.registry.learning import CommandExperience
+from code_intel.registry.meaning import CommandVectors
+from code_intel.registry.records import DEFAULT_AGENT, CommandKey
 
 ROUNDS = 20
 SEED = 47
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 class Asker:
     """Asks one set in one way; what is asked without experience is asked once."""
 
-    def __init__(self, of: Set, meanings: Meanings | None) -> None:
+    def __init__(self, of: Set, meanings: CommandVectors | None) -> None:
         self.of = of
         self._meanings = meanings
         self._plain: dict[str, list[Name]] = {}
@@ -62,7 +62,7 @@ class Asker:
             self._plain[query.id] = self._found(query, None)
         return self._plain[query.id]
 
-    def asked(self, query: Query, experience: Experience) -> Asked:
+    def asked(self, query: Query, experience: CommandExperience) -> Asked:
         """Ask one question with experience and, the first time, without."""
         plain = self.plain(query)
         near = experience.near(query.query)
@@ -70,7 +70,7 @@ class Asker:
         after = self._found(query, experience) if near else plain
         return Asked(_first(query), _place(plain, query), _place(after, query), bool(near), right)
 
-    def _found(self, query: Query, experience: Experience | None) -> list[Name]:
+    def _found(self, query: Query, experience: CommandExperience | None) -> list[Name]:
         found = find(
             self.of.loaded,
             [query.query],
@@ -141,12 +141,12 @@ def main() -> None:
 
 
 @contextmanager
-def _experience(uses: Iterable[tuple[Name, str]]) -> Iterator[Experience]:
+def _experience(uses: Iterable[tuple[Name, str]]) -> Iterator[CommandExperience]:
     """Offer the experience of a project in which these commands were executed for these features."""
     with TemporaryDirectory() as folder:
-        experience = Experience(Path(folder))
+        experience = CommandExperience(Path(folder))
         for name, feature in uses:
-            assert experience.note(Key(DEFAULT_AGENT, *name), feature)
+            assert experience.note(CommandKey(DEFAULT_AGENT, *name), feature)
         yield experience
 
 

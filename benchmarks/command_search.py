@@ -40,9 +40,9 @@ from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.registry import checking
-from code_intel.registry.finding import Finding, find
-from code_intel.registry.loading import Loaded
-from code_intel.registry.meaning import Meanings
+from code_intel.registry.finding import CommandFinding, find
+from code_intel.registry.loading import LoadedRegistry
+from code_intel.registry.meaning import CommandVectors
 
 HERE = Path(__file__).resolve().parent
 SETS = (HERE / "data" / "commands" / "tuning", HERE / "data" / "commands" / "heldout")
@@ -69,7 +69,7 @@ class Set(NamedTuple):
     """A registry and what is asked of it."""
 
     name: str
-    loaded: Loaded
+    loaded: LoadedRegistry
     queries: tuple[Query, ...]
 
 
@@ -79,7 +79,7 @@ Way = Callable[[Set, Query], list[Name]]
 def read(folder: Path) -> Set:
     """Read a set; a relevant command that the registry does not have is an error of the set."""
     data = (folder / "commands.json").read_bytes()
-    loaded = Loaded(
+    loaded = LoadedRegistry(
         checking.registry(checking.parsed(data), "climpt", folder / "commands.json"), folder.name
     )
     names = frozenset(_name(one) for one in loaded.registry.commands)
@@ -92,10 +92,10 @@ def read_queries(file: Path, names: frozenset[Name]) -> tuple[Query, ...]:
     return tuple(_query(json.loads(line), names) for line in lines if line.strip())
 
 
-def ways(meanings: Meanings) -> Mapping[str, Way]:
+def ways(meanings: CommandVectors) -> Mapping[str, Way]:
     """Return what is compared; a way that a query gives nothing for answers nothing."""
 
-    def shipped(using: Meanings | None, three: bool = False) -> Way:  # noqa: FBT001, FBT002 - named where it is used
+    def shipped(using: CommandVectors | None, three: bool = False) -> Way:  # noqa: FBT001, FBT002 - named where it is used
         def way(of: Set, query: Query) -> list[Name]:
             asked = [query.query, query.action, query.target] if three else [query.query]
             found = find(of.loaded, asked, meanings=using, top_n=DEEP).results
@@ -130,7 +130,7 @@ MEASURES: Mapping[str, Callable[[Sequence[Name], frozenset[Name]], float]] = {
 }
 
 
-def compare(of: Set, meanings: Meanings) -> list[dict[str, Any]]:
+def compare(of: Set, meanings: CommandVectors) -> list[dict[str, Any]]:
     """Ask everything in every way, print the table, and return its rows."""
     answered = [query for query in of.queries if query.relevant]
     found = {name: [way(of, query) for query in answered] for name, way in ways(meanings).items()}
@@ -165,9 +165,9 @@ def compare(of: Set, meanings: Meanings) -> list[dict[str, Any]]:
     return rows
 
 
-def worth(of: Set, meanings: Meanings | None) -> list[dict[str, Any]]:
+def worth(of: Set, meanings: CommandVectors | None) -> list[dict[str, Any]]:
     """Say how many results in each band are right, and what unanswerable queries are answered; return the rows."""
-    shown: list[tuple[Query, Sequence[Finding]]] = [
+    shown: list[tuple[Query, Sequence[CommandFinding]]] = [
         (query, find(of.loaded, [query.query], meanings=meanings).results) for query in of.queries
     ]
     rows = []
@@ -202,10 +202,10 @@ def worth(of: Set, meanings: Meanings | None) -> list[dict[str, Any]]:
     return rows
 
 
-def meant(cache: Path, sets: Sequence[Set], *, lasting: bool = False) -> Meanings:
+def meant(cache: Path, sets: Sequence[Set], *, lasting: bool = False) -> CommandVectors:
     """Return the meanings of the sets, made; `lasting` has the engine in bulk answer questions."""
     embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
-    meanings = Meanings(embedder, VectorCache(cache), 600.0)
+    meanings = CommandVectors(embedder, VectorCache(cache), 600.0)
     for each in sets:
         if meanings.of(each.loaded) is None:
             while meanings.pending(each.loaded):
@@ -255,7 +255,7 @@ def arguments(about: str | None) -> argparse.Namespace:
 
 
 @contextmanager
-def prepared(args: argparse.Namespace) -> Iterator[tuple[list[Set], Meanings]]:
+def prepared(args: argparse.Namespace) -> Iterator[tuple[list[Set], CommandVectors]]:
     """Offer the sets that the command line names, ours without any, and their meanings.
 
     Vectors are made first, and then read from the cache: who has just made some would be asked by the engine in bulk.

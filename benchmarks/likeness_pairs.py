@@ -29,7 +29,7 @@ from code_intel.forest.ranking.state import NO_SITUATION
 from code_intel.index.store import Store
 from code_intel.learned.recall.calibration import load
 from code_intel.planning.likeness import card
-from code_intel.planning.matching import Page, on_page
+from code_intel.planning.matching import ResultPage, on_page
 from code_intel.planning.records import Result
 from code_intel.records import Hit
 
@@ -100,7 +100,7 @@ def _compared(
     asked = space.queries(engine.queries(list(keywords)))
     shown = space.passages(engine.passages([card(result) for result in results]))
     for to, result in enumerate(results):
-        page = Page(result)
+        page = ResultPage(result)
         for at, keyword in enumerate(keywords):
             if not on_page(keyword, page, "fuzzy"):
                 true = any(on_page(word, page, "fuzzy") for word in synonyms(keyword))

@@ -40,7 +40,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.index.facade import Index
 from code_intel.learned.recall.agreement_index import DEALT, deck_of
 from code_intel.learned.recall.recall import recall
-from code_intel.learned.status.preload import Warming
+from code_intel.learned.status.preload import Preload
 from code_intel.learned.status.snapshot import ledger
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.context.corpus_service import open_project
@@ -142,7 +142,7 @@ def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
     """Return the median milliseconds of each part of a question to the map, in this process."""
     service, forest = open_project(settings)
     service.embedder.lasting = True
-    warming = Warming(settings, service.index, service.embedder.identity)
+    warming = Preload(settings, service.index, service.embedder.identity)
     warming.start()
     warming.wait()
     times: dict[str, list[float]] = {}

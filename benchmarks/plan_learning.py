@@ -41,7 +41,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.planning import learning, loop, outcome, refining
 from code_intel.planning.goals import distinct, folded
-from code_intel.planning.records import ITERATIONS, SECONDS, Plan, Result, Search, Strategy
+from code_intel.planning.records import ITERATIONS, SECONDS, QueryPlan, Result, Search, Strategy
 
 REWORDED = HERE / "data" / "replay_own.jsonl"
 SEED = 43
@@ -59,7 +59,7 @@ class Kept(NamedTuple):
     """A plan that is remembered."""
 
     need: Need
-    plan: Plan
+    plan: QueryPlan
 
     @property
     def succeeded(self) -> bool:
@@ -80,15 +80,15 @@ def needs_of(place: Repository) -> list[Need]:
     return needs
 
 
-async def worked(plan: Plan, ask: Search) -> Plan:
+async def worked(plan: QueryPlan, ask: Search) -> QueryPlan:
     """Run a plan as the tool does."""
     return await loop.run(plan, ask, more=ITERATIONS, seconds=SECONDS)
 
 
-async def avoiding(plan: Plan, ask: Search, avoided: frozenset[str]) -> Plan:
+async def avoiding(plan: QueryPlan, ask: Search, avoided: frozenset[str]) -> QueryPlan:
     """Run a plan whose refined queries lack some words; it stops as the tool's do."""
     top, in_vain = 0.0, 0
-    while len(plan.iterations) < ITERATIONS and in_vain < loop.FUTILE:
+    while len(plan.iterations) < ITERATIONS and in_vain < loop.MAX_FUTILE_QUERIES:
         if not plan.waiting:
             query = refining.next_query(plan) or ""
             left = " ".join(word for word in query.split() if not folded(word) & avoided)
@@ -104,7 +104,7 @@ async def avoiding(plan: Plan, ask: Search, avoided: frozenset[str]) -> Plan:
     return plan
 
 
-def useless(plan: Plan) -> frozenset[str]:
+def useless(plan: QueryPlan) -> frozenset[str]:
     """Return the words that queries of a plan had beside its first, and that never made it better."""
     helped: set[str] = set()
     failed: set[str] = set()
@@ -119,7 +119,7 @@ def useless(plan: Plan) -> frozenset[str]:
     )
 
 
-def taught(plan: Plan, known: Plan, way: str) -> Plan:
+def taught(plan: QueryPlan, known: QueryPlan, way: str) -> QueryPlan:
     """Return a plan with what an earlier one teaches, before its first query; `both` is what is shipped."""
     likest = learning.template(known, 1.0)
     both = learning.taught(plan, [likest], expecting=True)
@@ -179,7 +179,7 @@ async def learned(
 
 async def _timed(run: Any, place: Repository) -> Way:
     began = time.perf_counter()
-    plan: Plan = await run
+    plan: QueryPlan = await run
     took = 1000 * (time.perf_counter() - began)
     scores = tuple(each.evaluation.score for each in plan.iterations)
     return Way(_files(plan.final, place.prefix), scores, took)
@@ -190,7 +190,7 @@ def _files(results: Iterable[Result], prefix: str) -> tuple[str, ...]:
     return tuple(labelled(name, prefix) for name in names)[:DEPTH]
 
 
-def _plan(goal: str) -> Plan:
+def _plan(goal: str) -> QueryPlan:
     return planned({"query": goal}, Wanted(), Strategy())
 
 

@@ -47,8 +47,8 @@ from code_intel.planning.records import (
     ITERATIONS,
     SECONDS,
     Expected,
-    Found,
-    Plan,
+    FoundResults,
+    QueryPlan,
     Refinement,
     Result,
     Search,
@@ -94,10 +94,10 @@ def indexed(
 def searching(store: Store, embedder: Embedder | None) -> Search:
     """Return a search of an index as plans make it: with vectors if there is an embedder."""
 
-    async def ask(query: str) -> Found:
+    async def ask(query: str) -> FoundResults:
         vector = None if embedder is None else embedded(embedder, query)
         hits = search(store, query, vector, top_k=DEPTH, situation=NO_SITUATION)
-        return Found(
+        return FoundResults(
             tuple(
                 result_of(hit, hit.chunk, _alike(query, hit.chunk, hit.similarity, embedder))
                 for hit in hits
@@ -116,11 +116,11 @@ def _alike(query: str, text: str, similarity: float, embedder: Embedder | None) 
     return likeness.by_words(query, text) if known is None else known
 
 
-def planned(question: Mapping[str, Any], wanted: Wanted, strategy: Strategy) -> Plan:
+def planned(question: Mapping[str, Any], wanted: Wanted, strategy: Strategy) -> QueryPlan:
     """Return a plan for a question, before its first query, as the tool makes it."""
     goal = str(question["query"])
     expected = Expected(keywords=wanted.keywords or goals.keywords(goal), patterns=wanted.patterns)
-    return Plan(
+    return QueryPlan(
         id="",
         goal=goal,
         expected=expected,

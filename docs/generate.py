@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from code_intel.cli.devrag import COMMANDS as DEVRAG
-from code_intel.cli.main import COMMANDS, Command, parser_of
+from code_intel.cli.devrag import DEVRAG_COMMANDS as DEVRAG
+from code_intel.cli.main import COMMANDS, CliCommand, parser_of
 from code_intel.session.phases import (
     AFTER_MAP_MISS,
     ALLOWED,
@@ -207,7 +207,7 @@ def _default(name: str, schema: dict[str, object], required: Sequence[str]) -> s
     return "**required**" if name in required else f"`{schema.get('default')!r}`"
 
 
-def _command(program: str, command: Command, level: str = "##") -> str:
+def _command(program: str, command: CliCommand, level: str = "##") -> str:
     module = importlib.import_module(command.module)
     about = inspect.getdoc(module) or ""
     parser = parser_of(command, program)

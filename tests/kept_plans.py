@@ -4,7 +4,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from code_intel.planning.records import Evaluation, Expected, Iteration, Metrics, Plan, Result
+from code_intel.planning.records import Evaluation, Expected, Iteration, Metrics, QueryPlan, Result
 
 WHOLE = Metrics(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -23,9 +23,9 @@ def iteration(number: int = 1, query: str = "login", score: float = 0.9, **more:
     return replace(found, **more)
 
 
-def plan(goal: str = "How does login work?", score: float = 0.9, **more: Any) -> Plan:
+def plan(goal: str = "How does login work?", score: float = 0.9, **more: Any) -> QueryPlan:
     """Return a plan that has ended with that score."""
-    found = Plan(
+    found = QueryPlan(
         id=str(uuid.uuid4()),
         goal=goal,
         expected=Expected(("login", "token")),

@@ -19,7 +19,7 @@ MAX_CARD_TOKENS = 96
 MAX_IDENTIFIERS = 10
 """Identifiers of the chunk beside its symbols."""
 MAX_PATH_PARTS = 3
-MAX_SYMBOLS = 6
+MAX_CARD_SYMBOLS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,47}")
 _ORDINARY = frozenset(  # never salient
@@ -47,7 +47,7 @@ def code_card(
         inside: The symbol that contains it, if none begins in it.
         about: The first sentence of the file's documentation, for its first chunk.
     """
-    names = [symbol.qualified for symbol in symbols[:MAX_SYMBOLS]] or [inside]
+    names = [symbol.qualified for symbol in symbols[:MAX_CARD_SYMBOLS]] or [inside]
     doc = next((symbol.doc for symbol in symbols if symbol.doc), "")
     known = {name.lower() for symbol in symbols for name in (symbol.name, symbol.qualified)}
     parts = [

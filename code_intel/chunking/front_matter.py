@@ -11,8 +11,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-MAX_BYTES = 64 * 1024
-MAX_DEPTH = 8
+MAX_FRONT_MATTER_BYTES = 64 * 1024
+MAX_YAML_DEPTH = 8
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _PLAIN_TYPES = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
@@ -66,8 +66,8 @@ def load(block: str) -> dict[str, Any]:
     """
     import yaml
 
-    if len(block.encode()) > MAX_BYTES:
-        raise ValueError(f"The front matter is larger than {MAX_BYTES // 1024} KiB.")
+    if len(block.encode()) > MAX_FRONT_MATTER_BYTES:
+        raise ValueError(f"The front matter is larger than {MAX_FRONT_MATTER_BYTES // 1024} KiB.")
     loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_tricks(yaml.parse(block, Loader=loader))
@@ -143,7 +143,7 @@ def _refuse_tricks(events: Any) -> None:
             )
         depth += kind.endswith("StartEvent") and kind[0] in "MS" and kind != "StreamStartEvent"
         depth -= kind in {"MappingEndEvent", "SequenceEndEvent"}
-        if depth > MAX_DEPTH:
+        if depth > MAX_YAML_DEPTH:
             raise ValueError("The front matter is nested too deeply.")
 
 

@@ -17,7 +17,7 @@ from code_intel.records import Symbol
 
 MAX_SIGNATURE_CHARS = 200
 
-KINDS = {
+SQL_KINDS = {
     "table": "table",
     "view": "view",
     "index": "index",
@@ -36,7 +36,7 @@ _ROUTINES = frozenset({"function", "trigger", "module"})
 _NAME = r'(?:"[^"\n]+"|`[^`\n]+`|\[[^\]\n]+\]|[^\W\d][\w$#]*|\#+\w+)'
 _CREATE = re.compile(
     rf"""(?:create|alter)\b\s+(?:definer\s*=\s*\S+\s+)?(?:\w+\s+){{0,5}}?
-    (?P<kind>{"|".join(KINDS)})\s+(?:body\s+)?
+    (?P<kind>{"|".join(SQL_KINDS)})\s+(?:body\s+)?
     (?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>{_NAME}(?:\s?\.\s?{_NAME}){{0,3}})""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -106,7 +106,7 @@ def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
         ):
             continue
         match = _CREATE.match(text, token.start)
-        kind = KINDS[match["kind"].lower()] if match else ""
+        kind = SQL_KINDS[match["kind"].lower()] if match else ""
         if match is None or (token.text.lower() == "alter" and kind not in _ROUTINES):
             continue
         if batches and kind in _ROUTINES:

@@ -15,7 +15,7 @@ from code_intel.chunking.documentation import (
     string_text,
 )
 from code_intel.chunking.imports import targets
-from code_intel.chunking.languages import KINDS, SCOPES, Language
+from code_intel.chunking.languages import CAPTURE_KINDS, SCOPES, Language
 from code_intel.chunking.outline import Block, FileOutline, Unit, body_digest, digest
 from code_intel.chunking.spans import Lines, Offsets, Span
 from code_intel.chunking.tree import parse
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from code_intel.chunking.tree import Captures
 
 MAX_SIGNATURE_CHARS = 200
-MAX_DEPTH = 8
+MAX_SYMBOL_DEPTH = 8
 """Deepest nesting of symbols; deeper ones are left out."""
 MAX_MODIFIER_CHARS = 200
 """Modifiers before a definition on its line."""
@@ -133,7 +133,7 @@ class _Source:
                 opened.pop()
             inside = opened[-1].kind if opened else ""
             local = inside in _ROUTINES and (found.declared or found.kind in _VALUES)
-            if len(opened) >= MAX_DEPTH or local:
+            if len(opened) >= MAX_SYMBOL_DEPTH or local:
                 continue
             *outer, name = self._name_parts(found)
             qualified = ".".join([*self._scopes(opened, found.kind), *outer, name])
@@ -172,12 +172,12 @@ class _Source:
         """Return the symbols, outer before inner; of two kinds of a name the first in KINDS."""
         best: dict[int, _Found] = {}
         for match in self._matches:
-            kind = next((kind for kind in KINDS if kind in match), None)
+            kind = next((kind for kind in CAPTURE_KINDS if kind in match), None)
             if kind is None or not match["name"][0].text:
                 continue  # no symbol, or a name that the parser inserted
             node, name = match[kind][0], match["name"][0]
             known = best.get(name.start_byte)
-            if known is None or KINDS.index(kind) < KINDS.index(known.kind):
+            if known is None or CAPTURE_KINDS.index(kind) < CAPTURE_KINDS.index(known.kind):
                 owner = match["scope"][0] if "scope" in match else None
                 scope = _scope_name(self.text(owner)) if owner else ""
                 body = match["body"][0] if "body" in match else None

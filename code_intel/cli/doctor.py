@@ -9,14 +9,14 @@ from pathlib import Path
 
 from code_intel.cli.commands.findings import registry_findings
 from code_intel.cli.output import emit
-from code_intel.cli.plans.plan_files import KINDS
+from code_intel.cli.plans.plan_files import PLAN_FILE_KINDS
 from code_intel.cli.project import is_set_up, setting_up
 from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.foundation.text import counted, visible
-from code_intel.index.doctor import Finding, examine
+from code_intel.index.doctor import IndexFinding, examine
 from code_intel.index.facade import Index
 from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
@@ -69,22 +69,24 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _engines(models: Mapping[str, LazyEmbedder]) -> list[Finding]:
+def _engines(models: Mapping[str, LazyEmbedder]) -> list[IndexFinding]:
     """Load every embedding engine, which shows damaged files and unsupported processors."""
-    found: dict[str, Finding] = {}
+    found: dict[str, IndexFinding] = {}
     for corpus, model in models.items():
         try:
             model.load()
         except EmbeddingError as error:
             reason = model.available()[1] or error.message
             remedy = "" if error.hint in reason else error.hint
-            found[reason] = Finding("warning", f"No vectors: {reason.removesuffix('.')}.", remedy)
+            found[reason] = IndexFinding(
+                "warning", f"No vectors: {reason.removesuffix('.')}.", remedy
+            )
             continue
         slow = model.degraded()
         found[corpus] = (
-            Finding("warning", f"The {corpus}'s {slow}")
+            IndexFinding("warning", f"The {corpus}'s {slow}")
             if slow
-            else Finding("info", f"Embedding model of the {corpus}: {model.identity}.")
+            else IndexFinding("info", f"Embedding model of the {corpus}: {model.identity}.")
         )
     return list(found.values())
 
@@ -95,11 +97,11 @@ def _identity(model: LazyEmbedder) -> str | None:
 
 def _project(
     settings: Settings, models: Mapping[str, LazyEmbedder]
-) -> list[tuple[str, list[Finding]]]:
+) -> list[tuple[str, list[IndexFinding]]]:
     """Return the findings about a project by area."""
     if not is_set_up(settings):
         what = f"{settings.root} is not set up."
-        return [("project", [Finding("warning", what, f"Run `{setting_up(settings)}`.")])]
+        return [("project", [IndexFinding("warning", what, f"Run `{setting_up(settings)}`.")])]
     command = project_sync(settings)
     return [
         ("map", examine(settings.map, model=_identity(models["map"]), command=command)),
@@ -114,11 +116,11 @@ def _project(
     ]
 
 
-def _agreements(settings: Settings) -> list[Finding]:
+def _agreements(settings: Settings) -> list[IndexFinding]:
     with Index(settings.forest, readonly=True) as forest:
         found = standings(settings, forest)
     findings = [
-        Finding(
+        IndexFinding(
             "warning",
             visible(f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}"),
             advice,
@@ -126,40 +128,44 @@ def _agreements(settings: Settings) -> list[Finding]:
         for s in found
         if (advice := ADVICE.get(s.validity))
     ]
-    findings += [Finding("warning", *each) for each in misshared(settings)]
+    findings += [IndexFinding("warning", *each) for each in misshared(settings)]
     if note := notice(settings):
-        findings.append(Finding("warning", note))
-    return findings or [Finding("info", f"{counted(len(found), 'agreement')} can be read.")]
+        findings.append(IndexFinding("warning", note))
+    return findings or [IndexFinding("info", f"{counted(len(found), 'agreement')} can be read.")]
 
 
-def _sessions(settings: Settings) -> list[Finding]:
+def _sessions(settings: Settings) -> list[IndexFinding]:
     place = sessions_of(settings)
     files = journal.journal_files(place)
-    found = [Finding("warning", *STATE_INSIDE)] if place.heads.is_relative_to(settings.root) else []
+    found = (
+        [IndexFinding("warning", *STATE_INSIDE)]
+        if place.heads.is_relative_to(settings.root)
+        else []
+    )
     for file in files:
         try:
             journal.inspect(place, file.name)
         except CodeIntelError as error:
             found.append(
-                Finding("warning", error.message, "Delete the file and start a new session.")
+                IndexFinding("warning", error.message, "Delete the file and start a new session.")
             )
-    return found or [Finding("info", f"{counted(len(files), 'session')} can be replayed.")]
+    return found or [IndexFinding("info", f"{counted(len(files), 'session')} can be replayed.")]
 
 
-def _plans(settings: Settings) -> list[Finding]:
+def _plans(settings: Settings) -> list[IndexFinding]:
     """Count the files of query plans, and name those that cannot be read."""
     try:
         root = place.root_of(settings)
-        listings = {name: kind.listing(root) for name, kind in KINDS.items()}
+        listings = {name: kind.listing(root) for name, kind in PLAN_FILE_KINDS.items()}
         notes = plan_settings.load(root).warnings
     except CodeIntelError as error:
-        return [Finding("warning", error.message, error.hint)]
+        return [IndexFinding("warning", error.message, error.hint)]
     remedy = "Delete the file. The next plan creates it again."
-    found = [Finding("warning", note, "Correct the key, or remove it.") for note in notes]
+    found = [IndexFinding("warning", note, "Correct the key, or remove it.") for note in notes]
     found += [
-        Finding("warning", visible(f"{kind}/{name}: {reason}"), remedy)
+        IndexFinding("warning", visible(f"{kind}/{name}: {reason}"), remedy)
         for kind, listing in listings.items()
         for name, reason in listing.damaged.items()
     ]
     counts = ", ".join(f"{len(listing.rows)} {kind}" for kind, listing in listings.items())
-    return found or [Finding("info", f"{counts} in {root.name}.")]
+    return found or [IndexFinding("info", f"{counts} in {root.name}.")]

@@ -28,7 +28,7 @@ class UnexpectedError(CodeIntelError):
     exit_code = 3
 
 
-class Command(NamedTuple):
+class CliCommand(NamedTuple):
     """A command; its module has `configure(parser)` and `run(args)`."""
 
     name: str
@@ -37,28 +37,30 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command("init", "code_intel.cli.setup.init", "set a project up, or undo that"),
-    Command("migrate", "code_intel.cli.migrate", "bring a project over from v3.7, v3.8 or later"),
-    Command("serve", "code_intel.cli.serve", "run the gateway on stdio or HTTP"),
-    Command(
+    CliCommand("init", "code_intel.cli.setup.init", "set a project up, or undo that"),
+    CliCommand(
+        "migrate", "code_intel.cli.migrate", "bring a project over from v3.7, v3.8 or later"
+    ),
+    CliCommand("serve", "code_intel.cli.serve", "run the gateway on stdio or HTTP"),
+    CliCommand(
         "search", "code_intel.cli.search", "search the map (agreements), then the forest (source)"
     ),
-    Command("files", "code_intel.cli.files", "find files by the words in them"),
-    Command("context", "code_intel.cli.context", "gather what to read for a goal"),
-    Command("plan", "code_intel.cli.plan", "search in several steps against expectations"),
-    Command("plans", "code_intel.cli.plans", "list, show or remove stored plans"),
-    Command(
+    CliCommand("files", "code_intel.cli.files", "find files by the words in them"),
+    CliCommand("context", "code_intel.cli.context", "gather what to read for a goal"),
+    CliCommand("plan", "code_intel.cli.plan", "search in several steps against expectations"),
+    CliCommand("plans", "code_intel.cli.plans", "list, show or remove stored plans"),
+    CliCommand(
         "commands", "code_intel.cli.commands", "find, describe, execute or serve prompt commands"
     ),
-    Command("rerank", "code_intel.cli.rerank", "order files by similarity to a question"),
-    Command("deps", "code_intel.cli.deps", "show what a file imports, or what imports it"),
-    Command("snippets", "code_intel.cli.snippets", "show lines of a file, or a symbol"),
-    Command("sync", "code_intel.cli.sync", "bring both indexes up to date"),
-    Command("status", "code_intel.cli.status", "show what is indexed and what is missing"),
-    Command("doctor", "code_intel.cli.doctor", "check the installation and the project"),
-    Command("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
-    Command("session", "code_intel.cli.session", "list sessions, or show one"),
-    Command("stats", "code_intel.cli.stats", "show how sessions ended"),
+    CliCommand("rerank", "code_intel.cli.rerank", "order files by similarity to a question"),
+    CliCommand("deps", "code_intel.cli.deps", "show what a file imports, or what imports it"),
+    CliCommand("snippets", "code_intel.cli.snippets", "show lines of a file, or a symbol"),
+    CliCommand("sync", "code_intel.cli.sync", "bring both indexes up to date"),
+    CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
+    CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
+    CliCommand("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
+    CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
+    CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),
 )
 
 
@@ -104,7 +106,7 @@ def speak_utf8() -> None:
 
 
 def main(
-    argv: Sequence[str], program: str = "code-intel", commands: Sequence[Command] = COMMANDS
+    argv: Sequence[str], program: str = "code-intel", commands: Sequence[CliCommand] = COMMANDS
 ) -> int:
     """Run one command line and return its exit code."""
     if not argv or argv[0] in {"-h", "--help"}:
@@ -120,7 +122,7 @@ def main(
     return dispatch(chosen, argv[1:], program)
 
 
-def dispatch(command: Command, argv: Sequence[str], program: str) -> int:
+def dispatch(command: CliCommand, argv: Sequence[str], program: str) -> int:
     """Parse the rest of the line, run the command, turn errors into text and an exit code."""
 
     def work() -> int:
@@ -181,7 +183,7 @@ def _somewhere(work: Callable[[], int]) -> int:
         ) from error
 
 
-def parser_of(command: Command, program: str) -> argparse.ArgumentParser:
+def parser_of(command: CliCommand, program: str) -> argparse.ArgumentParser:
     """Return the parser of one command; every command has `--json`."""
     module = importlib.import_module(command.module)
     parser = Parser(prog=f"{program} {command.name}", description=module.__doc__)
@@ -191,7 +193,7 @@ def parser_of(command: Command, program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def usage(program: str, commands: Sequence[Command]) -> str:
+def usage(program: str, commands: Sequence[CliCommand]) -> str:
     """Return the overview that `--help` prints."""
     width = max(len(command.name) for command in commands) + 2
     rows = "\n".join(f"  {command.name:<{width}}{command.about}" for command in commands)

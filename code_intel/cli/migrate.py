@@ -15,18 +15,18 @@ from typing import Any
 
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.notes import Note
-from code_intel.cli.migration.plan import Plan, plan
+from code_intel.cli.migration.plan import MigrationPlan, plan
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_folder
 from code_intel.cli.setup import transaction
-from code_intel.cli.setup.changes import Change, databases, name_in
-from code_intel.cli.setup.transaction import MIGRATION, Run
+from code_intel.cli.setup.changes import FileChange, databases, name_in
+from code_intel.cli.setup.transaction import MIGRATION, TransactionRun
 from code_intel.config import load_settings
 from code_intel.learned.files.git_checks import misshared
 
-SHOWN = 5
+MAX_FILES_SHOWN = 5
 """Files of one kind that the text names; `--json` has all of them."""
-MOST_NOTES = 20
+MAX_MIGRATION_NOTES = 20
 SYNC = "Run `code-intel sync` to build the indexes; those of the original are not used."
 CONFIRM = (
     "The migrated agreements are not confirmed, so no answer relies on them alone. `code-intel map"
@@ -35,9 +35,9 @@ CONFIRM = (
 )
 INTERRUPTED = "A migration was interrupted. {step} what it had changed; copies are in {folder}."
 CHANGED_SINCE = "edited since the migration; the original is in {}"
-MADE = "made by the migration and edited since; delete it if you don't need it"
+EDITED_SINCE = "made by the migration and edited since; delete it if you don't need it"
 INDEXED = "Indexes built since then stay. To remove them, run `code-intel init --remove`."
-MANY = 200
+PROGRESS_MIN_FILES = 200
 """Number of files from which progress is shown."""
 
 
@@ -74,14 +74,14 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _telling(count: int) -> Iterator[Advance | None]:
-    if count < MANY:
+    if count < PROGRESS_MIN_FILES:
         yield None
     else:
         with progress() as advance:
             yield advance
 
 
-def _data(todo: Plan, made: Run | None, *, dry: bool) -> dict[str, Any]:
+def _data(todo: MigrationPlan, made: TransactionRun | None, *, dry: bool) -> dict[str, Any]:
     return {
         "project": str(todo.root),
         "dry_run": dry,
@@ -94,7 +94,7 @@ def _data(todo: Plan, made: Run | None, *, dry: bool) -> dict[str, Any]:
     }
 
 
-def _row(change: Change, root: Path) -> dict[str, str]:
+def _row(change: FileChange, root: Path) -> dict[str, str]:
     return {"file": name_in(root, change.path), "action": change.action, "why": change.why}
 
 
@@ -102,7 +102,7 @@ def _rows(notes: Iterable[Note]) -> list[dict[str, str]]:
     return [note._asdict() for note in notes]
 
 
-def _text(todo: Plan, made: Run | None, *, dry: bool) -> Iterator[str]:
+def _text(todo: MigrationPlan, made: TransactionRun | None, *, dry: bool) -> Iterator[str]:
     """Yield the lines of the report."""
     if not todo.found:
         yield f"Nothing to migrate: {todo.root} has no files of an earlier version."
@@ -121,7 +121,7 @@ def _text(todo: Plan, made: Run | None, *, dry: bool) -> Iterator[str]:
     yield from (f"{number}. {step}" for number, step in enumerate(steps, 1))
 
 
-def _changed(todo: Plan, *, dry: bool) -> Iterator[str]:
+def _changed(todo: MigrationPlan, *, dry: bool) -> Iterator[str]:
     if not todo.changes:
         yield "Nothing to do: the project is migrated."
         return
@@ -130,23 +130,23 @@ def _changed(todo: Plan, *, dry: bool) -> Iterator[str]:
     for change in todo.changes:
         kind = (change.action, change.path.parent, change.why)
         alike[kind] += 1
-        if alike[kind] <= SHOWN:
+        if alike[kind] <= MAX_FILES_SHOWN:
             yield f"  {change.action:<8}{name_in(todo.root, change.path)} ({change.why})"
     for (action, folder, _), count in alike.items():
-        if count > SHOWN:
-            yield f"  {action:<8}{count - SHOWN} more in {name_in(todo.root, folder)}"
+        if count > MAX_FILES_SHOWN:
+            yield f"  {action:<8}{count - MAX_FILES_SHOWN} more in {name_in(todo.root, folder)}"
 
 
 def _part(title: str, notes: Iterable[Note]) -> Iterator[str]:
     shown = list(notes)
     if shown:
         yield f"{title}:"
-        yield from (f"  {note.file}: {note.text}" for note in shown[:MOST_NOTES])
-    if len(shown) > MOST_NOTES:
-        yield f"  and {len(shown) - MOST_NOTES} more; --json has all of them"
+        yield from (f"  {note.file}: {note.text}" for note in shown[:MAX_MIGRATION_NOTES])
+    if len(shown) > MAX_MIGRATION_NOTES:
+        yield f"  and {len(shown) - MAX_MIGRATION_NOTES} more; --json has all of them"
 
 
-def _next(todo: Plan) -> list[str]:
+def _next(todo: MigrationPlan) -> list[str]:
     """Return the next steps."""
     if not todo.changes:
         return []
@@ -168,7 +168,7 @@ def _undo(args: argparse.Namespace, root: Path) -> int:
     ]
     copies = f"{name_in(root, done.folder)}/{MIGRATION.copies}"
     stays = [
-        Note(record.file, CHANGED_SINCE.format(copies) if record.before else MADE)
+        Note(record.file, CHANGED_SINCE.format(copies) if record.before else EDITED_SINCE)
         for record in edited
     ]
     indexed = any(path.exists() for path in databases(load_settings(root)))
@@ -181,9 +181,9 @@ def _undo(args: argparse.Namespace, root: Path) -> int:
     }
     head = "Would undo" if args.dry_run else "Undone"
     lines = [f"{head}:" if rows else f"{head}: nothing."]
-    lines += [f"  {row['action']:<8}{row['file']}" for row in rows[:MOST_NOTES]]
-    if len(rows) > MOST_NOTES:
-        lines.append(f"  and {len(rows) - MOST_NOTES} more")
+    lines += [f"  {row['action']:<8}{row['file']}" for row in rows[:MAX_MIGRATION_NOTES]]
+    if len(rows) > MAX_MIGRATION_NOTES:
+        lines.append(f"  and {len(rows) - MAX_MIGRATION_NOTES} more")
     lines += [*_part("Left as it is", stays), *([INDEXED] if indexed else [])]
     emit(args, data, "\n".join(lines))
     return 1 if edited else 0

@@ -32,9 +32,7 @@ from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.planning import keeping, place, refining
-from code_intel.planning.records import (
-    Plan,
-)
+from code_intel.planning.records import QueryPlan
 from code_intel.planning.stored import as_json
 from code_intel.records import Freshness
 from code_intel.tools.declaration import Report, Tool
@@ -134,7 +132,7 @@ def _goal_of(root: Path, plan_id: str | None) -> str:
     )
 
 
-def _planned(plan: Plan) -> dict[str, Any]:
+def _planned(plan: QueryPlan) -> dict[str, Any]:
     """Return the preview under the tool's names."""
     return {
         "goal": plan.goal,
@@ -146,12 +144,12 @@ def _planned(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _queries(plan: Plan) -> list[str]:
+def _queries(plan: QueryPlan) -> list[str]:
     """Return the queries that would be asked first."""
     return list(plan.waiting) or list(filter(None, [refining.next_query(plan)]))
 
 
-def _plan_text(plan: Plan) -> Iterator[str]:
+def _plan_text(plan: QueryPlan) -> Iterator[str]:
     yield from expectations(plan)
     first, *others = _queries(plan) or ["none; all were asked already"]
     yield f"First query: {visible(first)}"

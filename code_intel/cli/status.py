@@ -13,7 +13,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import counted
 from code_intel.index.doctor import disk
 from code_intel.index.facade import Index
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
 from code_intel.learned.status.agreement_status import standings
@@ -72,7 +72,7 @@ def service_status(service: CorpusService) -> dict[str, Any]:
         "config": str(config.path),
         "database": str(config.db_path),
         "patterns": list(config.patterns),
-        "indexer_pid": Role(config.db_path).holder(),
+        "indexer_pid": IndexerLease(config.db_path).holder(),
         "notes": [*config.notes, *(finding.what for finding in disk(config))],
     }
     slow = service.embedder.degraded()

@@ -4,11 +4,11 @@ import argparse
 import importlib
 from collections.abc import Sequence
 
-from code_intel.cli.main import Command
+from code_intel.cli.main import CliCommand
 
 
 def add_subcommands(
-    parser: argparse.ArgumentParser, commands: Sequence[Command], *, required: bool = True
+    parser: argparse.ArgumentParser, commands: Sequence[CliCommand], *, required: bool = True
 ) -> None:
     """Declare subcommands and their options.
 

@@ -17,7 +17,7 @@ from code_intel.errors import BusyError, UsageError
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
-from code_intel.tools.declaration import Answer, Report, Tool, silent
+from code_intel.tools.declaration import Answer, Report, Tool, ignore_progress
 
 ToolFunction = Callable[..., Awaitable[Answer]]
 _TYPES: Mapping[str, Callable[[str], Any]] = {"integer": int, "number": float}
@@ -103,7 +103,10 @@ def naming_options(tool: ToolFunction, options: Sequence[ToolOption]) -> Iterato
 
 
 def call(
-    settings: Settings, tool: ToolFunction, given: Mapping[str, Any], report: Report = silent
+    settings: Settings,
+    tool: ToolFunction,
+    given: Mapping[str, Any],
+    report: Report = ignore_progress,
 ) -> Answer:
     """Call a tool outside any session. It may not write to the indexes.
 

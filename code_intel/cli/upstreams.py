@@ -7,7 +7,7 @@ from typing import Any
 
 from code_intel.config import UPSTREAMS, Settings
 from code_intel.errors import UpstreamError
-from code_intel.index.doctor import Finding
+from code_intel.index.doctor import IndexFinding
 from code_intel.servers.upstream.report import running
 from code_intel.tools.context.degraded import status_text
 from code_intel.tools.context.searchers import IN_PROCESS
@@ -46,10 +46,11 @@ def upstream_lines(found: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def upstream_findings(settings: Settings) -> list[Finding]:
+def upstream_findings(settings: Settings) -> list[IndexFinding]:
     """Try every configured upstream, and report warnings about the settings."""
     found = [
-        Finding("warning", text, "Correct the key, or remove it.") for text in settings.warnings
+        IndexFinding("warning", text, "Correct the key, or remove it.")
+        for text in settings.warnings
     ]
     if not settings.upstreams:
         return found
@@ -62,7 +63,7 @@ def upstream_findings(settings: Settings) -> list[Finding]:
             remedy = f"See [upstreams.{name}] in {settings.state / 'config.toml'}."
             quoted = error.details.get("said")
             words = f" In its own words: “{quoted}”." if quoted else ""
-            found.append(Finding("error", error.message + words, remedy))
+            found.append(IndexFinding("error", error.message + words, remedy))
         else:
-            found.append(Finding("info", f"{name} ({config.where}) answers: {said}."))
+            found.append(IndexFinding("info", f"{name} ({config.where}) answers: {said}."))
     return found

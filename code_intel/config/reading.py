@@ -9,7 +9,7 @@ from pathlib import Path
 from code_intel.errors import ConfigError
 from code_intel.foundation.text import counted
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_CONFIG_BYTES = 4 * 1024 * 1024
 """Largest configuration file."""
 MAX_WARNINGS = 10
 """How many unknown keys get a warning of their own."""
@@ -19,7 +19,7 @@ _NAME = re.compile(rf"[\w.$@-]{{1,{MAX_KEY_CHARS}}}")
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def read_regular_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+def read_regular_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes:
     """Return the bytes of a regular file; a repository may contain a link to a device or a pipe.
 
     Raises:

@@ -51,7 +51,7 @@ class UpstreamKey(NamedTuple):
     of: Literal["command", "url", "both"]
 
 
-KEYS = (
+UPSTREAM_KEYS = (
     UpstreamKey("command", str, "a string", "", "command"),
     UpstreamKey("args", list, "a list of strings", (), "command"),
     UpstreamKey("env", dict, "a table of strings", {}, "command"),
@@ -129,8 +129,8 @@ def read_upstreams(
         where = f"upstreams.{name}"
         table = tables[name]
         require(file, where, isinstance(table, dict), "a table")
-        warnings += unknown_key_warnings(where, table, tuple(key.name for key in KEYS))
-        values = {key.name: _checked(file, where, key, table) for key in KEYS}
+        warnings += unknown_key_warnings(where, table, tuple(key.name for key in UPSTREAM_KEYS))
+        values = {key.name: _checked(file, where, key, table) for key in UPSTREAM_KEYS}
         warnings += _useless(where, table)
         one = bool(values["command"]) != bool(values["url"])
         require(file, where, one, "a table with either command or url")
@@ -179,7 +179,7 @@ def _is_url(value: str) -> bool:
 
 def _useless(where: str, table: Mapping[str, Any]) -> list[str]:
     kind = "url" if table.get("url") else "command"
-    rows = [key for key in KEYS if key.name in table and key.of not in {kind, "both"}]
+    rows = [key for key in UPSTREAM_KEYS if key.name in table and key.of not in {kind, "both"}]
     return [f"{where}.{key.name} has no effect: it goes with {key.of}." for key in rows]
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FILE = "passages.db"
-MAX_BYTES = 512 * 1024 * 1024
+CACHE_FILE = "passages.db"
+MAX_CACHE_BYTES = 512 * 1024 * 1024
 LOCK_TIMEOUT_MS = 2_000
 
 _BATCH = 500
@@ -46,8 +46,8 @@ class VectorCache:
         max_bytes: Approximate maximum size; the oldest vectors are removed first.
     """
 
-    def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
-        self._path = folder / FILE
+    def __init__(self, folder: Path, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        self._path = folder / CACHE_FILE
         self._max_bytes = max_bytes
         self._reset()
 

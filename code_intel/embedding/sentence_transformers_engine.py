@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-PACKAGE = "sentence_transformers"
+SENTENCE_TRANSFORMERS_PACKAGE = "sentence_transformers"
 HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
 """Names without an owner that sentence-transformers does not resolve itself."""
 
@@ -43,7 +43,7 @@ _NO_PREFIXES = ("", "")
 
 def installed() -> bool:
     """Return whether the extra is installed, without importing it."""
-    return find_spec(PACKAGE) is not None
+    return find_spec(SENTENCE_TRANSFORMERS_PACKAGE) is not None
 
 
 def identity(model: str) -> str:
@@ -159,7 +159,7 @@ def load_encoder(model: str, threads: int) -> Any:
     """
     name = HUB_NAMES.get(model, model)
     try:
-        make = import_module(PACKAGE).SentenceTransformer
+        make = import_module(SENTENCE_TRANSFORMERS_PACKAGE).SentenceTransformer
         import_module("torch").set_num_threads(threads)
         import_module("transformers.utils.logging").disable_progress_bar()
         try:

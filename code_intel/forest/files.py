@@ -13,7 +13,7 @@ from code_intel.forest.bundles.tokens import fold, tokenise
 from code_intel.forest.ranking.paths import relative
 from code_intel.forest.ranking.question import read
 from code_intel.index.rows import ChunkRow
-from code_intel.index.store import NEIGHBOURS, Store
+from code_intel.index.store import MAX_HITS, Store
 
 NAMES_WEIGHT = 0.5
 """Weight of BM25 over path and symbol names; over texts it is 1."""
@@ -58,7 +58,7 @@ def search_files(
     columns: tuple[tuple[Literal["body", "names"], float], ...]
     columns = (("body", 1.0), ("names", NAMES_WEIGHT))
     for column, weight in columns:
-        for chunk, bm25 in store.word_hits(terms, column, NEIGHBOURS):
+        for chunk, bm25 in store.word_hits(terms, column, MAX_HITS):
             scores[chunk] = scores.get(chunk, 0.0) + weight * bm25
     phrases = tokenise(query, strategy).phrases
     best: dict[str, FileHit] = {}

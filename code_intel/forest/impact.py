@@ -9,12 +9,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from code_intel.forest.dependencies import CAP, DEEPEST, Graph, Node, closure
-from code_intel.forest.text.matches import Match
+from code_intel.forest.dependencies import MAX_CLOSURE_DEPTH, MAX_NODES, Graph, Node, closure
+from code_intel.forest.text.matches import TextMatch
 from code_intel.index.corpus import priority
 from code_intel.records import Definition
 
-MOST_NAMES = 60
+MAX_IMPACT_NAMES = 60
 """Maximum number of names to search for."""
 MIN_NAME_CHARS = 3
 MAX_LINES = 10
@@ -51,7 +51,7 @@ def importers(graph: Graph, targets: Iterable[str]) -> tuple[dict[str, Node], bo
     found: dict[str, Node] = {}
     truncated = False
     for target in targets:
-        around = closure(graph, target, "inbound", DEEPEST, CAP)
+        around = closure(graph, target, "inbound", MAX_CLOSURE_DEPTH, MAX_NODES)
         truncated = truncated or around.truncated
         for node in around.nodes:
             if node.path not in found or node.depth < found[node.path].depth:
@@ -59,7 +59,7 @@ def importers(graph: Graph, targets: Iterable[str]) -> tuple[dict[str, Node], bo
     return found, truncated
 
 
-def said_in(description: str, symbols: Iterable[Definition]) -> set[str]:
+def names_in(description: str, symbols: Iterable[Definition]) -> set[str]:
     """Return the unqualified names of the symbols that a description names."""
     return {
         symbol.name
@@ -89,7 +89,7 @@ def pattern_of(names: Iterable[str]) -> str:
 
 def affected(
     imports: Mapping[str, Node],
-    mentions: Iterable[Match],
+    mentions: Iterable[TextMatch],
     *,
     targets: Collection[str],
     shared: Collection[str],
@@ -104,7 +104,7 @@ def affected(
         shared: Names that other files define as well.
         named: Names in the description of the change.
     """
-    lines: dict[str, list[Match]] = {}
+    lines: dict[str, list[TextMatch]] = {}
     for match in mentions:
         lines.setdefault(match.file, []).append(match)
     files = [file for file in dict.fromkeys([*imports, *lines]) if file not in targets]
@@ -117,7 +117,7 @@ def affected(
 def _affected(
     file: str,
     node: Node | None,
-    matches: Sequence[Match],
+    matches: Sequence[TextMatch],
     shared: Collection[str],
     named: Collection[str],
 ) -> Affected:
@@ -137,4 +137,4 @@ def _affected(
 
 def _rank(row: Affected, named: Collection[str]) -> tuple[bool, int, int, int, str]:
     count = sum(name in named for name in row.names)
-    return (not row.must, -count, row.depth or DEEPEST + 1, -len(row.names), row.file)
+    return (not row.must, -count, row.depth or MAX_CLOSURE_DEPTH + 1, -len(row.names), row.file)

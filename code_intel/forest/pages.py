@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from code_intel.chunking import knowledge_page
 from code_intel.chunking.words import words
-from code_intel.forest.ranking.question import Question
+from code_intel.forest.ranking.question import RankedQuestion
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 from code_intel.records import Hit
@@ -39,7 +39,7 @@ def pages_of(store: Store) -> tuple[int, ...]:
 
 
 def best(
-    store: Store, question: Question, vector: "NDArray[np.float32] | None", nearest: float
+    store: Store, question: RankedQuestion, vector: "NDArray[np.float32] | None", nearest: float
 ) -> ChunkRow | None:
     """Return the page whose goal is closest to the question, or None if no page matches.
 
@@ -71,7 +71,7 @@ def _cosines(store: Store, pages: Iterable[int], vector: "NDArray[np.float32]") 
     }
 
 
-def _shared_words(goal: str, question: Question) -> float:
+def _shared_words(goal: str, question: RankedQuestion) -> float:
     terms = set(question.terms)
     return len(terms & set(words(goal))) / len(terms) if terms else 0.0
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     from numpy.typing import NDArray
 
 
-class Place(NamedTuple):
+class RerankPlace(NamedTuple):
     """A candidate: a file and a range of its lines (0, 0: all)."""
 
     path: str
@@ -22,14 +22,14 @@ class Place(NamedTuple):
 class Reranked(NamedTuple):
     """A candidate, its previous index, its best cosine or None, and the chunk with it."""
 
-    place: Place
+    place: RerankPlace
     was: int
     cosine: float | None
     chunk: ChunkRow | None
 
 
 def rerank(
-    store: Store, places: Sequence[Place], vector: "NDArray[np.float32] | None"
+    store: Store, places: Sequence[RerankPlace], vector: "NDArray[np.float32] | None"
 ) -> list[Reranked]:
     """Return the candidates, best first; those without a vector follow in their original order."""
     chunks: dict[str, list[ChunkRow]] = {}
@@ -51,7 +51,7 @@ def _cosines(
 
 
 def _best(
-    place: Place, was: int, rows: Sequence[ChunkRow], cosines: Mapping[int, float]
+    place: RerankPlace, was: int, rows: Sequence[ChunkRow], cosines: Mapping[int, float]
 ) -> Reranked:
     """Return a candidate with its best chunk within the requested lines."""
     inside = [

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from code_intel.foundation.secret_patterns import NAMED, RULES, SecretRule
+from code_intel.foundation.secret_patterns import RULES, SECRET_KEY_PATTERN, SecretRule
 
 # A key may span several lines, quoted or commented: line ends and such marks are not covered.
 _COVERED = re.compile(r"(?![#/*|>+;]{1,2}(?:\s|\Z))[^\s\"'\\]+")
@@ -104,7 +104,9 @@ def _masked_key(key: Any, rules: RulesByHint) -> Any:
 
 
 def _masked_item(key: Any, item: Any, rules: RulesByHint) -> Any:
-    if not (isinstance(key, str) and isinstance(item, str) and _compiled(NAMED).match(key)):
+    if not (
+        isinstance(key, str) and isinstance(item, str) and _compiled(SECRET_KEY_PATTERN).match(key)
+    ):
         return _masked_value(item, rules)
     named = f'{key}="'
     return masked(f'{named}{masked(item)}"')[len(named) : -1]

@@ -119,7 +119,7 @@ _NAME = (
     r"(?i:passw(?:or)?d|passphrase|(?<![A-Za-z])pass(?![A-Za-z])|(?<=require)pass|pwd|secret|token"
     rf"|credential|(?:{_KEY[:-1]})key)[\w-]{{0,24}}+"
 )
-NAMED = rf"[\w.-]{{0,80}}?{_NAME}"
+SECRET_KEY_PATTERN = rf"[\w.-]{{0,80}}?{_NAME}"
 """Matches the name of a key whose value may be a secret."""
 _CALLED = "(?i:passw(?:or)?d|pwd)"
 _NAMES = ("pass", "pwd", "secret", "token", "credential", "key")

@@ -9,7 +9,7 @@ from code_intel.chunking.knowledge_page import PAGE_NAME as PAGE
 from code_intel.config import KNOWLEDGE_FOLDER, STATE_FOLDER, IndexConfig
 from code_intel.records import Corpus
 
-LARGEST = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 """Maximum bytes of an indexed file; larger ones are data, bundles or dumps."""
 
 
@@ -56,7 +56,7 @@ TOOL_MARKERS = {
 NEVER_FOLDERS = frozenset({".git", "node_modules"})
 """Excluded even where no ignore rules apply."""
 
-SECRET, GENERATED = "may hold secrets", "generated"
+SECRET_REASON, GENERATED_REASON = "may hold secrets", "generated"
 """Reasons not to index a file. No tool shows files that may hold secrets."""
 _SECRETS = _words("""
     .env .env.* *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk id_rsa* id_dsa* id_ecdsa*
@@ -68,7 +68,7 @@ _GENERATED = _words("""
     gemfile.lock go.sum flake.lock""")
 REFUSED_NAMES = tuple(
     (reason, re.compile("|".join(translate(pattern) for pattern in patterns)))
-    for reason, patterns in ((SECRET, _SECRETS), (GENERATED, _GENERATED))
+    for reason, patterns in ((SECRET_REASON, _SECRETS), (GENERATED_REASON, _GENERATED))
 )
 """(reason, expression for lower-case names)."""
 ALLOWED_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")

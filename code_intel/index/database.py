@@ -14,10 +14,10 @@ from typing import Any
 import apsw
 
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError
-from code_intel.index import schema, waiting
+from code_intel.index import cancellation, schema
 from code_intel.index.opening import (
     DAMAGE,
-    REMEDIES,
+    OPENING_REMEDIES,
     UNUSABLE,
     aside,
     connect_writable,
@@ -30,7 +30,7 @@ DAMAGED = "index_damaged"
 """Error code of a damaged index, which must be rebuilt."""
 UNWRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
 """Errors of a disk that refuses writes and may still be read."""
-NEWER = "index_newer"
+NEWER_INDEX = "index_newer"
 """Error code of an index of a newer version, which is never written here."""
 
 
@@ -181,11 +181,11 @@ class Database:
     @contextmanager
     def _opened(self) -> Iterator[apsw.Connection]:
         with self._lock, self._translated():
-            waiting.check()
+            cancellation.raise_if_cancelled()
             if self._depth == 0 and (self._connection is None or self._replaced()):
                 self.close()
                 self._connection = self._connect()
-                self._connection.set_progress_handler(waiting.is_over, waiting.STEPS)
+                self._connection.set_progress_handler(cancellation.is_cancelled, cancellation.STEPS)
                 self._connected += 1
                 self._identity = _identity(self.path)
             assert self._connection is not None  # noqa: S101 - opened above, or by the outer call
@@ -232,19 +232,19 @@ class Database:
     def _is_newer(self, connection: apsw.Connection) -> bool:
         """Whether a newer program replaced the index while it was open here."""
         with suppress(apsw.Error):
-            return bool(connection.pragma("user_version") > schema.VERSION)
+            return bool(connection.pragma("user_version") > schema.SCHEMA_VERSION)
         return False
 
     def _unusable(self, reason: str) -> CodeIntelError:
         copy = aside(self.path, reason).name
         rebuild = f"Run `{{command}}`: it keeps the file as {copy} and builds a new one."
-        remedy = REMEDIES.get(reason, rebuild)
+        remedy = OPENING_REMEDIES.get(reason, rebuild)
         hint = remedy.format(command=self.command, name=self.path.name)
         if reason == "missing":
             return NotFoundError(f"There is no index at {self.path}.", hint=hint)
         return StorageError(
             f"{self.path.name} {UNUSABLE[reason]} and cannot be read.",
-            code={"corrupt": DAMAGED, "newer": NEWER}.get(reason, "index_unusable"),
+            code={"corrupt": DAMAGED, "newer": NEWER_INDEX}.get(reason, "index_unusable"),
             hint=hint,
         )
 

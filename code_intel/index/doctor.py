@@ -10,14 +10,14 @@ from code_intel.foundation import mounts
 from code_intel.foundation.text import counted, visible
 from code_intel.index import walk
 from code_intel.index.database import Database
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.index.store import Store
 
 _MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IndexFinding:
     """One result of a diagnosis.
 
     Attributes:
@@ -34,7 +34,7 @@ class Finding:
 
 def examine(
     config: IndexConfig, *, model: str | None = None, command: str = "code-intel sync"
-) -> list[Finding]:
+) -> list[IndexFinding]:
     """Return the findings about the index of `config`.
 
     Args:
@@ -45,78 +45,80 @@ def examine(
     return [*_files(config), *disk(config), *_database(config, model, command), *_indexer(config)]
 
 
-def _files(config: IndexConfig) -> list[Finding]:
+def _files(config: IndexConfig) -> list[IndexFinding]:
     try:
         scan = walk.scan(config)
     except CodeIntelError as error:
-        return [Finding("error", error.message, error.hint)]
+        return [IndexFinding("error", error.message, error.hint)]
     if not scan.files and config.corpus == "map":
-        return [Finding("info", "The map is empty: there are no agreements yet.")]
+        return [IndexFinding("info", "The map is empty: there are no agreements yet.")]
     remedy = f"Correct document_patterns in {config.path.name}, or make the folder."
-    found = [Finding("warning", warning, remedy) for warning in scan.warnings]
+    found = [IndexFinding("warning", warning, remedy) for warning in scan.warnings]
     if not scan.files:
-        found.append(Finding("warning", f"{config.path.name} covers no file.", remedy))
+        found.append(IndexFinding("warning", f"{config.path.name} covers no file.", remedy))
     for reason, count in Counter(scan.skipped.values()).most_common():
         names = [visible(name) for name, why in scan.skipped.items() if why == reason][:_MAX_NAMES]
         dots = ", …" if count > _MAX_NAMES else ""
-        found.append(Finding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
+        found.append(IndexFinding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
     return found
 
 
-def disk(config: IndexConfig) -> list[Finding]:
+def disk(config: IndexConfig) -> list[IndexFinding]:
     """Return a warning if the database of `config` is on a network disk."""
     if not mounts.is_network(config.db_path):
         return []
     name, kind = config.db_path.name, mounts.file_system_of(config.db_path)
     what = f"{name} is on a network disk ({kind}): it is slow, and readers wait for writers."
     remedy = f"Set db_path in {config.path.name} to a path on a local disk."
-    return [Finding("warning", what, remedy)]
+    return [IndexFinding("warning", what, remedy)]
 
 
-def _database(config: IndexConfig, model: str | None, command: str) -> list[Finding]:
+def _database(config: IndexConfig, model: str | None, command: str) -> list[IndexFinding]:
     name, sync = config.db_path.name, f"Run `{command}`."
     try:
         with Store(Database(config.db_path, readonly=True, command=command)) as store:
             broken = store.check()
             if broken:
                 remedy = f"{sync} It rebuilds the index."
-                return [Finding("error", f"{name}: {what}", remedy) for what in broken]
+                return [IndexFinding("error", f"{name}: {what}", remedy) for what in broken]
             return _contents(store, model, sync)
     except NotFoundError:
-        return [Finding("warning", f"{name} does not exist yet.", sync)]
+        return [IndexFinding("warning", f"{name} does not exist yet.", sync)]
     except BusyError as error:
-        return [Finding("warning", error.message, error.hint)]
+        return [IndexFinding("warning", error.message, error.hint)]
     except CodeIntelError as error:
-        return [Finding("error", error.message, error.hint)]
+        return [IndexFinding("error", error.message, error.hint)]
 
 
-def _contents(store: Store, model: str | None, sync: str) -> list[Finding]:
-    found = [Finding("info", f"Indexed: {counted(store.document_count(), 'document')}.")]
+def _contents(store: Store, model: str | None, sync: str) -> list[IndexFinding]:
+    found = [IndexFinding("info", f"Indexed: {counted(store.document_count(), 'document')}.")]
     active, newest = store.generations.active(), store.generations.newest()
     if newest != active:
         made, total = store.generations.progress(newest.identity)
         what = f"{made:,} of {total:,} vectors of {newest.identity} are done;"
-        found.append(Finding("warning", f"{what} until then {active.identity} answers.", sync))
+        found.append(IndexFinding("warning", f"{what} until then {active.identity} answers.", sync))
     elif model is not None and active.identity not in {"", model}:
         what = f"The vectors were made by {active.identity}, the model in use is {model}."
-        found.append(Finding("warning", what, sync))
+        found.append(IndexFinding("warning", what, sync))
     pending = store.pending_count()
     if pending:
         what = f"{counted(pending, 'chunk')} without a vector; only words find them."
-        found.append(Finding("warning", what, sync))
+        found.append(IndexFinding("warning", what, sync))
     for path, position, reason in store.generations.refused(newest)[:_MAX_NAMES]:
         what = f"{path}, chunk {position}, has no vector: {reason}."
-        found.append(Finding("warning", what, "Only words find it. Change the text to try again."))
+        found.append(
+            IndexFinding("warning", what, "Only words find it. Change the text to try again.")
+        )
     return found
 
 
-def _indexer(config: IndexConfig) -> list[Finding]:
-    lease = Role(config.db_path)
+def _indexer(config: IndexConfig) -> list[IndexFinding]:
+    lease = IndexerLease(config.db_path)
     if lease.is_free():
-        return [Finding("info", "No process is indexing in the background.")]
+        return [IndexFinding("info", "No process is indexing in the background.")]
     pid = lease.holder()
     what = f"{f'Process {pid}' if pid else 'A process'} is indexing"
     if overdue := lease.overdue():
         what = f"{what} and has shown no progress for {overdue / 60:.0f} min."
-        return [Finding("warning", what, "If it hangs, end it; another process takes over.")]
-    return [Finding("info", f"{what}.")]
+        return [IndexFinding("warning", what, "If it hangs, end it; another process takes over.")]
+    return [IndexFinding("info", f"{what}.")]

@@ -18,13 +18,13 @@ from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
-from code_intel.index.counts import Counts, counts_of
-from code_intel.index.database import NEWER, Database
+from code_intel.index.completeness import Completeness, completeness_of
+from code_intel.index.database import NEWER_INDEX, Database
 from code_intel.index.indexer import Activity, Indexer, Status
-from code_intel.index.looking import staleness
+from code_intel.index.lease import IndexerLease
 from code_intel.index.opening import prepare_folder
 from code_intel.index.report import SyncReport
-from code_intel.index.role import Role
+from code_intel.index.staleness import staleness
 from code_intel.index.store import Store
 from code_intel.index.sync import Progress, sync, sync_document
 from code_intel.index.vectors import embed_document, embed_pending
@@ -72,7 +72,7 @@ class Index:
         self._disk_check = (-math.inf, "")
         self._completed = False
         self._file_state: tuple[int, ...] | None = None
-        self._counts: tuple[tuple[int, ...], Counts] | None = None
+        self._counts: tuple[tuple[int, ...], Completeness] | None = None
         self._store: Store | None = None
         self._lock = threading.Lock()
 
@@ -126,15 +126,15 @@ class Index:
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` are reasons that the caller adds."""
-        reasons, counts, lost = list(degraded), Counts(), False
+        reasons, counts, lost = list(degraded), Completeness(), False
         try:
             counts = self._count()
             reasons += self._empty_note() if counts.scanned and not counts.files else []
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
-            lost = error.error == NEWER or not self.config.db_path.parent.is_dir()
+            lost = error.error == NEWER_INDEX or not self.config.db_path.parent.is_dir()
         status = self.indexer.status if self.indexer else Status()
-        lease = Role(self.config.db_path)
+        lease = IndexerLease(self.config.db_path)
         if status.degraded and counts.files:
             reasons.append(status.degraded)
         if status.problem and not lost:
@@ -155,12 +155,12 @@ class Index:
             state = "building"
         return Freshness(state, counts.files, counts.pending, tuple(dict.fromkeys(reasons)))
 
-    def _count(self) -> Counts:
+    def _count(self) -> Completeness:
         """Return the counts of the database; read them again only after a write."""
         store = self.store
         state, known = store.state(), self._counts
         if known is None or state is None or known[0] != state:
-            self._counts = known = (state or (), counts_of(store))
+            self._counts = known = (state or (), completeness_of(store))
         return known[1]
 
     def _empty_note(self) -> list[str]:
@@ -225,7 +225,7 @@ class Index:
             say(sentence)
 
         prepare_folder(self.config.folder, self.config.db_path)
-        lease = Role(self.config.db_path)
+        lease = IndexerLease(self.config.db_path)
 
         def stopped() -> bool:
             lease.heartbeat()
@@ -255,7 +255,7 @@ class Index:
                 self._store.close()
                 self._store = None
 
-    def _repair(self, lease: Role, note: Callable[[str], None]) -> None:
+    def _repair(self, lease: IndexerLease, note: Callable[[str], None]) -> None:
         name = self.config.db_path.name
         if not lease.acquire():
             if self.indexer is None or not self.indexer.status.leading:
@@ -291,14 +291,14 @@ class Index:
         if self.indexer is not None:
             self.indexer.request(suspect=True)
             return True
-        lease = Role(self.config.db_path)
+        lease = IndexerLease(self.config.db_path)
         if lease.is_free():
             return False
         lease.report_damage()
         return True
 
     def _complete_vectors(
-        self, embedder: Embedder, lease: Role, progress: Progress, stop: Callable[[], bool]
+        self, embedder: Embedder, lease: IndexerLease, progress: Progress, stop: Callable[[], bool]
     ) -> None:
         """Wait for the lease holder to embed; embed here if it ends or makes no progress."""
 

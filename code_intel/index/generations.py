@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     Ids = NDArray[np.int64]
     Vector = NDArray[np.float32]
 
-NEIGHBOURS = 4096
+MAX_HITS = 4096
 """Maximum hits of a search."""
 LENGTH_TOLERANCE = 1e-2
 
@@ -204,7 +204,7 @@ class Generations:
                 return []
             numbers = np.frombuffer(_blob(query, active.dimensions), "<f4")
             ids, cosines = self._matrix.cosines(active, numbers)
-        limit = min(limit, NEIGHBOURS)
+        limit = min(limit, MAX_HITS)
         if len(ids) > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             ids, cosines = ids[best], cosines[best]

@@ -13,7 +13,7 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from code_intel.index.corpus import EXCLUDED_FOLDERS, NEVER_FOLDERS, TOOL_MARKERS
-from code_intel.index.reading import read_inside
+from code_intel.index.safe_files import read_inside
 
 Rules = Sequence[tuple[bool, re.Pattern[str]]]
 """(whether the line ignores, its expression), one per line."""

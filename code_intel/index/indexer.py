@@ -17,9 +17,9 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.index.database import DAMAGED
+from code_intel.index.lease import HEARTBEAT_S, IndexerLease
 from code_intel.index.opening import prepare_folder
 from code_intel.index.report import SyncReport
-from code_intel.index.role import HEARTBEAT_S, Role
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
@@ -90,7 +90,7 @@ class Indexer:
     ) -> None:
         self.config = config
         self.status = Status()
-        self.lease = Role(config.db_path, min(every, HEARTBEAT_S))
+        self.lease = IndexerLease(config.db_path, min(every, HEARTBEAT_S))
         self._embedder = embedder
         self._cache = cache
         self._activity = activity or Activity()

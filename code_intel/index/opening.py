@@ -47,7 +47,7 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
     }
 )
 """What an existing file is that is not a usable index."""
-REMEDIES: Mapping[str, str] = MappingProxyType(
+OPENING_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "missing": "Run `{command}`.",
         "newer": "Upgrade code-intel; or move {name} away and run `{command}` to build an index"
@@ -201,12 +201,12 @@ def _open_untouched(path: Path) -> apsw.Connection:
 def _classify(connection: apsw.Connection) -> str:
     version = connection.pragma("user_version")
     if connection.pragma("application_id") == schema.APPLICATION_ID:
-        if version == schema.VERSION:
+        if version == schema.SCHEMA_VERSION:
             connection.execute("SELECT key FROM meta LIMIT 1").fetchall()
             return ""
-        if 0 < version < schema.VERSION:
+        if 0 < version < schema.SCHEMA_VERSION:
             return "older"
-        return "newer" if version > schema.VERSION else "foreign"
+        return "newer" if version > schema.SCHEMA_VERSION else "foreign"
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if not tables and version == 0:
         return "missing"
@@ -278,5 +278,5 @@ def _create(path: Path) -> apsw.Connection:
         connection.execute(schema.TABLES)
         connection.execute(schema.FIRST_GENERATION)
         connection.pragma("application_id", schema.APPLICATION_ID)
-        connection.pragma("user_version", schema.VERSION)
+        connection.pragma("user_version", schema.SCHEMA_VERSION)
     return connection

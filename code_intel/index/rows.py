@@ -77,7 +77,7 @@ class Generation:
     active: bool
 
 
-def spelling(symbol: str) -> str:
+def normalize_symbol(symbol: str) -> str:
     """Return `symbol` with dots between scopes and without a call.
 
     >>> spelling("`AuthService::login()`")
@@ -87,7 +87,7 @@ def spelling(symbol: str) -> str:
     return _SCOPE.sub(".", bare).strip(". ")
 
 
-def spells(asked: str, qualified: str, path: str) -> bool:
+def names_symbol(asked: str, qualified: str, path: str) -> bool:
     """Whether `asked` (see `spelling`) names the symbol `qualified` of the file `path`.
 
     Outer scopes may be omitted (`login`) or taken from the path: with the file name where files are

@@ -1,7 +1,7 @@
 """Define the tables, statements and invariants of an index database (docs/decisions/0011, 0016)."""
 
 APPLICATION_ID = 0x43494458
-VERSION = 4
+SCHEMA_VERSION = 4
 
 PENDING, EMBEDDED, REFUSED = 1, 2, 3
 """`passages.state`: waits for a vector; has one; the model returned no usable one."""
@@ -147,7 +147,7 @@ CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, c.position"""  # noqa: S608 - constants
 DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, s.start_line, s.end_line DESC, s.id"""  # noqa: S608 - constants
-NAMED = f"""{DEFINITION} WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
+NAMED_SYMBOLS = f"""{DEFINITION} WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
   ORDER BY d.priority, d.path, s.start_line"""
 """Candidates for a qualified name: one name contains the other; `rows.spells` decides."""
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),

@@ -19,8 +19,8 @@ from code_intel.errors import CodeIntelError
 from code_intel.index import schema
 from code_intel.index.corpus import is_page
 from code_intel.index.database import Database
-from code_intel.index.generations import NEIGHBOURS, Generations
-from code_intel.index.rows import ChunkRow, DocumentRow, index_words, spelling, spells
+from code_intel.index.generations import MAX_HITS, Generations
+from code_intel.index.rows import ChunkRow, DocumentRow, index_words, names_symbol, normalize_symbol
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Vector = NDArray[np.float32]
 
-__all__ = ["NEIGHBOURS", "Store"]
+__all__ = ["MAX_HITS", "Store"]
 
 T = TypeVar("T")
 
@@ -149,12 +149,12 @@ class Store:
 
         With `exact=False`, symbols that contain the name in any case follow the exact ones.
         """
-        asked = spelling(symbol)
+        asked = normalize_symbol(symbol)
         if not asked or limit <= 0:
             return []
-        named = self._db.rows(schema.NAMED, (asked.rpartition(".")[2], asked))
+        named = self._db.rows(schema.NAMED_SYMBOLS, (asked.rpartition(".")[2], asked))
         rows = (Definition(*row) for row in named)
-        found = [d for d in rows if spells(asked, d.qualified, d.file)]
+        found = [d for d in rows if names_symbol(asked, d.qualified, d.file)]
         if not exact and len(found) < limit:
             values = (asked.casefold(), limit + len(found))
             similar = (Definition(*row) for row in self._db.rows(schema.SIMILAR, values))

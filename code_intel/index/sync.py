@@ -22,11 +22,11 @@ from code_intel.chunking import decode_counting, parse_file
 from code_intel.chunking.knowledge_page import MAX_PAGE_BYTES
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
-from code_intel.index import forgetting, walk
-from code_intel.index.corpus import LARGEST, is_page, priority
-from code_intel.index.reading import read_resolved
+from code_intel.index import deletions, walk
+from code_intel.index.corpus import MAX_FILE_BYTES, is_page, priority
 from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
+from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.records import ParsedFile
 
@@ -37,7 +37,7 @@ CHUNKER = "6"
 """Increase it when the same content gives other chunks, cards, words or symbols. Then every file is
 parsed again, as after an upgrade; vectors of unchanged cards are kept."""
 
-UNFIT = "index_failed"
+INDEX_FAILED = "index_failed"
 """Error code for a file that cannot be indexed; devrag's name."""
 
 Progress = Callable[[int, int], None]
@@ -100,7 +100,7 @@ def sync(
 
 def unsettled(
     store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
-) -> list[tuple[str, walk.Found]]:
+) -> list[tuple[str, walk.FoundFile]]:
     """Return the files of a scan that must be read to know whether they changed."""
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
     return [
@@ -152,7 +152,9 @@ def sync_document(
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
-        raise UsageError(f"{name} is not indexed: {why}.", code=UNFIT, details={"field": "path"})
+        raise UsageError(
+            f"{name} is not indexed: {why}.", code=INDEX_FAILED, details={"field": "path"}
+        )
     return report
 
 
@@ -160,10 +162,12 @@ def _check_wanted(config: IndexConfig, name: str, real: Path, *, excluded: bool)
     if excluded or not walk.is_covered(config, real):
         uncovered = f"it matches no pattern in {config.path.name}"
         why = walk.EXCLUDED_BY_USER if excluded else uncovered
-        raise UsageError(f"{name} is not indexed: {why}.", code=UNFIT, details={"field": "path"})
+        raise UsageError(
+            f"{name} is not indexed: {why}.", code=INDEX_FAILED, details={"field": "path"}
+        )
 
 
-def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
+def _examined(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | None:
     """Return the file, or None if it is gone.
 
     Raises:
@@ -173,12 +177,16 @@ def _examined(config: IndexConfig, name: str, real: Path) -> walk.Found | None:
         found = walk.examine(str(real), name, config)
     except OSError as error:
         raise UsageError(
-            f"{name} cannot be read: {error.strerror}.", code=UNFIT, details={"field": "path"}
+            f"{name} cannot be read: {error.strerror}.",
+            code=INDEX_FAILED,
+            details={"field": "path"},
         ) from error
     if found is None and os.path.lexists(real):
         found = f"{config.path.name} covers no such files"
     if isinstance(found, str):
-        raise UsageError(f"{name} is not indexed: {found}.", code=UNFIT, details={"field": "path"})
+        raise UsageError(
+            f"{name} is not indexed: {found}.", code=INDEX_FAILED, details={"field": "path"}
+        )
     return found
 
 
@@ -190,16 +198,16 @@ def _check_chunker(store: Store, chunker: str) -> None:
         store.set_meta("chunker", chunker)
 
 
-def _looks_same(known: DocumentRow | None, found: walk.Found | DocumentRow) -> bool:
+def _looks_same(known: DocumentRow | None, found: walk.FoundFile | DocumentRow) -> bool:
     if known is None or not known.digest:
         return False
     return (known.size, known.mtime_ns, known.inode) == (found.size, found.mtime_ns, found.inode)
 
 
 def _batches(
-    todo: Iterable[tuple[str, walk.Found]],
-) -> Iterator[list[tuple[str, walk.Found]]]:
-    batch: list[tuple[str, walk.Found]] = []
+    todo: Iterable[tuple[str, walk.FoundFile]],
+) -> Iterator[list[tuple[str, walk.FoundFile]]]:
+    batch: list[tuple[str, walk.FoundFile]] = []
     size = 0
     for name, found in todo:
         if batch and (len(batch) >= BATCH_FILES or size + found.size > BATCH_BYTES):
@@ -214,7 +222,7 @@ def _batches(
 def _index_batch(
     store: Store,
     config: IndexConfig,
-    batch: Iterable[tuple[str, walk.Found]],
+    batch: Iterable[tuple[str, walk.FoundFile]],
     known: dict[str, DocumentRow],
     report: SyncReport,
     stop: Stop = lambda: False,
@@ -281,7 +289,7 @@ def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
 def _parsed(
     row: DocumentRow, data: bytes, config: IndexConfig, report: SyncReport
 ) -> tuple[DocumentRow, ParsedFile]:
-    if len(data) > LARGEST:
+    if len(data) > MAX_FILE_BYTES:
         raise _Skipped("larger than 1 MiB")
     decoded = decode_counting(data)
     if decoded is None:
@@ -298,7 +306,7 @@ def _delete_missing(
     store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[str], report: SyncReport
 ) -> None:
     """Delete the documents that are gone or no longer covered; hold implausible deletions."""
-    verdict = forgetting.judge(store, config, scan, known)
+    verdict = deletions.judge(store, config, scan, known)
     report.failed |= verdict.failed
     report.held = len(verdict.held)
     _note(store, "held", report.held)

@@ -17,15 +17,9 @@ from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
 from code_intel.foundation import git
 from code_intel.foundation.spelling import spelled
-from code_intel.index.corpus import (
-    CORPORA,
-    LARGEST,
-    is_kept,
-    is_own,
-    refusal,
-)
+from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_kept, is_own, refusal
 from code_intel.index.ignore import walk_folder
-from code_intel.index.reading import real_path
+from code_intel.index.safe_files import real_path
 
 GIT_TIMEOUT_S = 30
 EXCLUDED_BY_USER = "deleted from the index by name; index it by name to add it again"
@@ -35,7 +29,7 @@ _NOT_CHECKED_OUT = b"./\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file to index, with its state on disk."""
 
     real: str
@@ -58,7 +52,7 @@ class Scan:
         stopped: Whether the scan ended early and is incomplete.
     """
 
-    files: dict[str, Found] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
@@ -66,7 +60,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class WalkPattern:
     """A parsed pattern: a real folder or file, a glob below it, and if ignore rules apply."""
 
     base: Path
@@ -86,7 +80,7 @@ class Pattern:
         return real.is_relative_to(self.base)
 
 
-def patterns(config: IndexConfig) -> list[Pattern]:
+def patterns(config: IndexConfig) -> list[WalkPattern]:
     """Return the patterns of a config, resolved against its folder, and the one for plan pages."""
     return [*_configured(config), *_pages(config)]
 
@@ -134,7 +128,7 @@ def below(config: IndexConfig, folder: Path) -> Scan:
     result = Scan()
     real_folder = os.path.realpath(config.folder)
     unlinked: dict[str, bool] = {}
-    for real in _candidates(Pattern(folder, "", CORPORA[config.corpus].ignore_rules)):
+    for real in _candidates(WalkPattern(folder, "", CORPORA[config.corpus].ignore_rules)):
         _add(real, document_name(real, real_folder), config, result, unlinked)
     return result
 
@@ -187,7 +181,7 @@ def document_name(real: str, folder: str) -> str:
     return real.removeprefix(inside).replace(os.sep, "/")
 
 
-def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
+def examine(real: str, name: str, config: IndexConfig) -> FoundFile | str | None:
     """Return the file, or the reason to skip it, or None if it is gone or of no concern.
 
     Raises:
@@ -207,7 +201,7 @@ def examine(real: str, name: str, config: IndexConfig) -> Found | str | None:
     if stat.S_ISDIR(info.st_mode):
         return "folder cannot be listed"
     reason = _reason(name, info)
-    return reason or Found(real, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
+    return reason or FoundFile(real, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
 
 
 def _reason(name: str, info: os.stat_result) -> str:
@@ -215,7 +209,7 @@ def _reason(name: str, info: os.stat_result) -> str:
         return "not a regular file"
     if not _is_utf8(name):
         return "name is not valid UTF-8"
-    if info.st_size > LARGEST:
+    if info.st_size > MAX_FILE_BYTES:
         return "larger than 1 MiB"
     return refusal(name)
 
@@ -236,7 +230,7 @@ def _add(
     except OSError as error:
         result.skipped[shown] = f"unreadable: {error.strerror}"
         return
-    if isinstance(found, Found):
+    if isinstance(found, FoundFile):
         result.files[name] = found
     elif found:
         result.skipped[shown] = found
@@ -256,29 +250,29 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-def _configured(config: IndexConfig) -> list[Pattern]:
+def _configured(config: IndexConfig) -> list[WalkPattern]:
     rules = CORPORA[config.corpus].ignore_rules
     return [_pattern(config.path.parent, text, rules) for text in config.patterns]
 
 
-def _pages(config: IndexConfig) -> list[Pattern]:
+def _pages(config: IndexConfig) -> list[WalkPattern]:
     """Return the pattern for pages of query plans, if their folder exists and is no link."""
     pages = config.knowledge
     if pages is None or not CORPORA[config.corpus].pages or not pages.is_dir():
         return []
     anchor = config.folder if pages.is_relative_to(config.folder) else pages.parents[1]
     real = Path(os.path.realpath(anchor)) / pages.relative_to(anchor)
-    return [Pattern(real, "*.md", rules=False)] if os.path.realpath(pages) == str(real) else []
+    return [WalkPattern(real, "*.md", rules=False)] if os.path.realpath(pages) == str(real) else []
 
 
-def _pattern(folder: Path, text: str, rules: bool) -> Pattern:  # noqa: FBT001 - of the corpus
+def _pattern(folder: Path, text: str, rules: bool) -> WalkPattern:  # noqa: FBT001 - of the corpus
     given = _expand_home(text)
     parts = given.parts
     wild = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
     if "[" in text and (folder / given).exists():
         wild = len(parts)  # the brackets are part of a name
     base = Path(os.path.realpath(folder.joinpath(*parts[:wild])))
-    return Pattern(base, "/".join(parts[wild:]), rules)
+    return WalkPattern(base, "/".join(parts[wild:]), rules)
 
 
 def _expand_home(text: str) -> Path:
@@ -290,7 +284,7 @@ def _glob(glob: str) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([f"/{glob}"], backend="simple")
 
 
-def _candidates(pattern: Pattern) -> Iterator[str]:
+def _candidates(pattern: WalkPattern) -> Iterator[str]:
     if not pattern.base.is_dir():
         yield str(pattern.base)
         return

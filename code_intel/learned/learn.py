@@ -16,19 +16,19 @@ from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import code_point, counted, hidden_character, without_hidden
 from code_intel.learned.aliases import is_term, why_no_alias
 from code_intel.learned.files import agreements, merge_agreements, trash
-from code_intel.learned.files.agreements import Entry, Key, Known
-from code_intel.learned.files.changes import Change, Written, changing
+from code_intel.learned.files.agreements import AgreementEntry, Key, Known
+from code_intel.learned.files.changes import AgreementChange, Written, changing
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.history.state import State
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
-LONGEST = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
+MAX_FIELD_CHARS = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
 """Characters; a longer one is a pasted text and no name or sentence."""
 
-MOST_EVIDENCE = 50
-MOST_ALIASES = 50
+MAX_EVIDENCE = 50
+MAX_ALIASES = 50
 """Items an agreement holds; of more evidence the newest stays, further aliases are only counted."""
 
 
@@ -192,7 +192,7 @@ def _another_word(
     if refused:
         return (), refused
     state.see_alias(agreements.key_of(old), alias, session_id, now)
-    is_new = fold(alias) not in map(fold, old.aliases) and len(old.aliases) < MOST_ALIASES
+    is_new = fold(alias) not in map(fold, old.aliases) and len(old.aliases) < MAX_ALIASES
     return ((alias,) if is_new else ()), ""
 
 
@@ -242,15 +242,17 @@ def spoken(field: str, text: str) -> str:
 
 
 def _bounded(field: str, text: str) -> str:
-    if len(text) > LONGEST[field]:
+    if len(text) > MAX_FIELD_CHARS[field]:
         raise UsageError(
-            f"{field} has {counted(len(text), 'character')}; at most {LONGEST[field]} are allowed.",
+            f"{field} has {counted(len(text), 'character')}; at most {MAX_FIELD_CHARS[field]} are allowed.",
             details={"field": field},
         )
     return text
 
 
-def _store_earned(change: Change, entry: Entry | None, earned: Agreement) -> Learned:
+def _store_earned(
+    change: AgreementChange, entry: AgreementEntry | None, earned: Agreement
+) -> Learned:
     """Write what a session has earned; it replaces an unconfirmed agreement and joins a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))
@@ -286,7 +288,7 @@ def _united(old: Agreement, new: Agreement) -> Agreement:
     return canonical(
         replace(
             new,
-            evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MOST_EVIDENCE:],
+            evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MAX_EVIDENCE:],
             files=_files(old.files, new.files),
             aliases=(*old.aliases, *new.aliases),
             digest=new.digest or old.digest,

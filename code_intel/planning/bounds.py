@@ -9,42 +9,42 @@ from collections.abc import Callable, Sequence
 
 from code_intel.planning import goals, patterns
 from code_intel.planning.records import (
-    LONGEST_QUERY,
-    MOST_KEYWORDS,
-    MOST_MATCHES,
-    MOST_RULES,
+    MAX_KEYWORDS,
+    MAX_MATCHES,
+    MAX_QUERY_CHARS,
+    MAX_RULES,
     Iteration,
-    Plan,
+    QueryPlan,
     Result,
 )
 
-MOST_RESULTS = 100
-MOST_WAITING = 1000
-LONGEST_MADE = 20_000
+MAX_PLAN_RESULTS = 100
+MAX_WAITING_QUERIES = 1000
+MAX_DERIVED_QUERY_CHARS = 20_000
 """Characters of a query that is made of a goal, what is expected, and what a rule adds."""
-LONGEST_NAME = 5000
+MAX_PATH_CHARS = 5000
 """Characters of a source, a document or a symbol: a path has 4,096 at the most."""
-LONGEST_TIME = 1e12
+MAX_TIME_MS = 1e12
 """Milliseconds of all calls together."""
 
 _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
-_PLAN: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
-    ("goal", lambda plan: len(plan.goal) <= goals.LONGEST and _is_text(plan.goal)),
-    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MOST_KEYWORDS, goals.LONGEST)),
-    ("expectedResults.contentPatterns", lambda plan: _are(plan.expected.patterns, patterns.MOST, patterns.LONGEST)),
-    ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MOST_MATCHES),
+_PLAN: tuple[tuple[str, Callable[[QueryPlan], bool]], ...] = (
+    ("goal", lambda plan: len(plan.goal) <= goals.MAX_GOAL_CHARS and _is_text(plan.goal)),
+    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS)),
+    ("expectedResults.contentPatterns", lambda plan: _are(plan.expected.patterns, patterns.MAX_PATTERNS, patterns.MAX_PATTERN_CHARS)),
+    ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MAX_MATCHES),
     ("expectedResults.confidence", lambda plan: 0 <= plan.expected.confidence <= 1),
-    ("strategy.expansionRules", lambda plan: _are(plan.strategy.rules, MOST_RULES, LONGEST_QUERY)),
-    ("waiting", lambda plan: _are(plan.waiting, MOST_WAITING, LONGEST_MADE)),
-    ("source", lambda plan: len(plan.source) <= LONGEST_NAME and _is_text(plan.source)),
-    ("totalTime", lambda plan: 0 <= plan.milliseconds <= LONGEST_TIME),
+    ("strategy.expansionRules", lambda plan: _are(plan.strategy.rules, MAX_RULES, MAX_QUERY_CHARS)),
+    ("waiting", lambda plan: _are(plan.waiting, MAX_WAITING_QUERIES, MAX_DERIVED_QUERY_CHARS)),
+    ("source", lambda plan: len(plan.source) <= MAX_PATH_CHARS and _is_text(plan.source)),
+    ("totalTime", lambda plan: 0 <= plan.milliseconds <= MAX_TIME_MS),
     ("iterations", lambda plan: all(map(_is_iteration, plan.iterations))),
     ("finalResults", lambda plan: are_results(plan.final)),
 )  # fmt: skip
 
 
-def excess(plan: Plan) -> str:
+def excess(plan: QueryPlan) -> str:
     """Return the first field of a plan that is beyond what one can have, or the empty string."""
     return next((field for field, is_within in _PLAN if not is_within(plan)), "")
 
@@ -54,10 +54,10 @@ def are_results(results: Sequence[Result]) -> bool:
     names = (name for each in results for name in (each.document, each.symbol, *each.why))
     lines = (line for each in results for line in (each.start_line, each.end_line, each.position))
     return (
-        len(results) <= MOST_RESULTS
+        len(results) <= MAX_PLAN_RESULTS
         and all(0 <= each.similarity <= 1 for each in results)
         and all(0 <= line < 2**31 for line in lines)
-        and all(len(name) <= LONGEST_NAME for name in names)
+        and all(len(name) <= MAX_PATH_CHARS for name in names)
     )
 
 
@@ -66,11 +66,11 @@ def _is_iteration(each: Iteration) -> bool:
     told = (*each.refinements, *each.degraded, *each.evaluation.matched, *each.evaluation.unmatched)
     return (
         0 < each.number < 2**31
-        and _are((each.query,), 1, LONGEST_MADE)
+        and _are((each.query,), 1, MAX_DERIVED_QUERY_CHARS)
         and all(0 <= share <= 1 for share in shares)
-        and 0 <= each.milliseconds <= LONGEST_TIME
-        and _are(each.expected_keywords, MOST_KEYWORDS, goals.LONGEST)
-        and all(len(text) <= LONGEST_MADE for text in (each.feedback, each.error, *told))
+        and 0 <= each.milliseconds <= MAX_TIME_MS
+        and _are(each.expected_keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS)
+        and all(len(text) <= MAX_DERIVED_QUERY_CHARS for text in (each.feedback, each.error, *told))
         and are_results(each.results)
     )
 

@@ -16,15 +16,15 @@ from typing import Any
 
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
-from code_intel.index import waiting
+from code_intel.index import cancellation
 from code_intel.planning import place, settings
 from code_intel.planning.stored import dumps, loads
 
-VERSION = 1
+CATALOG_VERSION = 1
 LOCK = "index.json.lock"
 AHEAD, LONG_AGO = timedelta(days=1), "1970-01-01T00:00:00+00:00"
 """From how far in the future on a moment is no moment: what was of use next year would never go."""
-MOST_HITS = 2**53
+MAX_HIT_COUNT = 2**53
 """Hits that are told apart: Python writes no number of any length."""
 
 _OWN = MappingProxyType({"bytes": int, "changed": int, "used": str, "hits": int})
@@ -35,7 +35,7 @@ Describe = Callable[[str, bytes], dict[str, Any]]
 
 
 @dataclass(slots=True)
-class Row:
+class CatalogRow:
     """What is known of a file.
 
     Attributes:
@@ -54,10 +54,10 @@ class Row:
 
 
 @dataclass(slots=True)
-class Listing:
+class CatalogListing:
     """The files of a folder by name, and those that cannot be read with the reason."""
 
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, CatalogRow] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -80,14 +80,14 @@ class Catalog:
     names: re.Pattern[str]
     describe: Describe
     shape: Mapping[str, type]
-    spared: Callable[[Mapping[str, Row]], Collection[str]] = lambda _rows: ()
+    spared: Callable[[Mapping[str, CatalogRow]], Collection[str]] = lambda _rows: ()
     flushed: bool = True
 
     def path(self, root: Path, name: str) -> Path:
         """Return a file of the folder; see `place.file_in`."""
         return place.file_in(root, self.folder, name)
 
-    def listing(self, root: Path) -> Listing:
+    def listing(self, root: Path) -> CatalogListing:
         """Return what is there, writing nothing.
 
         Raises:
@@ -95,7 +95,7 @@ class Catalog:
             BusyError: Nobody waits for it any more.
         """
         index = self.path(root, place.INDEX)
-        known, found = self._known(index), Listing()
+        known, found = self._known(index), CatalogListing()
         try:
             files = sorted(
                 file for file in index.parent.iterdir() if self.names.fullmatch(file.name)
@@ -105,7 +105,7 @@ class Catalog:
         except OSError as error:
             raise StorageError(f"{index.parent} cannot be read: {error.strerror}.") from error
         for file in files:
-            waiting.check()  # a repository may carry thousands that no index knows
+            cancellation.raise_if_cancelled()  # a repository may carry thousands that no index knows
             with suppress(FileNotFoundError):  # somebody else was quicker
                 self._look(file, known.get(file.name), found)
         return found
@@ -167,14 +167,14 @@ class Catalog:
         return gone
 
     @contextmanager
-    def changing(self, root: Path) -> Iterator[dict[str, Row]]:
+    def changing(self, root: Path) -> Iterator[dict[str, CatalogRow]]:
         """Hold the folder's lock, give the rows to change, and write the index if they were.
 
         Whatever happens inside, the index says what the disk has: the next look compares.
         """
         folder = place.prepared(root, self.folder)
         settings.write_defaults(root)
-        with durable.locked(folder / LOCK, place.PATIENCE):
+        with durable.locked(folder / LOCK, place.PLAN_LOCK_TIMEOUT_S):
             rows = self.listing(root).rows
             yield rows
             index, text = folder / place.INDEX, _rendered(rows)
@@ -182,26 +182,28 @@ class Catalog:
                 durable.replace(index, text, flushed=False)
             durable.sweep(folder)
 
-    def _known(self, index: Path) -> dict[str, Row]:
+    def _known(self, index: Path) -> dict[str, CatalogRow]:
         """Return what the index says, as far as it can be used."""
         try:
-            files = loads(place.read(index), VERSION, index.name).get("files")
+            files = loads(place.read(index), CATALOG_VERSION, index.name).get("files")
         except (FileNotFoundError, StorageError):
             return {}
-        rows: dict[str, Row] = {}
+        rows: dict[str, CatalogRow] = {}
         for name, said in files.items() if isinstance(files, dict) else ():
             if isinstance(said, dict) and {k: type(v) for k, v in said.items()} == self._types():
                 size, changed, used, hits = (said.pop(key) for key in _OWN)
                 with suppress(ValueError, TypeError):  # no moment, or one without an offset
                     ahead = datetime.fromisoformat(used) - datetime.now(UTC)
                     moment = used if ahead < AHEAD else LONG_AGO
-                    rows[name] = Row(said, size, changed, moment, min(max(hits, 0), MOST_HITS))
+                    rows[name] = CatalogRow(
+                        said, size, changed, moment, min(max(hits, 0), MAX_HIT_COUNT)
+                    )
         return rows
 
     def _types(self) -> dict[str, type]:
         return {**_OWN, **self.shape}
 
-    def _look(self, file: Path, known: Row | None, found: Listing) -> None:
+    def _look(self, file: Path, known: CatalogRow | None, found: CatalogListing) -> None:
         info = file.lstat()
         if known and (known.bytes, known.changed) == (info.st_size, info.st_mtime_ns):
             found.rows[file.name] = known
@@ -214,17 +216,21 @@ class Catalog:
         except StorageError as error:
             found.damaged[file.name] = error.message
 
-    def _row(self, file: Path, data: bytes, used: str, hits: int) -> Row:
+    def _row(self, file: Path, data: bytes, used: str, hits: int) -> CatalogRow:
         info = file.lstat()
-        return Row(self.describe(file.name, data), info.st_size, info.st_mtime_ns, used, hits)
+        return CatalogRow(
+            self.describe(file.name, data), info.st_size, info.st_mtime_ns, used, hits
+        )
 
-    def _evict(self, root: Path, rows: dict[str, Row], keep: Collection[str]) -> None:
+    def _evict(self, root: Path, rows: dict[str, CatalogRow], keep: Collection[str]) -> None:
         for name in beyond(rows, *settings.limits_of(root, self.kind), keep):
             durable.remove(self.path(root, name), flushed=False)
             del rows[name]
 
 
-def beyond(rows: Mapping[str, Row], most: int, room: int, keep: Collection[str] = ()) -> list[str]:
+def beyond(
+    rows: Mapping[str, CatalogRow], most: int, room: int, keep: Collection[str] = ()
+) -> list[str]:
     """Return the least used of `rows` that have to go until at most `most` files of `room` bytes are left."""
     left, size = len(rows), sum(row.bytes for row in rows.values())
     gone = []
@@ -241,12 +247,12 @@ def now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def _rendered(rows: Mapping[str, Row]) -> bytes:
+def _rendered(rows: Mapping[str, CatalogRow]) -> bytes:
     files = {
         name: {"bytes": r.bytes, "changed": r.changed, "used": r.used, "hits": r.hits, **r.says}
         for name, r in sorted(rows.items())
     }
-    return dumps({"version": VERSION, "files": files})
+    return dumps({"version": CATALOG_VERSION, "files": files})
 
 
 def _is(path: Path, data: bytes) -> bool:

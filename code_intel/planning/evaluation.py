@@ -19,9 +19,9 @@ below the confidence asked for, so that there is no success without it, and bett
 import math
 from collections.abc import Iterable, Sequence
 
-from code_intel.index.waiting import check
-from code_intel.planning.matching import LIKE, Page, on_page, together
-from code_intel.planning.patterns import Pattern, all_compiled
+from code_intel.index.cancellation import raise_if_cancelled
+from code_intel.planning.matching import MIN_MEANING_LIKENESS, ResultPage, on_page, together
+from code_intel.planning.patterns import ContentPattern, all_compiled
 from code_intel.planning.records import (
     Evaluation,
     Expected,
@@ -43,7 +43,7 @@ WEIGHTS = Metrics(
 """What each metric adds to the score; 1 together."""
 PARTIAL = 0.3
 """Score above which what was found is worth something."""
-NOTHING = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0)
+EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0)
 
 Row = Sequence[bool]
 
@@ -71,7 +71,7 @@ def evaluate(
     results = _distinct(results)
     if not results:
         missing = (*keywords, *(pattern.source for pattern in patterns))
-        return Evaluation(NOTHING.metrics, 0.0, (), missing)
+        return Evaluation(EMPTY_EVALUATION.metrics, 0.0, (), missing)
     rows = _occurrences(keywords, results, mode, likeness)
     things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
     said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
@@ -132,19 +132,21 @@ def _occurrences(
     keywords: Sequence[str], results: Sequence[Result], mode: Mode, likeness: Likeness | None
 ) -> list[Row]:
     """Return a row a keyword: whether it occurs in each result."""
-    pages = [Page(result) for result in results]
+    pages = [ResultPage(result) for result in results]
     rows: list[Row] = [[on_page(word, page, mode) for page in pages] for word in keywords]
     open_ = [at for at, row in enumerate(rows) if not all(row)]
     if mode != "semantic" or likeness is None or not open_:
         return rows
     alike = likeness([keywords[at] for at in open_], results)
     for at, likes in zip(open_, alike, strict=True):
-        rows[at] = [hit or like >= LIKE for hit, like in zip(rows[at], likes, strict=True)]
+        rows[at] = [
+            hit or like >= MIN_MEANING_LIKENESS for hit, like in zip(rows[at], likes, strict=True)
+        ]
     return rows
 
 
-def _matches(pattern: Pattern, result: Result) -> bool:
-    check()  # fifty chunks and twenty of the slowest patterns take longer than anybody waits
+def _matches(pattern: ContentPattern, result: Result) -> bool:
+    raise_if_cancelled()  # fifty chunks and twenty of the slowest patterns take longer than anybody waits
     return pattern.found(result.text)
 
 

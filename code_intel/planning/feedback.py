@@ -15,9 +15,9 @@ from code_intel.foundation.text import visible
 from code_intel.planning.evaluation import WEIGHTS, hundredths
 from code_intel.planning.records import Evaluation, Expected, Metrics, Result
 
-MOST = 5
+MAX_SUGGESTIONS = 5
 """Suggestions, and names in a sentence."""
-LONGEST = 60
+MAX_NAME_CHARS = 60
 """Characters of a name."""
 BEST = 3
 """Results whose common terms are suggested."""
@@ -28,44 +28,44 @@ two in five by words alone."""
 Language = Literal["en", "ja"]
 
 
-class Said(NamedTuple):
+class Phrase(NamedTuple):
     """A sentence in each language."""
 
     en: str
     ja: str
 
 
-NAMES: Mapping[str, Said] = {
-    "keyword_match": Said("keywords", "キーワードの一致"),
-    "pattern_match": Said("patterns", "パターンの一致"),
-    "semantic_similarity": Said("likeness to the query", "クエリとの類似度"),
-    "coverage": Said("number of results", "結果の件数"),
-    "precision": Said("results without any keyword", "キーワードのない結果"),
-    "recall": Said("keywords found nowhere", "どこにもないキーワード"),
+METRIC_NAMES: Mapping[str, Phrase] = {
+    "keyword_match": Phrase("keywords", "キーワードの一致"),
+    "pattern_match": Phrase("patterns", "パターンの一致"),
+    "semantic_similarity": Phrase("likeness to the query", "クエリとの類似度"),
+    "coverage": Phrase("number of results", "結果の件数"),
+    "precision": Phrase("results without any keyword", "キーワードのない結果"),
+    "recall": Phrase("keywords found nowhere", "どこにもないキーワード"),
 }
 """What each metric is called where it costs most."""
 
-ENOUGH = Said(
+GOOD_ENOUGH = Phrase(
     "Good enough: {score:.2f} of {confidence:.2f}", "十分です: {score:.2f}(目標 {confidence:.2f})"
 )
-SHORT = Said("{score:.2f} of {confidence:.2f}", "{score:.2f}(目標 {confidence:.2f})")
-NOTHING = Said("Nothing was found", "何も見つかりませんでした")
-MISSING = Said("Not found: {names}", "見つからないもの: {names}")
-FEW = Said("{count} of {least} results", "結果は {count} 件({least} 件必要)")
-UNLIKE = Said(
+SHORT = Phrase("{score:.2f} of {confidence:.2f}", "{score:.2f}(目標 {confidence:.2f})")
+NO_RESULTS = Phrase("Nothing was found", "何も見つかりませんでした")
+NOT_FOUND = Phrase("Not found: {names}", "見つからないもの: {names}")
+TOO_FEW_RESULTS = Phrase("{count} of {least} results", "結果は {count} 件({least} 件必要)")
+UNLIKE = Phrase(
     "Results hardly resemble the query ({value:.2f})",
     "結果がクエリにあまり似ていません({value:.2f})",
 )
-COSTS = Said("Most is lost by {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
-MORE = Said(" and {count} more", " ほか {count} 件")
+COSTS = Phrase("Most is lost by {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
+MORE = Phrase(" and {count} more", " ほか {count} 件")
 
-SUGGESTED: Mapping[str, Said] = {
-    "drop": Said("Leave out {names}: in no result.", "{names} を除く: どの結果にもありません。"),
-    "ask": Said("Ask for {names}: expected, not found.", "{names} を加える: 期待したのに見つかりません。"),
-    "pattern": Said("Ask for what {names} stands for: no match.", "{names} に当たる言葉を加える: 一致がありません。"),
-    "common": Said("Add {names}: common to the best results.", "{names} を加える: 上位の結果に共通しています。"),
-    "broad": Said("Ask with fewer words: {count} of {least} results.", "語を減らす: 結果は {count} 件({least} 件必要)。"),
-    "other": Said("Say it in other words, or name a symbol or file.", "言い換えるか、シンボル名やファイル名を挙げる。"),
+SUGGESTED: Mapping[str, Phrase] = {
+    "drop": Phrase("Leave out {names}: in no result.", "{names} を除く: どの結果にもありません。"),
+    "ask": Phrase("Ask for {names}: expected, not found.", "{names} を加える: 期待したのに見つかりません。"),
+    "pattern": Phrase("Ask for what {names} stands for: no match.", "{names} に当たる言葉を加える: 一致がありません。"),
+    "common": Phrase("Add {names}: common to the best results.", "{names} を加える: 上位の結果に共通しています。"),
+    "broad": Phrase("Ask with fewer words: {count} of {least} results.", "語を減らす: 結果は {count} 件({least} 件必要)。"),
+    "other": Phrase("Say it in other words, or name a symbol or file.", "言い換えるか、シンボル名やファイル名を挙げる。"),
 }  # fmt: skip
 """What to try, by the evidence for it; in this order."""
 
@@ -86,19 +86,21 @@ def feedback(
         "score": hundredths(evaluation.score, expected.confidence),
         "confidence": expected.confidence,
     }
-    missing = [_say(MISSING, tongue, names=_quoted(evaluation.unmatched, tongue))]
+    missing = [_say(NOT_FOUND, tongue, names=_quoted(evaluation.unmatched, tongue))]
     missing = missing if evaluation.unmatched else []
     if not results:
-        return _sentences([_say(NOTHING, tongue), *missing], tongue)
+        return _sentences([_say(NO_RESULTS, tongue), *missing], tongue)
     if evaluation.score >= expected.confidence:
-        return _sentences([_say(ENOUGH, tongue, **said), *missing], tongue)
+        return _sentences([_say(GOOD_ENOUGH, tongue, **said), *missing], tongue)
     clauses = [_say(SHORT, tongue, **said), *missing]
     if len(results) < expected.min_matches:
-        clauses.append(_say(FEW, tongue, count=len(results), least=expected.min_matches))
+        clauses.append(
+            _say(TOO_FEW_RESULTS, tongue, count=len(results), least=expected.min_matches)
+        )
     if evaluation.metrics.semantic_similarity < LITTLE:
         clauses.append(_say(UNLIKE, tongue, value=evaluation.metrics.semantic_similarity))
     name, lost = costliest(evaluation.metrics)
-    clauses.append(_say(COSTS, tongue, name=_say(NAMES[name], tongue), lost=lost))
+    clauses.append(_say(COSTS, tongue, name=_say(METRIC_NAMES[name], tongue), lost=lost))
     return _sentences(clauses, tongue)
 
 
@@ -138,7 +140,7 @@ def suggestions(
         )
         for kind, said in SUGGESTED.items()
         if holds[kind]
-    )[:MOST]
+    )[:MAX_SUGGESTIONS]
 
 
 def costliest(metrics: Metrics) -> tuple[str, float]:
@@ -177,7 +179,7 @@ def in_common(query: str, results: Sequence[Result]) -> list[str]:
     for each in best:
         shared.update(salient(each.text, ()))
     common = [name for name, count in shared.most_common() if 2 * count > len(best) > 1]
-    return [name for name in common if not asked.issuperset(query_words(name))][:MOST]
+    return [name for name in common if not asked.issuperset(query_words(name))][:MAX_SUGGESTIONS]
 
 
 def _asked(word: str, query: str) -> bool:
@@ -189,21 +191,25 @@ def _tokens(result: Result) -> list[str]:
 
 
 def _quoted(names: Sequence[str], tongue: Language) -> str:
-    shown = [f"`{_short(name)}`" for name in names[:MOST]]
-    more = _say(MORE, tongue, count=len(names) - MOST) if len(names) > MOST else ""
+    shown = [f"`{_short(name)}`" for name in names[:MAX_SUGGESTIONS]]
+    more = (
+        _say(MORE, tongue, count=len(names) - MAX_SUGGESTIONS)
+        if len(names) > MAX_SUGGESTIONS
+        else ""
+    )
     return {"en": ", ", "ja": "、"}[tongue].join(shown) + more
 
 
 def _short(name: str) -> str:
     name = visible(" ".join(name.split())).replace("`", "'")
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
 
 
 def _sentences(clauses: Sequence[str], tongue: Language) -> str:
     return {"en": ". ", "ja": "。"}[tongue].join(clauses) + {"en": ".", "ja": "。"}[tongue]
 
 
-def _say(said: Said, tongue: Language, **values: object) -> str:
+def _say(said: Phrase, tongue: Language, **values: object) -> str:
     return (said.ja if tongue == "ja" else said.en).format(**values)
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from code_intel.planning.goals import says
-from code_intel.planning.matching import Page, on_page
+from code_intel.planning.matching import ResultPage, on_page
 from code_intel.planning.patterns import all_compiled
 from code_intel.planning.records import Iteration, Result
 
@@ -76,7 +76,7 @@ class _Expectations:
 
     def within(self, result: Result) -> set[str]:
         """Return those that a result has."""
-        page = Page(result)
+        page = ResultPage(result)
         words = {word for word in self.keywords if on_page(word, page, "fuzzy")}
         return words | {each.source for each in self.patterns if each.found(result.text)}
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import STOP_WORDS, query_words
-from code_intel.planning.records import MOST_KEYWORDS, Strategy
+from code_intel.planning.records import MAX_KEYWORDS, Strategy
 
 BROAD = 2
 """Keywords of a broad query."""
-LONGEST = 4000
+MAX_GOAL_CHARS = 4000
 """Characters of a goal that are read, as of a question."""
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
@@ -37,13 +37,13 @@ def keywords(goal: str) -> tuple[str, ...]:
     """Return what a good result speaks of, most telling words as the goal spells them, each once.
 
     Of a Japanese goal the English words come first that code uses for its terms, then the terms: code
-    has the ones, comments and documents may have the others. At most MOST_KEYWORDS; never empty for a
+    has the ones, comments and documents may have the others. At most MAX_KEYWORDS; never empty for a
     goal with a word or a number in it.
     """
-    text = unicodedata.normalize("NFKC", goal[:LONGEST])
+    text = unicodedata.normalize("NFKC", goal[:MAX_GOAL_CHARS])
     every = _japanese(text) if _JAPANESE.search(text) else _SPOKEN.findall(text)
     telling = [word for word in every if not _says_nothing(word)]
-    return tuple(distinct(telling or every or _SPOKEN.findall(text)))[:MOST_KEYWORDS]
+    return tuple(distinct(telling or every or _SPOKEN.findall(text)))[:MAX_KEYWORDS]
 
 
 def first_queries(goal: str, strategy: Strategy, initial: Sequence[str] = ()) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def distinct(queries: Iterable[str]) -> list[str]:
 
 def english_of(goal: str) -> list[str]:
     """Return the words that code is most likely to use for a Japanese goal; none for any other."""
-    return [said[0] for _, said in terms(goal[:LONGEST]) if not _says_nothing(said[0])]
+    return [said[0] for _, said in terms(goal[:MAX_GOAL_CHARS]) if not _says_nothing(said[0])]
 
 
 def spoken(name: str) -> list[str]:

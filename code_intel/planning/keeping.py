@@ -19,17 +19,17 @@ from code_intel.foundation.redaction import masked_data
 from code_intel.planning import catalog, outcome, place, stored
 from code_intel.planning.bounds import excess
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.records import LONGEST_SECONDS, Plan, Status
+from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Status
 from code_intel.planning.stored import as_json, damaged, dumps
 
-VERSION = 1
+PLAN_VERSION = 1
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-RUNNING = 2 * LONGEST_SECONDS
+RUNNING = 2 * MAX_PLAN_SECONDS
 """Seconds for which a plan that has not ended is taken for one that somebody is working on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PlanEntry:
     """A kept plan in short.
 
     Attributes:
@@ -67,7 +67,7 @@ class Entry:
     bytes: int
 
 
-def save(root: Path, plan: Plan, *, intermediate: bool = True) -> Path:
+def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
     """Keep a plan; return its file.
 
     Args:
@@ -80,7 +80,7 @@ def save(root: Path, plan: Plan, *, intermediate: bool = True) -> Path:
         BusyError: Another process is writing for too long.
     """
     data = rendered(plan if intermediate else _without_texts(plan))
-    if len(data) > place.MAX_BYTES:
+    if len(data) > place.MAX_PLAN_FILE_BYTES:
         data = rendered(_without_texts(plan))
     return PLANS.put(root, file_of(root, plan.id).name, data)
 
@@ -95,7 +95,7 @@ def file_of(root: Path, plan_id: str) -> Path:
     return PLANS.path(root, f"{_checked(plan_id)}.json")
 
 
-def load(root: Path, plan_id: str) -> Plan:
+def load(root: Path, plan_id: str) -> QueryPlan:
     """Return a kept plan.
 
     Raises:
@@ -114,7 +114,7 @@ def load(root: Path, plan_id: str) -> Plan:
         ) from None
 
 
-def entries(root: Path) -> list[Entry]:
+def entries(root: Path) -> list[PlanEntry]:
     """Return the kept plans in short, those used last first; damaged files are left out (see `damage`)."""
     rows = PLANS.listing(root).rows
     found = [_entry(name, row) for name, row in rows.items()]
@@ -126,7 +126,7 @@ def damage(root: Path) -> dict[str, str]:
     return PLANS.listing(root).damaged
 
 
-def same(root: Path, plan: Plan, revision: str) -> Plan | None:
+def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
     """Return a kept successful plan that asks the same of the same state of the index, counted as of use.
 
     Args:
@@ -148,7 +148,7 @@ def same(root: Path, plan: Plan, revision: str) -> Plan | None:
     return None
 
 
-def key_of(plan: Plan) -> str:
+def key_of(plan: QueryPlan) -> str:
     """Return a text that is equal for plans of the same goal, expectations, mode, strategy, queries and source."""
     said = (plan.expected, plan.mode, plan.strategy, plan.waiting, plan.source)
     asked = (" ".join(plan.goal.split()), *said)
@@ -156,21 +156,21 @@ def key_of(plan: Plan) -> str:
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def rendered(plan: Plan) -> bytes:
+def rendered(plan: QueryPlan) -> bytes:
     """Return a plan's file; secrets are masked."""
     said = {"status": outcome.status(plan), "score": outcome.score(plan)}
     document = as_json(plan)
     head = {name: document.pop(name) for name in ("planId", "goal")}
-    return dumps(masked_data({"version": VERSION, **head, **said, **document}))
+    return dumps(masked_data({"version": PLAN_VERSION, **head, **said, **document}))
 
 
-def parsed(data: bytes, name: str) -> Plan:
+def parsed(data: bytes, name: str) -> QueryPlan:
     """Return the plan of a file.
 
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    plan = stored.parsed(Plan, data, VERSION, name)
+    plan = stored.parsed(QueryPlan, data, PLAN_VERSION, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId is that of another plan")
     if field := excess(plan):
@@ -196,7 +196,7 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
     }
 
 
-def _running(rows: Mapping[str, catalog.Row]) -> set[str]:
+def _running(rows: Mapping[str, catalog.CatalogRow]) -> set[str]:
     """Return the plans that somebody seems to be working on: they have not ended, and are young."""
     limit = (datetime.now(UTC) - timedelta(seconds=RUNNING)).isoformat()
     return {
@@ -220,9 +220,9 @@ PLANS = Catalog(
 )
 
 
-def _entry(name: str, row: catalog.Row) -> Entry:
+def _entry(name: str, row: catalog.CatalogRow) -> PlanEntry:
     said = row.says
-    return Entry(
+    return PlanEntry(
         id=name.removesuffix(".json"),
         goal=said["goal"],
         status=said["status"],
@@ -241,7 +241,7 @@ def _entry(name: str, row: catalog.Row) -> Entry:
     )
 
 
-def _sound(root: Path, plan_id: str) -> Plan | None:
+def _sound(root: Path, plan_id: str) -> QueryPlan | None:
     try:
         return load(root, plan_id)
     except (NotFoundError, StorageError):
@@ -262,7 +262,7 @@ def _checked(plan_id: str) -> str:
     )
 
 
-def _without_texts(plan: Plan) -> Plan:
+def _without_texts(plan: QueryPlan) -> QueryPlan:
     bare = tuple(
         replace(each, results=tuple(replace(result, text="") for result in each.results))
         for each in plan.iterations

@@ -12,17 +12,17 @@ from typing import Any
 from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
-from code_intel.index.reading import read_inside
+from code_intel.index.safe_files import read_inside
 from code_intel.planning import outcome, place
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.records import Plan, Result
+from code_intel.planning.records import QueryPlan, Result
 from code_intel.planning.stored import damaged
 
-MOST_FINDINGS = 8
+MAX_FINDINGS = 8
 _RANKS = ("partial", "success")
 
 
-def write(root: Path, plan: Plan, project: Path | None = None) -> Path | None:
+def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
     """Write the page of a plan's goal; return its file, None for a plan that failed or found nothing.
 
     A page that is there stays where it is better and every file it speaks of is as it was.
@@ -81,16 +81,16 @@ def digest_of(project: Path, document: str) -> str:
     return hashlib.sha256(data).hexdigest()[: page.DIGITS]
 
 
-def _best(plan: Plan) -> Iterator[Result]:
+def _best(plan: QueryPlan) -> Iterator[Result]:
     """Return the best result of each of the first files."""
     seen: set[str] = set()
     for result in plan.final:
-        if result.document not in seen and len(seen) < MOST_FINDINGS:
+        if result.document not in seen and len(seen) < MAX_FINDINGS:
             seen.add(result.document)
             yield result
 
 
-def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> PageFrontMatter:
+def _front(plan: QueryPlan, status: str, files: tuple[tuple[str, str], ...]) -> PageFrontMatter:
     matched, unmatched = outcome.met(plan)
     return PageFrontMatter(
         goal=plan.goal,
@@ -104,7 +104,7 @@ def _front(plan: Plan, status: str, files: tuple[tuple[str, str], ...]) -> PageF
     )
 
 
-def _finding(result: Result, plan: Plan) -> PageFinding:
+def _finding(result: Result, plan: QueryPlan) -> PageFinding:
     folded = result.text.casefold()
     has = [word for word in plan.expected.keywords if word.casefold() in folded]
     why = ", ".join(tag for tag in result.why if not tag.startswith("-"))

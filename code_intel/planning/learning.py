@@ -19,7 +19,7 @@ from code_intel.errors import CodeIntelError, NotFoundError, StorageError
 from code_intel.forest.ranking.question import embedded
 from code_intel.planning import keeping, outcome
 from code_intel.planning.goals import distinct
-from code_intel.planning.records import MOST_KEYWORDS, Plan, Status
+from code_intel.planning.records import MAX_KEYWORDS, QueryPlan, Status
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -27,15 +27,15 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Vector = NDArray[np.float32]
 
-ALIKE: Mapping[str, float] = MappingProxyType(
+MIN_LIKENESS: Mapping[str, float] = MappingProxyType(
     {"multilingual-e5-small/q4/": 0.88, "multilingual-e5-small/int8/": 0.88}
 )
 """Cosine of two goals from which on they ask the same, by the beginning of the engine's identity. Both rows
 ask with the same weights. Measured on questions about this package, tried on twelve others (docs/decisions/0043)."""
-RECENT = 50
+MAX_COMPARED_PLANS = 50
 """Successful plans, those used last, that a goal is compared with."""
-OFFERED = 3
-REMEMBERED = 256
+MAX_OFFERED_PLANS = 3
+MAX_CACHED_VECTORS = 256
 _VECTORS: "dict[tuple[str, str], Vector]" = {}
 """By engine and goal, so that a goal is embedded once in a process."""
 
@@ -62,7 +62,7 @@ class Template(NamedTuple):
     likeness: float
 
 
-def similar(root: Path, plan: Plan, embedder: Embedder | None) -> list[Template]:
+def similar(root: Path, plan: QueryPlan, embedder: Embedder | None) -> list[Template]:
     """Return the successful plans of the same index whose goals are like this one, the likest first.
 
     Blocks; at most OFFERED. None where goals cannot be compared, or nothing is kept. One of the same goal on
@@ -74,9 +74,9 @@ def similar(root: Path, plan: Plan, embedder: Embedder | None) -> list[Template]
         embedder: Whose questions are compared.
     """
     try:
-        goals: dict[str, keeping.Entry] = {}
+        goals: dict[str, keeping.PlanEntry] = {}
         for entry in keeping.entries(root):  # those used last come first
-            if _teaches(entry, plan) and len(goals) < RECENT:
+            if _teaches(entry, plan) and len(goals) < MAX_COMPARED_PLANS:
                 goals.setdefault(" ".join(entry.goal.split()), entry)
         kept = list(goals.values())
         least = least_likeness(embedder) if kept else None
@@ -87,14 +87,14 @@ def similar(root: Path, plan: Plan, embedder: Embedder | None) -> list[Template]
         return []
     found: list[Template] = []
     for likeness, entry in sorted(zip(alike, kept, strict=True), key=lambda pair: -pair[0]):
-        if likeness < least or len(found) == OFFERED:
+        if likeness < least or len(found) == MAX_OFFERED_PLANS:
             break
         with suppress(NotFoundError, StorageError):  # removed or damaged since
             found.append(template(keeping.load(root, entry.id), likeness))
     return found
 
 
-def _teaches(entry: keeping.Entry, plan: Plan) -> bool:
+def _teaches(entry: keeping.PlanEntry, plan: QueryPlan) -> bool:
     same = entry.goal.split() == plan.goal.split() and entry.revision == plan.revision
     return (entry.status, entry.source) == ("success", plan.source) and not same
 
@@ -102,7 +102,9 @@ def _teaches(entry: keeping.Entry, plan: Plan) -> bool:
 def least_likeness(embedder: Embedder | None) -> float | None:
     """Return the cosine from which on two goals ask the same; None for an engine that has none."""
     identity = embedder.identity if embedder is not None else ""
-    return next((least for start, least in ALIKE.items() if identity.startswith(start)), None)
+    return next(
+        (least for start, least in MIN_LIKENESS.items() if identity.startswith(start)), None
+    )
 
 
 def likenesses(goal: str, others: Sequence[str], embedder: Embedder) -> list[float]:
@@ -115,7 +117,7 @@ def likenesses(goal: str, others: Sequence[str], embedder: Embedder) -> list[flo
     return [float(mine @ _vector(embedder, other)) for other in others]
 
 
-def template(plan: Plan, likeness: float) -> Template:
+def template(plan: QueryPlan, likeness: float) -> Template:
     """Return what a plan teaches."""
     best = outcome.best(plan)
     query, matched = (best.query, best.evaluation.matched) if best else (plan.goal, ())
@@ -124,7 +126,7 @@ def template(plan: Plan, likeness: float) -> Template:
     return Template(plan.id, plan.goal, status, score, query, words, likeness)
 
 
-def taught(plan: Plan, templates: Sequence[Template], *, expecting: bool) -> Plan:
+def taught(plan: QueryPlan, templates: Sequence[Template], *, expecting: bool) -> QueryPlan:
     """Return a plan without iterations that also has what the likest template teaches.
 
     Its query is tried behind those of the caller and the goal; words are expected behind the plan's own.
@@ -140,7 +142,7 @@ def taught(plan: Plan, templates: Sequence[Template], *, expecting: bool) -> Pla
     expected = plan.expected
     if expecting:
         words = distinct([*expected.keywords, *likest.keywords])
-        expected = replace(expected, keywords=tuple(words)[:MOST_KEYWORDS])
+        expected = replace(expected, keywords=tuple(words)[:MAX_KEYWORDS])
     return replace(plan, waiting=tuple(distinct([*plan.waiting, likest.query])), expected=expected)
 
 
@@ -149,7 +151,7 @@ def _vector(embedder: Embedder, goal: str) -> "Vector":
     vector = _VECTORS.get(known)
     if vector is None:
         vector = embedded(embedder, goal)
-        if len(_VECTORS) >= REMEMBERED:
+        if len(_VECTORS) >= MAX_CACHED_VECTORS:
             _VECTORS.clear()
         _VECTORS[known] = vector
     return vector

@@ -28,7 +28,7 @@ from code_intel.embedding.engine import Embedder, embeddable
 from code_intel.learned.recall.calibration import fitted
 from code_intel.planning.goals import language_of
 from code_intel.planning.matching import covered, ideas
-from code_intel.planning.records import MOST_KEYWORDS, MOST_MATCHES, Likeness, Result
+from code_intel.planning.records import MAX_KEYWORDS, MAX_MATCHES, Likeness, Result
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -36,11 +36,11 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Vector = NDArray[np.float32]
 
-LONGEST = 4_000
+MAX_LIKENESS_CHARS = 4_000
 """Characters of a query that are read."""
 
 
-class Curve(NamedTuple):
+class LikenessCurve(NamedTuple):
     """From a cosine to a share: a logistic curve that rises."""
 
     slope: float
@@ -53,22 +53,22 @@ class Curve(NamedTuple):
         return 1 / (1 + math.exp(-min(30.0, max(-30.0, self.slope * cosine + self.bias))))
 
 
-class Curves(NamedTuple):
+class SimilarityCurves(NamedTuple):
     """What is fitted for one engine, by the language of what is asked."""
 
-    results: Mapping[str, Curve]
-    keywords: Mapping[str, Curve]
+    results: Mapping[str, LikenessCurve]
+    keywords: Mapping[str, LikenessCurve]
 
 
 @cache
-def curves() -> Mapping[str, Curves]:
+def curves() -> Mapping[str, SimilarityCurves]:
     """Return what is shipped, by the identity of the engine that made the passages; read at the first use."""
     raw = json.loads(resources.files(__package__).joinpath("likeness.json").read_text("utf-8"))
     return {
-        identity: Curves(
+        identity: SimilarityCurves(
             *(
-                {language: Curve(**curve) for language, curve in of[kind].items()}
-                for kind in Curves._fields
+                {language: LikenessCurve(**curve) for language, curve in of[kind].items()}
+                for kind in SimilarityCurves._fields
             )
         )
         for identity, of in raw["engines"].items()
@@ -95,7 +95,7 @@ def by_words(query: str, text: str) -> float:
 
     A Japanese term is there if it is, or one of the English words that code uses for it.
     """
-    return covered(ideas(query[:LONGEST]), frozenset(words(text)))
+    return covered(ideas(query[:MAX_LIKENESS_CHARS]), frozenset(words(text)))
 
 
 def measure(embedder: Embedder | None) -> Likeness | None:
@@ -114,11 +114,11 @@ def measure(embedder: Embedder | None) -> Likeness | None:
 
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> list[list[float]]:
         rows = [[0.0] * len(results) for _ in keywords]
-        cards = [card(result) for result in results[:MOST_MATCHES]]
-        wanted = [word for word in keywords[:MOST_KEYWORDS] if embeddable(word)]
+        cards = [card(result) for result in results[:MAX_MATCHES]]
+        wanted = [word for word in keywords[:MAX_KEYWORDS] if embeddable(word)]
         _fill(asked, wanted, lambda texts: space.queries(embedder.queries(texts)))
         _fill(shown, cards, lambda texts: space.passages(embedder.passages(texts)))
-        for row, word in zip(rows, keywords[:MOST_KEYWORDS], strict=False):
+        for row, word in zip(rows, keywords[:MAX_KEYWORDS], strict=False):
             if word in asked:
                 curve = of.keywords[language_of(word)]
                 row[: len(cards)] = [curve.at(float(asked[word] @ shown[each])) for each in cards]

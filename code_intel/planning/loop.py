@@ -13,34 +13,36 @@ import anyio
 from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, EmbeddingError
-from code_intel.index.waiting import reading
+from code_intel.index.cancellation import run_read
 from code_intel.planning import evaluation, feedback, fusing, goals, refining
 from code_intel.planning.records import (
-    MOST_MATCHES,
+    MAX_MATCHES,
     Evaluation,
     Expected,
-    Found,
+    FoundResults,
     Iteration,
     Likeness,
-    Plan,
+    QueryPlan,
     Search,
     Stop,
 )
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Where progress goes: iterations done, iterations at the most, and the query that is being tried."""
-Keep = Callable[[Plan], Awaitable[None]]
+Keep = Callable[[QueryPlan], Awaitable[None]]
 
-LEAST_RESULTS = 10
+MIN_RESULTS = 10
 """Results of an iteration, unless more are wanted."""
-FUTILE = 2
+MAX_FUTILE_QUERIES = 2
 """So many queries in a row that are no better than the best before them end a plan."""
-KEEPING = 5.0
+SAVE_SECONDS = 5.0
 """Seconds that keeping a plan may take once the call was cancelled: a file is written, no more."""
-JUDGING = 2.0
+EVALUATION_SECONDS = 2.0
 """Seconds that comparing by words may take though the time is over: what was found shall not be lost."""
-UNJUDGED = "evaluation: none, since comparing took too long; simpler patterns are compared sooner"
-UNLIKE = "evaluation: by words alone, since comparing meanings {}"
+NOT_EVALUATED = (
+    "evaluation: none, since comparing took too long; simpler patterns are compared sooner"
+)
+WORDS_ONLY_NOTE = "evaluation: by words alone, since comparing meanings {}"
 
 
 async def _silent(done: float, total: float | None, message: str) -> None:
@@ -48,7 +50,7 @@ async def _silent(done: float, total: float | None, message: str) -> None:
 
 
 async def run(
-    plan: Plan,
+    plan: QueryPlan,
     search: Search,
     *,
     more: int,
@@ -56,7 +58,7 @@ async def run(
     likeness: Likeness | None = None,
     report: Report = _silent,
     keep: Keep | None = None,
-) -> Plan:
+) -> QueryPlan:
     """Return the plan with at most `more` further iterations, what it found, and why it stopped.
 
     Queries that wait are tried first, in order; then those that the evidence suggests. Each has an equal
@@ -95,7 +97,7 @@ async def run(
         )
         plan = replace(plan, final=fusing.final(plan.iterations))
         if keep is not None:
-            with anyio.move_on_after(KEEPING, shield=True):
+            with anyio.move_on_after(SAVE_SECONDS, shield=True):
                 await keep(plan)
         if (over := _over(plan, first, end)) is not None:
             stop = over
@@ -104,7 +106,7 @@ async def run(
     return replace(plan, stop=stop, milliseconds=spent + _since(began))
 
 
-async def judged_anew(plan: Plan, before: Plan, seconds: float) -> Plan:
+async def judged_anew(plan: QueryPlan, before: QueryPlan, seconds: float) -> QueryPlan:
     """Return a plan that goes on, its iterations compared with what is expected now.
 
     Args:
@@ -125,23 +127,23 @@ async def judged_anew(plan: Plan, before: Plan, seconds: float) -> Plan:
     return replace(plan, iterations=tuple(iterations), final=fusing.final(iterations))
 
 
-async def _anew(plan: Plan, each: Iteration, end: float) -> Iteration:
-    judged, why = evaluation.NOTHING, [UNJUDGED]
+async def _anew(plan: QueryPlan, each: Iteration, end: float) -> Iteration:
+    judged, why = evaluation.EMPTY_EVALUATION, [NOT_EVALUATED]
     with anyio.move_on_after(end - anyio.current_time()):
-        judged = await reading(evaluation.evaluate, each.results, plan.expected, plan.mode)
+        judged = await run_read(evaluation.evaluate, each.results, plan.expected, plan.mode)
         why = []
-    told = await to_thread.run_sync(_told, plan, each.query, Found(each.results), judged)
+    told = await to_thread.run_sync(_told, plan, each.query, FoundResults(each.results), judged)
     return replace(
         each,
         expected_keywords=plan.expected.keywords,
         evaluation=judged,
         feedback=told[0],
         refinements=told[1],
-        degraded=(*(note for note in each.degraded if note != UNJUDGED), *why),
+        degraded=(*(note for note in each.degraded if note != NOT_EVALUATED), *why),
     )
 
 
-def _over(plan: Plan, first: int, end: float) -> Stop | None:
+def _over(plan: QueryPlan, first: int, end: float) -> Stop | None:
     """Return why no further query is worth its time, if so; `first`: iterations of earlier calls."""
     last = plan.iterations[-1]
     if not last.error and last.evaluation.score >= plan.expected.confidence:
@@ -163,14 +165,14 @@ def _futile(before: tuple[Iteration, ...], asked: tuple[Iteration, ...]) -> bool
             continue
         in_vain = 0 if each.evaluation.score > top else in_vain + 1
         top = max(top, each.evaluation.score)
-    return in_vain >= FUTILE
+    return in_vain >= MAX_FUTILE_QUERIES
 
 
 async def _iteration(
-    plan: Plan, query: str, search: Search, seconds: float, likeness: Likeness | None
+    plan: QueryPlan, query: str, search: Search, seconds: float, likeness: Likeness | None
 ) -> Iteration:
     """Ask one query within its time, and compare what it finds with what was expected."""
-    began, found, error = anyio.current_time(), Found(()), ""
+    began, found, error = anyio.current_time(), FoundResults(()), ""
     with anyio.move_on_after(seconds) as scope:
         try:
             found = _arranged(plan, query, await search(query))
@@ -197,7 +199,7 @@ async def _iteration(
 
 
 async def _judged(
-    plan: Plan, found: Found, seconds: float, likeness: Likeness | None
+    plan: QueryPlan, found: FoundResults, seconds: float, likeness: Likeness | None
 ) -> tuple[Evaluation, tuple[str, ...]]:
     """Compare results with what was expected, by words where meaning cannot be compared in time, and say so."""
     judge = partial(evaluation.evaluate, found.results, plan.expected, plan.mode)
@@ -205,16 +207,16 @@ async def _judged(
     if likeness is not None:
         with anyio.move_on_after(seconds):
             try:
-                return await reading(judge, likeness), ()
+                return await run_read(judge, likeness), ()
             except EmbeddingError as error:
                 why = f"failed: {error.message}"
-    told = (UNLIKE.format(why),) if likeness else ()
-    with anyio.move_on_after(max(seconds, JUDGING)):
-        return await reading(judge), told
-    return evaluation.NOTHING, (*told, UNJUDGED)
+    told = (WORDS_ONLY_NOTE.format(why),) if likeness else ()
+    with anyio.move_on_after(max(seconds, EVALUATION_SECONDS)):
+        return await run_read(judge), told
+    return evaluation.EMPTY_EVALUATION, (*told, NOT_EVALUATED)
 
 
-def _arranged(plan: Plan, query: str, found: Found) -> Found:
+def _arranged(plan: QueryPlan, query: str, found: FoundResults) -> FoundResults:
     """Return as many results as are wanted, those first that the rules of the query ask for."""
     results = refining.arranged(plan.strategy.rules, query, found.results)
     return found._replace(results=results[: wanted(plan.expected)])
@@ -222,10 +224,12 @@ def _arranged(plan: Plan, query: str, found: Found) -> Found:
 
 def wanted(expected: Expected) -> int:
     """Return how many results an iteration has at the most."""
-    return min(MOST_MATCHES, max(LEAST_RESULTS, expected.min_matches))
+    return min(MAX_MATCHES, max(MIN_RESULTS, expected.min_matches))
 
 
-def _told(plan: Plan, query: str, found: Found, judged: Evaluation) -> tuple[str, tuple[str, ...]]:
+def _told(
+    plan: QueryPlan, query: str, found: FoundResults, judged: Evaluation
+) -> tuple[str, tuple[str, ...]]:
     language = goals.language_of(plan.goal)
     return (
         feedback.feedback(judged, found.results, plan.expected, language),

@@ -20,13 +20,13 @@ from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import query_words, words
 from code_intel.planning.records import Mode, Result
 
-LIKE = 0.6
+MIN_MEANING_LIKENESS = 0.6
 """Likeness from which a keyword is there by its meaning; below, whatever the engine, it is a guess."""
-EDITED = 5
+MIN_MISSPELLED_CHARS = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
-LONGEST = 64
+MAX_KEYWORD_LETTERS = 64
 """Letters of a keyword up to which it is anything but what it is spelled as."""
-MOST_PARTS = 8
+MAX_KEYWORD_PARTS = 8
 """Words of a keyword that are looked for as one identifier."""
 Idea = tuple[frozenset[str], ...]
 """The ways to say one thing, each as tokens of the index."""
@@ -36,12 +36,12 @@ _CAMEL = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+")
 _LONG_VOWEL = re.compile("(?<=[ァ-ヺー]{2})ー(?![ァ-ヺー])")
 _LATIN = "A-Za-z\u00c0-\u024f"
 _WORD = re.compile(f"[{_LATIN}]+")
-_LONG_WORDS = re.compile(f"[{_LATIN}]{{{EDITED - 1},}}")
+_LONG_WORDS = re.compile(f"[{_LATIN}]{{{MIN_MISSPELLED_CHARS - 1},}}")
 _APART = " \0 "
 """Between path, symbol and text, so that no keyword reaches from one into the next."""
 
 
-class Page:
+class ResultPage:
     """A result as keywords are looked for in it, each reading made when it is first needed."""
 
     def __init__(self, result: Result) -> None:
@@ -72,23 +72,23 @@ class Page:
 
 def occurs(keyword: str, result: Result, mode: Mode, likeness: float = 0.0) -> bool:
     """Whether a keyword occurs in a result; `likeness` counts in semantic mode alone. An empty one never does."""
-    return on_page(keyword, Page(result), mode, likeness)
+    return on_page(keyword, ResultPage(result), mode, likeness)
 
 
-def on_page(keyword: str, page: Page, mode: Mode, likeness: float = 0.0) -> bool:
+def on_page(keyword: str, page: ResultPage, mode: Mode, likeness: float = 0.0) -> bool:
     """Do as `occurs`, for a result that many keywords are looked for in."""
     if not keyword.strip():
         return False
     if mode == "strict":
         return keyword in page.spelled
-    if mode == "semantic" and likeness >= LIKE:
+    if mode == "semantic" and likeness >= MIN_MEANING_LIKENESS:
         return True
     if _spelled_alike(keyword, page):
         return True
     return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
 
 
-def _spelled_alike(keyword: str, page: Page) -> bool:
+def _spelled_alike(keyword: str, page: ResultPage) -> bool:
     said, parts, near = _read(keyword)
     return (
         said in page.folded
@@ -151,13 +151,13 @@ def _read(keyword: str) -> tuple[str, Any, Any]:
     import re2
 
     word = folded(keyword)
-    if len(word) > LONGEST:
+    if len(word) > MAX_KEYWORD_LETTERS:
         return word, None, None
     parts = _PARTS.findall(_unified(keyword))
-    misspelled = len(word) >= EDITED and _WORD.fullmatch(word)
+    misspelled = len(word) >= MIN_MISSPELLED_CHARS and _WORD.fullmatch(word)
     return (
         word,
-        re2.compile(_in_a_row(parts)) if 1 < len(parts) <= MOST_PARTS else None,
+        re2.compile(_in_a_row(parts)) if 1 < len(parts) <= MAX_KEYWORD_PARTS else None,
         re2.compile(_one_edit(word)) if misspelled else None,
     )
 

@@ -1,37 +1,37 @@
 """What came of a plan: its status and score, what was found of what was expected (seed 003 §2)."""
 
-from code_intel.planning.evaluation import NOTHING, status_of
-from code_intel.planning.records import Iteration, Plan, Status
+from code_intel.planning.evaluation import EMPTY_EVALUATION, status_of
+from code_intel.planning.records import Iteration, QueryPlan, Status
 
 
-def score(plan: Plan) -> float:
+def score(plan: QueryPlan) -> float:
     """Return the score of a plan's best iteration."""
     return max((each.evaluation.score for each in plan.iterations), default=0.0)
 
 
-def status(plan: Plan) -> Status:
+def status(plan: QueryPlan) -> Status:
     """Return what came of a plan; one that ran out of time with something found is at least partial."""
     reached = status_of(score(plan), plan.expected.confidence)
     late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
     return "partial" if late and reached == "failed" else reached
 
 
-def best(plan: Plan) -> Iteration | None:
+def best(plan: QueryPlan) -> Iteration | None:
     """Return the iteration that came closest to what was expected, the first of equals."""
     return max(
         plan.iterations, key=lambda each: (each.evaluation.score, bool(each.results)), default=None
     )
 
 
-def improvement(plan: Plan) -> float:
+def improvement(plan: QueryPlan) -> float:
     """Return how much better the best query was than the first, as a difference of scores."""
     return score(plan) - plan.iterations[0].evaluation.score if plan.iterations else 0.0
 
 
-def met(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def met(plan: QueryPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what of the expectations any query has found, and what none has."""
     names = dict.fromkeys((*plan.expected.keywords, *plan.expected.patterns))
-    judged = [each for each in plan.iterations if each.evaluation != NOTHING]
+    judged = [each for each in plan.iterations if each.evaluation != EMPTY_EVALUATION]
     matched = {name for each in judged for name in each.evaluation.matched}
     # A keyword that is in neither list was found as the same word in the other language.
     settled = matched.union(

@@ -14,12 +14,12 @@ from typing import Any
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
 
-MOST, LONGEST = 20, 500
+MAX_PATTERNS, MAX_PATTERN_CHARS = 20, 500
 """Patterns of a plan, and characters of each."""
-REPEATED = 600
+MAX_REPETITIONS = 600
 """Instructions that counted repetitions may add to a pattern: each may be a state that every byte of a text moves, and
 three hundred thousand bytes a second is then the slowest it runs."""
-MEMORY = 1 << 20
+MAX_MEMORY_BYTES = 1 << 20
 """Bytes that RE2 may use for a pattern, its cache of states included."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -39,7 +39,7 @@ _REMEDIES = (
 """What RE2 says, and what to write instead; the first that fits."""
 
 
-class Pattern:
+class ContentPattern:
     """A pattern that compiled; `found` is all that a plan asks of it."""
 
     __slots__ = ("_program", "source")
@@ -53,7 +53,7 @@ class Pattern:
         return self._program.search(text.encode("utf-8", "replace")) is not None
 
 
-def compiled(pattern: str, field: str) -> Pattern:
+def compiled(pattern: str, field: str) -> ContentPattern:
     """Return a pattern, compiled once.
 
     Args:
@@ -66,10 +66,10 @@ def compiled(pattern: str, field: str) -> Pattern:
     """
     if not pattern.strip():
         raise _refused(field, "is empty: it would match everything", "Leave it out.")
-    if len(pattern) > LONGEST:
+    if len(pattern) > MAX_PATTERN_CHARS:
         raise _refused(
             field,
-            f"has {counted(len(pattern), 'character')}; {LONGEST} are the most",
+            f"has {counted(len(pattern), 'character')}; {MAX_PATTERN_CHARS} are the most",
             "Shorten it, or make several of it.",
         )
     if surrogate := _SURROGATE.search(pattern):
@@ -81,21 +81,21 @@ def compiled(pattern: str, field: str) -> Pattern:
     program = _compiled(pattern)
     if isinstance(program, str):
         raise _refused(field, f"is no pattern: {_placed(program, pattern)}", _remedy(program))
-    return Pattern(pattern, program)
+    return ContentPattern(pattern, program)
 
 
 def all_compiled(
     patterns: Sequence[str], field: str = "expectedResults.contentPatterns"
-) -> tuple[Pattern, ...]:
+) -> tuple[ContentPattern, ...]:
     """Return several patterns; raises as `compiled` does, with the place of the first that is wrong.
 
     Raises:
         UsageError: One cannot be used, or there are more than `MOST`.
     """
-    if len(patterns) > MOST:
+    if len(patterns) > MAX_PATTERNS:
         raise _refused(
             field,
-            f"has {counted(len(patterns), 'pattern')}; {MOST} are the most",
+            f"has {counted(len(patterns), 'pattern')}; {MAX_PATTERNS} are the most",
             "Keep those that tell most.",
         )
     return tuple(compiled(pattern, f"{field}[{at}]") for at, pattern in enumerate(patterns))
@@ -116,13 +116,13 @@ def _compiled(pattern: str) -> Any:
         return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     finally:
         re2.purge()  # its own cache would hold 128 programs of any size
-    return program if repeated <= REPEATED else _TOO_LARGE
+    return program if repeated <= MAX_REPETITIONS else _TOO_LARGE
 
 
 def _options(re2: Any, *, latin: bool) -> Any:
     options = re2.Options()
     options.log_errors = False  # it would write to stderr
-    options.max_mem = MEMORY
+    options.max_mem = MAX_MEMORY_BYTES
     if latin:
         options.encoding = re2.Options.Encoding.LATIN1
     return options

@@ -21,11 +21,11 @@ from code_intel.foundation import durable
 FOLDER = ".gistdex"
 CONFIG = "config.json"
 INDEX = "index.json"
-OWN = frozenset({CONFIG, "cache"})
+OWN_ENTRIES = frozenset({CONFIG, "cache"})
 PLANS, QUERIES, KNOWLEDGE = "cache/plans", "cache/queries", "cache/knowledge"
-PATIENCE = 2.0
+PLAN_LOCK_TIMEOUT_S = 2.0
 """Seconds to wait for another process that writes; what is kept is never worth more of an answer's time."""
-MAX_BYTES = 8 * 1024 * 1024
+MAX_PLAN_FILE_BYTES = 8 * 1024 * 1024
 """Most of one file that is read."""
 
 IGNORED = b"""\
@@ -82,7 +82,7 @@ def prepared(root: Path, folder: str) -> Path:
     return path
 
 
-def read(path: Path, most: int = MAX_BYTES) -> bytes:
+def read(path: Path, most: int = MAX_PLAN_FILE_BYTES) -> bytes:
     """Return a regular file's bytes.
 
     Raises:
@@ -100,7 +100,9 @@ def read(path: Path, most: int = MAX_BYTES) -> bytes:
 def _has_others(root: Path) -> bool:
     """Whether a folder has more than what plans keep: a setting may name any, and its new files are not ours to hide."""
     try:
-        return any(child.name not in OWN and child.name[0] != "." for child in root.iterdir())
+        return any(
+            child.name not in OWN_ENTRIES and child.name[0] != "." for child in root.iterdir()
+        )
     except FileNotFoundError:
         return False
     except OSError as error:

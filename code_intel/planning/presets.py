@@ -17,18 +17,18 @@ from code_intel.config.reading import printable_key
 from code_intel.errors import ConfigError, UsageError
 from code_intel.planning.patterns import all_compiled
 from code_intel.planning.records import (
-    LONGEST_WORD,
-    MOST_KEYWORDS,
-    MOST_MATCHES,
-    MOST_RULES,
+    MAX_KEYWORDS,
+    MAX_MATCHES,
+    MAX_RULES,
+    MAX_WORD_CHARS,
     InitialMode,
     Mode,
     Refinement,
     Strategy,
 )
 
-LONGEST_NAME, LONGEST_ABOUT = 64, 300
-REMEDY = "Correct it, or leave the preset out; docs/plans.md shows one."
+MAX_PRESET_NAME_CHARS, MAX_ABOUT_CHARS = 64, 300
+PRESET_REMEDY = "Correct it, or leave the preset out; docs/plans.md shows one."
 KIND, WORDS_TOO = 0.75, 0.8
 """What shipped presets ask for, without and with keywords of their own. Places of the right kind that have nothing
 of the goal reach 0.51 and 0.79 at a likeness of 0.85 to what was asked last, since a rule asks for the kind alone."""
@@ -211,7 +211,7 @@ PRESETS = (
 )
 """The shipped ones, in the order in which they are listed."""
 
-_Words = list[Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]]
+_Words = list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]]
 
 
 class _Part(BaseModel):
@@ -221,20 +221,20 @@ class _Part(BaseModel):
 
 
 class _Expected(_Part):
-    keywords: Annotated[_Words, Field(max_length=MOST_KEYWORDS)] = []
+    keywords: Annotated[_Words, Field(max_length=MAX_KEYWORDS)] = []
     content_patterns: list[str] = []
-    min_matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] | None = None
+    min_matches: Annotated[int, Field(ge=1, le=MAX_MATCHES)] | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class _Strategy(_Part):
     initial_mode: InitialMode | None = None
     refinement_method: Refinement = "hybrid"
-    expansion_rules: Annotated[_Words, Field(max_length=MOST_RULES)] = []
+    expansion_rules: Annotated[_Words, Field(max_length=MAX_RULES)] = []
 
 
 class _Own(_Part):
-    about: Annotated[str, Field(max_length=LONGEST_ABOUT)] = ""
+    about: Annotated[str, Field(max_length=MAX_ABOUT_CHARS)] = ""
     expected_results: _Expected = _Expected.model_construct()
     strategy: _Strategy | None = None
     evaluation_mode: Mode | None = None
@@ -247,10 +247,10 @@ def read(name: str, value: object) -> Preset:
         ConfigError: A key is unknown or a value wrong; names it as `presets.NAME.expectedResults.minMatches`.
     """
     field = f"presets.{printable_key(name)}"
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name or len(name) > MAX_PRESET_NAME_CHARS or not name.isprintable():
         raise ConfigError(
-            f"{field}: a preset's name has 1 to {LONGEST_NAME} readable characters.",
-            hint=REMEDY,
+            f"{field}: a preset's name has 1 to {MAX_PRESET_NAME_CHARS} readable characters.",
+            hint=PRESET_REMEDY,
             details={"field": field},
         )
     try:
@@ -264,7 +264,7 @@ def read(name: str, value: object) -> Preset:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join([field, *(printable_key(str(part)) for part in first["loc"])])
         raise ConfigError(
-            f"{field}: {first['msg']}.", hint=REMEDY, details={"field": field}
+            f"{field}: {first['msg']}.", hint=PRESET_REMEDY, details={"field": field}
         ) from None
     expected = own.expected_results
     return Preset(
@@ -297,7 +297,7 @@ def chosen(name: str, user: Mapping[str, Preset]) -> Preset:
     presets = known(user)
     if name not in presets:
         raise UsageError(
-            f"There is no preset {name[:LONGEST_NAME]!r}.",
+            f"There is no preset {name[:MAX_PRESET_NAME_CHARS]!r}.",
             hint=f"Name one of {', '.join(map(printable_key, presets))}, or leave it out.",
             details={"field": "preset"},
         )

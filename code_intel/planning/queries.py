@@ -21,15 +21,15 @@ from code_intel.foundation.redaction import masked, masked_data
 from code_intel.planning import place, stored
 from code_intel.planning.bounds import are_results
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.records import Found, Plan, Result, Search
+from code_intel.planning.records import FoundResults, QueryPlan, Result, Search
 from code_intel.planning.stored import as_json, damaged, dumps
 
-VERSION = 1
+QUERY_VERSION = 1
 Held = Callable[[Sequence[Result]], Sequence[Result]]
 """Which of some results an index has, too."""
 
 
-class Key(NamedTuple):
+class QueryKey(NamedTuple):
     """What an answer depends on besides the words of the query.
 
     Attributes:
@@ -51,7 +51,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cached:
+class CachedQuery:
     """A kept answer, and what plans made of it.
 
     Attributes:
@@ -64,14 +64,14 @@ class Cached:
     """
 
     query: str
-    key: Key
+    key: QueryKey
     results: tuple[Result, ...]
     plan_id: str = ""
     evaluation_score: float = 0.0
     refinement_history: tuple[str, ...] = ()
 
 
-def cached(root: Path, search: Search, key: Key, held: Held = tuple) -> Search:
+def cached(root: Path, search: Search, key: QueryKey, held: Held = tuple) -> Search:
     """Return a search that looks its queries up first, and keeps the answers of those it has to ask.
 
     What cannot be read or kept costs no answer: it is said in `Found.degraded`. A kept answer whose results are
@@ -80,14 +80,14 @@ def cached(root: Path, search: Search, key: Key, held: Held = tuple) -> Search:
     if not key.revision:
         return search
 
-    async def ask(query: str) -> Found:
+    async def ask(query: str) -> FoundResults:
         known = await to_thread.run_sync(_looked_up, root, key, query, held)
         if known is not None:
             return known
         found = await search(query)
         degraded = key.engine and found.degraded  # words alone, where vectors are expected
         if key.is_whole and not degraded:
-            kept = Cached(query, key, found.results)
+            kept = CachedQuery(query, key, found.results)
             if warning := await to_thread.run_sync(_kept, root, kept):
                 return found._replace(degraded=(*found.degraded, warning))
         return found
@@ -95,7 +95,7 @@ def cached(root: Path, search: Search, key: Key, held: Held = tuple) -> Search:
     return ask
 
 
-def note(root: Path, key: Key, plan: Plan) -> None:
+def note(root: Path, key: QueryKey, plan: QueryPlan) -> None:
     """Keep with each cached answer what a plan made of it: its id, the score, and the queries up to it.
 
     Raises:
@@ -108,13 +108,13 @@ def note(root: Path, key: Key, plan: Plan) -> None:
         made = (plan.id, each.evaluation.score)
         known = find(root, key, each.query)
         if known is not None and (known.plan_id, known.evaluation_score) != made:
-            said = Cached(known.query, key, known.results, *made, history[:count])
+            said = CachedQuery(known.query, key, known.results, *made, history[:count])
             contents[name_of(key, known.query)] = _rendered(said, is_new=False)
     if contents:
         QUERIES.put_all(root, contents)
 
 
-def find(root: Path, key: Key, query: str) -> Cached | None:
+def find(root: Path, key: QueryKey, query: str) -> CachedQuery | None:
     """Return the kept answer to a query, None where there is none that can be read."""
     name = name_of(key, query)
     try:
@@ -124,20 +124,20 @@ def find(root: Path, key: Key, query: str) -> Cached | None:
     return kept if kept.key == key else None
 
 
-def name_of(key: Key, query: str) -> str:
+def name_of(key: QueryKey, query: str) -> str:
     """Return the file of a query: width and spaces aside, as every search reads it, but not its case."""
     folded = unicodedata.normalize("NFKC", " ".join(query.split()))
     asked = json.dumps([masked(folded), *key], ensure_ascii=False)
     return f"{hashlib.sha256(asked.encode('utf-8', 'replace')).hexdigest()}.json"
 
 
-def parsed(data: bytes, name: str) -> Cached:
+def parsed(data: bytes, name: str) -> CachedQuery:
     """Return the answer that a file keeps.
 
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    kept = stored.parsed(Cached, data, VERSION, name)
+    kept = stored.parsed(CachedQuery, data, QUERY_VERSION, name)
     if name_of(kept.key, kept.query) != name:
         raise damaged(name, "it is the answer to another query")
     if not are_results(kept.results):
@@ -145,23 +145,23 @@ def parsed(data: bytes, name: str) -> Cached:
     return kept
 
 
-def _looked_up(root: Path, key: Key, query: str, held: Held) -> Found | None:
+def _looked_up(root: Path, key: QueryKey, query: str, held: Held) -> FoundResults | None:
     known = find(root, key, query)
     if known is None or len(held(known.results)) < len(known.results):
         return None
     warning = _tried(lambda: QUERIES.use(root, name_of(key, query)))
-    return Found(known.results, (warning,) if warning else (), cached=True)
+    return FoundResults(known.results, (warning,) if warning else (), cached=True)
 
 
-def _kept(root: Path, kept: Cached) -> str:
+def _kept(root: Path, kept: CachedQuery) -> str:
     return _tried(
         lambda: QUERIES.put(root, name_of(kept.key, kept.query), _rendered(kept, is_new=True))
     )
 
 
-def _rendered(kept: Cached, *, is_new: bool) -> bytes:
+def _rendered(kept: CachedQuery, *, is_new: bool) -> bytes:
     """Return an answer's file; secrets are masked, in results that come from the file already."""
-    document = {"version": VERSION, **as_json(kept)}
+    document = {"version": QUERY_VERSION, **as_json(kept)}
     results = document.pop("results")
     told = masked_data(results) if is_new else results
     return dumps({**masked_data(document), "results": told})

@@ -19,13 +19,13 @@ Status = Literal["success", "partial", "failed"]
 Stop = Literal["reached", "no_new_query", "no_improvement", "iterations", "timeout", "stopped"]
 """Why no further query was made; `stopped` is what a plan says that was cancelled or killed half-way."""
 
-ITERATIONS, MOST_ITERATIONS = 5, 20
-SECONDS, LEAST_SECONDS, LONGEST_SECONDS = 120, 10, 300
-MIN_MATCHES, MOST_MATCHES = 3, 50
+ITERATIONS, MAX_ITERATIONS = 5, 20
+SECONDS, MIN_PLAN_SECONDS, MAX_PLAN_SECONDS = 120, 10, 300
+MIN_MATCHES, MAX_MATCHES = 3, 50
 CONFIDENCE = 0.7
-MOST_KEYWORDS, MOST_RULES, MOST_QUERIES = 20, 10, 10
+MAX_KEYWORDS, MAX_RULES, MAX_INITIAL_QUERIES = 20, 10, 10
 """Of one plan, as its caller gives them; queries are those to try first."""
-LONGEST_WORD, LONGEST_QUERY = 200, 500
+MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
 """Characters of a keyword or a rule, and of a query to try first."""
 
 
@@ -114,7 +114,7 @@ class Iteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """A goal, what is expected of it, and what has been tried.
 
     Attributes:
@@ -153,7 +153,7 @@ class Plan:
     asked: str = ""
 
 
-class Found(NamedTuple):
+class FoundResults(NamedTuple):
     """What one search gave: results, best first, and what was missing or went wrong."""
 
     results: tuple[Result, ...]
@@ -161,7 +161,7 @@ class Found(NamedTuple):
     cached: bool = False
 
 
-Search = Callable[[str], Awaitable[Found]]
+Search = Callable[[str], Awaitable[FoundResults]]
 """Asks an index one query; raises `CodeIntelError` when it cannot be asked."""
 Likeness = Callable[[Sequence[str], Sequence[Result]], Sequence[Sequence[float]]]
 """(keywords, results) -> a row a keyword: its calibrated likeness to each result. Blocks."""

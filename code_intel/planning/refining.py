@@ -25,18 +25,18 @@ from code_intel.planning.goals import (
     says,
     spoken,
 )
-from code_intel.planning.records import Plan, Refinement, Result
+from code_intel.planning.records import QueryPlan, Refinement, Result
 
-BEST = 3
+BEST_HITS = 3
 """Hits whose common words are taken up."""
-COMMON = 5
+MAX_COMMON_WORDS = 5
 """Words of theirs that a query is given."""
-WANTED = 8
+MAX_EXPECTATIONS = 8
 """Expectations that a query is given."""
 
-LONGEST_RULE = 500
+MAX_RULE_CHARS = 500
 """Characters of a rule that are read."""
-SHORTEST = 3
+MIN_TERM_LETTERS = 3
 """Letters of a word that is taken up from a hit; two kanji are one."""
 
 _INTRODUCED = re.compile(r"^\s*(?:please\s+)?(?:add|include|search(?:\s+for)?)\s+", re.IGNORECASE)
@@ -52,7 +52,7 @@ _ESCAPED = re.compile(r"\\.")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ExpansionRule:
     """One of the caller's rules, read: words to add, and where results shall rather come from."""
 
     terms: tuple[str, ...]
@@ -60,13 +60,13 @@ class Rule:
     folder: str = ""
 
 
-def rule_terms(rule: str) -> Rule:
+def rule_terms(rule: str) -> ExpansionRule:
     """Read a rule: `add X`, `include X`, `search in X`; anything else is words to add.
 
     A glob (`*.test.ts`) or, behind `in`, a folder (`docs`) says where results shall come from; its words
     are asked for, too, since that is how a search is told of tests, documents and settings.
     """
-    rule = rule[:LONGEST_RULE]
+    rule = rule[:MAX_RULE_CHARS]
     globs = _GLOB.findall(rule)
     rest = _GLOB.sub(" ", rule)
     place = _PLACE.search(rest)
@@ -79,7 +79,7 @@ def rule_terms(rule: str) -> Rule:
         *(split_identifier(re.sub(r"[*.{}/\[\]?]+", " ", glob)) for glob in globs),
         folder.replace("/", " "),
     ]
-    return Rule(
+    return ExpansionRule(
         tuple(distinct([*spoken, *" ".join(where).split()])), globs[0] if globs else "", folder
     )
 
@@ -100,21 +100,21 @@ def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tup
     )
 
 
-def next_query(plan: Plan) -> str | None:
+def next_query(plan: QueryPlan) -> str | None:
     """Return the next query, or None when the evidence says nothing that was not asked yet."""
     tried = {folded(each.query) for each in plan.iterations}
-    for query in _candidates(plan, Evidence(plan)):
+    for query in _candidates(plan, RefinementEvidence(plan)):
         if query and folded(query) not in tried:
             return query
     return None
 
 
-def rule_waits(plan: Plan) -> bool:
+def rule_waits(plan: QueryPlan) -> bool:
     """Whether a rule of the caller was not asked for yet."""
     return _rule(plan) is not None
 
 
-class Evidence:
+class RefinementEvidence:
     """What the iterations of a plan show.
 
     Attributes:
@@ -124,7 +124,7 @@ class Evidence:
         best: What the iteration that came closest has found.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: QueryPlan) -> None:
         hits = {
             (hit.document, hit.position): hit for each in plan.iterations for hit in each.results
         }
@@ -133,7 +133,7 @@ class Evidence:
         self.total = len(hits)
         self.asked = frozenset[str]().union(*(asked_for(each.query) for each in plan.iterations))
         closest = max(plan.iterations, key=lambda each: each.evaluation.score, default=None)
-        self.best = closest.results[:BEST] if closest else ()
+        self.best = closest.results[:BEST_HITS] if closest else ()
 
     def in_vain(self, word: str) -> bool:
         """Whether a word was asked for and is in no hit."""
@@ -147,7 +147,7 @@ class Evidence:
         return all(self.seen[token] for token in query_words(word))
 
 
-def _candidates(plan: Plan, evidence: Evidence) -> Iterator[str]:
+def _candidates(plan: QueryPlan, evidence: RefinementEvidence) -> Iterator[str]:
     subject = _subject(plan, evidence)
     moves = [move(plan, evidence, subject) for move in METHODS[plan.strategy.refinement]]
     rule = _rule(plan)
@@ -159,36 +159,36 @@ def _candidates(plan: Plan, evidence: Evidence) -> Iterator[str]:
         yield subject
 
 
-def _expecting(plan: Plan, evidence: Evidence, subject: str) -> list[str]:
+def _expecting(plan: QueryPlan, evidence: RefinementEvidence, subject: str) -> list[str]:
     """Ask for the goal with what is expected: files that have both come first."""
     wanted = _wanted(plan, evidence)
     return [subject, *wanted] if wanted else []
 
 
-def _expected_alone(plan: Plan, evidence: Evidence, _subject: str) -> list[str]:
+def _expected_alone(plan: QueryPlan, evidence: RefinementEvidence, _subject: str) -> list[str]:
     """Ask for what is expected without the goal, whose words may be what led astray."""
     return _wanted(plan, evidence)
 
 
-def _resembling(plan: Plan, evidence: Evidence, subject: str) -> list[str]:
+def _resembling(plan: QueryPlan, evidence: RefinementEvidence, subject: str) -> list[str]:
     """Ask for the goal with what the best hits speak of and the others do not."""
     common = _common(plan, evidence)
     return [subject, *common] if common else []
 
 
-METHODS: Mapping[Refinement, tuple[Callable[[Plan, Evidence, str], list[str]], ...]] = (
-    MappingProxyType(
-        {
-            "keywords": (_expecting, _expected_alone),
-            "semantic": (_resembling,),
-            "hybrid": (_expecting, _expected_alone, _resembling),
-        }
-    )
+METHODS: Mapping[
+    Refinement, tuple[Callable[[QueryPlan, RefinementEvidence, str], list[str]], ...]
+] = MappingProxyType(
+    {
+        "keywords": (_expecting, _expected_alone),
+        "semantic": (_resembling,),
+        "hybrid": (_expecting, _expected_alone, _resembling),
+    }
 )
 """What is asked next, by method, in the order in which it is tried."""
 
 
-def _wanted(plan: Plan, evidence: Evidence) -> list[str]:
+def _wanted(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
     """Return what is expected beside what the goal says and was not asked for in vain: first what no hit has."""
     literals = [
         word
@@ -201,10 +201,10 @@ def _wanted(plan: Plan, evidence: Evidence) -> list[str]:
         for word in distinct([*plan.expected.keywords, *literals])
         if not says(plan.goal, word) and not evidence.in_vain(word)
     ]
-    return sorted(wanted, key=evidence.found)[:WANTED]
+    return sorted(wanted, key=evidence.found)[:MAX_EXPECTATIONS]
 
 
-def _common(plan: Plan, evidence: Evidence) -> list[str]:
+def _common(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
     """Return the words of the best hits' names, by how few of all hits have them and how good theirs are."""
     known = asked_for(" ".join((plan.goal, *plan.expected.keywords)))
     worth: dict[str, float] = defaultdict(float)
@@ -213,15 +213,15 @@ def _common(plan: Plan, evidence: Evidence) -> list[str]:
         split = " ".join(map(split_identifier, names)).lower().split()
         for word in dict.fromkeys(part for each in split for part in spoken(each)):
             (token, *_) = words(word) or [""]
-            short = word.isdigit() or (word.isascii() and len(word) < SHORTEST)
+            short = word.isdigit() or (word.isascii() and len(word) < MIN_TERM_LETTERS)
             if token and token not in known and not short:
                 rare = math.log((evidence.total + 1) / (evidence.seen[token] + 0.5))
                 worth[word] += rare / (place + 1)
     ranked = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
-    return distinct(word for word, value in ranked if value > 0)[:COMMON]
+    return distinct(word for word, value in ranked if value > 0)[:MAX_COMMON_WORDS]
 
 
-def _subject(plan: Plan, evidence: Evidence) -> str:
+def _subject(plan: QueryPlan, evidence: RefinementEvidence) -> str:
     """Return the goal without the words that were asked for in vain; all of it when that leaves nothing.
 
     Of a Japanese goal the English words, once there are hits to tell which of them the project uses.
@@ -232,7 +232,7 @@ def _subject(plan: Plan, evidence: Evidence) -> str:
     return " ".join(kept) if any(map(query_words, kept)) else plan.goal
 
 
-def _rule(plan: Plan) -> Rule | None:
+def _rule(plan: QueryPlan) -> ExpansionRule | None:
     """Return the first rule whose words no query had yet."""
     asked = [folded(each.query) for each in plan.iterations]
     for rule in map(rule_terms, plan.strategy.rules):
@@ -241,7 +241,7 @@ def _rule(plan: Plan) -> Rule | None:
     return None
 
 
-def _following(rule: Rule, query: str) -> str:
+def _following(rule: ExpansionRule, query: str) -> str:
     """Return a query with those words of a rule that it has not yet."""
     said = folded(query)
     return _joined([query, *(word for word in rule.terms if not folded(word) <= said)])
@@ -251,7 +251,7 @@ def _joined(parts: Sequence[str]) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _there(rule: Rule, document: str) -> bool:
+def _there(rule: ExpansionRule, document: str) -> bool:
     name = document.rpartition("/")[2]
     glob = bool(rule.glob) and matches(document if "/" in rule.glob else name, rule.glob)
     return glob or (bool(rule.folder) and f"/{rule.folder}/" in f"/{document}")

@@ -19,24 +19,24 @@ from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
     CONFIDENCE,
     ITERATIONS,
-    LEAST_SECONDS,
-    LONGEST_SECONDS,
+    MAX_ITERATIONS,
+    MAX_MATCHES,
+    MAX_PLAN_SECONDS,
     MIN_MATCHES,
-    MOST_ITERATIONS,
-    MOST_MATCHES,
+    MIN_PLAN_SECONDS,
     SECONDS,
     Mode,
     Refinement,
 )
 
-REMEDY = "Correct the file, or remove it: the next plan writes the defaults."
-VERSION = 1
+SETTINGS_REMEDY = "Correct the file, or remove it: the next plan writes the defaults."
+SETTINGS_VERSION = 1
 MIB = 1024 * 1024
-MAX_BYTES = MIB
-MOST_PRESETS = 100
+MAX_SETTINGS_BYTES = MIB
+MAX_PRESETS = 100
 
 
-class Key(NamedTuple):
+class PlanSettingKey(NamedTuple):
     """One key of the file: where, what it means when missing, its bounds or choices, and what for."""
 
     part: str
@@ -48,33 +48,45 @@ class Key(NamedTuple):
     about: str = ""
 
 
-KEYS = (
-    Key("limits", "plans", 200, 1, 100_000, about="Plans that are kept."),
-    Key("limits", "plansMiB", 64, 1, 10_000, about="Room that plans may take."),
-    Key("limits", "queries", 1000, 1, 100_000, about="Answers of searches that are kept."),
-    Key("limits", "queriesMiB", 64, 1, 10_000, about="Room that answers may take."),
-    Key("limits", "knowledge", 200, 1, 10_000, about="Knowledge pages that are kept."),
-    Key("limits", "knowledgeMiB", 4, 1, 1000, about="Room that knowledge pages may take."),
-    Key("defaults", "maxIterations", ITERATIONS, 1, MOST_ITERATIONS, about="Queries of one call."),
-    Key(
+PLAN_KEYS = (
+    PlanSettingKey("limits", "plans", 200, 1, 100_000, about="Plans that are kept."),
+    PlanSettingKey("limits", "plansMiB", 64, 1, 10_000, about="Room that plans may take."),
+    PlanSettingKey(
+        "limits", "queries", 1000, 1, 100_000, about="Answers of searches that are kept."
+    ),
+    PlanSettingKey("limits", "queriesMiB", 64, 1, 10_000, about="Room that answers may take."),
+    PlanSettingKey("limits", "knowledge", 200, 1, 10_000, about="Knowledge pages that are kept."),
+    PlanSettingKey(
+        "limits", "knowledgeMiB", 4, 1, 1000, about="Room that knowledge pages may take."
+    ),
+    PlanSettingKey(
+        "defaults", "maxIterations", ITERATIONS, 1, MAX_ITERATIONS, about="Queries of one call."
+    ),
+    PlanSettingKey(
         "defaults",
         "timeoutSeconds",
         SECONDS,
-        LEAST_SECONDS,
-        LONGEST_SECONDS,
+        MIN_PLAN_SECONDS,
+        MAX_PLAN_SECONDS,
         about="Time of one call.",
     ),
-    Key("defaults", "minMatches", MIN_MATCHES, 1, MOST_MATCHES, about="Results that are expected."),
-    Key("defaults", "confidence", CONFIDENCE, 0, 1, about="Score from which a plan succeeds."),
-    Key("defaults", "evaluationMode", "fuzzy", choices=get_args(Mode), about="How keywords match."),
-    Key(
+    PlanSettingKey(
+        "defaults", "minMatches", MIN_MATCHES, 1, MAX_MATCHES, about="Results that are expected."
+    ),
+    PlanSettingKey(
+        "defaults", "confidence", CONFIDENCE, 0, 1, about="Score from which a plan succeeds."
+    ),
+    PlanSettingKey(
+        "defaults", "evaluationMode", "fuzzy", choices=get_args(Mode), about="How keywords match."
+    ),
+    PlanSettingKey(
         "defaults",
         "refinementMethod",
         "hybrid",
         choices=get_args(Refinement),
         about="How queries are refined.",
     ),
-    Key(
+    PlanSettingKey(
         "defaults",
         "saveIntermediateResults",
         default=True,
@@ -115,18 +127,20 @@ def load(root: Path) -> PlanSettings:
     """
     path = root / place.CONFIG
     try:
-        data = place.read(place.file_in(root, place.CONFIG), MAX_BYTES)
+        data = place.read(place.file_in(root, place.CONFIG), MAX_SETTINGS_BYTES)
         document = json.loads(data.decode("utf-8-sig"))
     except FileNotFoundError:
         return PlanSettings()
     except CodeIntelError as error:
-        raise ConfigError(error.message, hint=REMEDY, details={"field": place.CONFIG}) from error
+        raise ConfigError(
+            error.message, hint=SETTINGS_REMEDY, details={"field": place.CONFIG}
+        ) from error
     except (ValueError, RecursionError) as error:
         raise _wrong(path, place.CONFIG, f"is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise _wrong(path, place.CONFIG, "must be a JSON object")
-    if document.get("version", VERSION) != VERSION:
-        raise _wrong(path, "version", f"must be {VERSION}")
+    if document.get("version", SETTINGS_VERSION) != SETTINGS_VERSION:
+        raise _wrong(path, "version", f"must be {SETTINGS_VERSION}")
     notes = unknown_key_warnings("", document, ("version", "limits", "defaults", "presets"))
     read = {part: _part(path, part, document.get(part, {}), notes) for part in _PARTS}
     own = _presets(path, document.get("presets", {}))
@@ -160,7 +174,7 @@ def write_defaults(root: Path) -> None:
 def template() -> bytes:
     """Return the file that the first plan of a project writes: every key with its default."""
     parts = {part: dict(_defaults(part)) for part in _PARTS}
-    text = json.dumps({"version": VERSION, **parts, "presets": {}}, indent=2)
+    text = json.dumps({"version": SETTINGS_VERSION, **parts, "presets": {}}, indent=2)
     return f"{text}\n".encode()
 
 
@@ -168,20 +182,20 @@ _PARTS = ("limits", "defaults")
 
 
 def _defaults(part: str) -> Values:
-    return MappingProxyType({key.name: key.default for key in KEYS if key.part == part})
+    return MappingProxyType({key.name: key.default for key in PLAN_KEYS if key.part == part})
 
 
 def _part(path: Path, part: str, given: object, notes: list[str]) -> Values:
     if not isinstance(given, dict):
         raise _wrong(path, part, "must be an object")
-    rows = {key.name: key for key in KEYS if key.part == part}
+    rows = {key.name: key for key in PLAN_KEYS if key.part == part}
     notes += unknown_key_warnings(part, given, tuple(rows))
     return MappingProxyType(
         {name: _checked(path, row, given.get(name, row.default)) for name, row in rows.items()}
     )
 
 
-def _checked(path: Path, row: Key, value: Any) -> int | float | str | bool:
+def _checked(path: Path, row: PlanSettingKey, value: Any) -> int | float | str | bool:
     where = f"{row.part}.{row.name}"
     if row.choices:
         if value not in row.choices:
@@ -198,8 +212,8 @@ def _checked(path: Path, row: Key, value: Any) -> int | float | str | bool:
 
 
 def _presets(path: Path, given: object) -> Mapping[str, Preset]:
-    if not isinstance(given, dict) or len(given) > MOST_PRESETS:
-        raise _wrong(path, "presets", f"must be an object of at most {MOST_PRESETS} presets")
+    if not isinstance(given, dict) or len(given) > MAX_PRESETS:
+        raise _wrong(path, "presets", f"must be an object of at most {MAX_PRESETS} presets")
     try:
         return MappingProxyType({name: presets.read(name, own) for name, own in given.items()})
     except ConfigError as error:
@@ -209,4 +223,4 @@ def _presets(path: Path, given: object) -> Mapping[str, Preset]:
 
 
 def _wrong(path: Path, where: str, what: str) -> ConfigError:
-    return ConfigError(f"{path}: {where} {what}.", hint=REMEDY, details={"field": where})
+    return ConfigError(f"{path}: {where} {what}.", hint=SETTINGS_REMEDY, details={"field": where})

@@ -16,19 +16,19 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 from pydantic.alias_generators import to_camel
 
 from code_intel.errors import StorageError
-from code_intel.planning.records import Expected, Iteration, Plan, Strategy
+from code_intel.planning.records import Expected, Iteration, QueryPlan, Strategy
 
 T = TypeVar("T")
 
 SEED_NAMES: Mapping[tuple[type, str], str] = MappingProxyType(
     {
-        (Plan, "id"): "planId",
-        (Plan, "expected"): "expectedResults",
-        (Plan, "mode"): "evaluationMode",
-        (Plan, "stop"): "stopReason",
-        (Plan, "final"): "finalResults",
-        (Plan, "milliseconds"): "totalTime",
-        (Plan, "knowledge"): "structuredKnowledgePath",
+        (QueryPlan, "id"): "planId",
+        (QueryPlan, "expected"): "expectedResults",
+        (QueryPlan, "mode"): "evaluationMode",
+        (QueryPlan, "stop"): "stopReason",
+        (QueryPlan, "final"): "finalResults",
+        (QueryPlan, "milliseconds"): "totalTime",
+        (QueryPlan, "knowledge"): "structuredKnowledgePath",
         (Expected, "patterns"): "contentPatterns",
         (Strategy, "initial"): "initialMode",
         (Strategy, "refinement"): "refinementMethod",

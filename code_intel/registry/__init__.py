@@ -7,14 +7,16 @@ modules beside.
 from collections.abc import Sequence
 
 from code_intel.registry import bm25, rrf
-from code_intel.registry.records import TOP, Command, RRFResult, SearchResult
+from code_intel.registry.records import DEFAULT_RESULTS, Command, RRFResult, SearchResult
 
 __all__ = ["Command", "RRFResult", "SearchResult", "describe", "search", "search_with_rrf"]
 
 
-def search(commands: Sequence[Command], query: str, top_n: int = TOP) -> list[SearchResult]:
+def search(
+    commands: Sequence[Command], query: str, top_n: int = DEFAULT_RESULTS
+) -> list[SearchResult]:
     """Return the commands that share words with a query, best first, by BM25; none where nothing fits."""
-    index = bm25.Index(commands)
+    index = bm25.BM25Index(commands)
     return [
         SearchResult(one.c1, one.c2, one.c3, one.description, score)
         for position, score in index.search(query, top_n)
@@ -23,10 +25,10 @@ def search(commands: Sequence[Command], query: str, top_n: int = TOP) -> list[Se
 
 
 def search_with_rrf(
-    commands: Sequence[Command], queries: Sequence[str], top_n: int = TOP
+    commands: Sequence[Command], queries: Sequence[str], top_n: int = DEFAULT_RESULTS
 ) -> list[RRFResult]:
     """Return the commands that several queries find, their whole rankings fused by rank, best first."""
-    index = bm25.Index(commands)
+    index = bm25.BM25Index(commands)
     rankings = [[position for position, _ in index.search(query)] for query in queries]
     return [
         RRFResult(one.c1, one.c2, one.c3, one.description, score, ranks)

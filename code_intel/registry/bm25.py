@@ -22,7 +22,7 @@ B = 0.75
 """How much of its weight a term loses in a long command."""
 
 
-class Index:
+class BM25Index:
     """The terms of a registry's commands; immutable, so any number of threads may search.
 
     Args:

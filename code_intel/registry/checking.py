@@ -15,21 +15,21 @@ from typing import Any, NoReturn, TypeVar
 from code_intel.config.reading import printable_key
 from code_intel.foundation.text import counted
 from code_intel.registry.records import (
-    IDENTIFIER,
-    LONGEST_NAME,
-    NAME,
-    VARIABLE,
+    EDITION_NAME_PATTERN,
+    IDENTIFIER_PATTERN,
+    MAX_NAME_CHARS,
+    VARIABLE_PATTERN,
     Command,
     CommandOptions,
     Registry,
 )
 
-MOST_COMMANDS = 20_000
-MOST_AGENTS = 100
-MOST_NAMES = 100
+MAX_COMMANDS = 20_000
+MAX_AGENTS = 100
+MAX_EDITIONS = 100
 """Editions, or adaptations, of one command."""
-MOST_NOTES = 10
-LONGEST_TEXT = 2000
+MAX_REGISTRY_NOTES = 10
+MAX_TEXT_CHARS = 2000
 """Characters of a description or a usage."""
 
 _UNREADABLE = re.compile("[\0\ud800-\udfff]")
@@ -45,7 +45,7 @@ _TYPES: Mapping[type, str] = {
 T = TypeVar("T", dict[str, Any], list[Any], str, bool)
 
 
-class Malformed(ValueError):  # noqa: N818 - why a file is not what it should be
+class MalformedRegistry(ValueError):  # noqa: N818 - why a file is not what it should be
     """Names the place, as `tools.commands[3].c2`, and what is expected there."""
 
 
@@ -60,17 +60,17 @@ def parsed(data: bytes) -> object:
             data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_no_number
         )
     except UnicodeDecodeError as error:
-        raise Malformed(f"Not valid UTF-8 at byte {error.start}") from None
+        raise MalformedRegistry(f"Not valid UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise Malformed(
+        raise MalformedRegistry(
             f"Not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
     except RecursionError:
-        raise Malformed("Not valid JSON: it is nested too deep") from None
-    except Malformed:
+        raise MalformedRegistry("Not valid JSON: it is nested too deep") from None
+    except MalformedRegistry:
         raise
     except ValueError:  # the one that is left: digits beyond what Python reads as a number
-        raise Malformed("Not valid JSON: a number has too many digits") from None
+        raise MalformedRegistry("Not valid JSON: a number has too many digits") from None
 
 
 def registry(document: object, agent: str, path: Path) -> Registry:
@@ -82,11 +82,11 @@ def registry(document: object, agent: str, path: Path) -> Registry:
     whole = _of(dict, document, "The file")
     tools = _of(dict, _needed(whole, "tools", ""), "tools")
     given = _of(list, _needed(tools, "commands", "tools"), "tools.commands")
-    if len(given) > MOST_COMMANDS:
-        raise Malformed(
-            f"tools.commands has {counted(len(given), 'entry', 'entries')}; at most {MOST_COMMANDS:,} are read"
+    if len(given) > MAX_COMMANDS:
+        raise MalformedRegistry(
+            f"tools.commands has {counted(len(given), 'entry', 'entries')}; at most {MAX_COMMANDS:,} are read"
         )
-    _names(tools, "availableConfigs", "tools", MOST_COMMANDS)
+    _names(tools, "availableConfigs", "tools", MAX_COMMANDS)
     commands = tuple(
         _command(each, f"tools.commands[{place}]", agent) for place, each in enumerate(given)
     )
@@ -107,14 +107,14 @@ def registries(document: object) -> dict[str, str]:
         Malformed: It is no config.
     """
     given = _of(dict, _needed(_of(dict, document, "The file"), "registries", ""), "registries")
-    if len(given) > MOST_AGENTS:
-        raise Malformed(
-            f"registries has {counted(len(given), 'agent')}; at most {MOST_AGENTS} are read"
+    if len(given) > MAX_AGENTS:
+        raise MalformedRegistry(
+            f"registries has {counted(len(given), 'agent')}; at most {MAX_AGENTS} are read"
         )
     for agent in given:
         _identifier(agent, f"registries.{printable_key(agent)}", "an agent's name")
         if not _text(given, agent, "registries"):
-            raise Malformed(f"registries.{agent} must be a path, not empty")
+            raise MalformedRegistry(f"registries.{agent} must be a path, not empty")
     return dict(given)
 
 
@@ -141,13 +141,13 @@ def _variables(document: object) -> tuple[tuple[str, str], ...]:
     known = {
         name: about
         for name, about in pairs
-        if len(name) <= LONGEST_NAME
-        and VARIABLE.fullmatch(name)
+        if len(name) <= MAX_NAME_CHARS
+        and VARIABLE_PATTERN.fullmatch(name)
         and isinstance(about, str)
-        and len(about) <= LONGEST_TEXT
+        and len(about) <= MAX_TEXT_CHARS
         and not _UNREADABLE.search(about)
     }
-    return tuple(known.items())[:MOST_NAMES]
+    return tuple(known.items())[:MAX_EDITIONS]
 
 
 def _options(document: object, where: str) -> CommandOptions:
@@ -183,41 +183,43 @@ def _notes(commands: Sequence[Command]) -> tuple[str, ...]:
             notes.append(
                 f"tools.commands[{place}].description is empty; a search has its name alone"
             )
-    more = len(notes) - MOST_NOTES
-    return (*notes[:MOST_NOTES], *([f"{more:,} more of this kind"] if more > 0 else []))
+    more = len(notes) - MAX_REGISTRY_NOTES
+    return (*notes[:MAX_REGISTRY_NOTES], *([f"{more:,} more of this kind"] if more > 0 else []))
 
 
 def _needed(given: Mapping[str, Any], key: str, where: str) -> object:
     if key not in given:
-        raise Malformed(f"{_below(where, key)} is missing")
+        raise MalformedRegistry(f"{_below(where, key)} is missing")
     return given[key]
 
 
 def _of(kind: type[T], value: object, where: str) -> T:
     if type(value) is not kind:
-        raise Malformed(f"{where} must be {_TYPES[kind]}, not {_TYPES[type(value)]}")
+        raise MalformedRegistry(f"{where} must be {_TYPES[kind]}, not {_TYPES[type(value)]}")
     return value
 
 
 def _text(given: Mapping[str, Any], key: str, where: str) -> str:
     place = _below(where, key)
     text = _of(str, given.get(key, ""), place)
-    if len(text) > LONGEST_TEXT:
-        raise Malformed(
-            f"{place} has {counted(len(text), 'character')}; at most {LONGEST_TEXT:,} are read"
+    if len(text) > MAX_TEXT_CHARS:
+        raise MalformedRegistry(
+            f"{place} has {counted(len(text), 'character')}; at most {MAX_TEXT_CHARS:,} are read"
         )
     if _UNREADABLE.search(text):
-        raise Malformed(f"{place} has a character that no text has (NUL, or half of a pair)")
+        raise MalformedRegistry(
+            f"{place} has a character that no text has (NUL, or half of a pair)"
+        )
     return text
 
 
 def _names(
-    given: Mapping[str, Any], key: str, where: str, most: int = MOST_NAMES
+    given: Mapping[str, Any], key: str, where: str, most: int = MAX_EDITIONS
 ) -> tuple[str, ...]:
     place = _below(where, key)
     names = _of(list, given.get(key, []), place)
     if len(names) > most:
-        raise Malformed(
+        raise MalformedRegistry(
             f"{place} has {counted(len(names), 'entry', 'entries')}; at most {most:,} are read"
         )
     return tuple(_name(name, f"{place}[{at}]") for at, name in enumerate(names))
@@ -225,19 +227,19 @@ def _names(
 
 def _identifier(value: object, where: str, kind: str = "an identifier") -> str:
     text = _of(str, value, where)
-    if len(text) > LONGEST_NAME or not IDENTIFIER.fullmatch(text):
-        raise Malformed(
+    if len(text) > MAX_NAME_CHARS or not IDENTIFIER_PATTERN.fullmatch(text):
+        raise MalformedRegistry(
             f"{where} must be {kind}: ASCII letters, digits, '.', '_' and '-', the first a letter or a digit, "
-            f"at most {LONGEST_NAME}"
+            f"at most {MAX_NAME_CHARS}"
         )
     return text
 
 
 def _name(value: object, where: str) -> str:
     text = _of(str, value, where)
-    if len(text) > LONGEST_NAME or not NAME.fullmatch(text):
-        raise Malformed(
-            f"{where} must be a name: letters, digits, '.', '_' and '-', at most {LONGEST_NAME}"
+    if len(text) > MAX_NAME_CHARS or not EDITION_NAME_PATTERN.fullmatch(text):
+        raise MalformedRegistry(
+            f"{where} must be a name: letters, digits, '.', '_' and '-', at most {MAX_NAME_CHARS}"
         )
     return text
 
@@ -250,9 +252,11 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise Malformed(f"Not valid JSON: an object has the key {printable_key(twice)} twice")
+        raise MalformedRegistry(
+            f"Not valid JSON: an object has the key {printable_key(twice)} twice"
+        )
     return made
 
 
 def _no_number(_: str) -> NoReturn:
-    raise Malformed("Not valid JSON: a number is not a number, or infinite")
+    raise MalformedRegistry("Not valid JSON: a number is not a number, or infinite")

@@ -18,15 +18,21 @@ from code_intel.config import Settings
 from code_intel.errors import BusyError, ExecutionError, NotFoundError
 from code_intel.foundation.text import counted
 from code_intel.registry import prompts, runners
-from code_intel.registry.options import Asked, Given, check_identifiers, checked
+from code_intel.registry.options import GivenOptions, OptionRequest, check_identifiers, checked
 from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
-from code_intel.registry.program import FLOOD, MAX_OUTPUT, Heard, Report, run
+from code_intel.registry.program import (
+    MAX_OUTPUT_BYTES,
+    MAX_STDERR_BYTES,
+    ProgramOutput,
+    Report,
+    run,
+)
 from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
 
-AT_ONCE = 4
+MAX_RUNNING = 4
 """Programs that one server runs at a time: each may take a core, and Deno a hundred megabytes."""
-SIGNALLED = 128
+SIGNAL_EXIT_BASE = 128
 """What a shell adds to the number of the signal that ended its program."""
 _NOT_FETCHED = re.compile(
     r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading |Module not found \"|"
@@ -43,7 +49,7 @@ START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER; prompts renders the registry's 
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutionResult:
     """What came of an execution.
 
     Attributes:
@@ -59,7 +65,7 @@ class Executed:
     notes: tuple[str, ...] = ()
 
 
-class Planned(NamedTuple):
+class PlannedExecution(NamedTuple):
     """What an execution would do: run a command line, or render a prompt."""
 
     runner: str
@@ -71,11 +77,11 @@ async def execute(
     settings: Settings,
     loaded_path: Path,
     command: Command,
-    options: Given = None,
+    options: GivenOptions = None,
     *,
     report: Report | None = None,
     turns: CapacityLimiter | None = None,
-) -> Executed:
+) -> ExecutionResult:
     """Execute a command and return its prompt.
 
     Args:
@@ -100,26 +106,28 @@ async def execute(
         made = await to_thread.run_sync(
             prompts.render, folder, calls, command, asked, settings.root
         )
-        return Executed(made.text, runner.name, made.truncated, made.notes)
-    async with _turn(turns or CapacityLimiter(AT_ONCE), settings.command_timeout, command):
+        return ExecutionResult(made.text, runner.name, made.truncated, made.notes)
+    async with _turn(turns or CapacityLimiter(MAX_RUNNING), settings.command_timeout, command):
         heard = await _carried_out(settings, runner, command, asked, report)
     return _executed(settings, runner, command, heard)
 
 
 def planned(
-    settings: Settings, loaded_path: Path, command: Command, options: Given = None
-) -> Planned:
+    settings: Settings, loaded_path: Path, command: Command, options: GivenOptions = None
+) -> PlannedExecution:
     """Return what `execute` would do; nothing is run. Arguments and errors are the same."""
     runner, asked = _prepared(settings, command, options)
     if runner.program:
-        return Planned(runner.name, tuple(runners.command_line(runner, command, asked)))
+        return PlannedExecution(runner.name, tuple(runners.command_line(runner, command, asked)))
     folder = prompts_of(loaded_path)
     calls = mentioned(folder, roots(settings.root), PROMPTS)
     place, _ = prompts.chosen(folder, calls, command, asked, settings.root)
-    return Planned(runner.name, prompt=f"{calls}/{place}")
+    return PlannedExecution(runner.name, prompt=f"{calls}/{place}")
 
 
-def _prepared(settings: Settings, command: Command, options: Given) -> tuple[Runner, Asked]:
+def _prepared(
+    settings: Settings, command: Command, options: GivenOptions
+) -> tuple[Runner, OptionRequest]:
     check_identifiers(*command.key)
     asked = checked(options, command, settings.root)
     try:
@@ -150,8 +158,12 @@ async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> Async
 
 
 async def _carried_out(
-    settings: Settings, runner: Runner, command: Command, asked: Asked, report: Report | None
-) -> Heard:
+    settings: Settings,
+    runner: Runner,
+    command: Command,
+    asked: OptionRequest,
+    report: Report | None,
+) -> ProgramOutput:
     """Run the program.
 
     Raises:
@@ -171,7 +183,9 @@ async def _carried_out(
         raise _failed(command, runner.name, why, hint=START_HINT) from error
 
 
-def _executed(settings: Settings, runner: Runner, command: Command, heard: Heard) -> Executed:
+def _executed(
+    settings: Settings, runner: Runner, command: Command, heard: ProgramOutput
+) -> ExecutionResult:
     """Return the prompt.
 
     Raises:
@@ -187,28 +201,32 @@ def _executed(settings: Settings, runner: Runner, command: Command, heard: Heard
                 command, runner.name, f"{runner.name} {why}.", said=said, hint=hint, **details
             )
     prompt = codecs.getincrementaldecoder("utf-8")("replace").decode(
-        bytes(heard.stdout[:MAX_OUTPUT]), final=not heard.cut
+        bytes(heard.stdout[:MAX_OUTPUT_BYTES]), final=not heard.cut
     )
     notes = []
     if heard.cut:
-        notes.append(f"It is longer than {MAX_OUTPUT >> 10} KiB: its end is missing.")
+        notes.append(f"It is longer than {MAX_OUTPUT_BYTES >> 10} KiB: its end is missing.")
     if "\ufffd" in prompt:
         notes.append("It is not UTF-8 throughout.")
-    return Executed(prompt, runner.name, heard.cut, tuple(notes))
+    return ExecutionResult(prompt, runner.name, heard.cut, tuple(notes))
 
 
-def _trouble(settings: Settings, heard: Heard) -> tuple[str, dict[str, int], str | None]:
+def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, int], str | None]:
     """Return what went wrong, details of it, and what helps; nothing went wrong where the first is empty."""
     code = heard.code
     if heard.late:
         seconds = settings.command_timeout
         return f"did not end within {counted(seconds, 'second')}", {"timeout": seconds}, SLOW_HINT
     if heard.flooded or code is None:
-        return f"wrote more than {FLOOD >> 20} MiB on stderr and was ended", {}, None
+        return f"wrote more than {MAX_STDERR_BYTES >> 20} MiB on stderr and was ended", {}, None
     if code < 0:
         return f"was ended by {_signal(-code)}", {"signal": -code}, None
     if code:
-        by = f", as {_signal(code - SIGNALLED)} ends one" if _signal(code - SIGNALLED) else ""
+        by = (
+            f", as {_signal(code - SIGNAL_EXIT_BASE)} ends one"
+            if _signal(code - SIGNAL_EXIT_BASE)
+            else ""
+        )
         return f"ended with exit code {code}{by}", {"exit_code": code}, None
     if not heard.stdout.strip():
         return "printed no prompt", {"exit_code": 0}, None
@@ -219,7 +237,7 @@ def _signal(number: int) -> str:
     """Return the name of a signal, or nothing where there is none of that number."""
     with suppress(ValueError):
         return signal.Signals(number).name
-    return f"signal {number}" if number > 0 and number < SIGNALLED >> 1 else ""
+    return f"signal {number}" if number > 0 and number < SIGNAL_EXIT_BASE >> 1 else ""
 
 
 def _failed(

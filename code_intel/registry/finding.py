@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import CodeIntelError
 from code_intel.registry import reading, rrf, score
-from code_intel.registry.learning import LIFTED, Experience, Use
-from code_intel.registry.loading import Loaded
-from code_intel.registry.meaning import NO_MODEL, Meanings, Vectors
-from code_intel.registry.records import TOP, Command
+from code_intel.registry.learning import MAX_LIFTED, CommandExperience, CommandUse
+from code_intel.registry.loading import LoadedRegistry
+from code_intel.registry.meaning import NO_MODEL, CommandVectors, RegistryVectors
+from code_intel.registry.records import DEFAULT_RESULTS, Command
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -29,21 +29,21 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-ENOUGH = 0.4
+MIN_WORD_SHARE = 0.4
 """Share of a query's words from which on a command is ranked by them, where meaning is known, too."""
-ENOUGH_ALONE = 0.1
+MIN_WORD_SHARE_ALONE = 0.1
 """The same where words are all there is."""
-READ = 0.75
+READING_WEIGHT = 0.75
 """What a share is worth that only a reading has: stems and a dictionary are not the words themselves."""
-DEEPEST = 200
+MAX_RANK = 200
 """Places of a ranking that count; those behind are worth nothing that anybody would notice."""
-LEARNED = 0.1
+HISTORY_WEIGHT = 0.1
 """What the first place among the commands executed for this very feature is worth beside one ranking's; from
 the seventh place on it leads to the first at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CommandFinding:
     """A command that was found.
 
     Attributes:
@@ -60,14 +60,14 @@ class Finding:
     bm25_score: float
     similarity: float | None
     ranks: tuple[int, ...]
-    learned: Use | None = None
+    learned: CommandUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class CommandMatches:
     """What was found, best first; `degraded` says in sentences what the ranking had to do without."""
 
-    results: tuple[Finding, ...] = ()
+    results: tuple[CommandFinding, ...] = ()
     degraded: tuple[str, ...] = ()
 
 
@@ -81,14 +81,14 @@ class _View(NamedTuple):
 
 
 def find(
-    loaded: Loaded,
+    loaded: LoadedRegistry,
     queries: Sequence[str],
     *,
-    meanings: Meanings | None,
-    experience: Experience | None = None,
+    meanings: CommandVectors | None,
+    experience: CommandExperience | None = None,
     feature: str = "",
-    top_n: int = TOP,
-) -> Findings:
+    top_n: int = DEFAULT_RESULTS,
+) -> CommandMatches:
     """Return the commands of a registry that fit, best first; none where nothing does.
 
     Args:
@@ -100,7 +100,7 @@ def find(
         top_n: Results at most.
     """
     if not loaded.index.commands or not queries:
-        return Findings()
+        return CommandMatches()
     vectors = meanings.of(loaded) if meanings is not None else None
     degraded = [NO_MODEL] if meanings is None else [meanings.why_not(loaded)] * (vectors is None)
     views = []
@@ -114,12 +114,12 @@ def find(
         views.append(_view(loaded, query, evidence))
     learned = _learned(loaded, experience, feature or " ".join(queries))
     results = _together(loaded.index.commands, views, learned, max(0, top_n))
-    return Findings(tuple(results), tuple(dict.fromkeys(filter(None, degraded))))
+    return CommandMatches(tuple(results), tuple(dict.fromkeys(filter(None, degraded))))
 
 
 def _evidence(
-    vectors: Vectors, meanings: Meanings, query: str
-) -> tuple[score.Evidence, score.Curve]:
+    vectors: RegistryVectors, meanings: CommandVectors, query: str
+) -> tuple[score.MatchEvidence, score.ScoreCurve]:
     """Measure what vectors say of a query.
 
     Raises:
@@ -137,30 +137,32 @@ def _evidence(
     return seen, score.curves()[vectors.identity]
 
 
-def _view(loaded: Loaded, query: str, meant: tuple[score.Evidence, score.Curve] | None) -> _View:
+def _view(
+    loaded: LoadedRegistry, query: str, meant: tuple[score.MatchEvidence, score.ScoreCurve] | None
+) -> _View:
     """Rank a registry for one query."""
     import numpy as np
 
     index, read = loaded.index, loaded.reading
-    said = reading.asked(query)
+    said = reading.read_query(query)
     bm25 = index.scores(index.terms(query))
     words = _shares(bm25, index.most(query))
     ways = [_shares(read.scores(way), sum(map(read.idf, way))) for way in said.ways]
     readings = np.max(ways, axis=0) if ways else np.zeros_like(words)
-    enough = ENOUGH_ALONE if meant is None else ENOUGH
+    enough = MIN_WORD_SHARE_ALONE if meant is None else MIN_WORD_SHARE
     rankings = [
         _best(np.where(words >= enough, bm25, 0)),
         _best(np.where(readings >= enough, read.scores(said.terms), 0)),
     ]
     if meant is None:
         # Who shares no word with the query has the share of its reading for a score, having no other.
-        scores, similarity = np.where(bm25 > 0, words, READ * readings), None
+        scores, similarity = np.where(bm25 > 0, words, READING_WEIGHT * readings), None
     else:
         evidence, curve = meant
         similarity = curve.at(evidence)
         scores = np.maximum(words, similarity)
         rankings.append(_best(evidence.cosine + 1.0))
-    order = [at for at, _, _ in rrf.fused(rankings) if scores[at] >= score.FLOOR]
+    order = [at for at, _, _ in rrf.fused(rankings) if scores[at] >= score.MIN_SCORE]
     return _View(order, scores, bm25, similarity)
 
 
@@ -176,42 +178,42 @@ def _best(values: "Values") -> list[int]:
     import numpy as np
 
     found = np.flatnonzero(values > 0)
-    if len(found) > DEEPEST:
-        least = np.partition(values[found], -DEEPEST)[-DEEPEST]
+    if len(found) > MAX_RANK:
+        least = np.partition(values[found], -MAX_RANK)[-MAX_RANK]
         found = found[values[found] >= least]
-    order: list[int] = found[np.argsort(-values[found], kind="stable")][:DEEPEST].tolist()
+    order: list[int] = found[np.argsort(-values[found], kind="stable")][:MAX_RANK].tolist()
     return order
 
 
 def _learned(
-    loaded: Loaded, experience: Experience | None, feature: str
-) -> dict[int, tuple[float, Use]]:
+    loaded: LoadedRegistry, experience: CommandExperience | None, feature: str
+) -> dict[int, tuple[float, CommandUse]]:
     """Return what of this registry was executed for features like this one, by position: likeness and use, best first."""
     near = experience.near(feature) if experience is not None else []
     here = [row for row in near if row[0] in loaded.positions]
-    return {loaded.positions[key]: (share, use) for key, share, use in here[:LIFTED]}
+    return {loaded.positions[key]: (share, use) for key, share, use in here[:MAX_LIFTED]}
 
 
 def _together(
     commands: Sequence[Command],
     views: Sequence[_View],
-    learned: dict[int, tuple[float, Use]],
+    learned: dict[int, tuple[float, CommandUse]],
     top_n: int,
-) -> list[Finding]:
+) -> list[CommandFinding]:
     """Make one ranking of what all queries found, and of what was learned; return its first ones."""
     fused = rrf.fused([view.order for view in views])
     ranks = {at: places for at, _, places in fused}
     worth = {at: value for at, value, _ in fused}
     for place, (at, (likeness, _)) in enumerate(learned.items(), start=1):
-        worth[at] = worth.get(at, 0.0) + LEARNED * likeness * len(views) / (rrf.K + place)
+        worth[at] = worth.get(at, 0.0) + HISTORY_WEIGHT * likeness * len(views) / (rrf.K + place)
     order = sorted(worth, key=lambda at: -worth[at])
     scores = _scores(views, list(worth), order)
     nowhere = (rrf.NOT_FOUND,) * len(views)
-    found: list[Finding] = []
+    found: list[CommandFinding] = []
     for at, score_of_it in zip(order[:top_n], scores, strict=False):
         known = [float(view.similarity[at]) for view in views if view.similarity is not None]
         found.append(
-            Finding(
+            CommandFinding(
                 commands[at],
                 score_of_it,
                 max(float(view.bm25[at]) for view in views),

@@ -24,30 +24,30 @@ from code_intel.foundation.state_folder import STATE_FOLDER
 from code_intel.foundation.text import without_hidden
 from code_intel.learned.files.pairs import set_aside
 from code_intel.learned.recall.english import Idea, covered, ideas, stems
-from code_intel.registry.records import Key
+from code_intel.registry.records import CommandKey
 
-FILE = "commands.json"
-VERSION = 1
-MOST = 500
+USES_FILE = "commands.json"
+USES_VERSION = 1
+MAX_USES = 500
 """Uses that are kept, those of last; a project has some dozens of commands and asks for each in a few ways."""
-MOST_BYTES = 4 << 20
-LONGEST = 300
+MAX_USES_BYTES = 4 << 20
+MAX_FEATURE_CHARS = 300
 """Characters of a feature, and of a name."""
-READ = 4_000
+MAX_FEATURE_CHARS_READ = 4_000
 """Characters of a feature that are looked at."""
-MOST_TIMES = 1_000_000
-LEAST = 0.06
+MAX_USE_COUNT = 1_000_000
+MIN_LIKENESS = 0.06
 """Likeness below which two features have words in common by chance; chosen with what it is worth (docs/decisions/0047)."""
-LIFTED = 2
+MAX_LIFTED = 2
 """Commands at most that one feature lifts: what is first without them stays among the first three, whoever wrote the file."""
-ALIKE = 0.99
+MAX_LIKENESS = 0.99
 """Most that features are alike which are not the same."""
-PATIENCE = 2.0
+USES_LOCK_TIMEOUT_S = 2.0
 """Seconds that a change waits for another process: whoever executed a command waits for its answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class CommandUse:
     """A command was executed for a feature.
 
     Attributes:
@@ -66,9 +66,9 @@ class Use:
     last: str
 
     @property
-    def key(self) -> Key:
+    def key(self) -> CommandKey:
         """The command's name."""
-        return Key(self.agent, self.c1, self.c2, self.c3)
+        return CommandKey(self.agent, self.c1, self.c2, self.c3)
 
 
 class _Said(NamedTuple):
@@ -79,10 +79,10 @@ class _Said(NamedTuple):
     stems: frozenset[str]
 
 
-class Kept(NamedTuple):
+class UseStore(NamedTuple):
     """What the file says; `damage` is why it is put aside before it is next written, a `newer` one is left alone."""
 
-    uses: tuple[Use, ...] = ()
+    uses: tuple[CommandUse, ...] = ()
     damage: str = ""
     newer: bool = False
 
@@ -90,11 +90,11 @@ class Kept(NamedTuple):
     def note(self) -> str:
         """Why it says nothing, a sentence; empty where nothing is wrong."""
         if self.newer:
-            return f"{FILE} was written by a newer version and is left alone."
-        return f"{FILE} cannot be read: {self.damage}." if self.damage else ""
+            return f"{USES_FILE} was written by a newer version and is left alone."
+        return f"{USES_FILE} cannot be read: {self.damage}." if self.damage else ""
 
 
-class Experience:
+class CommandExperience:
     """The uses of a project's commands; any number of threads and processes may note and ask.
 
     Args:
@@ -107,14 +107,14 @@ class Experience:
         self,
         root: Path,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        patience: float = PATIENCE,
+        patience: float = USES_LOCK_TIMEOUT_S,
     ) -> None:
-        self.path = root / STATE_FOLDER / FILE
+        self.path = root / STATE_FOLDER / USES_FILE
         self._now = now
         self._patience = patience
-        self._read: tuple[object, Kept] = (None, Kept())
+        self._read: tuple[object, UseStore] = (None, UseStore())
 
-    def note(self, key: Key, feature: str) -> bool:
+    def note(self, key: CommandKey, feature: str) -> bool:
         """Keep that a command was executed, successfully, for a feature; return whether it could be kept.
 
         False for a feature without words, on a read-only project, while another process writes for too long, and where a
@@ -124,21 +124,21 @@ class Experience:
         if not told:
             return False
 
-        def noted(uses: Iterable[Use]) -> list[Use]:
+        def noted(uses: Iterable[CommandUse]) -> list[CommandUse]:
             others = {(one.key, _folded(one.feature)): one for one in uses}
             old = others.pop((key, _folded(told)), None)
-            times = min(MOST_TIMES, (old.times if old else 0) + 1)
-            return [Use(*key, told, times, self._stamp()), *others.values()]
+            times = min(MAX_USE_COUNT, (old.times if old else 0) + 1)
+            return [CommandUse(*key, told, times, self._stamp()), *others.values()]
 
         with suppress(StorageError, BusyError):
             return self._change(noted)
         return False
 
-    def uses(self) -> list[Use]:
+    def uses(self) -> list[CommandUse]:
         """Return what is kept, the latest first; nothing where the file is missing or damaged."""
         return list(self.kept().uses)
 
-    def near(self, feature: str) -> list[tuple[Key, float, Use]]:
+    def near(self, feature: str) -> list[tuple[CommandKey, float, CommandUse]]:
         """Return the commands that were executed for features like this one, best first, each with its likest use.
 
         Likeness is 1 for the same feature, else the share of the one's ideas that the other has, by their rarity and
@@ -147,16 +147,18 @@ class Experience:
         asked = _said(cleaned(feature))
         if not asked.folded:
             return []
-        found: dict[Key, tuple[float, Use]] = {}
+        found: dict[CommandKey, tuple[float, CommandUse]] = {}
         for use in self.kept().uses:
             share = _likeness(asked, _said(use.feature))
             old = found.get(use.key)
-            if share >= LEAST and (old is None or (share, use.times) > (old[0], old[1].times)):
+            if share >= MIN_LIKENESS and (
+                old is None or (share, use.times) > (old[0], old[1].times)
+            ):
                 found[use.key] = (share, use)
         rows = [(key, share, use) for key, (share, use) in found.items()]
         return sorted(rows, key=lambda row: (-row[1], -row[2].times))
 
-    def forget(self, key: Key | None = None, feature: str = "") -> int:
+    def forget(self, key: CommandKey | None = None, feature: str = "") -> int:
         """Take out the uses of a command, of a feature, of a command for a feature, or all; return how many.
 
         Raises:
@@ -165,12 +167,12 @@ class Experience:
         """
         about = _folded(cleaned(feature))
 
-        def is_meant(use: Use) -> bool:
+        def is_meant(use: CommandUse) -> bool:
             return key in {None, use.key} and (not about or _folded(use.feature) == about)
 
         gone = 0
 
-        def without(uses: Iterable[Use]) -> list[Use]:
+        def without(uses: Iterable[CommandUse]) -> list[CommandUse]:
             nonlocal gone
             listed = list(uses)
             left = [use for use in listed if not is_meant(use)]
@@ -179,16 +181,17 @@ class Experience:
 
         if self.path.exists() and not self._change(without):
             raise StorageError(
-                f"{FILE} was written by a newer version.", hint="Use the newer code-intel for it."
+                f"{USES_FILE} was written by a newer version.",
+                hint="Use the newer code-intel for it.",
             )
         return gone
 
-    def kept(self) -> Kept:
+    def kept(self) -> UseStore:
         """Return what the file says, read again when it has changed; never raises."""
         try:
             at = self.path.lstat()
         except OSError:
-            return Kept()
+            return UseStore()
         state = (at.st_mtime_ns, at.st_size, at.st_ino)
         known, kept = self._read
         if known != state:
@@ -196,14 +199,14 @@ class Experience:
             self._read = (state, kept)
         return kept
 
-    def _change(self, change: Callable[[Iterable[Use]], list[Use]]) -> bool:
-        with durable.locked(self.path.with_name(f"{FILE}.lock"), self._patience):
-            old = _parsed(self.path, self._now()) if self.path.exists() else Kept()
+    def _change(self, change: Callable[[Iterable[CommandUse]], list[CommandUse]]) -> bool:
+        with durable.locked(self.path.with_name(f"{USES_FILE}.lock"), self._patience):
+            old = _parsed(self.path, self._now()) if self.path.exists() else UseStore()
             if old.newer:
                 return False
             if old.damage:
                 set_aside(self.path, self._now())
-            new = change(old.uses)[:MOST]
+            new = change(old.uses)[:MAX_USES]
             if new != [*old.uses]:
                 durable.replace(self.path, _dumped(new))
         return True
@@ -215,30 +218,32 @@ class Experience:
 def cleaned(feature: str) -> str:
     """Return a feature as it is kept and shown: one line of bounded length, no secrets, nothing that nobody can see."""
     # Masked before it is cut: half a secret is not known for one.
-    return masked(without_hidden(" ".join(feature[:READ].split())))[:LONGEST].strip()
+    return masked(without_hidden(" ".join(feature[:MAX_FEATURE_CHARS_READ].split())))[
+        :MAX_FEATURE_CHARS
+    ].strip()
 
 
-def _parsed(path: Path, now: datetime) -> Kept:
+def _parsed(path: Path, now: datetime) -> UseStore:
     """Read the file; a damaged one says why, in words of ours."""
     try:
         if path.is_symlink():
-            return Kept(damage="it is a link")
-        document = json.loads(read_regular_file(path, MOST_BYTES))
+            return UseStore(damage="it is a link")
+        document = json.loads(read_regular_file(path, MAX_USES_BYTES))
         rows = document["uses"]
-        if document["version"] > VERSION:
-            return Kept(newer=True)
+        if document["version"] > USES_VERSION:
+            return UseStore(newer=True)
         if not isinstance(rows, list):
-            return Kept(damage="uses is no list")
+            return UseStore(damage="uses is no list")
     except OSError as error:
-        return Kept(damage=error.strerror or str(error))
+        return UseStore(damage=error.strerror or str(error))
     except (ValueError, RecursionError, KeyError, TypeError):
-        return Kept(damage="it is no JSON object with version and uses")
-    found = [use for row in rows[: 2 * MOST] if (use := _use(row, now))]
+        return UseStore(damage="it is no JSON object with version and uses")
+    found = [use for row in rows[: 2 * MAX_USES] if (use := _use(row, now))]
     found.sort(key=lambda use: use.last, reverse=True)
-    return Kept(tuple(found[:MOST]))
+    return UseStore(tuple(found[:MAX_USES]))
 
 
-def _use(row: Any, now: datetime) -> Use | None:
+def _use(row: Any, now: datetime) -> CommandUse | None:
     """Return a row as a use, None for what is none; one of the future is as of now, or it would never be replaced."""
     try:
         names = [row[name] for name in ("agent", "c1", "c2", "c3")]
@@ -246,19 +251,19 @@ def _use(row: Any, now: datetime) -> Use | None:
         last = min(datetime.fromisoformat(row["last"]).astimezone(UTC), now.astimezone(UTC))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    good = all(isinstance(name, str) and 0 < len(name) <= LONGEST for name in names)
+    good = all(isinstance(name, str) and 0 < len(name) <= MAX_FEATURE_CHARS for name in names)
     if not good or not feature or type(times) is not int or times < 1:
         return None
     agent, c1, c2, c3 = names
-    return Use(
-        agent, c1, c2, c3, feature, min(times, MOST_TIMES), last.isoformat(timespec="seconds")
+    return CommandUse(
+        agent, c1, c2, c3, feature, min(times, MAX_USE_COUNT), last.isoformat(timespec="seconds")
     )
 
 
-def _dumped(uses: Iterable[Use]) -> bytes:
+def _dumped(uses: Iterable[CommandUse]) -> bytes:
     """Return the file's bytes, a use a line, so that people can read and compare it."""
     rows = ",\n".join(f"  {json.dumps(asdict(use), ensure_ascii=False)}" for use in uses)
-    text = f'{{\n "version": {VERSION},\n "uses": [\n{rows}\n ]\n}}\n'
+    text = f'{{\n "version": {USES_VERSION},\n "uses": [\n{rows}\n ]\n}}\n'
     return text.encode("utf-8", "replace")
 
 
@@ -266,7 +271,7 @@ def _folded(feature: str) -> str:
     return unicodedata.normalize("NFKC", feature).casefold()
 
 
-@lru_cache(maxsize=4 * MOST)
+@lru_cache(maxsize=4 * MAX_USES)
 def _said(feature: str) -> _Said:
     unknown = (frozenset({run}) for run in unread(feature))
     said = (*ideas(feature), *unknown)
@@ -280,4 +285,4 @@ def _likeness(one: _Said, other: _Said) -> float:
     if one.stems.isdisjoint(other.stems):
         return 0.0
     there, back = covered(one.ideas, other.stems), covered(other.ideas, one.stems)
-    return min(ALIKE, there * back)
+    return min(MAX_LIKENESS, there * back)

@@ -17,45 +17,45 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from code_intel.errors import RegistryError
-from code_intel.index.reading import opened_straight
+from code_intel.index.safe_files import open_resolved
 from code_intel.registry import checking, place, reading
-from code_intel.registry.bm25 import Index
-from code_intel.registry.checking import Malformed
-from code_intel.registry.records import DEFAULT_AGENT, Key, Registry
+from code_intel.registry.bm25 import BM25Index
+from code_intel.registry.checking import MalformedRegistry
+from code_intel.registry.records import DEFAULT_AGENT, CommandKey, Registry
 
-ALL = "*"
+ALL_AGENTS = "*"
 """Every agent, for `reload`."""
-MAX_BYTES = 8 * 1024 * 1024
+MAX_REGISTRY_BYTES = 8 * 1024 * 1024
 MAX_CONFIG_BYTES = 256 * 1024
-MOST_KEPT = 4 * MAX_BYTES
+MAX_CACHED_BYTES = 4 * MAX_REGISTRY_BYTES
 """Bytes of files that are remembered as read, those read last; each takes some eight times as much memory."""
-DEFAULT: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
+DEFAULT_REGISTRIES: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
 """What a missing config means (seed 000)."""
-RECENT = 2.0
+SETTLED_AFTER_S = 2.0
 """Seconds: a file changed since may change again within what its disk tells as one time (FAT: 2 s)."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedRegistry:
     """A registry as its file had it; `digest` is of that content."""
 
     registry: Registry
     digest: str
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> BM25Index:
         """Its words, counted when they are first asked for."""
-        return Index(self.registry.commands)
+        return BM25Index(self.registry.commands)
 
     @cached_property
-    def reading(self) -> Index:
+    def reading(self) -> BM25Index:
         """The same in stems, and in English (`reading`)."""
         return reading.index(self.registry.commands)
 
     @cached_property
-    def positions(self) -> Mapping[Key, int]:
+    def positions(self) -> Mapping[CommandKey, int]:
         """Where in the index each command is."""
         return {command.key: position for position, command in enumerate(self.index.commands)}
 
@@ -88,7 +88,9 @@ class Registries:
         recent: Seconds since its last change, within which a file is read again and compared.
     """
 
-    def __init__(self, root: Path, home: Path | None = None, *, recent: float = RECENT) -> None:
+    def __init__(
+        self, root: Path, home: Path | None = None, *, recent: float = SETTLED_AFTER_S
+    ) -> None:
         self._within = place.roots(root, home)
         self._recent = recent
         self._kept: dict[str, _Kept] = {}
@@ -103,7 +105,7 @@ class Registries:
         with self._lock:
             return tuple(self._config())
 
-    def of(self, agent: str = DEFAULT_AGENT) -> Loaded:
+    def of(self, agent: str = DEFAULT_AGENT) -> LoadedRegistry:
         """Return an agent's registry, as its file is now.
 
         Raises:
@@ -117,12 +119,12 @@ class Registries:
                 hint = f"Put one there, as docs/command-registry.md shows, or name another in {place.CONFIG}."
                 raise self._error(missing, "File not found", hint)
 
-            def made(data: bytes, digest: str) -> Loaded:
-                return Loaded(checking.registry(checking.parsed(data), agent, path), digest)
+            def made(data: bytes, digest: str) -> LoadedRegistry:
+                return LoadedRegistry(checking.registry(checking.parsed(data), agent, path), digest)
 
-            return self._read(agent, path, MAX_BYTES, made)
+            return self._read(agent, path, MAX_REGISTRY_BYTES, made)
 
-    def reload(self, agent: str = DEFAULT_AGENT) -> Iterator[Loaded]:
+    def reload(self, agent: str = DEFAULT_AGENT) -> Iterator[LoadedRegistry]:
         """Read an agent's registry again, or those of all agents (`*`), whatever their files look like.
 
         One after the other, as they are asked for: together they may be more than there is room for.
@@ -131,13 +133,13 @@ class Registries:
             RegistryError: As `of` does, at the first that cannot be used.
         """
         with self._lock:
-            self._kept.clear() if agent == ALL else self._kept.pop(agent, None)
-            return map(self.of, self.agents() if agent == ALL else (agent,))
+            self._kept.clear() if agent == ALL_AGENTS else self._kept.pop(agent, None)
+            return map(self.of, self.agents() if agent == ALL_AGENTS else (agent,))
 
     def _config(self) -> Mapping[str, str]:
         path = place.first(place.CONFIG, self._within)
         if path is None:
-            return DEFAULT
+            return DEFAULT_REGISTRIES
         return self._read(
             place.CONFIG,
             path,
@@ -169,24 +171,24 @@ class Registries:
         """Return what a file is read as, from memory where the file is as it was; what is wrong with it, too."""
         try:
             value = self._known(key, path, most, made)
-        except Malformed as error:
+        except MalformedRegistry as error:
             raise self._error(path, str(error)) from None
         except OSError as error:
             raise self._error(path, _said(error)) from None
-        if isinstance(value, Malformed):
+        if isinstance(value, MalformedRegistry):
             raise self._error(path, str(value))
         return value
 
     def _known(
         self, key: str, path: Path, most: int, made: Callable[[bytes, str], T]
-    ) -> T | Malformed:
+    ) -> T | MalformedRegistry:
         real = place.confined(path, self._within)
         if real is None:
-            raise Malformed("It leads outside the project and the home folder")
+            raise MalformedRegistry("It leads outside the project and the home folder")
         kept = self._kept.get(key)
         if kept and kept.path != path:
             kept = None
-        value: T | Malformed
+        value: T | MalformedRegistry
         if kept and kept.is_settled and kept.stamp == _stamp(real, os.stat(real)):  # noqa: PTH116 - of one moment
             value = kept.value
             return value
@@ -197,7 +199,7 @@ class Registries:
         is_settled = abs(time.time() - latest) > self._recent
         self._kept.pop(key, None)
         self._kept[key] = _Kept(path, stamp, digest, is_settled, value)
-        while sum(kept.stamp.size for kept in self._kept.values()) > MOST_KEPT:
+        while sum(kept.stamp.size for kept in self._kept.values()) > MAX_CACHED_BYTES:
             del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
         return value
 
@@ -211,27 +213,27 @@ class Registries:
         )
 
 
-def _outcome(made: Callable[[bytes, str], T], data: bytes, digest: str) -> T | Malformed:
+def _outcome(made: Callable[[bytes, str], T], data: bytes, digest: str) -> T | MalformedRegistry:
     try:
         return made(data, digest)
-    except Malformed as error:
-        return Malformed(str(error))  # without the frames in which it was raised
+    except MalformedRegistry as error:
+        return MalformedRegistry(str(error))  # without the frames in which it was raised
 
 
 def _content(real: Path, most: int) -> tuple[bytes, _Stamp]:
     """Return a regular file's bytes, as they were at one moment, and what tells that moment from others."""
     for _ in range(2):
-        with os.fdopen(opened_straight(str(real)), "rb") as file:
+        with os.fdopen(open_resolved(str(real)), "rb") as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
-                raise Malformed("It is no regular file")
+                raise MalformedRegistry("It is no regular file")
             if before.st_size > most:
-                raise Malformed(f"It is larger than {most // 1024:,} KiB")
+                raise MalformedRegistry(f"It is larger than {most // 1024:,} KiB")
             data = file.read(most + 1)
             after = os.fstat(file.fileno())
         if _stamp(real, before) == _stamp(real, after) and len(data) == after.st_size:
             return data, _stamp(real, after)
-    raise Malformed("It changed while it was read")
+    raise MalformedRegistry("It changed while it was read")
 
 
 def _stamp(real: Path, found: os.stat_result) -> _Stamp:

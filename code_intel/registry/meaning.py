@@ -19,7 +19,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.forest.ranking.question import embedded
 from code_intel.learned.recall.calibration import Space, fitted
-from code_intel.registry.loading import Loaded
+from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.records import Command
 from code_intel.registry.score import curves, everyday
 
@@ -31,22 +31,22 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 3.0
+VECTOR_TIMEOUT_S = 3.0
 """Seconds that a search waits for a small registry's vectors: once a process, while its model is loaded."""
-COUNTING = 1 / 3
+COUNT_SHARE = 1 / 3
 """Share of that which may go until it is known how many have none: a large registry is waited for no longer."""
-WAITED_FOR = 200
+MAX_WAITED_TEXTS = 200
 """Texts without a vector up to which a registry is small; more take longer than anybody waits."""
-BATCH = 64
-BLOCK = 1_024
+TEXTS_PER_BATCH = 64
+VECTORS_PER_BLOCK = 1_024
 """Vectors that are brought into the space at a time: on the way there they take six times their room."""
 RETRY_SECONDS = 10.0
 """After which a model that failed is tried again."""
 STOP_SECONDS = 5.0
-TOLD_SECONDS = 0.2
-REGISTRIES = 8
+PROGRESS_SECONDS = 0.2
+MAX_REGISTRIES = 8
 """Whose vectors are held at a time."""
-QUESTIONS = 256
+MAX_QUESTIONS = 256
 """Questions whose vectors are held."""
 
 NO_MODEL = "embedding: words only, since there is no model"
@@ -55,7 +55,7 @@ LOADING = "embedding: words only, while the model is loaded; search again in a m
 PENDING = "embedding: words only, until {:,} more of {:,} commands have their vectors"
 
 
-class Vectors(NamedTuple):
+class RegistryVectors(NamedTuple):
     """What the commands of a registry mean.
 
     Attributes:
@@ -108,7 +108,7 @@ class _Job:
         self.over.set()
 
 
-class Meanings:
+class CommandVectors:
     """The vectors of registries and of questions; safe for threads.
 
     Args:
@@ -122,7 +122,7 @@ class Meanings:
         self,
         embedder: Embedder,
         cache: VectorCache,
-        patience: float = PATIENCE,
+        patience: float = VECTOR_TIMEOUT_S,
         retry: float = RETRY_SECONDS,
     ) -> None:
         self._embedder = embedder
@@ -130,35 +130,35 @@ class Meanings:
         self._patience = patience
         self._retry = retry
         self._lock = threading.Lock()
-        self._ready: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._ready: OrderedDict[tuple[str, str], RegistryVectors] = OrderedDict()
         self._asked: OrderedDict[tuple[str, str], Rows] = OrderedDict()
         self._jobs: dict[str, _Job] = {}
         self._worker: threading.Thread | None = None
         self._closed = False
 
-    def of(self, loaded: Loaded) -> Vectors | None:
+    def of(self, loaded: LoadedRegistry) -> RegistryVectors | None:
         """Return the vectors of a registry; None while they are made, or where there can be none (`why_not`)."""
         job = self._wanted(loaded)
         if job is not None:
             until = time.monotonic() + self._patience
-            job.counted.wait(self._patience * COUNTING)
-            if job.missing is not None and job.missing <= WAITED_FOR:
+            job.counted.wait(self._patience * COUNT_SHARE)
+            if job.missing is not None and job.missing <= MAX_WAITED_TEXTS:
                 job.over.wait(max(0.0, until - time.monotonic()))
         with self._lock:
             return self._ready.get((self._embedder.identity, loaded.digest))
 
-    def complete(self, loaded: Loaded, told: Callable[[int, int], None]) -> str:
+    def complete(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
         """Wait until a registry has its vectors, or cannot have them; return why not, as `why_not` does.
 
         `told` learns every now and then how many texts have theirs, of how many.
         """
         job = self._wanted(loaded)
-        while job is not None and not job.over.wait(TOLD_SECONDS):
+        while job is not None and not job.over.wait(PROGRESS_SECONDS):
             total = len(job.texts)
             told(0 if job.missing is None else total - job.missing, total)
         return self.why_not(loaded)
 
-    def pending(self, loaded: Loaded) -> int:
+    def pending(self, loaded: LoadedRegistry) -> int:
         """Return how many commands of a registry have no vector yet."""
         with self._lock:
             if (self._embedder.identity, loaded.digest) in self._ready:
@@ -168,7 +168,7 @@ class Meanings:
         total = len(loaded.index.commands)
         return total if left is None else min(left, total)
 
-    def why_not(self, loaded: Loaded) -> str:
+    def why_not(self, loaded: LoadedRegistry) -> str:
         """Say why a registry has no vectors; empty where it has them, or has no commands."""
         identity, total = self._embedder.identity, len(loaded.index.commands)
         with self._lock:
@@ -199,7 +199,7 @@ class Meanings:
         vector = embedded(self._embedder, query)
         with self._lock:
             self._asked[key] = vector
-            while len(self._asked) > QUESTIONS:
+            while len(self._asked) > MAX_QUESTIONS:
                 self._asked.popitem(last=False)
         return vector
 
@@ -214,7 +214,7 @@ class Meanings:
         if worker is not None:
             worker.join(STOP_SECONDS)
 
-    def _wanted(self, loaded: Loaded) -> _Job | None:
+    def _wanted(self, loaded: LoadedRegistry) -> _Job | None:
         """Return the job that makes a registry's vectors, new if need be; None where there is nothing to do."""
         identity, whose = self._embedder.identity, _whose(loaded)
         if not loaded.index.commands or not _calibrated(identity):
@@ -268,10 +268,10 @@ class Meanings:
             return
         left = [text for text in dict.fromkeys(job.texts) if text not in job.known]
         if left:
-            made = self._embedder.passages(left[:BATCH])
+            made = self._embedder.passages(left[:TEXTS_PER_BATCH])
             if self._embedder.identity != job.identity:
                 raise EmbeddingError("The model of passages has changed; search again.")
-            new = dict(zip(left[:BATCH], made, strict=True))
+            new = dict(zip(left[:TEXTS_PER_BATCH], made, strict=True))
             self._cache.put(job.identity, new)
             job.known.update(new)
             job.missing = len(left) - len(new)
@@ -284,11 +284,11 @@ class Meanings:
 
         calibration = fitted(job.identity)
         assert calibration is not None  # noqa: S101 - else nothing was begun
-        space, blocks = calibration.space, range(0, len(job.texts), BLOCK)
+        space, blocks = calibration.space, range(0, len(job.texts), VECTORS_PER_BLOCK)
         rows = np.concatenate(
             [
                 space.passages(
-                    np.stack([job.known[text] for text in job.texts[at : at + BLOCK]])
+                    np.stack([job.known[text] for text in job.texts[at : at + VECTORS_PER_BLOCK]])
                 ).astype(np.float32)
                 for at in blocks
             ]
@@ -297,9 +297,9 @@ class Meanings:
         commands = len(rows) - len(everyday())
         with self._lock:
             if self._jobs.get(job.whose) is job:
-                vectors = Vectors(job.identity, rows[:commands], rows[commands:], space)
+                vectors = RegistryVectors(job.identity, rows[:commands], rows[commands:], space)
                 self._ready[job.identity, job.digest] = vectors
-                while len(self._ready) > REGISTRIES:
+                while len(self._ready) > MAX_REGISTRIES:
                     self._ready.popitem(last=False)
                 del self._jobs[job.whose]
         job.end()
@@ -315,5 +315,5 @@ def _calibrated(identity: str) -> bool:
     return identity in curves() and fitted(identity) is not None
 
 
-def _whose(loaded: Loaded) -> str:
+def _whose(loaded: LoadedRegistry) -> str:
     return f"{loaded.registry.agent}\n{loaded.registry.path}"

@@ -14,20 +14,26 @@ from code_intel.config.writable_folders import is_inside
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
 from code_intel.foundation.text import hidden_character, visible
-from code_intel.index.corpus import SECRET, refusal
-from code_intel.index.reading import real_path
-from code_intel.registry.records import IDENTIFIER, LONGEST_NAME, NAME, VARIABLE, Command
+from code_intel.index.corpus import SECRET_REASON, refusal
+from code_intel.index.safe_files import real_path
+from code_intel.registry.records import (
+    EDITION_NAME_PATTERN,
+    IDENTIFIER_PATTERN,
+    MAX_NAME_CHARS,
+    VARIABLE_PATTERN,
+    Command,
+)
 from code_intel.session.write_gate import belongs_to_us
 
-MOST_VARIABLES = 50
-LONGEST, LONGEST_INPUT = 1000, 200_000
+MAX_VARIABLES = 50
+MAX_VALUE_CHARS, MAX_INPUT_CHARS = 1000, 200_000
 """Characters of a value, and of what is read from stdin."""
-SHOWN = 100
-DESCRIBE = "Call describe: it says what the command takes."
-Given = Mapping[str, Any] | Sequence[str] | None
+MAX_VALUE_CHARS = 100
+DESCRIBE_HINT = "Call describe: it says what the command takes."
+GivenOptions = Mapping[str, Any] | Sequence[str] | None
 
 
-class Option(NamedTuple):
+class CommandOption(NamedTuple):
     """One row of the table: its key, the flags that stand for it (a program gets the first), what it is."""
 
     key: str
@@ -36,13 +42,13 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option("edition", ("--edition", "-e"), "the name of an edition"),
-    Option("adaptation", ("--adaptation", "-a"), "the name of an adaptation"),
-    Option("file", ("--from", "-f", "--file"), "the path of a file"),
-    Option("destination", ("--destination", "-d", "-o"), "a path"),
-    Option("stdin", (), "a text"),
+    CommandOption("edition", ("--edition", "-e"), "the name of an edition"),
+    CommandOption("adaptation", ("--adaptation", "-a"), "the name of an adaptation"),
+    CommandOption("file", ("--from", "-f", "--file"), "the path of a file"),
+    CommandOption("destination", ("--destination", "-d", "-o"), "a path"),
+    CommandOption("stdin", (), "a text"),
 )
-KEYS = tuple(option.key for option in OPTIONS)
+OPTION_KEYS = tuple(option.key for option in OPTIONS)
 NOT_GIVEN: tuple[object, ...] = (None, False)
 """What models write for what they leave out of a form; describe says false of what a command does not take."""
 MAY_BE_EMPTY = frozenset({"stdin"})
@@ -51,7 +57,7 @@ _BY_FLAG = {flag: option.key for option in OPTIONS for flag in option.flags}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OptionRequest:
     """The options of one execution, checked; what was not given is empty, `stdin` None.
 
     `file` and `destination` are relative to the project; `variables` are pairs of `uv-NAME` and a value.
@@ -72,7 +78,7 @@ def check_identifiers(agent: str, c1: str, c2: str, c3: str) -> None:
         UsageError: Names the field.
     """
     for field, value in {"agent": agent, "c1": c1, "c2": c2, "c3": c3}.items():
-        if len(value) > LONGEST_NAME or not IDENTIFIER.fullmatch(value):
+        if len(value) > MAX_NAME_CHARS or not IDENTIFIER_PATTERN.fullmatch(value):
             raise UsageError(
                 f"{field} is {_shown(value)}, which names no command.",
                 hint=f"{field} has letters, digits, dots, dashes and underscores; search says what there is.",
@@ -80,7 +86,7 @@ def check_identifiers(agent: str, c1: str, c2: str, c3: str) -> None:
             )
 
 
-def checked(given: Given, command: Command, root: Path) -> Asked:
+def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
     """Read the options of a call, as a mapping (seed 001) or as a list of `--flag=value` (upstream's form).
 
     Args:
@@ -99,10 +105,10 @@ def checked(given: Given, command: Command, root: Path) -> Asked:
             texts[key] = _text(key, value)
     for key, value in texts.items():
         _taken(key, value, command)
-    variables = tuple((key, value) for key, value in texts.items() if key not in KEYS)
-    if len(variables) > MOST_VARIABLES:
-        raise _wrong("", f"has more than {MOST_VARIABLES} variables", "Give fewer.")
-    return Asked(
+    variables = tuple((key, value) for key, value in texts.items() if key not in OPTION_KEYS)
+    if len(variables) > MAX_VARIABLES:
+        raise _wrong("", f"has more than {MAX_VARIABLES} variables", "Give fewer.")
+    return OptionRequest(
         edition=texts.get("edition", ""),
         adaptation=texts.get("adaptation", ""),
         file=_file(root, texts["file"]) if "file" in texts else "",
@@ -112,7 +118,7 @@ def checked(given: Given, command: Command, root: Path) -> Asked:
     )
 
 
-def argv(asked: Asked) -> list[str]:
+def argv(asked: OptionRequest) -> list[str]:
     """Return the arguments that say so; `stdin` is none of them."""
     given = ((option.flags[0], getattr(asked, option.key)) for option in OPTIONS if option.flags)
     named = ((f"--{name}", value) for name, value in asked.variables)
@@ -121,7 +127,7 @@ def argv(asked: Asked) -> list[str]:
     ]
 
 
-def _pairs(given: Given) -> list[tuple[str, Any]]:
+def _pairs(given: GivenOptions) -> list[tuple[str, Any]]:
     """Return key and value of each option, whichever form they came in.
 
     Raises:
@@ -138,7 +144,7 @@ def _pairs(given: Given) -> list[tuple[str, Any]]:
 
 def _pair(number: int, item: object) -> tuple[str, str]:
     flag, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
-    key = _BY_FLAG.get(flag) or (flag[2:] if VARIABLE.fullmatch(flag[2:]) else "")
+    key = _BY_FLAG.get(flag) or (flag[2:] if VARIABLE_PATTERN.fullmatch(flag[2:]) else "")
     if not (equals and key and flag.startswith("-")):
         flags = ", ".join(option.flags[0] for option in OPTIONS if option.flags)
         raise _wrong(
@@ -153,10 +159,10 @@ def _known(key: str) -> str:
     Raises:
         UsageError: There is none of that name.
     """
-    if key in KEYS or VARIABLE.fullmatch(key):
+    if key in OPTION_KEYS or VARIABLE_PATTERN.fullmatch(key):
         return key
-    near = get_close_matches(key[:SHOWN], KEYS, n=1)
-    known = f"did you mean {near[0]}?" if near else f"options: {', '.join(KEYS)}, uv-NAME."
+    near = get_close_matches(key[:MAX_VALUE_CHARS], OPTION_KEYS, n=1)
+    known = f"did you mean {near[0]}?" if near else f"options: {', '.join(OPTION_KEYS)}, uv-NAME."
     raise _wrong(key, "is no option", f"Leave it out; {known}")
 
 
@@ -170,11 +176,11 @@ def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise _wrong(key, f"must be {about}", f"Give {about}, in quotes, or leave it out.")
     if key == "stdin":
-        if len(value) > LONGEST_INPUT:
-            raise _wrong(key, f"has more than {LONGEST_INPUT:,} characters", "Give less of it.")
+        if len(value) > MAX_INPUT_CHARS:
+            raise _wrong(key, f"has more than {MAX_INPUT_CHARS:,} characters", "Give less of it.")
         return value
-    if len(value) > LONGEST:
-        raise _wrong(key, f"has more than {LONGEST:,} characters", f"Give {about}.")
+    if len(value) > MAX_VALUE_CHARS:
+        raise _wrong(key, f"has more than {MAX_VALUE_CHARS:,} characters", f"Give {about}.")
     if value.startswith("-"):
         raise _wrong(key, f"is {_shown(value)}", "No value begins with a dash.")
     if hidden_character(value):
@@ -194,10 +200,10 @@ def _taken(key: str, value: str, command: Command) -> None:
         if listed and value not in listed:
             has = visible(", ".join(listed[:20]))
             raise _wrong(key, f"is {_shown(value)}; {name} has {has}", f"Use one of {has}.")
-        if not NAME.fullmatch(value):
-            raise _wrong(key, f"is {_shown(value)}, which is no name", DESCRIBE)
-    elif key in KEYS and says is not None and not getattr(says, key):
-        raise _wrong(key, f"is given, and {name} takes none", f"Leave it out. {DESCRIBE}")
+        if not EDITION_NAME_PATTERN.fullmatch(value):
+            raise _wrong(key, f"is {_shown(value)}, which is no name", DESCRIBE_HINT)
+    elif key in OPTION_KEYS and says is not None and not getattr(says, key):
+        raise _wrong(key, f"is given, and {name} takes none", f"Leave it out. {DESCRIBE_HINT}")
 
 
 def _file(root: Path, value: str) -> str:
@@ -209,8 +215,8 @@ def _file(root: Path, value: str) -> str:
     below = confined(root, value, "options.file")
     if not (root / below).is_file():
         raise _wrong("file", f"is {_shown(value)}, which is no file", "Give the path of a file.")
-    if refusal(below) == SECRET:
-        raise _wrong("file", f"is {_shown(value)}, which {SECRET}", "Give another file.")
+    if refusal(below) == SECRET_REASON:
+        raise _wrong("file", f"is {_shown(value)}, which {SECRET_REASON}", "Give another file.")
     return below
 
 
@@ -235,10 +241,10 @@ def _destination(root: Path, value: str) -> str:
 
 def _wrong(key: str, what: str, hint: str) -> UsageError:
     between = "" if not key or key.startswith("[") else "."
-    field = f"options{between}{visible(key[:SHOWN])}"
+    field = f"options{between}{visible(key[:MAX_VALUE_CHARS])}"
     return UsageError(f"{field} {what}.", hint=hint, details={"field": field})
 
 
 def _shown(value: object) -> str:
     text = value if isinstance(value, str) else type(value).__name__
-    return f"`{visible(text[:SHOWN])}`"
+    return f"`{visible(text[:MAX_VALUE_CHARS])}`"

@@ -15,7 +15,7 @@ from pathlib import Path
 from code_intel.config.reading import printable_key
 from code_intel.config.settings import COMMANDS_FOLDER
 from code_intel.foundation.text import visible
-from code_intel.index.reading import real_path
+from code_intel.index.safe_files import real_path
 
 CONFIG = f"{COMMANDS_FOLDER}/config/registry_config.json"
 REGISTRY = f"{COMMANDS_FOLDER}/registry.json"

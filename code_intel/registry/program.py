@@ -18,27 +18,27 @@ from code_intel.foundation import processes
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 
-MAX_OUTPUT = 256 * 1024
+MAX_OUTPUT_BYTES = 256 * 1024
 """Bytes of stdout that are shown; what is beyond is not read."""
-MAX_MESSAGE = 4096
+MAX_MESSAGE_BYTES = 4096
 """Bytes of stderr that are shown."""
-HEARD = 4 * MAX_MESSAGE
+MAX_END_BYTES = 4 * MAX_MESSAGE_BYTES
 """Bytes of either end of stderr that are kept: secrets are masked before it is cut."""
-FLOOD = 4 << 20
+MAX_STDERR_BYTES = 4 << 20
 """Bytes of stderr after which a program is ended."""
-LAST_WORDS = 0.3
+DRAIN_SECONDS = 0.3
 """Seconds to read on when a program has ended and what it started holds its outputs open."""
-STEP = 0.05
+POLL_SECONDS = 0.05
 """Seconds until it is asked again whether a program has ended: not every Python tells while outputs are open."""
-TELL = 5.0
+REPORT_SECONDS = 5.0
 """Seconds between reports of progress."""
-LEFT_OUT = "\n...\n"
+OMISSION = "\n...\n"
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
 
 
 @dataclass
-class Ends:
+class OutputEnds:
     """The beginning and the end of an output."""
 
     first: bytearray = field(default_factory=bytearray)
@@ -47,25 +47,25 @@ class Ends:
 
     def add(self, part: bytes) -> None:
         """Keep a part of it."""
-        room = HEARD - len(self.first)
+        room = MAX_END_BYTES - len(self.first)
         self.first += part[:room]
         self.last += part[room:]
-        del self.last[:-HEARD]
+        del self.last[:-MAX_END_BYTES]
         self.size += len(part)
 
     def text(self) -> str:
-        """Return both as they are shown: secrets masked, nothing hidden, no longer than `MAX_MESSAGE`."""
+        """Return both as they are shown: secrets masked, nothing hidden, no longer than `MAX_MESSAGE_BYTES`."""
         whole = self.size == len(self.first) + len(self.last)
-        data = self.first + (b"" if whole else LEFT_OUT.encode()) + self.last
+        data = self.first + (b"" if whole else OMISSION.encode()) + self.last
         said = visible(masked(data.decode("utf-8", "replace")), keep="\n\t").strip().encode()
-        if len(said) > MAX_MESSAGE:
-            half = MAX_MESSAGE // 2 - 4
-            said = LEFT_OUT.encode().join((said[:half], said[-half:]))
+        if len(said) > MAX_MESSAGE_BYTES:
+            half = MAX_MESSAGE_BYTES // 2 - 4
+            said = OMISSION.encode().join((said[:half], said[-half:]))
         return said.decode("utf-8", "ignore")
 
 
 @dataclass
-class Heard:
+class ProgramOutput:
     """What was read of a run.
 
     Attributes:
@@ -77,7 +77,7 @@ class Heard:
     """
 
     stdout: bytearray = field(default_factory=bytearray)
-    stderr: Ends = field(default_factory=Ends)
+    stderr: OutputEnds = field(default_factory=OutputEnds)
     code: int | None = None
     late: bool = False
     drained: anyio.Event = field(default_factory=anyio.Event)
@@ -85,16 +85,16 @@ class Heard:
     @property
     def cut(self) -> bool:
         """Whether there was more on stdout than is shown."""
-        return len(self.stdout) > MAX_OUTPUT
+        return len(self.stdout) > MAX_OUTPUT_BYTES
 
     @property
     def flooded(self) -> bool:
         """Whether there was more on stderr than anybody writes."""
-        return self.stderr.size > FLOOD
+        return self.stderr.size > MAX_STDERR_BYTES
 
     def take(self, part: bytes) -> None:
         """Keep a part of stdout."""
-        self.stdout += part[: MAX_OUTPUT + 1 - len(self.stdout)]
+        self.stdout += part[: MAX_OUTPUT_BYTES + 1 - len(self.stdout)]
 
     async def read(self, process: Process, enough: Callable[[], None]) -> None:
         """Read both outputs to their end; call `enough` where no more is wanted."""
@@ -125,8 +125,8 @@ async def run(
     stdin: str | None,
     seconds: float,
     report: Report | None = None,
-    every: float = TELL,
-) -> Heard:
+    every: float = REPORT_SECONDS,
+) -> ProgramOutput:
     """Run a program until it has ended, was read far enough, or is late; nothing of it is left behind.
 
     `report` is told after `every` so many seconds that it goes on.
@@ -141,7 +141,7 @@ async def run(
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         guarded=True,
     )
-    heard = Heard()
+    heard = ProgramOutput()
     with anyio.move_on_after(seconds) as scope:
         try:
             async with anyio.create_task_group() as group:
@@ -157,13 +157,13 @@ async def run(
     return heard
 
 
-async def _ended(process: Process, heard: Heard) -> None:
+async def _ended(process: Process, heard: ProgramOutput) -> None:
     """Wait until the program has ended, and a moment for what it wrote last."""
     while process.returncode is None:
-        with anyio.move_on_after(STEP):
+        with anyio.move_on_after(POLL_SECONDS):
             await process.wait()
     heard.code = process.returncode
-    with anyio.move_on_after(LAST_WORDS):
+    with anyio.move_on_after(DRAIN_SECONDS):
         await heard.drained.wait()
 
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from code_intel.chunking import front_matter
 from code_intel.errors import ExecutionError
-from code_intel.index.reading import read_inside
-from code_intel.registry.options import LONGEST_INPUT, Asked
+from code_intel.index.safe_files import read_inside
+from code_intel.registry.options import MAX_INPUT_CHARS, OptionRequest
 from code_intel.registry.place import confined, roots
 from code_intel.registry.records import Command
 
 DEFAULT_EDITION = "default"
-MAX_PROMPT = 256 * 1024
+MAX_PROMPT_BYTES = 256 * 1024
 """Bytes of a prompt's file, and of what is made of one."""
-MOST_NOTES = 20
+MAX_PROMPT_NOTES = 20
 _VARIABLE = re.compile(
     r"\{(input_text|input_text_file|destination_path|uv-[A-Za-z0-9][A-Za-z0-9_-]*)\}"
 )
@@ -34,7 +34,7 @@ GIVEN_BY = {
 """The option that gives a variable; `{uv-NAME}` is given by its own name."""
 
 
-class Rendered(NamedTuple):
+class RenderedPrompt(NamedTuple):
     """A prompt with its variables replaced, what is to be known of it, and whether its end is missing."""
 
     text: str
@@ -42,7 +42,7 @@ class Rendered(NamedTuple):
     truncated: bool = False
 
 
-def places(command: Command, asked: Asked) -> tuple[str, ...]:
+def places(command: Command, asked: OptionRequest) -> tuple[str, ...]:
     """Return the files that may be the prompt, the best first, relative to the folder of prompts.
 
     An adaptation that there is no file of is left out; an edition that was asked for is not. Without one it is the
@@ -55,7 +55,9 @@ def places(command: Command, asked: Asked) -> tuple[str, ...]:
     return tuple(f"{command.c1}/{command.c2}/{command.c3}/{name}" for name in names)
 
 
-def render(folder: Path, shown: str, command: Command, asked: Asked, root: Path) -> Rendered:
+def render(
+    folder: Path, shown: str, command: Command, asked: OptionRequest, root: Path
+) -> RenderedPrompt:
     """Return a command's prompt.
 
     Args:
@@ -80,11 +82,13 @@ def render(folder: Path, shown: str, command: Command, asked: Asked, root: Path)
     notes += [f"{{{name}}} stays as it is: {_how(name)}." for name in names if name not in values]
     notes += [f"The prompt has no place for {key}." for key in _unused(asked, names)]
     if not whole:
-        notes.append(f"It is longer than {MAX_PROMPT >> 10} KiB: its end is missing.")
-    return Rendered(rendered, tuple(notes[:MOST_NOTES]), not whole)
+        notes.append(f"It is longer than {MAX_PROMPT_BYTES >> 10} KiB: its end is missing.")
+    return RenderedPrompt(rendered, tuple(notes[:MAX_PROMPT_NOTES]), not whole)
 
 
-def chosen(folder: Path, shown: str, command: Command, asked: Asked, root: Path) -> tuple[str, str]:
+def chosen(
+    folder: Path, shown: str, command: Command, asked: OptionRequest, root: Path
+) -> tuple[str, str]:
     """Return the first of a command's places that is there, and what it says.
 
     Raises:
@@ -111,9 +115,9 @@ def _read(folder: Path, shown: str, command: Command, place: str, root: Path) ->
     except OSError as error:
         why = f"{shown}/{place} cannot be read: {error.strerror or error}"
         raise _failed(command, f"{why}.", "Make it a file of its own, no link") from None
-    if len(data) > MAX_PROMPT:
+    if len(data) > MAX_PROMPT_BYTES:
         raise _failed(
-            command, f"{shown}/{place} is larger than {MAX_PROMPT >> 10} KiB.", "Shorten it"
+            command, f"{shown}/{place} is larger than {MAX_PROMPT_BYTES >> 10} KiB.", "Shorten it"
         )
     return data.decode("utf-8-sig", "replace")
 
@@ -129,7 +133,7 @@ def _content(folder: Path, place: str, root: Path) -> bytes:
         raise OSError(0, "it is outside the project and the home folder")
     top = Path(real.anchor)
     return read_inside(
-        top, f"{real.relative_to(top).as_posix()}/{folder.name}/{place}", MAX_PROMPT + 1
+        top, f"{real.relative_to(top).as_posix()}/{folder.name}/{place}", MAX_PROMPT_BYTES + 1
     )
 
 
@@ -143,7 +147,9 @@ def _body(text: str) -> str:
     return text if parsed is None else f"{parsed[1]}\n"
 
 
-def _values(asked: Asked, root: Path, names: Container[str], notes: list[str]) -> Mapping[str, str]:
+def _values(
+    asked: OptionRequest, root: Path, names: Container[str], notes: list[str]
+) -> Mapping[str, str]:
     """Return what each variable that is given stands for; a file is read where its text is asked for."""
     values = dict(asked.variables)
     if asked.file:
@@ -157,7 +163,7 @@ def _values(asked: Asked, root: Path, names: Container[str], notes: list[str]) -
     return values
 
 
-def _unused(asked: Asked, names: Container[str]) -> list[str]:
+def _unused(asked: OptionRequest, names: Container[str]) -> list[str]:
     """Return the options that change nothing in this prompt."""
     by_file = "input_text_file" in names or (asked.stdin is None and "input_text" in names)
     given = {
@@ -171,20 +177,20 @@ def _unused(asked: Asked, names: Container[str]) -> list[str]:
 
 def _text_of(root: Path, file: str, notes: list[str]) -> str:
     try:
-        data = read_inside(root, file, 4 * LONGEST_INPUT)
+        data = read_inside(root, file, 4 * MAX_INPUT_CHARS)
     except OSError as error:
         notes.append(f"{file} cannot be read: {error.strerror or error}.")
         return ""
     text = data.decode("utf-8", "replace")
-    if len(text) > LONGEST_INPUT:
-        notes.append(f"Of {file} the first {LONGEST_INPUT:,} characters are used.")
-    return text[:LONGEST_INPUT]
+    if len(text) > MAX_INPUT_CHARS:
+        notes.append(f"Of {file} the first {MAX_INPUT_CHARS:,} characters are used.")
+    return text[:MAX_INPUT_CHARS]
 
 
 def _filled(body: str, values: Mapping[str, str]) -> tuple[str, bool]:
     """Replace each variable once, and stop where nobody could read on; whether that is the whole."""
     parts: list[str] = []
-    left = MAX_PROMPT
+    left = MAX_PROMPT_BYTES
     for part in _parts(body, values):
         data = part.encode("utf-8", "replace")
         parts.append(data[:left].decode("utf-8", "ignore"))

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from code_intel.chunking.lexicon import ALTERNATIVES, english
 from code_intel.chunking.words import STOP_WORDS, query_words, stem, words
-from code_intel.registry.bm25 import Index
+from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.records import Command
 
-LONGEST = 1_000
+MAX_QUERY_CHARS = 1_000
 """Characters of a query that are read."""
 _STOPS = frozenset(map(stem, STOP_WORDS))
 
 
-class Asked(NamedTuple):
+class QueryReading(NamedTuple):
     """The terms of a query.
 
     Attributes:
@@ -30,22 +30,22 @@ class Asked(NamedTuple):
     ways: tuple[tuple[str, ...], ...]
 
 
-def index(commands: Sequence[Command]) -> Index:
+def index(commands: Sequence[Command]) -> BM25Index:
     """Return the index of a registry in this reading; ask it for `asked(query).terms`."""
-    return Index(commands, tokenize=described)
+    return BM25Index(commands, tokenize=description_terms)
 
 
-def described(text: str) -> list[str]:
+def description_terms(text: str) -> list[str]:
     """Return the terms of a command's text, repeats kept, stop words left out."""
     return [term for term in (*words(text), *words(_english(text, 1))) if term not in _STOPS]
 
 
-def asked(query: str) -> Asked:
+def read_query(query: str) -> QueryReading:
     """Read a query; one without words has no terms."""
-    query = query[:LONGEST]
+    query = query[:MAX_QUERY_CHARS]
     own, said = query_words(query), query_words(_english(query, 1))
     terms = dict.fromkeys((*query_words(_english(query, ALTERNATIVES)), *own))
-    return Asked(tuple(terms), tuple(tuple(way) for way in (own, said) if way))
+    return QueryReading(tuple(terms), tuple(tuple(way) for way in (own, said) if way))
 
 
 def _english(text: str, alternatives: int) -> str:

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEFAULT_AGENT = "climpt"
-IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+IDENTIFIER_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """An agent, c1, c2 or c3: on a command line never an option, a path or a second line."""
-NAME = re.compile(r"\w[\w.-]*")
+EDITION_NAME_PATTERN = re.compile(r"\w[\w.-]*")
 """An edition or adaptation: part of a file's name, in any script."""
-VARIABLE = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]*")
+VARIABLE_PATTERN = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]*")
 """The option that gives a prompt one of its variables."""
-LONGEST_NAME = 100
+MAX_NAME_CHARS = 100
 """Characters of each of them."""
-TOP = 3
+DEFAULT_RESULTS = 3
 """Results of a search, unless asked for more (seed 000)."""
 
 
-class Key(NamedTuple):
+class CommandKey(NamedTuple):
     """What a command is called."""
 
     agent: str
@@ -59,9 +59,9 @@ class Command:
     variables: tuple[tuple[str, str], ...] = ()
 
     @property
-    def key(self) -> Key:
+    def key(self) -> CommandKey:
         """What it is called, and by whom."""
-        return Key(self.agent, self.c1, self.c2, self.c3)
+        return CommandKey(self.agent, self.c1, self.c2, self.c3)
 
     @property
     def name(self) -> str:

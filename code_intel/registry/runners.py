@@ -14,7 +14,7 @@ from typing import NamedTuple
 from code_intel.config import Settings
 from code_intel.errors import ConfigError, NotFoundError
 from code_intel.foundation.text import hidden_character, visible
-from code_intel.registry.options import Asked, argv
+from code_intel.registry.options import OptionRequest, argv
 from code_intel.registry.records import DEFAULT_AGENT, Command
 
 AUTO, CLIMPT, DENO, PROMPTS = "auto", "climpt", "deno", "prompts"
@@ -23,7 +23,7 @@ PERMISSIONS = (
     "--no-config",
 )
 """What Deno lets climpt do, and that the project does not configure it (seed 000)."""
-QUIET: Mapping[str, str] = MappingProxyType(
+QUIET_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {"NO_COLOR": "1", "DENO_NO_PROMPT": "1", "DENO_NO_UPDATE_CHECK": "1"}
 )
 """What a program is told beside the environment that is passed on: nobody sees colours or answers questions."""
@@ -58,7 +58,7 @@ def chosen(settings: Settings) -> Runner:
     return Runner(Path(asked).name, asked)
 
 
-def command_line(runner: Runner, command: Command, asked: Asked) -> list[str]:
+def command_line(runner: Runner, command: Command, asked: OptionRequest) -> list[str]:
     """Return the argument vector of one execution; the command's identifiers were checked.
 
     `--config` is the domain for the agent `climpt`, `agent-domain` for any other (seed 000).
@@ -74,7 +74,7 @@ def command_line(runner: Runner, command: Command, asked: Asked) -> list[str]:
 
 def environment(settings: Settings) -> dict[str, str]:
     """Return all that a program gets of an environment."""
-    return {**settings.passed_on, **QUIET}
+    return {**settings.passed_on, **QUIET_ENVIRONMENT}
 
 
 def _found(name: str, settings: Settings) -> Runner | None:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-OTHERS = 5
+RIVAL_COUNT = 5
 """How many of the closest others a command has to stand out from."""
-FLOOR = 0.03
+MIN_SCORE = 0.03
 """Score below which a command is not answered."""
 
 
-class Evidence(NamedTuple):
+class MatchEvidence(NamedTuple):
     """What vectors say of a question and each command, shape (commands,) each.
 
     Attributes:
@@ -45,7 +45,7 @@ class Evidence(NamedTuple):
     everyday: "Values"
 
 
-class Curve(NamedTuple):
+class ScoreCurve(NamedTuple):
     """Log-odds of a command being right, by what `Evidence` has."""
 
     cosine: float
@@ -53,7 +53,7 @@ class Curve(NamedTuple):
     everyday: float
     bias: float
 
-    def at(self, seen: Evidence) -> "Values":
+    def at(self, seen: MatchEvidence) -> "Values":
         """Return shares, 0 to 1, shape (commands,); 0 for what is no number."""
         import numpy as np
 
@@ -70,9 +70,9 @@ def _shipped() -> Mapping[str, Any]:
 
 
 @cache
-def curves() -> Mapping[str, Curve]:
+def curves() -> Mapping[str, ScoreCurve]:
     """Return what is shipped, by the identity of the engine that made the commands' vectors; read at the first use."""
-    return {identity: Curve(**curve) for identity, curve in _shipped()["engines"].items()}
+    return {identity: ScoreCurve(**curve) for identity, curve in _shipped()["engines"].items()}
 
 
 @cache
@@ -81,7 +81,7 @@ def everyday() -> tuple[str, ...]:
     return tuple(_shipped()["everyday"])
 
 
-def evidence(cosines: "Values", everyday: "Values") -> Evidence:
+def evidence(cosines: "Values", everyday: "Values") -> MatchEvidence:
     """Measure how far each command stands out.
 
     Args:
@@ -90,10 +90,10 @@ def evidence(cosines: "Values", everyday: "Values") -> Evidence:
     """
     import numpy as np
 
-    pool = cosines if len(cosines) > OTHERS else np.concatenate([cosines, everyday])
+    pool = cosines if len(cosines) > RIVAL_COUNT else np.concatenate([cosines, everyday])
     closest = np.sort(
-        np.partition(pool, -OTHERS - 1)[-OTHERS - 1 :]
+        np.partition(pool, -RIVAL_COUNT - 1)[-RIVAL_COUNT - 1 :]
     )  # one more than needed, rising
     among = cosines >= closest[0]
-    others = np.where(among, closest.sum() - cosines, closest[1:].sum()) / OTHERS
-    return Evidence(cosines, cosines - others, np.full_like(cosines, everyday.max()))
+    others = np.where(among, closest.sum() - cosines, closest[1:].sum()) / RIVAL_COUNT
+    return MatchEvidence(cosines, cosines - others, np.full_like(cosines, everyday.max()))

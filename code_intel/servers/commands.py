@@ -7,7 +7,7 @@ from code_intel.config import Settings
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
-INSTRUCTIONS = (
+COMMANDS_INSTRUCTIONS = (
     "Prompt commands of this project: executing one returns the instructions to follow. "
     "Use it when this project has its own way of doing a task, such as committing, "
     "branching, reviewing or releasing (コミット、ブランチ、レビュー、リリースの手順にも). Call search with what "
@@ -27,7 +27,9 @@ def build_commands_server(settings: Settings, *, writes: bool = True) -> ToolSer
     `writes` says whether clients may execute commands, which start programs.
     """
     return build(
-        name="climpt", instructions=INSTRUCTIONS, make_spec=lambda: _spec(settings, writes=writes)
+        name="climpt",
+        instructions=COMMANDS_INSTRUCTIONS,
+        make_spec=lambda: _spec(settings, writes=writes),
     )
 
 

@@ -8,7 +8,7 @@ from code_intel.servers.index_server import start_indexers
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Report, Tool
 
-INSTRUCTIONS = (
+GATEWAY_INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you "
     "explore, change, fix, add or explain code in this project (バグ修正、機能追加、調査にも). Start "
     "with start_session (intent and the user's own words), then set_query_frame, then "
@@ -27,7 +27,7 @@ def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
     """
     return build(
         name="code-intel",
-        instructions=INSTRUCTIONS,
+        instructions=GATEWAY_INSTRUCTIONS,
         make_spec=lambda: _spec(settings, writes=writes),
     )
 
@@ -49,7 +49,7 @@ def _separate_reports(report: Report) -> tuple[Report, Report]:
 
 
 def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
-    from code_intel.learned.status.preload import Warming
+    from code_intel.learned.status.preload import Preload
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
     from code_intel.tools.context.commands import CommandContext, open_commands
@@ -81,7 +81,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         opens_commands=commands,
     )
 
-    warming = Warming(settings, map_service.index, map_service.embedder.identity)
+    warming = Preload(settings, map_service.index, map_service.embedder.identity)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: ToolCall) -> Answer:
         report, of_upstreams = _separate_reports(call.report)

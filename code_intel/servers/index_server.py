@@ -11,7 +11,7 @@ from code_intel.tools.declaration import Answer, Tool
 if TYPE_CHECKING:  # opened after the handshake, imported no earlier
     from code_intel.tools.context.corpus_service import CorpusService
 
-INSTRUCTIONS = {
+CORPUS_INSTRUCTIONS = {
     "map": "The map: agreements of this project that a term means a symbol. Search it first, with "
     f"the user's own words; score >= {VERIFICATION_SCORE:g} with status valid is knowledge, not a "
     "guess. For work on code use the server code-intel, which searches the map for you.",
@@ -47,7 +47,9 @@ def build_index_server(
             INDEX_TOOLS, invoke, background, service.index.close, condition, writes=writes
         )
 
-    return build(name=f"devrag-{corpus}", instructions=INSTRUCTIONS[corpus], make_spec=make_spec)
+    return build(
+        name=f"devrag-{corpus}", instructions=CORPUS_INSTRUCTIONS[corpus], make_spec=make_spec
+    )
 
 
 def start_indexers(*services: "CorpusService") -> None:

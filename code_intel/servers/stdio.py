@@ -34,24 +34,24 @@ SHUTDOWN_TIMEOUT_S = 1.9
 """How long a server runs after its client is gone; `child_guard` ends the remaining children."""
 INIT_PID = 1
 """The process that adopts orphans; a server that it started has no parent to watch."""
-MAX_LINE_CHARS = 16 << 20
+MAX_MESSAGE_CHARS = 16 << 20
 """Longest message; the rest of its line is discarded."""
 _TOO_LONG_LINE = "a line of more than 16 MiB\n"
 """Stands for such a line. It is not JSON, so it is refused like other malformed lines."""
 
 
 class _Stdin(TextIOWrapper):
-    """Input of the client in lines of at most `MAX_LINE_CHARS`; its end starts the shutdown."""
+    """Input of the client in lines of at most `MAX_MESSAGE_CHARS`; its end starts the shutdown."""
 
     def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]  # typing.override needs 3.12; the base's own class breaks it
         del size  # no caller reads less than a line
-        line = super().readline(MAX_LINE_CHARS)
+        line = super().readline(MAX_MESSAGE_CHARS)
         if not line:
             _exit_soon()
-        if len(line) < MAX_LINE_CHARS:
+        if len(line) < MAX_MESSAGE_CHARS:
             return line
-        while len(line) == MAX_LINE_CHARS and not line.endswith("\n"):
-            line = super().readline(MAX_LINE_CHARS)
+        while len(line) == MAX_MESSAGE_CHARS and not line.endswith("\n"):
+            line = super().readline(MAX_MESSAGE_CHARS)
         return _TOO_LONG_LINE
 
 

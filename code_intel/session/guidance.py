@@ -8,7 +8,7 @@ from typing import NamedTuple
 from code_intel.session.phases import LOOK, NEXT_STEP, READ_ONLY_STEP, Phase, allowed_tools
 from code_intel.session.state import MAX_OPENED_FILES, Session
 
-REMEDIES: Mapping[str, str] = MappingProxyType(
+REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "required_tools": "Use the tools listed in required_tools (find_definitions, "
         "find_references; search_text if no symbols can be read); a call counts if it succeeds and "
@@ -109,7 +109,7 @@ def after_search(session: Session | None, *, found: bool) -> str:
 def hint_for(missing: Iterable[str]) -> str:
     """Return how to supply what a submission lacks; empty if it lacks nothing."""
     keys = {item.split(":", 1)[0] for item in missing}
-    return " ".join(f"{remedy}." for key, remedy in REMEDIES.items() if key in keys)
+    return " ".join(f"{remedy}." for key, remedy in REQUIREMENT_REMEDIES.items() if key in keys)
 
 
 def leading_on(hint: str, session: Session, offered: Container[str] | None = None) -> str:

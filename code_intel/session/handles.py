@@ -20,8 +20,8 @@ from code_intel.errors import SessionError
 Token = Callable[[], str]
 """Returns the last part of a name: 8 hex digits."""
 
-NAME = re.compile(r"session_[0-9]{8}_[0-9]{6}_[0-9a-f]{8}")
-_HANDLE = re.compile(rf"({NAME.pattern})(?:_([0-9a-f]{{32}}))?")
+SESSION_NAME_PATTERN = re.compile(r"session_[0-9]{8}_[0-9]{6}_[0-9a-f]{8}")
+_HANDLE = re.compile(rf"({SESSION_NAME_PATTERN.pattern})(?:_([0-9a-f]{{32}}))?")
 _SHOWN_CHARS = 32
 """How much of a malformed handle a message quotes: no more than a name, never a secret."""
 

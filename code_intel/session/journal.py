@@ -18,10 +18,18 @@ from code_intel.errors import CodeIntelError, SessionError, StorageError, UsageE
 from code_intel.foundation import durable
 from code_intel.foundation.text import counted
 from code_intel.session import files, heads
-from code_intel.session.handles import NAME, Handle, Token, mint, parse, random_token, unknown
+from code_intel.session.handles import (
+    SESSION_NAME_PATTERN,
+    Handle,
+    Token,
+    mint,
+    parse,
+    random_token,
+    unknown,
+)
 from code_intel.session.heads import JournalCommit, LockedHead, SessionPaths, broken
 from code_intel.session.phases import Event, Intent
-from code_intel.session.replay import VERSION, apply, replay
+from code_intel.session.replay import JOURNAL_VERSION, apply, replay
 from code_intel.session.state import JournalRecord, Session, Step
 
 Clock = Callable[[], datetime]
@@ -172,7 +180,7 @@ def create(
     for _ in range(_MAX_NAME_TRIES):
         handle = mint(now, token)
         data = {
-            "version": VERSION,
+            "version": JOURNAL_VERSION,
             "name": handle.name,
             "seal": handle.seal,
             "intent": intent.value,
@@ -284,7 +292,9 @@ def journal_files(paths: SessionPaths) -> tuple[JournalFile, ...]:
     with files.disk(paths.journals), os.scandir(paths.journals) as entries:
         for entry in entries:
             name = entry.name.removesuffix(".jsonl")
-            if name != entry.name and NAME.match(name):  # also those of earlier versions
+            if name != entry.name and SESSION_NAME_PATTERN.match(
+                name
+            ):  # also those of earlier versions
                 with suppress(FileNotFoundError):  # pruned by another process
                     modified = entry.stat(follow_symlinks=False).st_mtime
                     found.append(JournalFile(name, Path(entry.path), modified))
@@ -304,7 +314,7 @@ def prune(paths: SessionPaths, keep: int = MAX_JOURNALS) -> int:
 
 def _commits_of(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     """Return the commits of a session that a person named; raises as `inspect`."""
-    if not NAME.fullmatch(name):
+    if not SESSION_NAME_PATTERN.fullmatch(name):
         raise SessionError(
             f"{name[:40]!a} is not the name of a session.",
             hint="Copy one from the list of sessions.",

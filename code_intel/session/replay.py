@@ -22,7 +22,7 @@ from code_intel.session.state import (
 )
 from code_intel.session.wording import fold
 
-VERSION = 3
+JOURNAL_VERSION = 3
 """The journal's format."""
 SUBMITTED = 0.5
 """Confidence of a symbol that was only named in a submission (seed 004 §4.5)."""
@@ -64,8 +64,10 @@ def _start(record: JournalRecord) -> Session:
     if record.event is not Event.STARTED:
         raise ValueError("the first event must be `started`")
     data = record.data
-    if data["version"] != VERSION:
-        raise ValueError(f"journal format version {data['version']}; this program reads {VERSION}")
+    if data["version"] != JOURNAL_VERSION:
+        raise ValueError(
+            f"journal format version {data['version']}; this program reads {JOURNAL_VERSION}"
+        )
     intent = Intent(data["intent"])
     phase = START[intent]
     return Session(

@@ -21,7 +21,7 @@ from code_intel.session.replay import apply
 from code_intel.session.short_circuit import explained
 from code_intel.session.state import JournalRecord, Session, SessionCall
 
-MAX_NAMED = 6
+MAX_NAMES_PER_LINE = 6
 """Names, files or calls listed in one line."""
 EXECUTING = frozenset({"command_execute"})
 """Tools that act and have no results."""
@@ -295,7 +295,7 @@ def plain(text: object) -> str:
     return visible(masked(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()))
 
 
-def _some(texts: Iterable[str], between: str = ", ", most: int = MAX_NAMED) -> str:
+def _some(texts: Iterable[str], between: str = ", ", most: int = MAX_NAMES_PER_LINE) -> str:
     """Join the first texts and add how many more there are."""
     found = list(texts)
     more = f" and {len(found) - most} more" if len(found) > most else ""

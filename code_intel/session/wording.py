@@ -66,7 +66,7 @@ _MIN_SAID_CHARS = 2
 """Word characters; a text with fewer occurs in every file."""
 
 
-class Run(NamedTuple):
+class WordRun(NamedTuple):
     """A part of a text in one script; `start` is its offset among all runs joined."""
 
     script: str
@@ -193,7 +193,7 @@ def covers(quote: str, value: str) -> bool | None:
     return False if _same_polarity(quote, value, content, claimed) else None
 
 
-def _runs(text: str) -> Iterator[Run]:
+def _runs(text: str) -> Iterator[WordRun]:
     """Cut `text` into runs; camelCase words are separated."""
     plain = re.sub(_CAMEL, " ", unicodedata.normalize("NFKC", text))
     plain = re.sub(_CONTRACTION, " not", fold(plain))
@@ -203,11 +203,11 @@ def _runs(text: str) -> Iterator[Run]:
         # A trailing long vowel is only spelling: サーバ and サーバー are the same word.
         word = match.group().rstrip("ー") if script == "katakana" else match.group()
         if word:
-            yield Run(script, word, at)
+            yield WordRun(script, word, at)
             at += len(word)
 
 
-def _cuts(run: Run) -> frozenset[int]:
+def _cuts(run: WordRun) -> frozenset[int]:
     """Return the offsets within a run at which a word may begin or end."""
     inside = range(0)
     if run.script in _MIN_WORD_CHARS:
@@ -216,7 +216,7 @@ def _cuts(run: Run) -> frozenset[int]:
     return frozenset({0, len(run.text), *inside})
 
 
-def _is_stretch(said: list[Run], claimed: list[Run]) -> bool:
+def _is_stretch(said: list[WordRun], claimed: list[WordRun]) -> bool:
     """Return whether the claimed text occurs in the quoted one, on word boundaries."""
     text = "".join(run.text for run in said)
     wanted = "".join(run.text for run in claimed)
@@ -232,7 +232,7 @@ def _places(text: str, wanted: str) -> Iterator[int]:
         at = text.find(wanted, at + 1)
 
 
-def _run_covered(said: list[Run], run: Run) -> bool:
+def _run_covered(said: list[WordRun], run: WordRun) -> bool:
     """Return whether a run can be composed of fillers and words of the quote in the same script."""
     if run.is_filler:
         return True
@@ -246,7 +246,7 @@ def _run_covered(said: list[Run], run: Run) -> bool:
     return len(run.text) in reached
 
 
-def _is_inflection(said: list[Run], before: Run | None, run: Run) -> bool:
+def _is_inflection(said: list[WordRun], before: WordRun | None, run: WordRun) -> bool:
     """Return whether a kana run after the kanji of `before` inflects a word of the quote."""
     if before is None or (before.script, run.script) != ("han", "hiragana"):
         return False
@@ -266,7 +266,7 @@ def _same_row(one: str, other: str) -> bool:
     )
 
 
-def _is_piece(same: list[Run], piece: str) -> bool:
+def _is_piece(same: list[WordRun], piece: str) -> bool:
     if piece in _FILLERS:
         return True
     return any(
@@ -277,7 +277,7 @@ def _is_piece(same: list[Run], piece: str) -> bool:
     )
 
 
-def _same_polarity(quote: str, value: str, content: list[Run], claimed: list[Run]) -> bool:
+def _same_polarity(quote: str, value: str, content: list[WordRun], claimed: list[WordRun]) -> bool:
     """Return whether a rephrasing keeps the negation of the quote; a single noun has none."""
     denied, denies = (bool(re.search(_NEGATION, _spelled(text))) for text in (quote, value))
     if denied == denies:

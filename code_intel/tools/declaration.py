@@ -45,7 +45,7 @@ MAX_PLACE_CHARS = 120
 MAX_PROBLEM_CHARS = 400
 """Length of a message about a value, which may repeat the value."""
 MAX_CALL_BYTES = 1 << 20
-MAX_DEPTH = 32
+MAX_ARGUMENT_DEPTH = 32
 _BRANCH = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
 """Names of types in the location of a pydantic error; names of parameters begin in lower case."""
 
@@ -54,7 +54,7 @@ Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Takes the progress of a tool: units done, units in all if known, and what it is doing."""
 
 
-async def silent(done: float, total: float | None, message: str) -> None:
+async def ignore_progress(done: float, total: float | None, message: str) -> None:
     """Ignore progress."""
 
 
@@ -236,7 +236,7 @@ def _takes_text(annotation: object) -> bool:
 
 def _check_text(name: str, value: object, depth: int = 0) -> None:
     """Refuse text that a file, an index or a terminal cannot hold unchanged."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_ARGUMENT_DEPTH:
         raise UsageError(f"{name} is nested too deeply.", details={"field": name})
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):

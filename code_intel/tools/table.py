@@ -135,7 +135,7 @@ PLANS = Group(
     ),
 )
 
-COMMANDS = Group(
+COMMAND_GROUP = Group(
     "commands",
     "Prompt commands of the project's registries: find, describe and execute them.",
     (
@@ -146,7 +146,7 @@ COMMANDS = Group(
     ),
 )
 
-GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS, COMMANDS)
+GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS, COMMAND_GROUP)
 """The tools of the gateway. `core` is always listed, other groups if `tool_groups` names them."""
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)

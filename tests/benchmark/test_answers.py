@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from benchmarks.answer_sizes import TEXT, Row, measure, prepare
-from code_intel.tools.wire.answers import HARD_CAP
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS
 from projects import SHOP
 
 
@@ -18,6 +18,6 @@ def test_an_answer_that_is_too_large_or_cut_in_silence_is_a_problem() -> None:
     row = Row("gateway", "search_text", "", text=10, data=10, cut=True, way="next_cursor")
     assert row.problem == ""
     assert row._replace(way="").problem == "cut, and no way to the rest"
-    assert row._replace(data=HARD_CAP + 1).problem == "over its budget"
+    assert row._replace(data=MAX_ANSWER_TOKENS + 1).problem == "over its budget"
     assert row._replace(text=TEXT + 1).problem == "over its budget"
     assert row._replace(text=TEXT, default=True).problem == "over its budget"

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.command_learning import Asked, Asker, rounds, told
 from benchmarks.command_search import Query, Set
 from code_intel.registry import Command
-from code_intel.registry.loading import Loaded
+from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.records import Registry
 
 SAVE, UNDO = ("git", "commit", "changes"), ("git", "revert", "release")
@@ -37,7 +37,7 @@ def test_a_question_is_known_the_same_or_not_known_and_is_asked_with_planted_fil
         Query("3", "en", "roll back quickly", frozenset({UNDO})),
         Query("4", "en", "weather", frozenset()),
     )
-    loaded = Loaded(Registry("climpt", tmp_path, COMMANDS), "two")
+    loaded = LoadedRegistry(Registry("climpt", tmp_path, COMMANDS), "two")
     rows = rounds(Asker(Set("two", loaded, queries), None))
     asked = {kind: len(found) for kind, found in rows.items()}
     assert asked["known"] + asked["not known"] + asked["the same"] == 3 * 20

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from code_intel.cli.commands import SERVER_OPTIONS, SUBCOMMANDS
+from code_intel.cli.commands import COMMANDS_SUBCOMMANDS, SERVER_OPTIONS
 from code_intel.cli.main import main
 from code_intel.cli.serve import add_http, add_writes
-from code_intel.registry.learning import Experience
-from code_intel.registry.records import Key
+from code_intel.registry.learning import CommandExperience
+from code_intel.registry.records import CommandKey
 from planted import planted
 from standing import stand
 
@@ -255,7 +255,7 @@ def test_what_a_command_was_executed_for_lifts_it_and_can_be_forgotten(
     assert run("list", "--forget", *NOTES).out == "1 forgotten.\n"
     run("list", "--forget", *NOTES, code=1)
     run("list", "--learned", code=1)
-    Experience(project).note(Key("other", "a", "b", "c"), "d")
+    CommandExperience(project).note(CommandKey("other", "a", "b", "c"), "d")
     run("list", "--learned", "climpt-git", code=1)
     assert run("list", "--forget", "--all").out == "1 forgotten.\n"
 
@@ -276,7 +276,7 @@ def test_what_a_command_was_executed_for_lifts_it_and_can_be_forgotten(
 def test_nothing_is_forgotten_by_a_line_that_does_not_say_what(
     run: Run, project: Path, words: list[str]
 ) -> None:
-    Experience(project).note(Key("climpt", *NOTES), "d")
+    CommandExperience(project).note(CommandKey("climpt", *NOTES), "d")
     before = files(project)
     run("list", *words, code=2)
     assert files(project) == before
@@ -376,7 +376,7 @@ def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
     add_http(parser)
     add_writes(parser)
     assert set(SERVER_OPTIONS) == vars(parser.parse_args([])).keys()
-    assert [word.name for word in SUBCOMMANDS] == [
+    assert [word.name for word in COMMANDS_SUBCOMMANDS] == [
         "search",
         "describe",
         "execute",

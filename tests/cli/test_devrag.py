@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.cli.devrag import COMMANDS, MISSING, line, main
+from code_intel.cli.devrag import DEVRAG_COMMANDS, REPLACED_COMMANDS, line, main
 from code_intel.cli.devrag.codes import FAILED, OPERATIONAL
 from code_intel.cli.main import parser_of
 from code_intel.errors import UsageError
@@ -305,16 +305,16 @@ def test_a_search_or_list_without_an_index_fails_and_says_what_to_do(
 
 
 def test_commands_of_devrag_that_are_gone_say_what_to_use(devrag: Devrag) -> None:
-    for name in MISSING:
+    for name in REPLACED_COMMANDS:
         error = devrag(name, "x", code=2)
         assert error["code"] == "unknown_command"
-        assert error["hint"] == MISSING[name]
+        assert error["hint"] == REPLACED_COMMANDS[name]
 
 
 def test_every_flag_of_every_command_is_known_before_its_parser_is_made() -> None:
     switches: set[str] = set()
     values: set[str] = set()
-    for command in COMMANDS:
+    for command in DEVRAG_COMMANDS:
         for action in parser_of(command, "devrag")._actions:  # noqa: SLF001 - there is no other way
             names = {name[2:] for name in action.option_strings if name.startswith("--")}
             (switches if action.nargs == 0 else values).update(names)
@@ -360,7 +360,7 @@ def test_a_line_means_the_same_wherever_its_flags_stand(
 def test_the_schema_describes_every_command(devrag: Devrag) -> None:
     data = devrag("schema")
     commands = {row["name"]: row for row in data["commands"]}
-    assert list(commands) == [command.name for command in COMMANDS]
+    assert list(commands) == [command.name for command in DEVRAG_COMMANDS]
     assert [name for name, row in commands.items() if row["destructive"]] == ["delete"]
     flags = {row["name"]: row for row in commands["search"]["flags"]}
     assert flags["output"]["enum"] == ["json", "text"]

@@ -9,17 +9,17 @@ import pytest
 
 from code_intel.cli.commands.findings import registry_findings
 from code_intel.config import load_settings
-from code_intel.index.doctor import Finding
+from code_intel.index.doctor import IndexFinding
 
 COMMAND = {"c1": "docs", "c2": "write", "c3": "guide", "description": "Write a guide"}
-Check = Callable[..., list[Finding]]
+Check = Callable[..., list[IndexFinding]]
 
 
 @pytest.fixture
 def check(project: Path) -> Check:
     """Examine a project whose files are given; its home is empty."""
 
-    def examined(runner: str = "prompts", **files: str) -> list[Finding]:
+    def examined(runner: str = "prompts", **files: str) -> list[IndexFinding]:
         for name, text in files.items():
             file = project / ".agent" / "climpt" / NAMES[name]
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,9 @@ import pytest
 
 from code_intel.cli.migration.entries import servers
 from code_intel.cli.setup import clients, mcp_json
-from code_intel.cli.setup.clients import CLIENTS, COMMANDS, KNOWN, SERVERS, Client
-from code_intel.registry.learning import Experience
-from code_intel.registry.records import Key
+from code_intel.cli.setup.clients import CLIENTS, COMMANDS_SERVER, KNOWN, SERVERS, Client
+from code_intel.registry.learning import CommandExperience
+from code_intel.registry.records import CommandKey
 
 BY_NAME = {client.name: client for client in CLIENTS}
 Init = Callable[..., dict[str, Any]]
@@ -57,9 +57,9 @@ def test_a_project_with_a_registry_gets_the_entry_once_and_gives_it_back(
     done = init("--client", name)
     assert planned["changes"] == done["changes"]
     found = entries(BY_NAME[name], project)
-    assert list(found) == [*SERVERS, COMMANDS]
-    assert found[COMMANDS]["args"] == ["commands"]
-    assert clients.is_ours(BY_NAME[name], COMMANDS, found[COMMANDS])
+    assert list(found) == [*SERVERS, COMMANDS_SERVER]
+    assert found[COMMANDS_SERVER]["args"] == ["commands"]
+    assert clients.is_ours(BY_NAME[name], COMMANDS_SERVER, found[COMMANDS_SERVER])
     after = everything(project)
     assert {row["action"] for row in init("--client", name)["changes"]} == {"keep"}
     assert everything(project) == after
@@ -95,7 +95,7 @@ def test_only_the_registry_of_the_project_counts_and_not_that_of_the_home(
 ) -> None:
     with_registry(Path(os.environ["HOME"]))
     init()
-    assert COMMANDS not in entries(BY_NAME["claude"], project)
+    assert COMMANDS_SERVER not in entries(BY_NAME["claude"], project)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--commands",)], ids=["found", "asked"])
@@ -104,15 +104,15 @@ def test_another_server_of_that_name_stays_to_the_byte_and_is_told(
 ) -> None:
     with_registry(project)
     file = project / ".mcp.json"
-    file.write_text(json.dumps({"mcpServers": {COMMANDS: DENO}}, indent=4), encoding="utf-8")
+    file.write_text(json.dumps({"mcpServers": {COMMANDS_SERVER: DENO}}, indent=4), encoding="utf-8")
     before = file.read_bytes()
-    said = [note for note in init(*arguments)["notes"] if COMMANDS in note]
+    said = [note for note in init(*arguments)["notes"] if COMMANDS_SERVER in note]
     assert len(said) == 1
     assert ".mcp.json" in said[0]
     assert "remove that entry" in said[0]
     found = entries(BY_NAME["claude"], project)
-    assert list(found) == [COMMANDS, *SERVERS]
-    assert found[COMMANDS] == DENO
+    assert list(found) == [COMMANDS_SERVER, *SERVERS]
+    assert found[COMMANDS_SERVER] == DENO
     assert {row["action"] for row in init(*arguments)["changes"]} == {"keep"}
     init("--remove")
     assert file.read_bytes() == before
@@ -123,40 +123,42 @@ def test_an_entry_of_ours_is_mended_where_its_program_is_gone(
 ) -> None:
     init("--client", "codex", "--commands")
     file = project / ".codex" / "config.toml"
-    program = entries(BY_NAME["codex"], project)[COMMANDS]["command"]
+    program = entries(BY_NAME["codex"], project)[COMMANDS_SERVER]["command"]
     gone = file.read_text("utf-8").replace(program, str(tmp_path / "gone" / "code-intel"))
     file.write_text(gone, encoding="utf-8")
     rows = {row["file"]: row for row in init("--client", "codex")["changes"]}
-    assert COMMANDS in rows[".codex/config.toml"]["why"]
+    assert COMMANDS_SERVER in rows[".codex/config.toml"]["why"]
     assert "gone" not in file.read_text("utf-8")
 
 
 def test_a_shared_entry_of_this_program_is_no_other_server(project: Path, init: Init) -> None:
     with_registry(project)
     shared = {"command": "${CODE_INTEL_BIN:-.venv/bin}/code-intel", "args": ["commands"]}
-    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {COMMANDS: shared}}), "utf-8")
+    (project / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {COMMANDS_SERVER: shared}}), "utf-8"
+    )
     assert not any("another server" in note for note in init()["notes"])
-    assert entries(BY_NAME["claude"], project)[COMMANDS] == shared
+    assert entries(BY_NAME["claude"], project)[COMMANDS_SERVER] == shared
 
 
 @pytest.mark.parametrize("entry", [DENO, {"command": "code-intel", "args": ["commands"]}])
 def test_migrating_leaves_the_entry_as_it_is(project: Path, entry: dict[str, Any]) -> None:
-    text = json.dumps({"mcpServers": {COMMANDS: entry}})
+    text = json.dumps({"mcpServers": {COMMANDS_SERVER: entry}})
     (project / ".mcp.json").write_text(text, encoding="utf-8")
     planned = servers(project)
     assert planned.change.after is not None
     after = mcp_json.read(planned.change.after.decode(), "mcpServers")
     assert isinstance(after, dict)
-    assert after[COMMANDS] == entry
-    assert not any(COMMANDS in note.text for note in planned.left)
+    assert after[COMMANDS_SERVER] == entry
+    assert not any(COMMANDS_SERVER in note.text for note in planned.left)
 
 
 def test_this_repository_has_the_entry_for_whoever_clones_it() -> None:
     root = Path(__file__).resolve().parents[2]
     found = json.loads((root / ".mcp.json").read_text("utf-8"))["mcpServers"]
     assert list(found) == list(KNOWN)
-    assert found[COMMANDS]["command"].startswith("${CODE_INTEL_BIN:-.venv/bin}/")
-    assert not clients.is_foreign(COMMANDS, found[COMMANDS])
+    assert found[COMMANDS_SERVER]["command"].startswith("${CODE_INTEL_BIN:-.venv/bin}/")
+    assert not clients.is_foreign(COMMANDS_SERVER, found[COMMANDS_SERVER])
 
 
 def test_setup_passes_the_wish_on(project: Path) -> None:
@@ -177,8 +179,8 @@ def test_what_was_executed_for_what_goes_with_the_rest_and_stays_with_what_stays
     project: Path, init: Init
 ) -> None:
     init()
-    uses = Experience(project)
-    assert uses.note(Key("climpt", "docs", "write", "notes"), "release notes")
+    uses = CommandExperience(project)
+    assert uses.note(CommandKey("climpt", "docs", "write", "notes"), "release notes")
     kept = project / ".code-intel" / "agreements" / "kept.md"
     kept.write_text("# mine\n", encoding="utf-8")
     init("--remove")
@@ -195,7 +197,9 @@ def test_the_entry_starts_the_server_of_the_project_from_anywhere(
     client = BY_NAME[name]
     init("--client", name, "--commands")
     entry = json.loads(
-        json.dumps(entries(client, project)[COMMANDS]).replace("${workspaceFolder}", str(project))
+        json.dumps(entries(client, project)[COMMANDS_SERVER]).replace(
+            "${workspaceFolder}", str(project)
+        )
     )
     shell = {"CLAUDE_PROJECT_DIR": str(project), "PATH": os.environ["PATH"]}
     told = shell if name == "claude" else {}  # the others start servers from the desktop
@@ -222,7 +226,7 @@ def test_the_entry_starts_the_server_of_the_project_from_anywhere(
         server.stdin.close()
         assert server.wait(60) == 0
     hello, answer = (json.loads(line)["result"] for line in said)
-    assert hello["serverInfo"]["name"] == COMMANDS
+    assert hello["serverInfo"]["name"] == COMMANDS_SERVER
     error = json.loads(answer["content"][0]["text"])
     assert (error["path"], answer["isError"]) == (".agent/climpt/registry.json", True)
 

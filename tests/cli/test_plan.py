@@ -17,7 +17,7 @@ from code_intel.index.facade import Index
 from code_intel.planning import keeping, place
 from code_intel.planning.catalog import LOCK
 from code_intel.planning.presets import PRESETS
-from code_intel.planning.records import Expected, Plan, Strategy
+from code_intel.planning.records import Expected, QueryPlan, Strategy
 from projects import BIN
 from served import settings_of
 
@@ -56,7 +56,7 @@ def answer(text: str) -> dict[str, Any]:
     return found
 
 
-def kept(project: Path, told: dict[str, Any]) -> Plan:
+def kept(project: Path, told: dict[str, Any]) -> QueryPlan:
     return keeping.load(project / ".gistdex", told["planId"])
 
 

@@ -16,15 +16,15 @@ from code_intel.config import load_settings
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.planning import keeping, knowledge, queries
-from code_intel.planning.catalog import Row, beyond
+from code_intel.planning.catalog import CatalogRow, beyond
 from code_intel.planning.presets import PRESETS
 from code_intel.planning.records import (
     Evaluation,
     Expected,
-    Found,
+    FoundResults,
     Iteration,
     Metrics,
-    Plan,
+    QueryPlan,
     Result,
     Strategy,
 )
@@ -37,10 +37,10 @@ HIT = Result(
 Run = Callable[..., str]
 
 
-def plan(at: int, score: float = 0.8) -> Plan:
+def plan(at: int, score: float = 0.8) -> QueryPlan:
     """A plan of two queries; the second found what the first missed."""
     metrics = Metrics(score, 1.0, score, 1.0, 0.5, score)
-    return Plan(
+    return QueryPlan(
         id=IDS[at],
         goal=GOALS[at],
         expected=Expected(("total", "round"), (r"def \w+",), 2, 0.7),
@@ -74,10 +74,10 @@ def kept(project: Path) -> Path:
     keeping.save(root, plan(0))
     keeping.save(root, plan(1, 0.4))
     assert knowledge.write(root, plan(0)) is not None
-    key = queries.Key("forest, words", "7")
+    key = queries.QueryKey("forest, words", "7")
 
-    async def search(query: str) -> Found:
-        return Found((replace(HIT, why=(query,)),))
+    async def search(query: str) -> FoundResults:
+        return FoundResults((replace(HIT, why=(query,)),))
 
     anyio.run(queries.cached(root, search, key), "total")
     return root
@@ -304,7 +304,7 @@ def test_what_is_left_fits_and_what_goes_was_used_least(
     sizes: dict[str, int], most: int, room: int
 ) -> None:
     rows = {
-        name: Row({}, size, 0, f"2026-01-{at + 1:02}T00:00:00+00:00")
+        name: CatalogRow({}, size, 0, f"2026-01-{at + 1:02}T00:00:00+00:00")
         for at, (name, size) in enumerate(sizes.items())
     }
     gone = beyond(rows, most, room)

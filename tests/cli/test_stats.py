@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from code_intel.cli.main import main
 from code_intel.learned.history import outcomes
 from code_intel.learned.history.outcomes import Log, folder_of
-from code_intel.learned.history.statistics import MOST_ROWS, count_outcomes
+from code_intel.learned.history.statistics import MAX_TABLE_ROWS, count_outcomes
 from planted import pieces, planted
 
 Stats = Callable[..., str]
@@ -137,7 +137,7 @@ def test_every_record_is_counted_once_or_called_unreadable(
     assert sum(counted.by_outcome.values()) == counted.total >= counted.sessions
     for table in (counted.by_intent, counted.by_phase):
         assert sum(sum(row.values()) for row in table.values()) == counted.total
-        assert len(table) <= MOST_ROWS + 1
+        assert len(table) <= MAX_TABLE_ROWS + 1
     clear = counted.by_outcome["success"] + counted.by_outcome["failure"]
     assert sum(sum(row.values()) for row in counted.devrag_correlation.values()) == clear
     assert json.loads(json.dumps(counted._asdict())) == counted._asdict()

@@ -21,7 +21,7 @@ from code_intel.errors import (
     StorageError,
     UpstreamError,
 )
-from code_intel.forest.text.grep import Question, grep
+from code_intel.forest.text.grep import TextQuery, grep
 from code_intel.index.store import Store
 from code_intel.servers import protocol
 from code_intel.servers.upstream.answer import content_of
@@ -177,12 +177,12 @@ async def test_an_expression_needs_ripgrep_and_the_error_says_how_to_get_it(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(CodeIntelError) as caught:
-        await grep(shop, Question("log(in)+"), program=str(shop / "nowhere"))
+        await grep(shop, TextQuery("log(in)+"), program=str(shop / "nowhere"))
     failed = caught.value.as_dict()
     monkeypatch.setenv("PATH", str(shop))
     monkeypatch.setattr(sys, "executable", str(shop / "python"))
     with pytest.raises(CodeIntelError) as caught:
-        await grep(shop, Question("log(in)+"))
+        await grep(shop, TextQuery("log(in)+"))
     missing = caught.value.as_dict()
     assert (failed["error"], missing["error"]) == ("tool_failed", "tool_missing")
     for error in (failed, missing):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.chunking.languages import KINDS
+from code_intel.chunking.languages import CAPTURE_KINDS
 from code_intel.index.facade import Index
-from code_intel.tools.wire.languages import READ
+from code_intel.tools.wire.languages import PARSED_LANGUAGES
 from contract.journeys import begin
 from served import gateway, settings_of
 
@@ -77,7 +77,7 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
         (odd,) = (await call("get_symbols", path=f"src/{ORDERS}.py"))["symbols"]
         assert odd["flags"] == ["instruction-like text"]
         wrong = await call.refused("get_symbols", path=CART, kind="verb")
-        assert (wrong["field"], wrong["kinds"]) == ("kind", list(KINDS))
+        assert (wrong["field"], wrong["kinds"]) == ("kind", list(CAPTURE_KINDS))
 
 
 @pytest.mark.covers(
@@ -146,7 +146,7 @@ async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
         both = await call.refused("analyze_structure", file_path=SHIPPING, code="x")
         assert both["fields"] == ["file_path", "code"]
         mute = await call.refused("analyze_structure", code="x = 1")
-        assert (mute["field"], mute["languages"]) == ("language", list(READ))
+        assert (mute["field"], mute["languages"]) == ("language", list(PARSED_LANGUAGES))
 
 
 @pytest.mark.covers(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.cli.commands import SUBCOMMANDS
+from code_intel.cli.commands import COMMANDS_SUBCOMMANDS
 from code_intel.cli.main import main, parser_of
 from code_intel.config import SETTINGS
 from code_intel.registry import (
@@ -23,10 +23,10 @@ from code_intel.registry import (
     rrf,
     runners,
 )
-from code_intel.registry.program import MAX_OUTPUT
-from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command
+from code_intel.registry.program import MAX_OUTPUT_BYTES
+from code_intel.registry.records import DEFAULT_AGENT, MAX_NAME_CHARS, Command
 from code_intel.tools.commands import command_execute, command_search
-from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
+from code_intel.tools.table import COMMAND_GROUP, COMMAND_TOOLS
 from standing import stand
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,12 +132,14 @@ def test_the_config_of_several_agents_is_one(project: Path) -> None:
 
 
 def test_every_word_and_option_tool_and_setting_is_on_the_page() -> None:
-    missing = [word.name for word in SUBCOMMANDS if f"`{word.name}`" not in PAGE]
-    for word in SUBCOMMANDS:
+    missing = [word.name for word in COMMANDS_SUBCOMMANDS if f"`{word.name}`" not in PAGE]
+    for word in COMMANDS_SUBCOMMANDS:
         flags = set(re.findall(r"--[a-z][a-z-]+", parser_of(word, "x").format_help()))
         told = flags - {"--help", "--project", "--json"}
         missing += [f"{word.name} {flag}" for flag in sorted(told) if flag not in PAGE]
-    missing += [tool.name for tool in (*COMMAND_TOOLS, *COMMANDS.tools) if tool.name not in PAGE]
+    missing += [
+        tool.name for tool in (*COMMAND_TOOLS, *COMMAND_GROUP.tools) if tool.name not in PAGE
+    ]
     names = {name for tool in COMMAND_TOOLS for name in tool.schema["properties"]}
     missing += [name for name in sorted(names) if f"`{name}`" not in PAGE and name != "options"]
     ours = [row.name for row in SETTINGS if row.name.startswith(("command", "climpt"))]
@@ -148,7 +150,7 @@ def test_every_word_and_option_tool_and_setting_is_on_the_page() -> None:
 
 def test_options_variables_and_runners_are_those_of_the_code() -> None:
     rows = {row[0].strip("`"): row for row in table("Execute")}
-    assert rows.keys() == {*options.KEYS, "uv-NAME"}
+    assert rows.keys() == {*options.OPTION_KEYS, "uv-NAME"}
     for option in options.OPTIONS:
         if option.flags:
             assert rows[option.key][2].startswith(f"`{option.flags[0]}=")
@@ -159,29 +161,29 @@ def test_options_variables_and_runners_are_those_of_the_code() -> None:
     line = runners.command_line(
         runners.Runner("deno", "deno", (*runners.PERMISSIONS, "MODULE")),
         Command("C1", "C2", "C3", ""),
-        options.Asked(),
+        options.OptionRequest(),
     )
     assert f"`{' '.join(line)} [options]`" in runner["deno"]
 
 
 def test_numbers_are_those_of_the_code() -> None:
     said = {
-        f"at most {loading.MAX_BYTES >> 20} MiB and {checking.MOST_COMMANDS:,} commands": "## Schema",
+        f"at most {loading.MAX_REGISTRY_BYTES >> 20} MiB and {checking.MAX_COMMANDS:,} commands": "## Schema",
         f"a config {loading.MAX_CONFIG_BYTES >> 10} KiB": "## Schema",
-        f"Up to {checking.MOST_AGENTS} agents can have a registry": "## Where",
-        f"at most {checking.LONGEST_TEXT:,} characters": "## Schema",
-        f"at most {LONGEST_NAME} characters": "## Schema",
-        f"at most {checking.MOST_NAMES} each": "## Schema",
+        f"Up to {checking.MAX_AGENTS} agents can have a registry": "## Where",
+        f"at most {checking.MAX_TEXT_CHARS:,} characters": "## Schema",
+        f"at most {MAX_NAME_CHARS} characters": "## Schema",
+        f"at most {checking.MAX_EDITIONS} each": "## Schema",
         f"(k = {rrf.K})": "## Search",
         f"k1 = {bm25.K1}, b = {bm25.B}": "## Search",
         f"3, at most {command_search.MAX_COMMANDS}": "## Search",
-        f"{options.LONGEST_INPUT:,} characters": "## Execute",
-        f"control characters and at most {options.LONGEST:,} characters": "## Execute",
-        f"at most {options.MOST_VARIABLES} ": "## Execute",
+        f"{options.MAX_INPUT_CHARS:,} characters": "## Execute",
+        f"control characters and at most {options.MAX_VALUE_CHARS:,} characters": "## Execute",
+        f"at most {options.MAX_VARIABLES} ": "## Execute",
         f"{command_execute.MAX_PROMPT_TOKENS:,} tokens": "## Execute",
-        f"{MAX_OUTPUT >> 10} KiB are taken": "## Execute",
-        f"at most {prompts.MAX_PROMPT >> 10} KiB": "## Execute",
-        f"the {learning.MOST} last used": "## What is learned",
+        f"{MAX_OUTPUT_BYTES >> 10} KiB are taken": "## Execute",
+        f"at most {prompts.MAX_PROMPT_BYTES >> 10} KiB": "## Execute",
+        f"the {learning.MAX_USES} last used": "## What is learned",
     }
     missing = [
         number

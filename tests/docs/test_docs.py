@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.cli.devrag import COMMANDS as DEVRAG
+from code_intel.cli.devrag import DEVRAG_COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS
 from code_intel.config import SETTINGS
 from code_intel.tools.table import CORE, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS

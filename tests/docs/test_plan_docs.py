@@ -12,10 +12,10 @@ import pytest
 from code_intel.cli.plan import OPTIONS
 from code_intel.cli.tool_call import call
 from code_intel.planning.evaluation import WEIGHTS, evaluate, status_of
-from code_intel.planning.patterns import LONGEST, MOST
+from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
 from code_intel.planning.presets import PRESETS, read
 from code_intel.planning.records import Expected, Metrics, Result, Stop
-from code_intel.planning.settings import KEYS, MOST_PRESETS
+from code_intel.planning.settings import MAX_PRESETS, PLAN_KEYS
 from code_intel.tools.declaration import Tool
 from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.search.search_forest import search_forest
@@ -176,18 +176,18 @@ def test_a_preset_of_ones_own_is_read_as_it_is_told() -> None:
 def test_every_key_of_the_settings_is_told_with_its_default_and_bounds() -> None:
     rows = re.findall(r"^\| `([\w.]+)` \| (\S+) \| ([^|]+) \| (.+) \|$", part("config"), re.MULTILINE)  # fmt: skip
     wanted = []
-    for key in KEYS:
+    for key in PLAN_KEYS:
         values = ", ".join(key.choices) or f"{key.least:g} to {key.most:,g}"
         values = "true, false" if isinstance(key.default, bool) else values
         name, default = f"{key.part}.{key.name}", json.dumps(key.default).strip('"')
         wanted.append((name, default, values, key.about))
     assert rows[:-1] == wanted
-    assert rows[-1][:3] == ("presets", "none", f"at most {MOST_PRESETS}")
+    assert rows[-1][:3] == ("presets", "none", f"at most {MAX_PRESETS}")
 
 
 def test_limits_and_reasons_are_those_of_the_code() -> None:
-    assert f"at most {MOST} [RE2]" in PAGE
-    assert f"expressions of {LONGEST} characters" in PAGE
+    assert f"at most {MAX_PATTERNS} [RE2]" in PAGE
+    assert f"expressions of {MAX_PATTERN_CHARS} characters" in PAGE
     assert [each for each in get_args(Stop) if f"| `{each}` |" not in PAGE] == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from code_intel.learned.history.experience import ONE_VOICE
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 from code_intel.session.relevance import BANDS
-from code_intel.tools.wire.answers import BUDGET, CAP, HARD_CAP
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -55,8 +55,10 @@ def test_token_budgets_that_a_decision_states_are_those_of_the_code(number: str)
     text = DECISIONS[number].read_text(encoding="utf-8")
     stated = {int(found.replace(",", "")) for found in re.findall(r"([\d,]+)\s+tokens", text)}
     assert stated
-    assert stated <= {BUDGET, CAP, HARD_CAP}
-    assert f"{HARD_CAP:,} tokens" in (ROOT / "docs/contract.md").read_text(encoding="utf-8")
+    assert stated <= {MAX_SEARCH_TOKENS, MAX_ROW_TOKENS, MAX_ANSWER_TOKENS}
+    assert f"{MAX_ANSWER_TOKENS:,} tokens" in (ROOT / "docs/contract.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_days_that_a_decision_states_are_those_of_the_code() -> None:

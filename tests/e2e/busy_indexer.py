@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
@@ -50,7 +50,7 @@ def main(root: Path, work: str) -> None:
     with ExitStack() as stack:
         stores = []
         for config in (settings.forest, settings.map):
-            role = Role(config.db_path)
+            role = IndexerLease(config.db_path)
             assert role.acquire(timeout=60), f"{config.corpus} is led by {role.holder()}"
             stack.callback(role.release)
             stores.append(stack.enter_context(Store.open(config.db_path)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from projects import BIN, Project
 from served import settings_of
 from servers.lessons import LOGIN, LOGIN_FILE, learn
@@ -47,7 +47,7 @@ def busy(project: Project, work: str) -> Iterator[None]:
         yield
         assert process.poll() is None, "it was not at work all the time"
         for config in (settings_of(project.root).map, settings_of(project.root).forest):
-            assert Role(config.db_path).holder() == process.pid
+            assert IndexerLease(config.db_path).holder() == process.pid
     finally:
         process.kill()
         process.wait()

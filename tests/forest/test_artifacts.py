@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.forest.bundles.artifacts import MOST_FILES, Artifacts, read_artifacts
+from code_intel.forest.bundles.artifacts import MAX_ARTIFACT_FILES, GivenArtifacts, read_artifacts
 
 DOCUMENTS = (
     "src/auth/service.py",
@@ -37,47 +37,52 @@ QUOTED = r"""diff --git "a/src/\350\252\215\350\250\274/\343\203\255\343\202\260
     ("given_", "expected"),
     [
         (
-            Artifacts(editing_path=("src/auth/service.py",)),
+            GivenArtifacts(editing_path=("src/auth/service.py",)),
             {"src/auth/service.py": ("editing_path",)},
         ),
         (
-            Artifacts(editing_path=("src/認証/ログイン.py",)),
+            GivenArtifacts(editing_path=("src/認証/ログイン.py",)),
             {"src/認証/ログイン.py": ("editing_path",)},
         ),
         (
-            Artifacts(failing_tests=("tests/auth/test_service.py::test_login",)),
+            GivenArtifacts(failing_tests=("tests/auth/test_service.py::test_login",)),
             {"tests/auth/test_service.py": ("failing_test",)},
         ),
         (
-            Artifacts(
+            GivenArtifacts(
                 failing_tests=('File "/home/me/shop/src/auth/service.py", line 8, in login',)
             ),
             {"src/auth/service.py": ("failing_test",)},
         ),
-        (Artifacts(last_diff=DIFF), {"src/auth/service.py": ("last_diff",)}),
-        (Artifacts(last_diff=QUOTED), {"src/認証/ログイン.py": ("last_diff",)}),
-        (Artifacts(last_diff="--- /dev/null\n+++ b/a/index.ts\n"), {"a/index.ts": ("last_diff",)}),
-        (Artifacts(hints=("src/auth/service.py:8-12",)), {"src/auth/service.py": ("hint",)}),
-        (Artifacts(hints=("service.py", "a token")), {"src/auth/service.py": ("hint",)}),
-        (Artifacts(hints=("index.ts",)), {}),
-        (Artifacts(hints=("b\\index.ts",)), {"b/index.ts": ("hint",)}),
-        (Artifacts(editing_path=("src/new.py",)), {}),
+        (GivenArtifacts(last_diff=DIFF), {"src/auth/service.py": ("last_diff",)}),
+        (GivenArtifacts(last_diff=QUOTED), {"src/認証/ログイン.py": ("last_diff",)}),
+        (
+            GivenArtifacts(last_diff="--- /dev/null\n+++ b/a/index.ts\n"),
+            {"a/index.ts": ("last_diff",)},
+        ),
+        (GivenArtifacts(hints=("src/auth/service.py:8-12",)), {"src/auth/service.py": ("hint",)}),
+        (GivenArtifacts(hints=("service.py", "a token")), {"src/auth/service.py": ("hint",)}),
+        (GivenArtifacts(hints=("index.ts",)), {}),
+        (GivenArtifacts(hints=("b\\index.ts",)), {"b/index.ts": ("hint",)}),
+        (GivenArtifacts(editing_path=("src/new.py",)), {}),
     ],
 )
 def test_files_are_named_as_the_index_has_them(
-    given_: Artifacts, expected: dict[str, tuple[str, ...]]
+    given_: GivenArtifacts, expected: dict[str, tuple[str, ...]]
 ) -> None:
     assert read_artifacts(given_, DOCUMENTS).files == expected
 
 
 def test_a_file_may_be_named_in_several_ways() -> None:
-    at_hand = read_artifacts(Artifacts(last_diff=DIFF, hints=("src/auth/service.py",)), DOCUMENTS)
+    at_hand = read_artifacts(
+        GivenArtifacts(last_diff=DIFF, hints=("src/auth/service.py",)), DOCUMENTS
+    )
     assert at_hand.files == {"src/auth/service.py": ("last_diff", "hint")}
 
 
 def test_words_come_from_tests_and_from_changed_lines_alone() -> None:
     at_hand = read_artifacts(
-        Artifacts(failing_tests=("test_login_expires",), last_diff=DIFF, hints=("期限切れ",)),
+        GivenArtifacts(failing_tests=("test_login_expires",), last_diff=DIFF, hints=("期限切れ",)),
         DOCUMENTS,
     )
     assert at_hand.words[0] == "test_login_expires"
@@ -91,21 +96,21 @@ texts = st.text(alphabet='ab./\\:-+ 0378\n"語é\u0301', max_size=80)
 
 @given(
     given_=st.builds(
-        Artifacts,
+        GivenArtifacts,
         failing_tests=st.lists(texts, max_size=3).map(tuple),
         last_diff=texts,
         editing_path=st.lists(texts, max_size=3).map(tuple),
         hints=st.lists(texts, max_size=3).map(tuple),
     )
 )
-def test_whatever_is_given_only_documents_are_named(given_: Artifacts) -> None:
+def test_whatever_is_given_only_documents_are_named(given_: GivenArtifacts) -> None:
     at_hand = read_artifacts(given_, DOCUMENTS)
     assert set(at_hand.files) <= set(DOCUMENTS)
-    assert len(at_hand.files) <= MOST_FILES
+    assert len(at_hand.files) <= MAX_ARTIFACT_FILES
     assert all(tags for tags in at_hand.files.values())
 
 
 @pytest.mark.parametrize("text", ["/" * 2000, "a/" * 1000, "a." * 1000, "-" * 2000, "+++ b/" * 300])
 def test_what_names_nothing_takes_no_time(text: str) -> None:
-    given_ = Artifacts((text,) * 20, text * 100, (text,), (text,) * 20)
+    given_ = GivenArtifacts((text,) * 20, text * 100, (text,), (text,) * 20)
     assert read_artifacts(given_, DOCUMENTS).files == {}

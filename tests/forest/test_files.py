@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.forest.files import FileHit, search_files
-from code_intel.forest.rerank import Place, rerank
+from code_intel.forest.rerank import RerankPlace, rerank
 from code_intel.index.store import Store
 from doubles import HashEmbedder
 from forest.corpus import FILES, plant
@@ -73,14 +73,20 @@ def test_any_query_has_finite_scores_in_order(store: Store, query: str, top_k: i
 def test_an_empty_corpus_or_a_single_file_is_no_special_case(tmp_path: Path) -> None:
     with Store.open(tmp_path / "empty.db") as empty:
         assert search_files(empty, "login", top_k=5) == []
-        assert rerank(empty, [Place("a.py")], EMBEDDER.queries(["login"])[0])[0].cosine is None
+        assert (
+            rerank(empty, [RerankPlace("a.py")], EMBEDDER.queries(["login"])[0])[0].cosine is None
+        )
     with plant(tmp_path / "one.db", {"a.py": "def login(): ...\n"}) as one:
         (hit,) = search_files(one, "login login unheard", top_k=5)
         assert hit.score > 0
 
 
 def test_candidates_come_in_the_order_of_their_meaning(store: Store) -> None:
-    places = [Place("web/src/format.ts"), Place("gone.py"), Place("src/auth/tokens.py")]
+    places = [
+        RerankPlace("web/src/format.ts"),
+        RerankPlace("gone.py"),
+        RerankPlace("src/auth/tokens.py"),
+    ]
     vector = EMBEDDER.queries(["session tokens until they expire"])[0]
     ordered = rerank(store, places, vector)
     assert [each.place.path for each in ordered] == [
@@ -97,7 +103,7 @@ def test_candidates_come_in_the_order_of_their_meaning(store: Store) -> None:
 
 
 def test_without_a_vector_candidates_keep_their_order(store: Store) -> None:
-    places = [Place("web/src/format.ts"), Place("src/auth/tokens.py")]
+    places = [RerankPlace("web/src/format.ts"), RerankPlace("src/auth/tokens.py")]
     ordered = rerank(store, places, None)
     assert [each.place for each in ordered] == places
     assert all(each.cosine is None and each.chunk is not None for each in ordered)
@@ -107,7 +113,7 @@ def test_lines_of_a_candidate_are_compared_alone(tmp_path: Path) -> None:
     text = "".join(f"def step_{n}():\n" + f"    return {n}\n" * 30 + "\n" for n in range(4))
     with plant(tmp_path / "long.db", {"a.py": text}, EMBEDDER) as long:
         vector = EMBEDDER.queries(["step 3"])[0]
-        whole, part = rerank(long, [Place("a.py"), Place("a.py", 1, 5)], vector)
+        whole, part = rerank(long, [RerankPlace("a.py"), RerankPlace("a.py", 1, 5)], vector)
         assert whole.was == 0
         assert part.chunk is not None
         assert part.chunk.start_line <= 5

@@ -14,7 +14,7 @@ from code_intel.forest.bundles.boosts import (
     multiplied,
     tag,
 )
-from code_intel.forest.bundles.formula import Found, path_match, score, terms, text_match
+from code_intel.forest.bundles.formula import FileTraits, path_match, score, terms, text_match
 from code_intel.forest.bundles.profiles import PROFILES, Profile
 from code_intel.forest.bundles.tokens import fold, tokenise
 
@@ -23,16 +23,16 @@ PAGE = ("lambda/page-agent/src/handler.ts", "export const lambda = 1 // page-age
 CANVAS = ("lambda/canvas-agent/handler.ts", "export const lambda = 1 // canvas agent handler")
 
 
-def found(file: tuple[str, str], goal: str, strategy: str = "phrase-aware") -> Found:
+def found(file: tuple[str, str], goal: str, strategy: str = "phrase-aware") -> FileTraits:
     wanted = tokenise(goal, strategy)  # type: ignore[arg-type]  # the cases are the three strategies
     matched = text_match(fold(file[1]), wanted)
-    return Found(matched.keywords, matched.phrases, path_match(file[0], wanted)[0])
+    return FileTraits(matched.keywords, matched.phrases, path_match(file[0], wanted)[0])
 
 
 def test_a_phrase_in_text_and_path_is_worth_its_two_parts() -> None:
-    parts = terms(DEFAULT, Found(phrases=1, path=1.5))
+    parts = terms(DEFAULT, FileTraits(phrases=1, path=1.5))
     assert (parts["textMatch"], parts["pathMatch"]) == (2.0, 2.25)
-    assert score(DEFAULT, Found(phrases=1, path=1.5)) == pytest.approx(4.25)
+    assert score(DEFAULT, FileTraits(phrases=1, path=1.5)) == pytest.approx(4.25)
 
 
 def test_the_page_agent_is_far_ahead_of_the_canvas_agent() -> None:
@@ -45,22 +45,22 @@ def test_the_page_agent_is_far_ahead_of_the_canvas_agent() -> None:
 @pytest.mark.parametrize(
     ("base", "kind", "profile", "expected"),
     [
-        (Found(keywords=1, path=0.5), FileType.IMPLEMENTATION, "default", 2.25),
-        (Found(keywords=1), FileType.DOCUMENT, "default", 0.7),
-        (Found(keywords=1), FileType.DOCUMENT, "docs", 1.5),
-        (Found(keywords=1, path=0.5), FileType.IMPLEMENTATION, "docs", 1.55),
-        (Found(keywords=1, path=0.5), FileType.IMPLEMENTATION, "none", 1.75),
-        (Found(keywords=1), FileType.TEST, "default", 1.0),
+        (FileTraits(keywords=1, path=0.5), FileType.IMPLEMENTATION, "default", 2.25),
+        (FileTraits(keywords=1), FileType.DOCUMENT, "default", 0.7),
+        (FileTraits(keywords=1), FileType.DOCUMENT, "docs", 1.5),
+        (FileTraits(keywords=1, path=0.5), FileType.IMPLEMENTATION, "docs", 1.55),
+        (FileTraits(keywords=1, path=0.5), FileType.IMPLEMENTATION, "none", 1.75),
+        (FileTraits(keywords=1), FileType.TEST, "default", 1.0),
     ],
 )
 def test_a_bundle_adds_what_the_kind_of_file_is_worth(
-    base: Found, kind: FileType, profile: BoostProfile, expected: float
+    base: FileTraits, kind: FileType, profile: BoostProfile, expected: float
 ) -> None:
     assert added(score(DEFAULT, base), kind, profile) == pytest.approx(expected)
 
 
 def test_a_bug_in_an_edited_file_that_depends_on_another() -> None:
-    everything = Found(2, 0, path=1.0, editing=1, dependency=1, structural=0.5)
+    everything = FileTraits(2, 0, path=1.0, editing=1, dependency=1, structural=0.5)
     assert score(PROFILES["bugfix"], everything) == pytest.approx(6.35)
 
 
@@ -183,10 +183,10 @@ shares = st.floats(0, 1, allow_nan=False)
 
 @given(
     profile=st.builds(Profile, *[weights] * 6),
-    less=st.builds(Found, counts, counts, shares, shares, shares, shares, shares),
+    less=st.builds(FileTraits, counts, counts, shares, shares, shares, shares, shares),
     place=st.integers(0, 6),
 )
-def test_more_evidence_never_lowers_a_score(profile: Profile, less: Found, place: int) -> None:
-    name = Found._fields[place]
+def test_more_evidence_never_lowers_a_score(profile: Profile, less: FileTraits, place: int) -> None:
+    name = FileTraits._fields[place]
     more = less._replace(**{name: getattr(less, name) + 1})
     assert score(profile, more) >= score(profile, less) >= 0

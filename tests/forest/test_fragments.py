@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from code_intel.chunking import parse_file
 from code_intel.forest.bundles.fragments import (
     Fragment,
+    FragmentSource,
     Size,
-    Source,
     best_place,
     fragments,
     innermost,
@@ -31,7 +31,7 @@ LONG = "\n".join(
 )
 
 
-def read(path: str, text: str) -> tuple[Source, list[ChunkRow]]:
+def read(path: str, text: str) -> tuple[FragmentSource, list[ChunkRow]]:
     """Return a file as the index would give it back."""
     parsed = parse_file(path, text)
     rows = [
@@ -125,7 +125,7 @@ def test_an_outline_is_the_signature_of_the_best_place() -> None:
     line, text = outline(source, rows, ["password", "user"])
     assert (line, text) == (7, "def login(self, user, password)")
     assert outline(*read("a.txt", "one\ntwo\n"), ["two"]) == (2, "two")
-    assert outline(Source({}, ()), (), ["two"]) == (0, "")
+    assert outline(FragmentSource({}, ()), (), ["two"]) == (0, "")
 
 
 def test_without_words_in_common_the_first_symbol_is_shown() -> None:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.text.grep import MAX_LINE, Match, Question, confined, grep
+from code_intel.forest.text.grep import MAX_LINE, TextMatch, TextQuery, confined, grep
 
 pytestmark = pytest.mark.anyio
 
@@ -36,12 +36,12 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def places(matches: tuple[Match, ...]) -> list[tuple[str, int]]:
+def places(matches: tuple[TextMatch, ...]) -> list[tuple[str, int]]:
     return [(match.file, match.line) for match in matches]
 
 
 async def found(root: Path, pattern: str, **options: object) -> list[tuple[str, int]]:
-    return places((await grep(root, Question(pattern, **options))).matches)  # type: ignore[arg-type]  # a table of options
+    return places((await grep(root, TextQuery(pattern, **options))).matches)  # type: ignore[arg-type]  # a table of options
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_a_pattern_that_looks_like_an_option_is_a_pattern(tree: Path, patt
 @pytest.mark.parametrize("file_type", ["-o", "nosuch", "py --pre=x", "--pre=x", "\n"])
 async def test_an_unknown_type_is_named(tree: Path, file_type: str) -> None:
     with pytest.raises(UsageError) as caught:
-        await grep(tree, Question("login", file_type=file_type))
+        await grep(tree, TextQuery("login", file_type=file_type))
     assert caught.value.details["field"] == "file_type"
 
 
@@ -90,7 +90,7 @@ async def test_an_unknown_type_is_named(tree: Path, file_type: str) -> None:
 )
 async def test_a_pattern_that_is_no_regular_expression_is_refused(tree: Path, pattern: str) -> None:
     with pytest.raises(UsageError) as caught:
-        await grep(tree, Question(pattern))
+        await grep(tree, TextQuery(pattern))
     assert caught.value.details["field"] == "pattern"
     assert caught.value.hint
 
@@ -99,18 +99,18 @@ async def test_a_pattern_that_is_no_regular_expression_is_refused(tree: Path, pa
 async def test_a_pattern_made_to_explode_is_bounded(tree: Path, pattern: str) -> None:
     (tree / "big.txt").write_text("a" * 50_000 + "\n", encoding="utf-8")
     started = time.monotonic()
-    await grep(tree, Question(pattern, path="big.txt"))
+    await grep(tree, TextQuery(pattern, path="big.txt"))
     assert time.monotonic() - started < 60
 
 
 async def test_what_a_match_carries(tree: Path) -> None:
     (tree / "l.txt").write_text("é" * 10 + "x\r\n" + "y" * 2000 + "x\n", encoding="utf-8")
     (tree / "bytes.txt").write_bytes(b"caf\xe9 x\n")
-    answer = await grep(tree, Question("x$|x\r?$", path="l.txt"))
+    answer = await grep(tree, TextQuery("x$|x\r?$", path="l.txt"))
     first, second = answer.matches
     assert first.content == "é" * 10 + "x"
     assert len(second.content) == MAX_LINE
-    odd = await grep(tree, Question("caf", path="bytes.txt"))
+    odd = await grep(tree, TextQuery("caf", path="bytes.txt"))
     assert [match.content for match in odd.matches] == ["caf\ufffd x"]
 
 
@@ -118,7 +118,7 @@ async def test_each_match_has_its_own_context(tree: Path) -> None:
     (tree / "c.txt").write_text(
         "".join(f"{i}{'x' if i in {3, 5, 9} else ''}\n" for i in range(12)), encoding="utf-8"
     )
-    answer = await grep(tree, Question("x", path="c.txt", context_lines=2))
+    answer = await grep(tree, TextQuery("x", path="c.txt", context_lines=2))
     assert [(m.content, m.before, m.after) for m in answer.matches] == [
         ("3x", ("1", "2"), ("4",)),
         ("5x", ("4",), ("6", "7")),
@@ -127,31 +127,31 @@ async def test_each_match_has_its_own_context(tree: Path) -> None:
 
 
 async def test_more_than_was_asked_for_is_truncated(tree: Path) -> None:
-    answer = await grep(tree, Question("login", max_results=2))
+    answer = await grep(tree, TextQuery("login", max_results=2))
     assert places(answer.matches) == [("a.py", 1), ("a.py", 4)]
     assert answer.truncated
-    whole = await grep(tree, Question("login", max_results=5))
+    whole = await grep(tree, TextQuery("login", max_results=5))
     assert not whole.truncated
 
 
 async def test_a_flood_of_output_is_cut(tree: Path) -> None:
     for i in range(30):
         (tree / f"flood{i}.txt").write_text(("x" * 400 + "\n") * 2000, encoding="utf-8")
-    answer = await grep(tree, Question("x{400}", max_results=10**9))
+    answer = await grep(tree, TextQuery("x{400}", max_results=10**9))
     assert answer.truncated
     assert 0 < len(answer.matches) < 60_000
     minified = tree / "min.js"
     minified.write_text("x " * 400_000, encoding="utf-8")
-    answer = await grep(tree, Question("x", path="min.js"))
+    answer = await grep(tree, TextQuery("x", path="min.js"))
     assert answer.truncated
 
 
 async def test_only_files_of_the_tree_are_read_links_are_not(tree: Path) -> None:
     os.mkfifo(tree / "pipe.py")
-    assert "secret" not in str(await grep(tree, Question("secret")))
+    assert "secret" not in str(await grep(tree, TextQuery("secret")))
     for path in ("escape", "escape.py", "../outside", "/etc", "sub/../../outside/secret.py"):
         with pytest.raises(UsageError) as caught:
-            await grep(tree, Question("login", path=path))
+            await grep(tree, TextQuery("login", path=path))
         assert caught.value.error == "path_outside_root"
 
 
@@ -161,7 +161,7 @@ async def test_a_caller_that_gives_up_takes_ripgrep_along(tree: Path) -> None:
     before = children()
     with anyio.move_on_after(0.1) as scope:
         while True:
-            await grep(tree, Question("(a.*b){20}$", max_results=10**9))
+            await grep(tree, TextQuery("(a.*b){20}$", max_results=10**9))
     assert scope.cancelled_caught
     assert children() <= before
 

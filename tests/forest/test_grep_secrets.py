@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.text.grep import Question, grep
+from code_intel.forest.text.grep import TextQuery, grep
 from planted import planted
 
 pytestmark = pytest.mark.anyio
@@ -18,7 +18,7 @@ TOKEN, (VALUE,) = KINDS["GitHub classic"]
 @pytest.mark.parametrize("program", ["", "/nowhere/rg"], ids=["ripgrep", "without it"])
 async def test_what_matched_is_shown_as_it_is_masked(tmp_path: Path, program: str) -> None:
     (tmp_path / "a.py").write_text(f'é = "é"; token = "{TOKEN}"; end = 1\n', encoding="utf-8")
-    answer = await grep(tmp_path, Question("token"), program=program)
+    answer = await grep(tmp_path, TextQuery("token"), program=program)
     (match,) = answer.matches
     masked = "x" + "*" * (len(VALUE) - 1)
     assert match.content == f'é = "é"; token = "ghp_{masked}"; end = 1'
@@ -27,7 +27,7 @@ async def test_what_matched_is_shown_as_it_is_masked(tmp_path: Path, program: st
 
 async def test_a_pattern_may_look_for_a_secret_and_shows_none(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f'x = "{TOKEN}"\n', encoding="utf-8")
-    (match,) = (await grep(tmp_path, Question(TOKEN))).matches
+    (match,) = (await grep(tmp_path, TextQuery(TOKEN))).matches
     assert VALUE not in str(match)
     assert match.spans == (("ghp_x" + "*" * (len(VALUE) - 1), 5, 5 + len(TOKEN)),)
 
@@ -39,7 +39,7 @@ async def test_lines_within_a_key_are_masked_whatever_asked_for_them(
 ) -> None:
     (tmp_path / "deploy.md").write_text(f"# Keys\n\n{BLOCK}\n\nend of zone\n", encoding="utf-8")
     pattern = "z" if program else "[A-Za-z0-9+/]{5,}"
-    question = Question(pattern, context_lines=context, case_sensitive=False)
+    question = TextQuery(pattern, context_lines=context, case_sensitive=False)
     answer = await grep(tmp_path, question, program=program)
     assert answer.matches
     for secret in KINDS["private key"].secrets:
@@ -51,10 +51,10 @@ async def test_a_value_is_masked_that_the_line_above_names(tmp_path: Path) -> No
     value = "7q4Tz9Wm2Kx8vB5n"
     text = f"env:\n- name: DB_PASSWORD\n  value: {value}\n- name: MODE\n  value: fast\n"
     (tmp_path / "deploy.yaml").write_text(text, encoding="utf-8")
-    masked, fast = (await grep(tmp_path, Question("value: "))).matches
+    masked, fast = (await grep(tmp_path, TextQuery("value: "))).matches
     assert masked.content == "  value: x***************"
     assert (fast.content, fast.spans) == ("  value: fast", (("value: ", 2, 9),))
-    (above,) = (await grep(tmp_path, Question("MODE", context_lines=1))).matches
+    (above,) = (await grep(tmp_path, TextQuery("MODE", context_lines=1))).matches
     assert value not in str(above)
 
 
@@ -62,7 +62,7 @@ async def test_a_value_is_masked_that_the_line_above_names(tmp_path: Path) -> No
 async def test_lines_within_a_key_are_masked_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     start = "caf\xe9" if encoding == "latin-1" else "鍵の説明" if encoding == "cp932" else "key"
     (tmp_path / "a.txt").write_bytes(f"{start}\n{BLOCK}\n".encode(encoding))
-    answer = await grep(tmp_path, Question("^[A-Za-z0-9+/]{30,}"))
+    answer = await grep(tmp_path, TextQuery("^[A-Za-z0-9+/]{30,}"))
     assert len(answer.matches) == 6
     assert all(set(match.content) == {"x", "*"} for match in answer.matches)
 
@@ -71,7 +71,7 @@ async def test_a_secret_at_the_end_of_what_is_shown_is_masked_before_it_is_cut(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a.txt").write_text("word " * 98 + TOKEN + " rest\n", encoding="utf-8")
-    (match,) = (await grep(tmp_path, Question("rest"))).matches
+    (match,) = (await grep(tmp_path, TextQuery("rest"))).matches
     assert match.content.endswith("ghp_x*****")
 
 
@@ -81,9 +81,9 @@ async def test_files_that_may_hold_secrets_are_not_searched(tmp_path: Path, name
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / name).write_text("needle\n", encoding="utf-8")
     (tmp_path / "z.py").write_text("needle\n", encoding="utf-8")
-    answer = await grep(tmp_path, Question("needle", max_results=1))
+    answer = await grep(tmp_path, TextQuery("needle", max_results=1))
     assert [m.file for m in answer.matches] == ["z.py"]
     assert not answer.truncated
     with pytest.raises(UsageError) as caught:
-        await grep(tmp_path, Question("needle", path=f"sub/{name}"))
+        await grep(tmp_path, TextQuery("needle", path=f"sub/{name}"))
     assert caught.value.details["field"] == "path"

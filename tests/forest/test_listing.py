@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.text.grep import Question, base_of, grep, list_files, still_there
+from code_intel.forest.text.grep import TextQuery, base_of, grep, list_files, sizes_of
 from hurry import late
 
 pytestmark = pytest.mark.anyio
@@ -49,18 +49,18 @@ async def test_without_ripgrep_the_same_files_are_listed_and_that_is_said(tree: 
         known = await list_files(tree, path)
         other = await list_files(tree, path, program="/no/such/rg")
         assert set(other.names) - {"link.py", "pipe.py", "escape"} == set(known.names)
-        assert list(still_there(tree, other.names)) == list(known.names)
+        assert list(sizes_of(tree, other.names)) == list(known.names)
         assert "without ripgrep" in other.note
 
 
 async def test_what_is_searched_is_listed(tree: Path) -> None:
-    found = await grep(tree, Question("needle"))
+    found = await grep(tree, TextQuery("needle"))
     assert {match.file for match in found.matches} == set(NAMES) - {"big.bin"}
 
 
 @pytest.mark.parametrize("path", ["../outside", "/etc", "escape", "escape/x.py", "no/such", "pipe.py", "sub/id_rsa"])  # fmt: skip
 async def test_a_path_that_cannot_be_searched_is_refused(tree: Path, path: str) -> None:
-    for ask in (lambda: list_files(tree, path), lambda: grep(tree, Question("x", path=path))):
+    for ask in (lambda: list_files(tree, path), lambda: grep(tree, TextQuery("x", path=path))):
         with pytest.raises(UsageError) as caught:
             await ask()
         assert caught.value.details["field"] == "path"
@@ -84,4 +84,4 @@ async def test_a_listing_that_does_not_end_is_cut_and_that_is_said(
 
 async def test_sizes_are_those_of_files_that_are_inside(tree: Path) -> None:
     asked = ("a.py", "link.py", "escape/x.py", "../outside/x.py", "gone.py", "sub", "big.bin")
-    assert still_there(tree, asked) == {"a.py": 7, "big.bin": 2_000_000}
+    assert sizes_of(tree, asked) == {"a.py": 7, "big.bin": 2_000_000}

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import ConfigError
-from code_intel.forest.bundles.profiles import FILE, PROFILES, Profile, choose, load
+from code_intel.forest.bundles.profiles import PROFILES, PROFILES_FILE, Profile, choose, load
 
 
 def written(folder: Path, text: str) -> Path:
-    (folder / FILE).write_text(text, encoding="utf-8")
+    (folder / PROFILES_FILE).write_text(text, encoding="utf-8")
     return folder
 
 
@@ -38,7 +38,7 @@ def test_an_unknown_profile_is_default_and_says_so(tmp_path: Path) -> None:
 
 
 def test_an_unknown_weight_is_ignored_with_the_likely_one(tmp_path: Path) -> None:
-    _, warnings = load(written(tmp_path, "[bugfix]\ndependancy = 0.9\n") / FILE)
+    _, warnings = load(written(tmp_path, "[bugfix]\ndependancy = 0.9\n") / PROFILES_FILE)
     assert "bugfix.dependancy" in warnings[0]
     assert "did you mean dependency" in warnings[0]
 
@@ -46,13 +46,13 @@ def test_an_unknown_weight_is_ignored_with_the_likely_one(tmp_path: Path) -> Non
 @pytest.mark.parametrize("value", ["-1", "11", '"much"', "true", "nan", "inf", "[1]"])
 def test_a_bad_weight_names_file_profile_and_key(tmp_path: Path, value: str) -> None:
     written(tmp_path, f"[bugfix]\nstructural = {value}\n")
-    with pytest.raises(ConfigError, match=rf"{FILE}: \[bugfix\] structural") as caught:
+    with pytest.raises(ConfigError, match=rf"{PROFILES_FILE}: \[bugfix\] structural") as caught:
         choose("default", tmp_path)
     assert caught.value.details == {"field": "structural", "profile": "bugfix"}
-    assert FILE in caught.value.hint
+    assert PROFILES_FILE in caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["bugfix = 1\n", "[bugfix\n", "\x00"])
 def test_a_malformed_file_is_refused_by_name(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ConfigError, match=FILE):
+    with pytest.raises(ConfigError, match=PROFILES_FILE):
         choose("default", written(tmp_path, text))

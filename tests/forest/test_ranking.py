@@ -11,10 +11,10 @@ from code_intel.forest.dependencies import Graph, Links
 from code_intel.forest.ranking.copies import derived, stem
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.measures import FROM_ZERO, scale
-from code_intel.forest.ranking.paths import KINDS, kinds_of, relative
+from code_intel.forest.ranking.paths import PATH_KINDS, kinds_of, relative
 from code_intel.forest.ranking.question import TOPICS, read
 from code_intel.forest.ranking.search import Ranked, rank
-from code_intel.forest.ranking.signals import NAMES, RANKING
+from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.index.rows import ChunkRow
 
@@ -152,15 +152,15 @@ def test_what_only_looks_like_a_topic_asks_for_nothing(query: str, path: str) ->
     "unit", ["a", "/", "test_", "_test.", "/v1", ".lock", "lib/", "\0", "\ud800"]
 )
 def test_a_path_of_any_length_is_judged(unit: str) -> None:
-    assert kinds(unit * 10_000 + "/a.py") <= {kind.name for kind in KINDS}
+    assert kinds(unit * 10_000 + "/a.py") <= {kind.name for kind in PATH_KINDS}
 
 
 def test_the_tables_are_complete() -> None:
-    assert {kind.topic for kind in KINDS} - {""} == set(TOPICS)
-    assert all(0 < kind.factor < 1 and kind.reason for kind in KINDS)
+    assert {kind.topic for kind in PATH_KINDS} - {""} == set(TOPICS)
+    assert all(0 < kind.factor < 1 and kind.reason for kind in PATH_KINDS)
     assert all(signal.weight > 0 and signal.reason for signal in RANKING)
     assert all(signal.weight < 1 for signal in RANKING if signal.does == "multiplies")
-    assert len(NAMES) == len(RANKING)
+    assert len(SIGNAL_NAMES) == len(RANKING)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_file_that_is_put_behind_anyway_is_never_the_original() -> None:
 
 
 def test_each_row_can_be_left_out() -> None:
-    assert set(ROWS_SEEN) == NAMES
+    assert set(ROWS_SEEN) == SIGNAL_NAMES
     for name, made in ROWS_SEEN.items():
         whole, less = rank(made()), rank(made(), [name])
         tags = {tag.removeprefix("-") for each in whole for tag in each.why}
@@ -411,11 +411,11 @@ def test_the_order_in_which_files_were_found_says_nothing(made: MakeState, rando
     assert rank(made(list)) == ranked
 
 
-@given(BOARDS, st.sets(st.sampled_from(sorted(NAMES)), max_size=len(NAMES)))
+@given(BOARDS, st.sets(st.sampled_from(sorted(SIGNAL_NAMES)), max_size=len(SIGNAL_NAMES)))
 def test_leaving_rows_out_finds_no_other_file(made: MakeState, without: set[str]) -> None:
     found = {each.file.path for each in rank(made(list))}
     assert {each.file.path for each in rank(made(list), without)} <= found
-    assert rank(made(list), NAMES) == []
+    assert rank(made(list), SIGNAL_NAMES) == []
 
 
 @given(BOARDS)
@@ -429,7 +429,7 @@ def test_a_file_that_is_neither_found_nor_named_nor_at_hand_is_no_hit(made: Make
         assert found or named or each.file.path in at_hand
 
 
-@given(BOARDS, st.sampled_from(sorted(kind.name for kind in KINDS)))
+@given(BOARDS, st.sampled_from(sorted(kind.name for kind in PATH_KINDS)))
 def test_a_row_that_multiplies_never_lifts(made: MakeState, name: str) -> None:
     scores = {each.file.path: each.score for each in rank(made(list), ["used"])}
     for each in rank(made(list), [name, "used"]):

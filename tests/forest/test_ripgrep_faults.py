@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from code_intel.errors import CodeIntelError, UsageError
-from code_intel.forest.text.grep import Matches, Question, find_program, grep
+from code_intel.forest.text.grep import TextMatches, TextQuery, find_program, grep
 from hurry import late
 from left_behind import none_left, noting
 from upstreams import until
@@ -53,7 +53,7 @@ def fake(folder: Path, script: str, name: str = "rg") -> str:
     return str(noting(folder, script, name))
 
 
-def places(answer: Matches) -> list[tuple[str, int]]:
+def places(answer: TextMatches) -> list[tuple[str, int]]:
     return [(match.file, match.line) for match in answer.matches]
 
 
@@ -62,7 +62,7 @@ async def test_plain_words_are_found_without_a_ripgrep_that_works(
     tree: Path, tmp_path: Path, script: str
 ) -> None:
     program = fake(tmp_path, script)
-    answer = await grep(tree, Question("login", literal=True), program=program)
+    answer = await grep(tree, TextQuery("login", literal=True), program=program)
     assert places(answer) == [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]
     assert "without ripgrep" in answer.note
     assert await none_left(tmp_path)
@@ -74,7 +74,7 @@ async def test_an_expression_needs_one_and_the_error_says_how_to_get_it(
     tree: Path, tmp_path: Path, script: str
 ) -> None:
     with pytest.raises(CodeIntelError) as caught:
-        await grep(tree, Question("log(in)+"), program=fake(tmp_path, script))
+        await grep(tree, TextQuery("log(in)+"), program=fake(tmp_path, script))
     assert not isinstance(caught.value, UsageError)
     assert caught.value.error == "tool_failed"
     assert "ripgrep>=14" in caught.value.hint
@@ -86,16 +86,16 @@ async def test_a_program_that_cannot_be_started_is_as_good_as_none(
     tree: Path, tmp_path: Path, where: str
 ) -> None:
     program = str(tmp_path / where)
-    assert len((await grep(tree, Question("login"), program=program)).matches) == 3
+    assert len((await grep(tree, TextQuery("login"), program=program)).matches) == 3
     with pytest.raises(CodeIntelError) as caught:
-        await grep(tree, Question("logi[n]"), program=program)
+        await grep(tree, TextQuery("logi[n]"), program=program)
     assert caught.value.error == "tool_failed"
 
 
 async def test_a_refused_expression_is_the_callers_mistake(tree: Path, tmp_path: Path) -> None:
     script = "echo 'rg: regex parse error: unclosed group' >&2; exit 2"
     with pytest.raises(UsageError) as caught:
-        await grep(tree, Question("("), program=fake(tmp_path, script))
+        await grep(tree, TextQuery("("), program=fake(tmp_path, script))
     assert caught.value.details["field"] == "pattern"
 
 
@@ -114,7 +114,7 @@ async def test_one_that_hangs_is_stopped_with_its_children(
 ) -> None:
     program = fake(tmp_path, script.format(folder=tmp_path))
     started = time.monotonic()
-    answer = await grep(tree, Question("login"), program=program, deadline=0.4)
+    answer = await grep(tree, TextQuery("login"), program=program, deadline=0.4)
     assert time.monotonic() - started < 60
     assert answer.truncated
     assert "stopped after 0.4 seconds" in answer.note
@@ -124,7 +124,7 @@ async def test_one_that_hangs_is_stopped_with_its_children(
 async def test_what_was_found_before_the_deadline_is_answered(tree: Path, tmp_path: Path) -> None:
     told = tmp_path / "told"
     program = fake(tmp_path, f"{EMIT}; {EMIT}; : > '{told}'; exec sleep 600")
-    work = grep(tree, Question("login"), program=program, deadline=30)
+    work = grep(tree, TextQuery("login"), program=program, deadline=30)
     answer = await late(work, told.exists, seconds=30)
     assert places(answer) == [("a.py", 1)]
     assert answer.truncated
@@ -134,7 +134,7 @@ async def test_a_caller_that_gives_up_leaves_nobody(tree: Path, tmp_path: Path) 
     ready = tmp_path / "ready"
     program = fake(tmp_path, f"sleep 600 & echo $! >> '{tmp_path}/pids'; : > '{ready}'; wait")
     async with anyio.create_task_group() as group:
-        group.start_soon(partial(grep, tree, Question("login"), program=program))
+        group.start_soon(partial(grep, tree, TextQuery("login"), program=program))
         await until(ready.exists)
         group.cancel_scope.cancel()
     assert await none_left(tmp_path)
@@ -142,13 +142,13 @@ async def test_a_caller_that_gives_up_leaves_nobody(tree: Path, tmp_path: Path) 
 
 async def test_a_child_that_outlives_it_is_ended(tree: Path, tmp_path: Path) -> None:
     script = f"sleep 600 >/dev/null 2>&1 & echo $! >> '{tmp_path}/pids'; exit 1"
-    assert places(await grep(tree, Question("login"), program=fake(tmp_path, script))) == []
+    assert places(await grep(tree, TextQuery("login"), program=fake(tmp_path, script))) == []
     assert await none_left(tmp_path)
 
 
 async def test_a_flood_of_messages_blocks_nothing(tree: Path, tmp_path: Path) -> None:
     script = f"head -c 30000000 /dev/zero | tr '\\0' 'e' >&2; {EMIT}"
-    answer = await grep(tree, Question("login"), program=fake(tmp_path, script))
+    answer = await grep(tree, TextQuery("login"), program=fake(tmp_path, script))
     assert places(answer) == [("a.py", 1)]
     assert not answer.truncated
 
@@ -159,7 +159,7 @@ async def test_a_gigabyte_of_output_is_cut(tree: Path, tmp_path: Path, unit: str
     lines = 'yes \'{"type":"summary","data":{}}\' | head -c 1000000000'
     started = time.monotonic()
     script = lines if unit == "lines" else endless
-    answer = await grep(tree, Question("logi[n]"), program=fake(tmp_path, script), deadline=100)
+    answer = await grep(tree, TextQuery("logi[n]"), program=fake(tmp_path, script), deadline=100)
     assert answer.truncated
     assert "more than can be read" in answer.note
     assert time.monotonic() - started < 60
@@ -181,7 +181,7 @@ def said() -> Iterator[int]:
 
 async def test_it_gets_no_input(tree: Path, tmp_path: Path, said: int) -> None:
     script = f"cat > '{tmp_path}/input'; exit 1"
-    await grep(tree, Question("login"), program=fake(tmp_path, script), deadline=5)
+    await grep(tree, TextQuery("login"), program=fake(tmp_path, script), deadline=5)
     assert (tmp_path / "input").read_bytes() == b""
     assert os.read(said, 100) == SAID
 
@@ -189,20 +189,20 @@ async def test_it_gets_no_input(tree: Path, tmp_path: Path, said: int) -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        (Question("login", literal=True), [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]),
-        (Question("relogin", literal=True), [("a.py", 2)]),
-        (Question("elogin", literal=True), []),
-        (Question("elogin"), [("a.py", 2)]),
-        (Question("LOGIN", case_sensitive=False), [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]),
-        (Question("login", file_type="ts"), [("sub/b.ts", 1)]),
-        (Question("login", path="sub"), [("sub/b.ts", 1)]),
-        (Question("login", path="sub/b.ts"), [("sub/b.ts", 1)]),
-        (Question("ログイン"), [("sub/b.ts", 1)]),
+        (TextQuery("login", literal=True), [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]),
+        (TextQuery("relogin", literal=True), [("a.py", 2)]),
+        (TextQuery("elogin", literal=True), []),
+        (TextQuery("elogin"), [("a.py", 2)]),
+        (TextQuery("LOGIN", case_sensitive=False), [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]),
+        (TextQuery("login", file_type="ts"), [("sub/b.ts", 1)]),
+        (TextQuery("login", path="sub"), [("sub/b.ts", 1)]),
+        (TextQuery("login", path="sub/b.ts"), [("sub/b.ts", 1)]),
+        (TextQuery("ログイン"), [("sub/b.ts", 1)]),
     ],
 )
 @pytest.mark.parametrize("kind", ["a repository", "a folder"])
 async def test_both_find_the_same_plain_words(
-    tree: Path, question: Question, expected: list[tuple[str, int]], kind: str
+    tree: Path, question: TextQuery, expected: list[tuple[str, int]], kind: str
 ) -> None:
     if kind == "a repository":
         await anyio.run_process(["git", "init", "-q", str(tree)])
@@ -217,7 +217,7 @@ async def test_both_find_the_same_plain_words(
 
 
 async def test_more_than_was_asked_for_is_truncated_without_it_too(tree: Path) -> None:
-    answer = await grep(tree, Question("login", max_results=2), program="/nowhere/rg")
+    answer = await grep(tree, TextQuery("login", max_results=2), program="/nowhere/rg")
     assert places(answer) == [("a.py", 1), ("a.py", 2)]
     assert answer.truncated
 
@@ -243,7 +243,7 @@ async def test_what_is_not_in_the_file_is_not_shown(tree: Path, tmp_path: Path) 
         EMIT.replace("a.py", "../a.py"),
         EMIT.replace("a.py", "gone.py"),
     ):
-        answer = await grep(tree, Question("login"), program=fake(tmp_path, f"{EMIT}; {script}"))
+        answer = await grep(tree, TextQuery("login"), program=fake(tmp_path, f"{EMIT}; {script}"))
         assert places(answer) == [("a.py", 1)]
         assert answer.truncated
         assert "changed" in answer.note

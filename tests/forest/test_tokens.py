@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.config import TokenizationStrategy
-from code_intel.forest.bundles.tokens import MOST_KEYWORDS, STOP_WORDS, Terms, fold, tokenise
+from code_intel.forest.bundles.tokens import MAX_KEYWORDS, STOP_WORDS, Terms, fold, tokenise
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ strategies = st.sampled_from(["phrase-aware", "legacy", "hybrid"])
 def test_terms_are_few_folded_and_say_something(goal: str, strategy: TokenizationStrategy) -> None:
     wanted = tokenise(goal, strategy)
     for group in wanted:
-        assert len(group) == len(set(group)) <= MOST_KEYWORDS
+        assert len(group) == len(set(group)) <= MAX_KEYWORDS
     for term in (*wanted.phrases, *wanted.segments, *wanted.keywords):
         assert term == fold(term).strip() != ""
         assert term not in STOP_WORDS
@@ -79,5 +79,5 @@ def test_terms_are_few_folded_and_say_something(goal: str, strategy: Tokenizatio
 def test_hybrid_finds_all_that_phrase_aware_does(goal: str) -> None:
     hybrid, aware = tokenise(goal, "hybrid"), tokenise(goal)
     assert hybrid.phrases == aware.phrases
-    if len(hybrid.keywords) < MOST_KEYWORDS:
+    if len(hybrid.keywords) < MAX_KEYWORDS:
         assert set(aware.keywords) <= set(hybrid.keywords)

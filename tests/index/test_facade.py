@@ -9,7 +9,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import EmbeddingError, NotFoundError, StorageError
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.index.store import Store
 from index.samples import DIMENSIONS, HashEmbedder
 from index.test_database import foreign_database, garbage
@@ -98,7 +98,7 @@ def test_completing_does_not_wait_for_a_process_that_makes_no_headway(
 ) -> None:
     monkeypatch.setattr("code_intel.index.facade.CHECK_INTERVAL_S", 0)
     config = place(tmp_path)
-    other = Role(config.db_path)
+    other = IndexerLease(config.db_path)
     assert other.acquire()
     said: list[str] = []
     with Index(config, embedder=HashEmbedder()) as index:
@@ -158,7 +158,7 @@ def test_an_index_that_is_only_read_is_missing_until_somebody_builds_it(tmp_path
         assert known.state == "missing"
         assert known.degraded[0].endswith("Run `code-intel sync`.")
         assert sorted(tmp_path.iterdir()) == [config.folder]
-        builder = Role(config.db_path)
+        builder = IndexerLease(config.db_path)
         assert builder.acquire()
         assert reader.freshness().state == "building"
         builder.release()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from code_intel.forest.ranking.search import search
-from code_intel.index.corpus import LARGEST
+from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.doctor import examine
-from code_intel.index.reading import read_resolved
+from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.records import Hit
@@ -58,7 +58,7 @@ def test_doctor_names_what_is_skipped_on_one_line(tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     write(place.folder, "ok.py")
     with (place.folder / "a\nb.py").open("wb") as big:
-        big.truncate(LARGEST + 1)
+        big.truncate(MAX_FILE_BYTES + 1)
     said = [finding.what for finding in examine(place)]
     assert "1 skipped, larger than 1 MiB: a\\nb.py" in said
 
@@ -85,7 +85,7 @@ def test_names_as_long_as_the_disk_takes_them_are_found_and_longer_paths_are_nam
     assert {hit.document for hit in search(store, "needle", None, top_k=5)} == {deep, longest}
 
 
-@pytest.mark.parametrize("size", [LARGEST + 1, 2 << 30])
+@pytest.mark.parametrize("size", [MAX_FILE_BYTES + 1, 2 << 30])
 def test_a_large_file_is_named_and_not_read(store: Store, tmp_path: Path, size: int) -> None:
     place = config(tmp_path / "p")
     write(place.folder, "ok.py")
@@ -102,11 +102,11 @@ def test_a_file_that_grows_over_the_limit_while_it_is_read_is_cut_off_and_skippe
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
-    path = write(place.folder, "grows.py", "x" * (LARGEST - 1))
+    path = write(place.folder, "grows.py", "x" * (MAX_FILE_BYTES - 1))
     sync(store, place)
     with path.open("ab") as file:
         file.write(b"yy")
-    assert len(read_resolved(str(path))[0]) == LARGEST + 1
+    assert len(read_resolved(str(path))[0]) == MAX_FILE_BYTES + 1
     assert sync(store, place).skipped == {"grows.py": "larger than 1 MiB"}
     assert store.documents() == []
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from code_intel.forest.text import plain
 from code_intel.forest.text.grep import grep
-from code_intel.forest.text.matches import Question
+from code_intel.forest.text.matches import TextQuery
 from code_intel.index import walk
 from code_intel.index.corpus import EXCLUDED_FOLDERS
 from code_intel.index.ignore import walk_folder
@@ -79,7 +79,7 @@ def test_a_search_for_text_reads_what_the_index_holds(tmp_path: Path) -> None:
     (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
     (root / ".ignore").write_text("e.py\n", encoding="utf-8")
     (root / "src" / ".rgignore").write_text("b.py\n", encoding="utf-8")
-    found = anyio.run(grep, root, Question("text of"))
+    found = anyio.run(grep, root, TextQuery("text of"))
     indexed = [name for name in names(config(root)) if not Path(name).name.startswith(".")]
     assert [match.file for match in found.matches] == indexed == ["a.py", "e.py", "src/b.py"]
 
@@ -89,7 +89,7 @@ def test_without_ripgrep_the_same_files_are_read(tmp_path: Path) -> None:
     repository(root / "inner", "c.py", "deep/d.py")
     write(root, "e.log", "inner/f.log")
     (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
-    found = plain.search(root, Question("text of"), ".", deadline=30)
+    found = plain.search(root, TextQuery("text of"), ".", deadline=30)
     indexed = [name for name in names(config(root)) if name != ".gitignore"]
     assert [match.file for match in found.matches] == indexed
     assert {"inner/c.py", "inner/deep/d.py", "inner/f.log"} < set(indexed)

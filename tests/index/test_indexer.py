@@ -12,7 +12,7 @@ import pytest
 from code_intel.config import IndexConfig
 from code_intel.errors import EmbeddingError
 from code_intel.index.indexer import Indexer
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
@@ -103,7 +103,7 @@ def test_one_of_two_leads_and_the_other_takes_over(tmp_path: Path) -> None:
 
 
 def test_the_holder_of_the_role_is_named_and_a_dead_one_is_not(tmp_path: Path) -> None:
-    role, other = Role(tmp_path / "x.db"), Role(tmp_path / "x.db")
+    role, other = IndexerLease(tmp_path / "x.db"), IndexerLease(tmp_path / "x.db")
     assert other.holder() is None
     assert list(tmp_path.iterdir()) == []
     assert role.acquire()

@@ -10,7 +10,7 @@ import pytest
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
 from code_intel.index import schema
-from code_intel.index.database import NEWER
+from code_intel.index.database import NEWER_INDEX
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -46,7 +46,7 @@ def make_older(path: Path, version: int) -> None:
         database.pragma("user_version", version)
 
 
-@pytest.mark.parametrize("version", range(1, schema.VERSION))
+@pytest.mark.parametrize("version", range(1, schema.SCHEMA_VERSION))
 @pytest.mark.parametrize("open_elsewhere", [False, True])
 def test_an_older_index_is_replaced_by_an_empty_one_with_the_user_s_choices(
     tmp_path: Path, version: int, *, open_elsewhere: bool
@@ -71,7 +71,7 @@ def test_an_older_index_is_replaced_by_an_empty_one_with_the_user_s_choices(
 def test_the_next_sync_builds_what_the_older_index_held(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def login(): pass\n", encoding="utf-8")
     config = config_of(tmp_path)
-    make_older(config.db_path, schema.VERSION - 1)
+    make_older(config.db_path, schema.SCHEMA_VERSION - 1)
     with Index(config, embedder=HashEmbedder(dimensions=DIMENSIONS)) as index:
         report = index.complete()
         assert (report.added, index.store.pending_count()) == (1, 0)
@@ -114,7 +114,7 @@ def test_reading_leaves_an_older_index_and_names_the_command(tmp_path: Path) -> 
 # Not with the standard library's sqlite3: two SQLites in one process undo each other's locks.
 def newer(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as database:
-        database.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+        database.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
 
 
 @pytest.mark.parametrize("readonly", [True, False])
@@ -134,7 +134,7 @@ def test_a_newer_index_is_refused_and_not_one_byte_of_it_changes(
     before = {file.name: file.read_bytes() for file in beside.iterdir() if "-shm" not in file.name}
     with pytest.raises(StorageError, match="newer version") as refusal:
         Store.open(beside / "x.db", readonly=readonly)
-    assert refusal.value.error == NEWER
+    assert refusal.value.error == NEWER_INDEX
     assert "Upgrade code-intel" in refusal.value.hint
     after = {file.name: file.read_bytes() for file in beside.iterdir()}
     assert {name: after[name] for name in before} == before

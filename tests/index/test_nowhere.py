@@ -8,7 +8,7 @@ import pytest
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
 from code_intel.index.facade import Index
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from index.samples import DIMENSIONS, HashEmbedder
 
 LONG = 120.0
@@ -93,7 +93,7 @@ def test_an_index_elsewhere_answers_while_its_project_is_away(tmp_path: Path) ->
 def test_asking_who_indexes_a_project_that_is_gone_makes_nothing(tmp_path: Path) -> None:
     config = project(tmp_path)
     shutil.rmtree(config.folder)
-    assert Role(config.db_path).holder() is None
+    assert IndexerLease(config.db_path).holder() is None
     with Index(config, readonly=True) as index:
         assert index.freshness().state == "missing"
     assert not config.folder.exists()

@@ -13,7 +13,7 @@ from code_intel.index.database import DAMAGED
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.indexer import Indexer
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
@@ -183,7 +183,7 @@ def test_completing_leaves_the_repair_to_the_process_that_has_the_role(
     folder, data = sound
     config = config_of(folder, tmp_path / "x.db")
     config.db_path.write_bytes(damage(data, 20))
-    role = Role(config.db_path)
+    role = IndexerLease(config.db_path)
     assert role.acquire()
     with Index(config) as index:
         index.complete(words_only=True)
@@ -210,7 +210,7 @@ def test_a_process_waiting_for_vectors_goes_on_when_the_role_is_free(
 ) -> None:
     folder, _ = sound
     config = config_of(folder, tmp_path / "x.db")
-    role, waiting = Role(config.db_path), Event()
+    role, waiting = IndexerLease(config.db_path), Event()
     assert role.acquire()
 
     def progress(_done: int, _total: int) -> None:

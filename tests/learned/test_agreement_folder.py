@@ -9,7 +9,7 @@ import pytest
 from code_intel.chunking.agreement import file_name, render
 from code_intel.errors import StorageError
 from code_intel.learned.files.agreements import (
-    Entry,
+    AgreementEntry,
     find,
     load,
     load_all,
@@ -103,7 +103,7 @@ def test_a_new_agreement_gets_the_name_of_its_key(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     assert path == tmp_path / "agreements" / file_name("ログイン機能", "AuthService")
     digest = load(path).digest
-    assert load(path) == Entry(path, LOGIN, digest, raw=digest)
+    assert load(path) == AgreementEntry(path, LOGIN, digest, raw=digest)
 
 
 def test_an_agreement_under_another_name_is_updated_where_it_is(tmp_path: Path) -> None:

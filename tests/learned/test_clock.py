@@ -15,7 +15,7 @@ from code_intel.learned.history.experience import weigh
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm, learn
-from code_intel.learned.status.validity import NO_FACTS, judge
+from code_intel.learned.status.validity import NO_SYMBOL_FACTS, judge
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -39,7 +39,7 @@ def is_young(settings: Settings, now: datetime, learned_at: str = "") -> bool:
     with open_state(settings.state) as state:
         use = state.last_uses().get(KEY)
     _, reasons = judge(
-        load(path), NO_FACTS, confirmed=True, now=now, expire_days=30, last_confirmed_use=use
+        load(path), NO_SYMBOL_FACTS, confirmed=True, now=now, expire_days=30, last_confirmed_use=use
     )
     return not any("not used with success" in reason for reason in reasons)
 

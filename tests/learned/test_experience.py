@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from code_intel.learned.history.experience import (
     NONE,
     ONE_VOICE,
-    Experience,
+    AgreementExperience,
     Kind,
     Objections,
     weigh,
@@ -21,11 +21,13 @@ KEY = ("ログイン機能", "AuthService")
 OTHER = ("送料計算", "shipping_fee")
 
 
-def one(kind: Kind, wording: str = "a", session: str = "s1", at: datetime = NOW) -> Experience:
-    return Experience(KEY, kind, wording, session, "", at)
+def one(
+    kind: Kind, wording: str = "a", session: str = "s1", at: datetime = NOW
+) -> AgreementExperience:
+    return AgreementExperience(KEY, kind, wording, session, "", at)
 
 
-def judged(*found: Experience, now: datetime = NOW) -> Objections:
+def judged(*found: AgreementExperience, now: datetime = NOW) -> Objections:
     return weigh(found, now).get(KEY, NONE)
 
 
@@ -78,7 +80,7 @@ def test_a_clock_set_back_forgets_no_rejection() -> None:
     ],
 )
 def test_doubt_takes_two_sessions_with_words_or_failures_of_their_own_or_a_person(
-    found: list[Experience], *, doubted: bool
+    found: list[AgreementExperience], *, doubted: bool
 ) -> None:
     assert bool(judged(*found).doubt) == doubted
     assert judged(*found, one("accepted", "z", "s9")).doubt == ""
@@ -97,13 +99,15 @@ histories = st.lists(
 
 
 @given(histories)
-def test_a_person_s_confirmation_ends_whatever_stood_against_it(found: list[Experience]) -> None:
+def test_a_person_s_confirmation_ends_whatever_stood_against_it(
+    found: list[AgreementExperience],
+) -> None:
     assert judged(*found, one("confirmed", "", "")) == NONE
 
 
 @given(histories, st.sampled_from(["a", "b"]))
 def test_one_session_alone_never_silences_an_agreement_for_good(
-    found: list[Experience], wording: str
+    found: list[AgreementExperience], wording: str
 ) -> None:
     alone = [item._replace(session_id="s1", wording=item.wording or wording) for item in found]
     later = judged(*alone, now=LONG_AFTER)
@@ -111,5 +115,5 @@ def test_one_session_alone_never_silences_an_agreement_for_good(
 
 
 @given(histories)
-def test_successes_alone_object_to_nothing(found: list[Experience]) -> None:
+def test_successes_alone_object_to_nothing(found: list[AgreementExperience]) -> None:
     assert judged(*(item for item in found if item.kind in {"accepted", "confirmed"})) == NONE

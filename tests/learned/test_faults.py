@@ -21,7 +21,7 @@ import pytest
 from code_intel.config import Settings, load_settings
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.learned.files import agreements, pairs, trash
-from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.changes import sync
 from code_intel.learned.files.rebuild import rebuild
 from code_intel.learned.files.rename import rename
@@ -47,7 +47,7 @@ class Work(NamedTuple):
     given: Callable[[Settings], object] = lambda _: None
 
 
-def entry_of(settings: Settings, one: Agreement) -> Entry:
+def entry_of(settings: Settings, one: Agreement) -> AgreementEntry:
     return agreements.existing(agreements.look(settings.agreements), agreements.key_of(one))[0]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from code_intel.config import load_settings
 from code_intel.errors import StorageError
 from code_intel.learned.history.decisions import Decision, newest, note
-from code_intel.learned.history.logs import LARGEST, LONGEST_LINE, Log, folder_of, line_of
+from code_intel.learned.history.logs import LONGEST_LINE, MAX_LOG_BYTES, Log, folder_of, line_of
 from code_intel.learned.history.outcomes import FILE, OLDER, append, read
 from faulty_disk import Faulty, on
 
@@ -76,7 +76,7 @@ def test_of_two_full_logs_the_older_goes(tmp_path: Path) -> None:
     for number in range(3):
         append(tmp_path, record(number))
         with (tmp_path / FILE).open("ab") as handle:
-            handle.write(b" " * LARGEST + b"\n")
+            handle.write(b" " * MAX_LOG_BYTES + b"\n")
     assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == [OLDER, FILE]
     assert json.loads((tmp_path / OLDER).read_bytes().split(b"\n")[0]) == record(1)
 
@@ -178,7 +178,7 @@ def test_a_record_is_written_whole_or_not_at_all_whatever_the_disk_does(
         logs = tmp_path / name / ".code-intel" / "logs"
         append(logs, record(0))
         if full:
-            os.truncate(logs / FILE, LARGEST)
+            os.truncate(logs / FILE, MAX_LOG_BYTES)
         return logs
 
     counted = Faulty()

@@ -15,7 +15,7 @@ from code_intel.embedding.lazy import EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.learned.learn import learn
-from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.records import Agreement, FileReference, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
 from doubles import HashEmbedder
@@ -72,7 +72,7 @@ def ask(settings: Settings, query: str, embedder: LazyEmbedder | None = None) ->
         forest_service.index.close()
 
 
-def judged(settings: Settings) -> dict[str, Standing]:
+def judged(settings: Settings) -> dict[str, AgreementStatus]:
     with Index(settings.forest) as forest:
         forest.complete(words_only=True)
         return {standing.entry.path.name: standing for standing in standings(settings, forest)}

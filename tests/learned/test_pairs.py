@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
 from code_intel.foundation.text import hidden_character
-from code_intel.learned.files.pairs import VERSION, Pair, PairsFile, dump, load, parse, set_aside
+from code_intel.learned.files.pairs import (
+    PAIRS_VERSION,
+    Pair,
+    PairsFile,
+    dump,
+    load,
+    parse,
+    set_aside,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PAIR = {
@@ -141,7 +149,7 @@ def test_version_2_is_written_with_keys_and_items_that_are_not_known() -> None:
     items = [PAIR | {"votes": 3, "symbol_normalized": "mine"}, {"not": "a pair"}, 7]
     given = document(team={"a": [1]}, pairs=items)
     written = json.loads(dump(parse(json.dumps(given).encode())))
-    assert written["version"] == VERSION == 2
+    assert written["version"] == PAIRS_VERSION == 2
     assert written["team"] == {"a": [1]}
     assert written["embedding_model"] == "intfloat/multilingual-e5-small"
     first, *strange = written["pairs"]
@@ -195,4 +203,4 @@ def test_what_is_written_is_read_back(pairs: list[Pair]) -> None:
     assert parse(dump(file)) == file
     document = json.loads(dump(file))
     assert dump(file) == f"{json.dumps(document, ensure_ascii=False, indent=2)}\n".encode()
-    assert parse(dump(replace(file, version=1))).version == VERSION
+    assert parse(dump(replace(file, version=1))).version == PAIRS_VERSION

@@ -12,7 +12,7 @@ from code_intel.chunking import parse_file
 from code_intel.config import load_settings
 from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import write
-from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.records import Agreement, FileReference
 
 AUTH = '''class AuthService:
@@ -64,7 +64,7 @@ class Place:
             ),
         )
 
-    def now(self) -> Standing:
+    def now(self) -> AgreementStatus:
         config = load_settings(self.root, {})
         with Index(config.forest) as forest:
             forest.complete(words_only=True)

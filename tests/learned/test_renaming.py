@@ -53,7 +53,9 @@ def test_uses_and_objections_go_with_it_and_its_pair_is_not_left_behind(config: 
         assert state.alias_sessions() == {done.key: {"サインイン": 1}}
         assert {found.key for found in state.experiences()} == {done.key}
     for _ in range(2):
-        assert [pair.key for pair in pairs.load(config.state / pairs.FILE).pairs] == [done.key]
+        assert [pair.key for pair in pairs.load(config.state / pairs.PAIRS_FILE).pairs] == [
+            done.key
+        ]
         assert [entry.key for entry in load_all(config.agreements)] == [done.key]
         sync(config, NOW)
     (entry,) = load_all(config.agreements)

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from code_intel.errors import CodeIntelError
-from code_intel.learned.history.experience import Experience, Kind
-from code_intel.learned.history.state import MOST_EXPERIENCES, open_state
-from code_intel.learned.history.state_versions import VERSION
+from code_intel.learned.history.experience import AgreementExperience, Kind
+from code_intel.learned.history.state import MAX_EXPERIENCES, open_state
+from code_intel.learned.history.state_versions import STATE_VERSION
 from learned import state_version_1
 from privileges import without_root
 
@@ -21,8 +21,10 @@ NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 KEY = ("ログイン機能", "AuthService")
 
 
-def one(kind: Kind, wording: str = "a", session: str = "s1", detail: str = "") -> Experience:
-    return Experience(KEY, kind, wording, session, detail, NOW)
+def one(
+    kind: Kind, wording: str = "a", session: str = "s1", detail: str = ""
+) -> AgreementExperience:
+    return AgreementExperience(KEY, kind, wording, session, detail, NOW)
 
 
 def version(path: Path) -> int:
@@ -44,7 +46,7 @@ def test_a_store_of_version_1_keeps_everything_and_counts_an_alias_however_it_wa
         assert state.alias_sessions() == {KEY: {"sign in": 2}}
         assert state.experiences() == []
         state.note(one("rejected"))
-    assert version(path) == VERSION == 4
+    assert version(path) == STATE_VERSION == 4
     with open_state(tmp_path) as state:
         assert state.experiences() == [one("rejected")]
 
@@ -110,7 +112,7 @@ def test_two_processes_that_find_version_1_at_once_both_read_the_newest(tmp_path
     ]
     said = {process.communicate()[0].strip() for process in processes}
     assert said == {str({KEY: {"sign in": 2}})}
-    assert version(path) == VERSION
+    assert version(path) == STATE_VERSION
 
 
 def test_the_last_two_contents_that_were_generated_are_known(tmp_path: Path) -> None:
@@ -164,10 +166,10 @@ def test_only_what_somebody_objected_to_is_contested(tmp_path: Path) -> None:
 def test_the_oldest_experiences_go_first(tmp_path: Path) -> None:
     with open_state(tmp_path) as state:
         with state.transaction():
-            for number in range(MOST_EXPERIENCES + 1000):
+            for number in range(MAX_EXPERIENCES + 1000):
                 state.note(one("offered", session=str(number)))
         kept = state.experiences()
-    assert len(kept) == MOST_EXPERIENCES
+    assert len(kept) == MAX_EXPERIENCES
     assert kept[0].session_id == "1000"
 
 

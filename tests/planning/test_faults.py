@@ -21,25 +21,25 @@ import pytest
 
 from code_intel.errors import StorageError
 from code_intel.planning import keeping, knowledge, place, queries
-from code_intel.planning.queries import Key
-from code_intel.planning.records import Found, Plan
+from code_intel.planning.queries import QueryKey
+from code_intel.planning.records import FoundResults, QueryPlan
 from faulty_disk import DIED, REFUSED, TAKEN, Faulty, leftovers, on, trials
 from kept_plans import plan, result
 from programs import TESTS, output_of
 
 WAYS = {"dies torn": 1, "fails": 1}
-KEY = Key("forest", "A1")
+KEY = QueryKey("forest", "A1")
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(5)]
 FIRST, SECOND, THIRD = (plan(f"goal {n}", id=IDS[n]) for n in range(3))
 
 
-def page_of(root: Path, found: Plan) -> object:
+def page_of(root: Path, found: QueryPlan) -> object:
     return knowledge.write(root, found)
 
 
 def cached(root: Path) -> object:
-    async def search(query: str) -> Found:
-        return Found((result(text=query),))
+    async def search(query: str) -> FoundResults:
+        return FoundResults((result(text=query),))
 
     return anyio.run(queries.cached(root, search, KEY), "login")
 
@@ -135,8 +135,8 @@ def test_what_a_process_that_died_has_left_goes_with_the_next_that_keeps(tmp_pat
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
 def test_a_disk_that_takes_nothing_costs_no_answer_of_a_search(tmp_path: Path, code: int) -> None:
-    async def search(query: str) -> Found:
-        return Found((result(text=query),))
+    async def search(query: str) -> FoundResults:
+        return FoundResults((result(text=query),))
 
     with on(Faulty(1, "fails for good", code).disk):
         found = anyio.run(queries.cached(tmp_path / ".gistdex", search, KEY), "login")

@@ -107,11 +107,11 @@ def test_the_metric_that_costs_most_is_the_one_with_the_greatest_loss() -> None:
 
 
 def test_every_sentence_is_there_in_both_languages() -> None:
-    for table in (said.NAMES, said.SUGGESTED):
+    for table in (said.METRIC_NAMES, said.SUGGESTED):
         for row in table.values():
             assert row.en.isascii()
             assert not row.ja.isascii()
-    assert set(said.NAMES) == set(Metrics._fields)
+    assert set(said.METRIC_NAMES) == set(Metrics._fields)
 
 
 def test_names_are_cut_shown_on_one_line_and_never_more_than_a_few() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.planning import fusing, outcome
-from code_intel.planning.evaluation import NOTHING, evaluate
-from code_intel.planning.records import Expected, Iteration, Plan, Result
+from code_intel.planning.evaluation import EMPTY_EVALUATION, evaluate
+from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 
 GOAL = "cart total"
 
@@ -96,8 +96,10 @@ def test_what_any_query_has_found_is_met_in_either_language_and_only_what_none_h
         results = (Result(f"{query}.py", text, 0.5),) if text else ()
         judged = evaluate(results, expected)
         iterations.append(Iteration(number, query, expected.keywords, results, judged))
-    unjudged = Iteration(4, "four", expected.keywords, (Result("4.py", "x", 0.5),), NOTHING)
-    plan = Plan("", "login", expected, iterations=(*iterations, unjudged))
+    unjudged = Iteration(
+        4, "four", expected.keywords, (Result("4.py", "x", 0.5),), EMPTY_EVALUATION
+    )
+    plan = QueryPlan("", "login", expected, iterations=(*iterations, unjudged))
     assert outcome.met(plan) == (("login", "token", r"def \w+"), ("quota",))
     assert outcome.met(replace(plan, iterations=())) == (
         (),

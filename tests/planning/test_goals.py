@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.lexicon import unread
 from code_intel.planning import goals
-from code_intel.planning.records import MOST_KEYWORDS, InitialMode, Strategy
+from code_intel.planning.records import MAX_KEYWORDS, InitialMode, Strategy
 
 TEXTS = st.text(max_size=60)
 
@@ -72,7 +72,7 @@ def test_a_goal_of_one_readable_word_has_a_keyword(goal: str) -> None:
 @given(TEXTS)
 def test_keywords_are_few_distinct_and_never_missing(goal: str) -> None:
     found = goals.keywords(goal)
-    assert len(found) <= MOST_KEYWORDS
+    assert len(found) <= MAX_KEYWORDS
     assert len({goals.folded(word) for word in found}) == len(found)
     assert found or not any(letter.isalnum() for letter in goal)
     assert found == goals.keywords(goal)

@@ -22,7 +22,7 @@ from code_intel.planning.records import (
     Expected,
     Iteration,
     Metrics,
-    Plan,
+    QueryPlan,
     Result,
     Strategy,
 )
@@ -48,7 +48,7 @@ ITERATIONS = st.builds(
     Iteration, st.integers(1, 20), TEXT, WORDS, FEW, EVALUATIONS, TEXT, WORDS, st.booleans(), SHARE
 )
 PLANS = st.builds(
-    Plan,
+    QueryPlan,
     id=st.uuids().map(str),
     goal=TEXT,
     expected=st.builds(Expected, WORDS, WORDS, st.integers(1, 50), SHARE),
@@ -64,7 +64,7 @@ PLANS = st.builds(
 
 @settings(max_examples=40)
 @given(PLANS)
-def test_what_is_written_of_a_plan_is_what_is_read(found: Plan) -> None:
+def test_what_is_written_of_a_plan_is_what_is_read(found: QueryPlan) -> None:
     data = keeping.rendered(found)
     assert keeping.parsed(data, f"{found.id}.json") == found
     assert keeping.rendered(found) == data
@@ -116,7 +116,7 @@ def test_without_intermediate_results_only_the_final_ones_keep_their_texts(tmp_p
 def test_a_plan_that_is_too_large_keeps_what_it_found_in_the_end(tmp_path: Path) -> None:
     big = result(text="x" * 1_000_000)
     kept = plan(iterations=tuple(iteration(n, results=(big,)) for n in range(1, 10)))
-    assert keeping.save(tmp_path, kept).stat().st_size < place.MAX_BYTES
+    assert keeping.save(tmp_path, kept).stat().st_size < place.MAX_PLAN_FILE_BYTES
     assert keeping.load(tmp_path, kept.id).final == kept.final
 
 

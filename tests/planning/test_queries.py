@@ -14,13 +14,13 @@ from code_intel.config import load_settings
 from code_intel.forest.ranking.search import search as ask_forest
 from code_intel.index.facade import Index
 from code_intel.planning import place, queries
-from code_intel.planning.queries import Key
-from code_intel.planning.records import Found, Result
+from code_intel.planning.queries import QueryKey
+from code_intel.planning.records import FoundResults, Result
 from kept_plans import iteration, plan, result
 from programs import output_of
 
 pytestmark = pytest.mark.anyio
-KEY = Key("forest, words and vectors", "A1", "engine")
+KEY = QueryKey("forest, words and vectors", "A1", "engine")
 
 
 def made(root: Path) -> list[Path]:
@@ -34,10 +34,10 @@ class Asked:
         self.queries: list[str] = []
         self.degraded = degraded
 
-    async def __call__(self, query: str) -> Found:
+    async def __call__(self, query: str) -> FoundResults:
         """Answer with the query itself."""
         self.queries.append(query)
-        return Found((result(text=query),), self.degraded)
+        return FoundResults((result(text=query),), self.degraded)
 
 
 async def test_what_was_asked_of_this_state_is_not_asked_again(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ async def test_everything_that_an_answer_depends_on_tells_it_apart(
     ],
 )
 async def test_what_may_be_another_answer_tomorrow_is_not_kept(
-    tmp_path: Path, key: Key, degraded: tuple[str, ...]
+    tmp_path: Path, key: QueryKey, degraded: tuple[str, ...]
 ) -> None:
     search = queries.cached(tmp_path, Asked(*degraded), key)
     assert [(await search("login")).cached for _ in range(2)] == [False, False]
@@ -88,7 +88,7 @@ async def test_words_alone_are_kept_where_words_alone_are_asked(tmp_path: Path) 
 
 
 async def test_an_error_is_nothing_to_keep(tmp_path: Path) -> None:
-    async def fails(query: str) -> Found:
+    async def fails(query: str) -> FoundResults:
         raise LookupError(query)
 
     with pytest.raises(LookupError):
@@ -165,15 +165,15 @@ async def test_an_edited_file_makes_its_answers_old_and_nothing_else_does(tmp_pa
     with Index(load_settings(tmp_path, {}).forest) as index:
         index.complete(words_only=True)
 
-        async def search(query: str) -> Found:
+        async def search(query: str) -> FoundResults:
             hits = ask_forest(index.store, query, None, top_k=5)
-            return Found(tuple(Result(hit.document, hit.chunk, 0.0) for hit in hits))
+            return FoundResults(tuple(Result(hit.document, hit.chunk, 0.0) for hit in hits))
 
-        async def asked() -> Found:
+        async def asked() -> FoundResults:
             key = replace_revision(index)
             return await queries.cached(tmp_path / ".gistdex", search, key)("login")
 
-        def replace_revision(index: Index) -> Key:
+        def replace_revision(index: Index) -> QueryKey:
             return KEY._replace(revision=index.store.revision())
 
         await asked()
@@ -198,7 +198,7 @@ async def test_what_one_process_asked_another_one_knows(tmp_path: Path) -> None:
 async def test_what_an_interrupted_plan_had_found_is_not_asked_again(tmp_path: Path) -> None:
     asked, interrupted = Asked(), anyio.CancelScope()
 
-    async def slow(query: str) -> Found:
+    async def slow(query: str) -> FoundResults:
         if query == "second":
             interrupted.cancel()
             await anyio.sleep_forever()
@@ -215,13 +215,13 @@ async def test_what_an_interrupted_plan_had_found_is_not_asked_again(tmp_path: P
 
 
 async def test_results_without_anything_are_an_answer_too(tmp_path: Path) -> None:
-    async def nothing(query: str) -> Found:
+    async def nothing(query: str) -> FoundResults:
         del query
-        return Found(())
+        return FoundResults(())
 
     search = queries.cached(tmp_path, nothing, KEY)
     await search("login")
-    assert await search("login") == Found((), (), cached=True)
+    assert await search("login") == FoundResults((), (), cached=True)
     assert replace(result(), text="").text == ""
 
 

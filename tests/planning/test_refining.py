@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from code_intel.planning import goals, refining
 from code_intel.planning.evaluation import evaluate
-from code_intel.planning.records import (
-    Expected,
-    Iteration,
-    Plan,
-    Refinement,
-    Result,
-    Strategy,
-)
+from code_intel.planning.records import Expected, Iteration, QueryPlan, Refinement, Result, Strategy
 
 GOAL = "how is the cart total computed"
 CART = Result(
@@ -25,7 +18,7 @@ CART = Result(
 TILL = Result("src/till.py", "def total(cart): return sum(cart)", 0.5, 0.5, "total")
 
 
-def asked(plan: Plan, query: str, *results: Result) -> Plan:
+def asked(plan: QueryPlan, query: str, *results: Result) -> QueryPlan:
     evaluation = evaluate(results, plan.expected)
     number = len(plan.iterations) + 1
     done = Iteration(number, query, plan.expected.keywords, results, evaluation)
@@ -38,8 +31,8 @@ def a_plan(
     method: Refinement = "hybrid",
     rules: Sequence[str] = (),
     goal: str = GOAL,
-) -> Plan:
-    return Plan(
+) -> QueryPlan:
+    return QueryPlan(
         "7c9e6679-7425-40de-944b-e07fc1f90ae7",
         goal,
         Expected(keywords or goals.keywords(goal), tuple(patterns)),
@@ -47,7 +40,7 @@ def a_plan(
     )
 
 
-def queries(plan: Plan, *results: Result) -> list[str]:
+def queries(plan: QueryPlan, *results: Result) -> list[str]:
     """Return what is asked after the goal when every query finds the same."""
     made = []
     plan = asked(plan, plan.goal, *results)
@@ -137,7 +130,7 @@ def test_a_goal_that_was_not_asked_yet_is_asked_when_nothing_else_is_left() -> N
 def test_a_rule_is_words_to_add_and_a_place(
     rule: str, terms: tuple[str, ...], glob: str, folder: str
 ) -> None:
-    assert refining.rule_terms(rule) == refining.Rule(terms, glob, folder)
+    assert refining.rule_terms(rule) == refining.ExpansionRule(terms, glob, folder)
 
 
 def test_an_endless_rule_is_cut() -> None:

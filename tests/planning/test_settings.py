@@ -9,7 +9,7 @@ import pytest
 
 from code_intel.errors import ConfigError
 from code_intel.planning import keeping, settings
-from code_intel.planning.settings import KEYS, PlanSettings, load
+from code_intel.planning.settings import PLAN_KEYS, PlanSettings, load
 from kept_plans import plan
 
 
@@ -28,7 +28,7 @@ def test_the_first_plan_writes_the_defaults_and_nothing_writes_over_them(tmp_pat
     keeping.save(tmp_path, plan())
     text = (tmp_path / "config.json").read_text(encoding="utf-8")
     assert load(tmp_path) == PlanSettings()
-    for row in KEYS:
+    for row in PLAN_KEYS:
         assert json.loads(text)[row.part][row.name] == row.default
     written(tmp_path, {"limits": {"plans": 3}})
     keeping.save(tmp_path, plan())
@@ -132,6 +132,6 @@ def test_a_link_a_pipe_and_a_file_without_end_are_refused(tmp_path: Path) -> Non
     with pytest.raises(ConfigError, match="not a regular file"):
         load(tmp_path)
     path.unlink()
-    path.write_bytes(b" " * (settings.MAX_BYTES + 1))
+    path.write_bytes(b" " * (settings.MAX_SETTINGS_BYTES + 1))
     with pytest.raises(ConfigError, match="larger than"):
         load(tmp_path)

@@ -12,16 +12,15 @@ import pytest
 import yaml
 
 from code_intel.chunking.front_matter import parse
-from code_intel.cli.devrag import COMMANDS as DEVRAG
-from code_intel.cli.main import COMMANDS, parser_of
-from code_intel.cli.main import Command as CliCommand
+from code_intel.cli.devrag import DEVRAG_COMMANDS as DEVRAG
+from code_intel.cli.main import COMMANDS, CliCommand, parser_of
 from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.registry import options, place, prompts
 from code_intel.registry.finding import find
-from code_intel.registry.loading import Loaded, Registries
-from code_intel.registry.meaning import Meanings
+from code_intel.registry.loading import LoadedRegistry, Registries
+from code_intel.registry.meaning import CommandVectors
 from code_intel.registry.records import Command, CommandOptions
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 
@@ -103,7 +102,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedRegistry:
     return Registries(ROOT, tmp_path_factory.mktemp("home")).of()
 
 
@@ -134,12 +133,12 @@ def _front_and_body(file: str) -> tuple[dict[str, Any], str]:
     return parsed
 
 
-def test_the_registry_has_nothing_odd(loaded: Loaded) -> None:
+def test_the_registry_has_nothing_odd(loaded: LoadedRegistry) -> None:
     assert loaded.registry.notes == ()
     assert 10 <= len(loaded.registry.commands) <= 16
 
 
-def test_every_command_has_its_prompts_and_every_prompt_its_command(loaded: Loaded) -> None:
+def test_every_command_has_its_prompts_and_every_prompt_its_command(loaded: LoadedRegistry) -> None:
     listed = [file for command in loaded.registry.commands for file in _files(command).values()]
     assert sorted(listed) == PROMPTS
 
@@ -284,14 +283,16 @@ def test_the_usage_of_every_command_is_a_command_line() -> None:
         assert _runs(command.usage)
 
 
-def test_every_command_has_its_sentences(loaded: Loaded) -> None:
+def test_every_command_has_its_sentences(loaded: LoadedRegistry) -> None:
     assert list(SENTENCES) == [_name(command) for command in loaded.registry.commands]
 
 
 @pytest.mark.model
-def test_who_needs_a_command_finds_it_among_the_first_three(loaded: Loaded, tmp_path: Path) -> None:
+def test_who_needs_a_command_finds_it_among_the_first_three(
+    loaded: LoadedRegistry, tmp_path: Path
+) -> None:
     settings = load_settings(tmp_path, {})
-    meanings = Meanings(
+    meanings = CommandVectors(
         LazyEmbedder(settings, corpus="forest"), VectorCache(tmp_path / "cache"), patience=60
     )
     missed = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.cli.setup.clients import ALL, CLIENTS
+from code_intel.cli.setup.clients import ALL_CLIENTS, CLIENTS
 from projects import BIN, SHOP
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,7 +186,7 @@ def test_a_line_that_is_wrong_is_refused_and_nothing_is_made(
 def test_the_script_knows_the_clients_that_init_knows(
     machine: dict[str, str], tmp_path: Path
 ) -> None:
-    known = (*(client.name for client in CLIENTS), ALL)
+    known = (*(client.name for client in CLIENTS), ALL_CLIENTS)
     said = set_up(machine, "--client", "emacs").stderr
     assert f"Name one of {', '.join(known)}." in said
     for name in (*known, " Codex , GEMINI"):

@@ -7,7 +7,7 @@ from typing import Any
 from anyio import CapacityLimiter
 
 from code_intel.config import Settings, load_settings
-from code_intel.registry.execution import Executed, execute
+from code_intel.registry.execution import ExecutionResult, execute
 from code_intel.registry.records import Command, CommandOptions
 
 GROUP = Command(
@@ -77,7 +77,7 @@ async def executed(
     command: Command = GROUP,
     turns: CapacityLimiter | None = None,
     **environ: str,
-) -> Executed:
+) -> ExecutionResult:
     """Execute a command of the project."""
     settings = settings_of(root, runner, **environ)
     return await execute(settings, registry_of(root), command, options, turns=turns)

@@ -13,23 +13,25 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.onnx_engine import IDENTITY
 from code_intel.errors import EmbeddingError
 from code_intel.registry import Command
-from code_intel.registry.loading import Loaded
-from code_intel.registry.meaning import Meanings
+from code_intel.registry.loading import LoadedRegistry
+from code_intel.registry.meaning import CommandVectors
 from code_intel.registry.records import Registry
 from doubles import HashEmbedder
 
 
-def loaded_of(commands: Sequence[Command], digest: str = "one", agent: str = "climpt") -> Loaded:
+def loaded_of(
+    commands: Sequence[Command], digest: str = "one", agent: str = "climpt"
+) -> LoadedRegistry:
     """A registry as if its file had been read."""
-    return Loaded(Registry(agent, Path("/nowhere/registry.json"), tuple(commands)), digest)
+    return LoadedRegistry(Registry(agent, Path("/nowhere/registry.json"), tuple(commands)), digest)
 
 
 @contextmanager
-def meanings_of(embedder: Embedder, folder: Path, patience: float = 20) -> Iterator[Meanings]:
+def meanings_of(embedder: Embedder, folder: Path, patience: float = 20) -> Iterator[CommandVectors]:
     """Offer the vectors of registries, kept in a folder."""
     with (
         closing(VectorCache(folder)) as cache,
-        closing(Meanings(embedder, cache, patience)) as all_,
+        closing(CommandVectors(embedder, cache, patience)) as all_,
     ):
         yield all_
 

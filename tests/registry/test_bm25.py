@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.registry import Command, search
-from code_intel.registry.bm25 import Index
+from code_intel.registry.bm25 import BM25Index
 from registry.small import SEVEN, THREE
 
 
@@ -36,7 +36,7 @@ def plain_scores(commands: Sequence[Command], query: str) -> list[float]:
 
 
 def by_position(commands: Sequence[Command], query: str) -> list[float]:
-    found = dict(Index(commands).search(query))
+    found = dict(BM25Index(commands).search(query))
     return [found.get(position, 0.0) for position in range(len(commands))]
 
 
@@ -58,12 +58,12 @@ def test_three_commands_score_as_worked_out(
 ) -> None:
     assert plain_scores(THREE, query) == close(scores)
     assert by_position(THREE, query) == close(scores)
-    most = Index(THREE).most(query)
+    most = BM25Index(THREE).most(query)
     assert [min(1.0, score / most) for score in by_position(THREE, query)] == close(shares, 5e-5)
 
 
 def test_the_weight_of_a_term_is_what_was_worked_out_for_one_command_and_for_two() -> None:
-    index = Index(THREE)
+    index = BM25Index(THREE)
     assert [index.idf("commit"), index.idf("git")] == close((0.980829, 0.470004))
     assert [math.log(2.5 / 1.5 + 1), math.log(1.5 / 2.5 + 1)] == close((0.980829, 0.470004))
     lengths = [len(plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}")) for c in THREE]
@@ -105,7 +105,7 @@ def test_a_search_answers_three_commands_unless_asked_for_more() -> None:
 def test_of_commands_with_one_name_the_first_is_found_and_the_others_do_not_count() -> None:
     again = Command(*SEVEN[0].key[1:], description="merge merge merge")
     assert search([*SEVEN, again], "merge branch", 9) == search(SEVEN, "merge branch", 9)
-    assert Index([*SEVEN, again]).commands == SEVEN
+    assert BM25Index([*SEVEN, again]).commands == SEVEN
 
 
 def test_commands_with_equal_scores_keep_the_order_of_the_registry() -> None:
@@ -128,7 +128,7 @@ def test_a_term_that_the_query_repeats_counts_as_often() -> None:
 
 
 def test_a_word_that_no_command_has_lowers_the_share_and_not_the_score() -> None:
-    index = Index(SEVEN)
+    index = BM25Index(SEVEN)
     assert index.search("merge zebra") == index.search("merge")
     assert index.most("merge zebra") > index.most("merge") > 0
     assert index.idf("zebra") == pytest.approx(math.log(7.5 / 0.5 + 1))
@@ -141,7 +141,7 @@ def test_nothing_fits_is_the_empty_list(query: str) -> None:
 
 @pytest.mark.parametrize("query", ["", "merge branch"])
 def test_an_empty_registry_finds_nothing_and_divides_by_nothing(query: str) -> None:
-    index = Index([])
+    index = BM25Index([])
     assert (index.search(query), index.commands) == ([], ())
     assert math.isfinite(index.most(query))
 
@@ -167,7 +167,7 @@ def test_camel_case_in_a_command_is_found_by_its_parts() -> None:
 
 
 def test_other_terms_may_be_indexed_for_another_ranking() -> None:
-    index = Index(SEVEN, lambda text: [letter for letter in text if letter == "5"])
+    index = BM25Index(SEVEN, lambda text: [letter for letter in text if letter == "5"])
     ((at, score),) = index.search("5")
     assert (index.commands[at].c2, score) == ("build", index.scores(["5"])[at])
 
@@ -187,7 +187,7 @@ commands = st.lists(
 def test_scores_are_finite_above_zero_and_fall_and_no_share_is_more_than_the_terms_saturate(
     registry: list[Command], query: str
 ) -> None:
-    index = Index(registry)
+    index = BM25Index(registry)
     found = index.search(query)
     scores = [score for _, score in found]
     assert all(math.isfinite(score) and score > 0 for score in scores)
@@ -200,5 +200,5 @@ def test_scores_are_finite_above_zero_and_fall_and_no_share_is_more_than_the_ter
 def test_the_best_few_are_the_beginning_of_all(
     registry: list[Command], query: str, few: int
 ) -> None:
-    index = Index(registry)
+    index = BM25Index(registry)
     assert index.search(query, few) == index.search(query)[:few]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.registry import checking
-from code_intel.registry.checking import Malformed
+from code_intel.registry.checking import MalformedRegistry
 from code_intel.registry.records import Command, CommandOptions
 from registry_files import ONE, document
 
@@ -68,7 +68,7 @@ def test_a_list_of_one_says_what_is_taken_as_older_registries_have_it() -> None:
     assert command.options == CommandOptions(file=True)
     for wrong in ([], [True, False], [1], [[True]]):
         with pytest.raises(
-            Malformed, match=r"tools\.commands\[0\]\.options\.file must be true or false"
+            MalformedRegistry, match=r"tools\.commands\[0\]\.options\.file must be true or false"
         ):
             checking.registry(document({**ONE, "options": {"file": wrong}}), "climpt", PATH)
 
@@ -91,7 +91,7 @@ def test_what_is_odd_is_noted_and_is_no_error() -> None:
     )
     many = checking.registry(document(*[ONE] * 5000), "climpt", PATH)
     assert many.notes[-1] == "4,989 more of this kind"
-    assert len(many.notes) == checking.MOST_NOTES + 1
+    assert len(many.notes) == checking.MAX_REGISTRY_NOTES + 1
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_what_is_odd_is_noted_and_is_no_error() -> None:
 )
 @pytest.mark.parametrize("field", ["c1", "c2", "c3"])
 def test_an_identifier_never_is_an_option_a_path_or_a_line(field: str, bad: str) -> None:
-    with pytest.raises(Malformed) as error:
+    with pytest.raises(MalformedRegistry) as error:
         checking.registry(document(ONE, {**ONE, field: bad}), "climpt", PATH)
     assert str(error.value).startswith(f"tools.commands[1].{field} must be an identifier")
 
@@ -127,7 +127,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
 
 @pytest.mark.parametrize(("field", "value", "reason"), WRONG, ids=[row[2] for row in WRONG])
 def test_a_wrong_entry_is_named_with_its_field(field: str, value: Any, reason: str) -> None:
-    with pytest.raises(Malformed) as error:
+    with pytest.raises(MalformedRegistry) as error:
         checking.registry(document(ONE, ONE, {**ONE, field: value}), "climpt", PATH)
     assert str(error.value).startswith(f"tools.commands[2].{reason}")
 
@@ -135,16 +135,16 @@ def test_a_wrong_entry_is_named_with_its_field(field: str, value: Any, reason: s
 @pytest.mark.parametrize("field", sorted(ONE))
 def test_a_field_that_is_missing_is_named(field: str) -> None:
     entry = {key: value for key, value in ONE.items() if key != field}
-    with pytest.raises(Malformed) as error:
+    with pytest.raises(MalformedRegistry) as error:
         checking.registry(document(entry), "climpt", PATH)
     assert str(error.value) == f"tools.commands[0].{field} is missing"
 
 
 def test_as_many_commands_as_the_cap_and_no_more() -> None:
-    many = document(*[ONE] * checking.MOST_COMMANDS)
-    assert len(checking.registry(many, "climpt", PATH).commands) == checking.MOST_COMMANDS
+    many = document(*[ONE] * checking.MAX_COMMANDS)
+    assert len(checking.registry(many, "climpt", PATH).commands) == checking.MAX_COMMANDS
     many["tools"]["commands"].append(ONE)
-    with pytest.raises(Malformed, match="has 20,001 entries; at most 20,000 are read"):
+    with pytest.raises(MalformedRegistry, match="has 20,001 entries; at most 20,000 are read"):
         checking.registry(many, "climpt", PATH)
 
 
@@ -166,5 +166,5 @@ JSON = st.recursive(
 def test_what_is_no_registry_is_malformed_and_nothing_else(text: str, value: Any) -> None:
     for raw in (text.encode("utf-8", "surrogatepass"), json.dumps(value).encode()):
         for read in (lambda made: checking.registry(made, "climpt", PATH), checking.registries):
-            with suppress(Malformed):
+            with suppress(MalformedRegistry):
                 read(checking.parsed(raw))

@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import ExecutionError
-from code_intel.registry.execution import Executed, execute
+from code_intel.registry.execution import ExecutionResult, execute
 from code_intel.registry.records import Command
 from left_behind import none_left
 from registry.executing import GROUP, PROMPT, registry_of, write_prompt
@@ -40,7 +40,9 @@ def settings_of(root: Path, cache: Path, **environ: str) -> Settings:
     return load_settings(root, told)
 
 
-async def run(root: Path, cache: Path, options: Any = None, command: Command = GROUP) -> Executed:
+async def run(
+    root: Path, cache: Path, options: Any = None, command: Command = GROUP
+) -> ExecutionResult:
     return await execute(settings_of(root, cache), registry_of(root), command, options)
 
 
@@ -55,7 +57,7 @@ async def test_deno_gets_every_option_as_climpt_does(root: Path, cache: Path) ->
     }
     done = await run(root, cache, {**options, "uv-style": "terse; $(id)"})
     text = "変更 {uv-style}"
-    assert done == Executed(
+    assert done == ExecutionResult(
         "# Strictly group the changes\n\n"
         f"About: {text}\nFile: docs/todo.md\nTo: out/plan.md\nStyle: terse; $(id)\n",
         "deno",

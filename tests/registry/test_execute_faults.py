@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError, ExecutionError, UsageError
 from code_intel.foundation.text import hidden_character
-from code_intel.registry.program import MAX_MESSAGE, MAX_OUTPUT, Ends, run
+from code_intel.registry.program import MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, OutputEnds, run
 from code_intel.registry.records import Command
 from hurry import late
 from left_behind import none_left
@@ -79,7 +79,7 @@ def told(error: CodeIntelError) -> dict[str, Any]:
     assert wire["error"] == "Execution failed"
     assert wire["command"] == NAME
     assert isinstance(wire["stderr"], str)
-    assert len(wire["stderr"].encode()) <= MAX_MESSAGE
+    assert len(wire["stderr"].encode()) <= MAX_MESSAGE_BYTES
     assert wire["message"].isprintable()
     assert wire["hint"]
     return wire
@@ -143,11 +143,11 @@ async def test_prompts_are_offered_where_deno_has_no_climpt_and_not_where_climpt
 def test_what_is_shown_of_stderr_is_bounded_visible_and_has_both_of_its_ends(
     parts: list[bytes],
 ) -> None:
-    ends = Ends()
+    ends = OutputEnds()
     for part in (b"first ", *parts, b" last"):
         ends.add(part)
     text = ends.text()
-    assert len(text.encode()) <= MAX_MESSAGE
+    assert len(text.encode()) <= MAX_MESSAGE_BYTES
     assert text.startswith("first")
     assert text.endswith("last")
     assert not hidden_character(text.replace("\n", "").replace("\t", ""))
@@ -214,7 +214,7 @@ async def test_a_gigabyte_of_output_is_cut_and_not_read_on(
     done = await executed(root, program(tmp_path / "bin", ENDLESS[case]))
     assert time.monotonic() - began < SOON
     assert done.truncated
-    assert len(done.prompt.encode()) == MAX_OUTPUT
+    assert len(done.prompt.encode()) == MAX_OUTPUT_BYTES
     assert done.notes == ("It is longer than 256 KiB: its end is missing.",)
     assert await none_left(tmp_path / "bin")
 

@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from code_intel.errors import ExecutionError
-from code_intel.registry.execution import Executed, Planned, planned
-from code_intel.registry.program import MAX_OUTPUT, run
+from code_intel.registry.execution import ExecutionResult, PlannedExecution, planned
+from code_intel.registry.program import MAX_OUTPUT_BYTES, run
 from code_intel.registry.records import Command
 from left_behind import none_left
 from left_behind import noting as program
@@ -31,7 +31,7 @@ async def test_what_a_program_prints_is_the_prompt_as_it_is(root: Path, tmp_path
     script = "echo Downloading >&2; printf ' \\033[1m# 変更を\\n\\n{input_text} \\n\\n'"
     done = await executed(root, program(tmp_path / "bin", script, "mine"))
     prompt = " \x1b[1m# 変更を\n\n{input_text} \n\n"
-    assert done == Executed(prompt, "mine")
+    assert done == ExecutionResult(prompt, "mine")
     assert await none_left(tmp_path / "bin")
 
 
@@ -84,14 +84,14 @@ async def test_what_it_would_do_is_said_and_not_done(root: Path, tmp_path: Path)
     runner = program(tmp_path / "bin", "echo x")
     plan = planned(settings_of(root, runner), registry_of(root), GROUP, ["-e=detailed"])
     names = ("--config=climpt-git", "group-commit", "unstaged-changes")
-    assert plan == Planned("climpt", (str(runner), *names, "--edition=detailed"))
+    assert plan == PlannedExecution("climpt", (str(runner), *names, "--edition=detailed"))
     assert not (tmp_path / "bin" / "pids").exists()
     file = ".agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
     with pytest.raises(ExecutionError, match=r"There is no prompt: .*frontmatter/f_default\.md"):
         planned(settings_of(root), registry_of(root), BARE)
     write_prompt(root, command=BARE)
     said = planned(settings_of(root), registry_of(root), BARE)
-    assert said == Planned("prompts", prompt=file)
+    assert said == PlannedExecution("prompts", prompt=file)
 
 
 async def test_a_prompt_of_the_home_is_named_by_the_home(
@@ -104,19 +104,21 @@ async def test_a_prompt_of_the_home_is_named_by_the_home(
     assert plan.prompt == "~/.agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
 
 
-@pytest.mark.parametrize(("size", "truncated"), [(MAX_OUTPUT, False), (MAX_OUTPUT + 1, True)])
+@pytest.mark.parametrize(
+    ("size", "truncated"), [(MAX_OUTPUT_BYTES, False), (MAX_OUTPUT_BYTES + 1, True)]
+)
 async def test_the_output_is_whole_up_to_its_bound(
     root: Path, tmp_path: Path, *, size: int, truncated: bool
 ) -> None:
     script = f"head -c {size} /dev/zero | tr '\\0' x"
     done = await executed(root, program(tmp_path / "bin", script))
-    assert done.prompt == "x" * MAX_OUTPUT
+    assert done.prompt == "x" * MAX_OUTPUT_BYTES
     assert done.truncated == truncated
     assert bool(done.notes) == truncated
 
 
 async def test_a_cut_does_not_fall_within_a_character(root: Path, tmp_path: Path) -> None:
-    script = f"printf x; yes あ | tr -d '\\n' | head -c {MAX_OUTPUT * 2}"
+    script = f"printf x; yes あ | tr -d '\\n' | head -c {MAX_OUTPUT_BYTES * 2}"
     done = await executed(root, program(tmp_path / "bin", script))
     assert set(done.prompt) == {"x", "あ"}
     assert done.notes == ("It is longer than 256 KiB: its end is missing.",)

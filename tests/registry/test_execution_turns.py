@@ -7,7 +7,7 @@ import pytest
 from anyio import CapacityLimiter
 
 from code_intel.errors import BusyError
-from code_intel.registry.execution import Executed
+from code_intel.registry.execution import ExecutionResult
 from hurry import late
 from left_behind import none_left, noting
 from registry.executing import executed
@@ -28,7 +28,7 @@ async def test_a_program_beyond_as_many_as_may_begins_when_another_has_ended(
     root: Path, tmp_path: Path
 ) -> None:
     runner, turns = noting(tmp_path / "bin", UNTIL_TOLD), CapacityLimiter(2)
-    answers: list[Executed] = []
+    answers: list[ExecutionResult] = []
 
     async def execute() -> None:
         answers.append(await executed(root, runner, turns=turns))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from code_intel.config import load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.registry import Command, bm25
-from code_intel.registry.finding import LEARNED, find
-from code_intel.registry.learning import Experience
-from code_intel.registry.loading import Loaded
-from code_intel.registry.meaning import NO_MODEL, Meanings
-from code_intel.registry.records import Key
+from code_intel.registry.finding import HISTORY_WEIGHT, find
+from code_intel.registry.learning import CommandExperience
+from code_intel.registry.loading import LoadedRegistry
+from code_intel.registry.meaning import NO_MODEL, CommandVectors
+from code_intel.registry.records import CommandKey
 from registry.meant import Broken, Gated, Hashed, Nonsense, loaded_of, many, meanings_of
 from registry.small import SEVEN
 
@@ -53,13 +53,13 @@ QUERIES = st.lists(
 
 
 def names(
-    loaded: Loaded, *queries: str, meanings: Meanings | None = None, top: int = 3
+    loaded: LoadedRegistry, *queries: str, meanings: CommandVectors | None = None, top: int = 3
 ) -> list[str]:
     return [one.command.c2 for one in find(loaded, queries, meanings=meanings, top_n=top).results]
 
 
 @pytest.fixture(scope="module")
-def hashed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Meanings]:
+def hashed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
     with meanings_of(Hashed(), tmp_path_factory.mktemp("vectors")) as meanings:
         yield meanings
 
@@ -76,7 +76,7 @@ def test_with_words_only_the_order_and_the_raw_score_are_those_of_bm25(
 ) -> None:
     found = find(loaded_of(SEVEN), [query], meanings=None)
     assert [one.command.c2 for one in found.results] == [name for name, _ in expected]
-    most = bm25.Index(SEVEN).most(query)
+    most = bm25.BM25Index(SEVEN).most(query)
     for one, (_, raw) in zip(found.results, expected, strict=True):
         assert math.isclose(one.bm25_score, raw, abs_tol=1e-6)
         assert math.isclose(one.score, min(1.0, one.bm25_score / most))
@@ -107,7 +107,7 @@ def test_an_english_query_finds_what_is_described_in_japanese() -> None:
 
 @given(queries=QUERIES, top=st.integers(0, 9), by=st.sampled_from(["words", "meaning"]))
 def test_scores_are_shares_that_never_rise_and_no_command_comes_twice(
-    hashed: Meanings, queries: list[str], top: int, by: str
+    hashed: CommandVectors, queries: list[str], top: int, by: str
 ) -> None:
     loaded = loaded_of([*SEVEN, *SEVEN[:2]])
     found = find(loaded, queries, meanings=hashed if by == "meaning" else None, top_n=top).results
@@ -122,7 +122,7 @@ def test_scores_are_shares_that_never_rise_and_no_command_comes_twice(
         assert any(rank >= 1 for rank in one.ranks)
 
 
-def test_several_queries_are_fused_by_the_places_each_gives(hashed: Meanings) -> None:
+def test_several_queries_are_fused_by_the_places_each_gives(hashed: CommandVectors) -> None:
     loaded = loaded_of(SEVEN)
     queries = ("merge commit", "branch base")
     for meanings in (None, hashed):
@@ -150,12 +150,12 @@ def test_the_first_of_commands_with_one_name_is_found() -> None:
     assert [one.command.description for one in found] == ["Merge one"]
 
 
-def test_nothing_is_found_in_nothing(hashed: Meanings) -> None:
+def test_nothing_is_found_in_nothing(hashed: CommandVectors) -> None:
     assert find(loaded_of([]), ["merge"], meanings=hashed).results == ()
     assert find(loaded_of(SEVEN), [], meanings=hashed).results == ()
 
 
-def test_one_command_alone_is_found(hashed: Meanings) -> None:
+def test_one_command_alone_is_found(hashed: CommandVectors) -> None:
     assert names(loaded_of(SEVEN[4:5], "alone"), "merge up base branch", meanings=hashed) == [
         "merge-up"
     ]
@@ -186,11 +186,11 @@ def test_a_large_registry_answers_by_words_while_vectors_are_made(tmp_path: Path
         embedder.gate.set()
 
 
-def learnt(root: Path, name: str, feature: str, agent: str = "climpt") -> Experience:
+def learnt(root: Path, name: str, feature: str, agent: str = "climpt") -> CommandExperience:
     (root / ".code-intel").mkdir(exist_ok=True)
-    experience = Experience(root)
+    experience = CommandExperience(root)
     command = next(one for one in SEVEN if one.c2 == name)
-    assert experience.note(Key(agent, command.c1, command.c2, command.c3), feature)
+    assert experience.note(CommandKey(agent, command.c1, command.c2, command.c3), feature)
     return experience
 
 
@@ -216,7 +216,7 @@ def test_what_is_lifted_does_not_make_those_that_it_passes_look_worse(tmp_path: 
     loaded, query = loaded_of([right, partly, *others]), "merge branch into parent safely"
     best, low = find(loaded, [query], meanings=None, top_n=9).results
     assert low.score < best.score / 3
-    experience = Experience(tmp_path)
+    experience = CommandExperience(tmp_path)
     (tmp_path / ".code-intel").mkdir()
     assert experience.note(low.command.key, query)
     for top_n in (1, 2):
@@ -236,13 +236,13 @@ def test_a_command_is_lifted_a_few_places_and_no_more(tmp_path: Path) -> None:
     order = names(loaded, query, top=40)
     for place in (3, 6, 20, 30):
         (tmp_path / str(place) / ".code-intel").mkdir(parents=True)
-        experience = Experience(tmp_path / str(place))
+        experience = CommandExperience(tmp_path / str(place))
         command = next(one for one in commands if one.c2 == order[place])
         assert experience.note(command.key, query)
         found = find(loaded, [query], meanings=None, experience=experience, top_n=40).results
         now = [one.command.c2 for one in found].index(order[place])
         assert now <= place
-        assert place - now <= 2 * LEARNED * 60
+        assert place - now <= 2 * HISTORY_WEIGHT * 60
         assert (now == 0) == (place <= 6)
 
 
@@ -251,7 +251,7 @@ def test_what_was_learned_of_another_agent_or_of_no_command_here_changes_nothing
 ) -> None:
     loaded, query = loaded_of(SEVEN), "merge branch"
     experience = learnt(tmp_path, "decide-branch", query, agent="other")
-    experience.note(Key("climpt", "gone", "gone", "gone"), query)
+    experience.note(CommandKey("climpt", "gone", "gone", "gone"), query)
     assert (
         find(loaded, [query], meanings=None, experience=experience).results
         == find(loaded, [query], meanings=None).results
@@ -274,7 +274,7 @@ def test_the_feature_of_a_session_is_what_experience_is_asked_for(tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Meanings]:
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
     folder = tmp_path_factory.mktemp("real")
     embedder = LazyEmbedder(load_settings(folder, {}), corpus="forest")
     with meanings_of(embedder, folder, patience=60) as meanings:
@@ -282,7 +282,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Meanings]:
 
 
 @pytest.mark.model
-def test_the_example_of_seed_001_comes_true(real: Meanings) -> None:
+def test_the_example_of_seed_001_comes_true(real: CommandVectors) -> None:
     found = find(loaded_of(EXAMPLE), ["変更をグループ化してコミット"], meanings=real, top_n=7)
     assert found.degraded == ()
     first, *others = found.results
@@ -304,7 +304,7 @@ def test_the_example_of_seed_001_comes_true(real: Meanings) -> None:
     ],
 )
 def test_a_need_in_either_language_finds_commands_in_either(
-    real: Meanings, query: str, first: str
+    real: CommandVectors, query: str, first: str
 ) -> None:
     assert names(loaded_of(EXAMPLE), query, meanings=real)[0] == first
 
@@ -314,7 +314,7 @@ def test_a_need_in_either_language_finds_commands_in_either(
     "query",
     ["今日の天気", "best pizza in town", "おすすめのラーメン屋", "who won the match yesterday"],
 )
-def test_what_no_command_is_for_scores_next_to_nothing(real: Meanings, query: str) -> None:
+def test_what_no_command_is_for_scores_next_to_nothing(real: CommandVectors, query: str) -> None:
     found = find(loaded_of(EXAMPLE), [query], meanings=real).results
     assert all(one.score < 0.2 for one in found)
 
@@ -338,7 +338,7 @@ def test_each_set_of_the_benchmark_asks_for_every_command_in_both_languages(name
 
 @pytest.mark.model
 def test_on_queries_nobody_tuned_for_the_fusion_finds_three_times_what_bm25_does(
-    real: Meanings,
+    real: CommandVectors,
 ) -> None:
     rows = [
         json.loads(line)
@@ -351,7 +351,7 @@ def test_on_queries_nobody_tuned_for_the_fusion_finds_three_times_what_bm25_does
     ]
     loaded = loaded_of(commands, "heldout")
 
-    def found(meanings: Meanings | None, index: bm25.Index | None = None) -> int:
+    def found(meanings: CommandVectors | None, index: bm25.BM25Index | None = None) -> int:
         count = 0
         for row in rows[::4]:
             if index is not None:

@@ -12,7 +12,7 @@ from benchmarks.fit_commands import SIZES, Pairs, fitted, unrelated
 from code_intel.config import load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.ranking.question import embedded
-from code_intel.registry.score import Evidence, everyday
+from code_intel.registry.score import MatchEvidence, everyday
 
 A, B, C, D = (("git", action, "branch") for action in ("add", "bring", "cut", "drop"))
 
@@ -70,7 +70,7 @@ def test_no_everyday_question_of_the_fit_is_an_everyday_matter_of_the_product() 
 
 def test_a_fit_finds_the_curve_that_its_data_were_drawn_from() -> None:
     random = np.random.default_rng(1)
-    seen = Evidence(*random.uniform(-0.5, 0.5, (3, 40_000)))
+    seen = MatchEvidence(*random.uniform(-0.5, 0.5, (3, 40_000)))
     odds = 2 * seen.cosine + 9 * seen.margin - 4 * seen.everyday - 1
     right = random.random(40_000) < 1 / (1 + np.exp(-odds))
     curve = fitted(Pairs(seen, right, np.full(40_000, SIZES[0])))

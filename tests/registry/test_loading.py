@@ -14,7 +14,12 @@ import pytest
 
 from code_intel.errors import RegistryError
 from code_intel.registry import place
-from code_intel.registry.loading import MAX_BYTES, MOST_KEPT, Loaded, Registries
+from code_intel.registry.loading import (
+    MAX_CACHED_BYTES,
+    MAX_REGISTRY_BYTES,
+    LoadedRegistry,
+    Registries,
+)
 from code_intel.registry.records import Command
 from registry_files import ONE, configured, document, written
 
@@ -36,7 +41,7 @@ def _registries(project: Path, recent: float = 0) -> Registries:
     return Registries(project, project.parent / "home", recent=recent)
 
 
-def _description(loaded: Loaded) -> str:
+def _description(loaded: LoadedRegistry) -> str:
     return loaded.registry.commands[0].description
 
 
@@ -240,8 +245,8 @@ def test_reload_answers_what_was_read_of_one_agent_or_of_all(project: Path) -> N
 
 
 def test_no_more_is_remembered_than_there_is_room_for(project: Path) -> None:
-    large = json.dumps(document()).encode().ljust(MAX_BYTES)
-    agents = [f"a{number}" for number in range(2 * MOST_KEPT // MAX_BYTES)]
+    large = json.dumps(document()).encode().ljust(MAX_REGISTRY_BYTES)
+    agents = [f"a{number}" for number in range(2 * MAX_CACHED_BYTES // MAX_REGISTRY_BYTES)]
     configured(project, **dict.fromkeys(agents, "large.json"))
     written(project, large, "large.json")
     registries = _registries(project)
@@ -256,7 +261,7 @@ def test_no_more_is_remembered_than_there_is_room_for(project: Path) -> None:
 def test_threads_that_ask_at_once_get_one_registry(project: Path) -> None:
     written(project, document(*[_command(c2=f"act-{number}") for number in range(2000)]))
     registries = _registries(project)
-    found: list[Loaded] = []
+    found: list[LoadedRegistry] = []
     threads = [threading.Thread(target=lambda: found.append(registries.of())) for _ in range(8)]
     for thread in threads:
         thread.start()

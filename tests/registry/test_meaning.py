@@ -12,7 +12,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import UsageError
 from code_intel.registry import Command
-from code_intel.registry.meaning import BATCH, WAITED_FOR, Meanings, card
+from code_intel.registry.meaning import MAX_WAITED_TEXTS, TEXTS_PER_BATCH, CommandVectors, card
 from code_intel.registry.score import everyday
 from doubles import HashEmbedder
 from registry.meant import Broken, Gated, Hashed, loaded_of, many, meanings_of
@@ -58,17 +58,23 @@ def test_vectors_are_made_once_and_only_what_changed_is_made_again(tmp_path: Pat
 
 
 def test_a_large_registry_is_answered_at_once_and_says_how_much_is_pending(tmp_path: Path) -> None:
-    embedder, loaded = Gated(), loaded_of(many(WAITED_FOR + 100))
+    embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 100))
     with meanings_of(embedder, tmp_path) as meanings:
         assert meanings.of(loaded) is None
-        assert meanings.pending(loaded) == WAITED_FOR + 100
-        assert f"until {WAITED_FOR + 100} more of {WAITED_FOR + 100}" in meanings.why_not(loaded)
+        assert meanings.pending(loaded) == MAX_WAITED_TEXTS + 100
+        assert (
+            f"until {MAX_WAITED_TEXTS + 100} more of {MAX_WAITED_TEXTS + 100}"
+            in meanings.why_not(loaded)
+        )
         embedder.gate.set()
         for thread in working():
             thread.join(60)
         assert meanings.of(loaded) is not None
         assert meanings.pending(loaded) == 0
-        assert max(len(batch) for batch in (embedder.passages_of[:BATCH],)) == BATCH
+        assert (
+            max(len(batch) for batch in (embedder.passages_of[:TEXTS_PER_BATCH],))
+            == TEXTS_PER_BATCH
+        )
 
 
 def test_whoever_has_patience_waits_for_a_cache_on_a_slow_disk_too(tmp_path: Path) -> None:
@@ -77,7 +83,7 @@ def test_whoever_has_patience_waits_for_a_cache_on_a_slow_disk_too(tmp_path: Pat
             threading.Event().wait(1.2)  # longer than a third of a server's patience
             return super().get(identity, texts)
 
-    with closing(Slow(tmp_path)) as cache, closing(Meanings(Hashed(), cache, 60)) as meanings:
+    with closing(Slow(tmp_path)) as cache, closing(CommandVectors(Hashed(), cache, 60)) as meanings:
         assert meanings.of(loaded_of(SEVEN)) is not None
 
 
@@ -100,7 +106,7 @@ def test_a_registry_that_changed_meanwhile_is_made_instead_of_the_old_one(tmp_pa
         for thread in working():
             thread.join(60)
         assert meanings.of(new) is not None
-        assert len(embedder.passages_of) <= BATCH + 7 + len(everyday())
+        assert len(embedder.passages_of) <= TEXTS_PER_BATCH + 7 + len(everyday())
 
 
 def test_two_agents_do_not_push_each_other_aside(tmp_path: Path) -> None:
@@ -125,14 +131,14 @@ def test_closing_ends_the_work_and_keeps_what_was_made(tmp_path: Path) -> None:
         assert 0 < len(embedder.passages_of) < 3000
         assert meanings.of(loaded) is None
     with closing(VectorCache(tmp_path)) as cache:
-        made = embedder.passages_of[:BATCH]
+        made = embedder.passages_of[:TEXTS_PER_BATCH]
         assert set(cache.get(embedder.identity, made)) == set(made)
 
 
 @pytest.mark.parametrize("retry", [0.0, 60.0])
 def test_a_model_that_fails_is_told_and_tried_again_later(tmp_path: Path, retry: float) -> None:
     embedder, loaded = Broken(), loaded_of(SEVEN)
-    with closing(Meanings(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
+    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
         assert meanings.of(loaded) is None
         assert meanings.why_not(loaded) == "embedding: The model is damaged."
         embedder.broken = False
@@ -151,7 +157,7 @@ class Exhausted(Broken):
 
 def test_nobody_waits_for_ever_for_what_nobody_foresaw(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
-    with closing(Meanings(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
+    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
         why = meanings.complete(loaded, lambda *_: None)
         assert why == "embedding: words only, since MemoryError came up"
         embedder.broken = False

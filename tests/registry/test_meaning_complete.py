@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from code_intel.embedding.cache import VectorCache
-from code_intel.registry.meaning import NO_MODEL, WAITED_FOR, Meanings
+from code_intel.registry.meaning import MAX_WAITED_TEXTS, NO_MODEL, CommandVectors
 from code_intel.registry.score import everyday
 from doubles import HashEmbedder
 from registry.meant import Broken, Gated, Hashed, loaded_of, many, meanings_of
 
-COUNT = WAITED_FOR + 200
+COUNT = MAX_WAITED_TEXTS + 200
 
 
 def test_a_large_registry_is_waited_for_and_what_is_done_is_told(tmp_path: Path) -> None:
@@ -46,6 +46,9 @@ def test_where_there_can_be_no_vectors_nobody_waits_and_the_reason_is_answered(
     tmp_path: Path, embedder: Hashed, why: str
 ) -> None:
     loaded = loaded_of(many(3))
-    with closing(VectorCache(tmp_path)) as cache, closing(Meanings(embedder, cache)) as meanings:
+    with (
+        closing(VectorCache(tmp_path)) as cache,
+        closing(CommandVectors(embedder, cache)) as meanings,
+    ):
         assert why in meanings.complete(loaded, lambda _done, _total: None)
         assert meanings.of(loaded) is None

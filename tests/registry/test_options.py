@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from code_intel.errors import UsageError
 from code_intel.foundation.text import hidden_character
 from code_intel.registry.options import (
-    LONGEST,
-    LONGEST_INPUT,
-    MOST_VARIABLES,
+    MAX_INPUT_CHARS,
+    MAX_VALUE_CHARS,
+    MAX_VARIABLES,
     OPTIONS,
-    Asked,
+    OptionRequest,
     argv,
     check_identifiers,
     checked,
@@ -70,8 +70,8 @@ def test_a_list_of_flags_means_the_same_as_the_mapping(root: Path, flags: tuple[
     "given", [None, {}, [], (), {"edition": None}, {"file": ""}, {"file": False}], ids=repr
 )
 def test_nothing_given_is_nothing_asked(root: Path, given: Any) -> None:
-    assert checked(given, CLOSED, root) == Asked()
-    assert argv(Asked()) == []
+    assert checked(given, CLOSED, root) == OptionRequest()
+    assert argv(OptionRequest()) == []
 
 
 REFUSED: dict[str, tuple[Any, str, str]] = {
@@ -91,8 +91,8 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a line end": ({"uv-a": "b\n--c"}, "options.uv-a", "`b\\n--c`"),
     "a NUL": ({"uv-a": "b\0c"}, "options.uv-a", "`b\\x00c`"),
     "a lone surrogate": ({"uv-a": "\ud800"}, "options.uv-a", "`\\ud800`"),
-    "a long value": ({"uv-a": "b" * (LONGEST + 1)}, "options.uv-a", "more than 1,000"),
-    "a long text": ({"stdin": "b" * (LONGEST_INPUT + 1)}, "options.stdin", "more than 200,000"),
+    "a long value": ({"uv-a": "b" * (MAX_VALUE_CHARS + 1)}, "options.uv-a", "more than 1,000"),
+    "a long text": ({"stdin": "b" * (MAX_INPUT_CHARS + 1)}, "options.stdin", "more than 200,000"),
     "an edition that it has not": ({"edition": "bug"}, "options.edition", "default, detailed"),
     "an adaptation that it has not": ({"adaptation": "x"}, "options.adaptation", "has strict"),
     "an edition that is a path": ({"edition": "../../x"}, "options.edition", "../../x"),
@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a number in the list": ([7], "options[0]", "is `int`"),
     "an option twice": (["-e=default", "--edition=default"], "options.edition", "given twice"),
     "many variables": (
-        {f"uv-v{n}": "x" for n in range(MOST_VARIABLES + 1)},
+        {f"uv-v{n}": "x" for n in range(MAX_VARIABLES + 1)},
         "options",
         "more than 50 variables",
     ),
@@ -186,11 +186,11 @@ keys = st.sampled_from([option.key for option in OPTIONS] + ["uv-a", "uv-B-2"]) 
 )
 
 
-def outcome(options: dict[str, str]) -> tuple[Asked, UsageError | None]:
+def outcome(options: dict[str, str]) -> tuple[OptionRequest, UsageError | None]:
     try:
         return checked(options, GROUP, Path(__file__).parent), None
     except UsageError as error:
-        return Asked(), error
+        return OptionRequest(), error
 
 
 @given(options=st.dictionaries(keys, values, max_size=4))

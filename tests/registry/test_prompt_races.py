@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import ExecutionError
-from code_intel.index.reading import read_inside
+from code_intel.index.safe_files import read_inside
 from code_intel.registry import prompts
-from code_intel.registry.options import Asked
+from code_intel.registry.options import OptionRequest
 from code_intel.registry.place import prompts_of
 from registry.executing import BARE, project, registry_of, write_prompt
 
@@ -23,7 +23,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def _read(root: Path) -> str:
-    return prompts.render(prompts_of(registry_of(root)), "prompts", BARE, Asked(), root).text
+    return prompts.render(
+        prompts_of(registry_of(root)), "prompts", BARE, OptionRequest(), root
+    ).text
 
 
 @pytest.mark.parametrize("name", [".agent", ".agent/climpt"])

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import ExecutionError
-from code_intel.registry.options import Asked, checked
-from code_intel.registry.prompts import MAX_PROMPT, Rendered, places, render
+from code_intel.registry.options import OptionRequest, checked
+from code_intel.registry.prompts import MAX_PROMPT_BYTES, RenderedPrompt, places, render
 from code_intel.registry.records import Command, CommandOptions
 from registry.executing import BARE, GROUP, write_prompt
 
 SHOWN = ".agent/climpt/prompts"
 
 
-def rendered(root: Path, options: Any = None, command: Command = GROUP) -> Rendered:
+def rendered(root: Path, options: Any = None, command: Command = GROUP) -> RenderedPrompt:
     return render(root / SHOWN, SHOWN, command, checked(options, command, root), root)
 
 
@@ -28,7 +28,7 @@ def test_variables_are_replaced_and_front_matter_is_taken_off(root: Path) -> Non
         "destination": "out/",
         "uv-style": "terse",
     }
-    assert rendered(root, options) == Rendered(
+    assert rendered(root, options) == RenderedPrompt(
         "# Group the changes\n\nAbout: three files\nFile: docs/todo.md\nTo: out\nStyle: terse\n"
     )
 
@@ -68,16 +68,16 @@ def test_what_was_given_and_has_no_place_is_told(root: Path) -> None:
 
 
 EDITIONS = CommandOptions(edition=("detailed", "brief"), adaptation=("strict",))
-PLACES: list[tuple[CommandOptions | None, Asked, list[str]]] = [
-    (None, Asked(), ["default"]),
-    (None, Asked(adaptation="strict"), ["default_strict", "default"]),
-    (None, Asked(edition="brief"), ["brief"]),
-    (EDITIONS, Asked(), ["default", "detailed", "brief"]),
-    (EDITIONS, Asked(edition="brief"), ["brief"]),
-    (EDITIONS, Asked(edition="brief", adaptation="strict"), ["brief_strict", "brief"]),
+PLACES: list[tuple[CommandOptions | None, OptionRequest, list[str]]] = [
+    (None, OptionRequest(), ["default"]),
+    (None, OptionRequest(adaptation="strict"), ["default_strict", "default"]),
+    (None, OptionRequest(edition="brief"), ["brief"]),
+    (EDITIONS, OptionRequest(), ["default", "detailed", "brief"]),
+    (EDITIONS, OptionRequest(edition="brief"), ["brief"]),
+    (EDITIONS, OptionRequest(edition="brief", adaptation="strict"), ["brief_strict", "brief"]),
     (
         EDITIONS,
-        Asked(adaptation="strict"),
+        OptionRequest(adaptation="strict"),
         ["default_strict", "default", "detailed_strict", "detailed", "brief_strict", "brief"],
     ),
 ]
@@ -85,7 +85,7 @@ PLACES: list[tuple[CommandOptions | None, Asked, list[str]]] = [
 
 @pytest.mark.parametrize(("options", "asked", "names"), PLACES)
 def test_files_are_looked_for_in_this_order(
-    options: CommandOptions | None, asked: Asked, names: list[str]
+    options: CommandOptions | None, asked: OptionRequest, names: list[str]
 ) -> None:
     command = Command("a", "b", "c", "d", options=options)
     assert places(command, asked) == tuple(f"a/b/c/f_{name}.md" for name in names)
@@ -98,7 +98,7 @@ def test_a_file_in_the_place_of_another_is_told(root: Path) -> None:
         f"There is no {folder}/f_default_strict.md; this is {folder}/f_default.md."
     )
     write_prompt(root, "strict\n", "f_default_strict.md")
-    assert rendered(root, {"adaptation": "strict"}) == Rendered("strict\n")
+    assert rendered(root, {"adaptation": "strict"}) == RenderedPrompt("strict\n")
 
 
 def test_an_edition_that_was_asked_for_is_not_replaced_by_another(root: Path) -> None:
@@ -132,7 +132,7 @@ def test_front_matter_of_any_kind_is_taken_off_and_not_looked_into(
     root: Path, text: str, body: str
 ) -> None:
     write_prompt(root, text, command=BARE)
-    assert rendered(root, command=BARE) == Rendered(body)
+    assert rendered(root, command=BARE) == RenderedPrompt(body)
 
 
 def test_what_is_not_utf8_is_replaced_and_told(root: Path) -> None:
@@ -144,14 +144,14 @@ def test_what_is_not_utf8_is_replaced_and_told(root: Path) -> None:
 
 
 def test_a_prompt_is_bounded_before_and_after_its_variables_are_replaced(root: Path) -> None:
-    path = write_prompt(root, "x" * (MAX_PROMPT + 1), command=BARE)
+    path = write_prompt(root, "x" * (MAX_PROMPT_BYTES + 1), command=BARE)
     with pytest.raises(ExecutionError, match="larger than 256 KiB"):
         rendered(root, command=BARE)
-    path.write_text("{input_text}" * (MAX_PROMPT // 12), encoding="utf-8")
+    path.write_text("{input_text}" * (MAX_PROMPT_BYTES // 12), encoding="utf-8")
     done = rendered(root, {"stdin": "あ" * 200_000}, BARE)
     assert done.truncated
     assert set(done.text) == {"あ"}
-    assert MAX_PROMPT - 3 < len(done.text.encode()) <= MAX_PROMPT
+    assert MAX_PROMPT_BYTES - 3 < len(done.text.encode()) <= MAX_PROMPT_BYTES
     assert "its end is missing" in done.notes[-1]
 
 

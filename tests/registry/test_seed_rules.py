@@ -26,10 +26,10 @@ from code_intel.registry import (
     search,
     search_with_rrf,
 )
-from code_intel.registry.bm25 import K1, B, Index
-from code_intel.registry.execution import Executed, execute
+from code_intel.registry.bm25 import K1, B, BM25Index
+from code_intel.registry.execution import ExecutionResult, execute
 from code_intel.registry.finding import find
-from code_intel.registry.loading import Loaded, Registries
+from code_intel.registry.loading import LoadedRegistry, Registries
 from code_intel.registry.records import CommandOptions, Registry
 from code_intel.registry.rrf import K, fused
 from code_intel.registry.tokens import searched, tokens
@@ -102,7 +102,7 @@ def the_formula_is_the_seeds(_: Path) -> None:
     lengths, document_frequency, frequency = [10, 9, 6], 1, 2
     idf = math.log((3 - document_frequency + 0.5) / (document_frequency + 0.5) + 1)
     factor = frequency * 2.2 / (frequency + 1.2 * (1 - 0.75 + 0.75 * 10 / (sum(lengths) / 3)))
-    assert dict(Index(THREE).search("group"))[0] == pytest.approx(idf * factor)
+    assert dict(BM25Index(THREE).search("group"))[0] == pytest.approx(idf * factor)
 
 
 def the_parameters_are_the_seeds(_: Path) -> None:
@@ -110,7 +110,7 @@ def the_parameters_are_the_seeds(_: Path) -> None:
 
 
 def idf_is_the_seeds(_: Path) -> None:
-    index = Index(SEVEN)
+    index = BM25Index(SEVEN)
     for term, having in [("branch", 4), ("climpt", 7), ("frontmatter", 1), ("zebra", 0)]:
         assert index.idf(term) == pytest.approx(math.log((7 - having + 0.5) / (having + 0.5) + 1))
 
@@ -261,8 +261,8 @@ def with_deno(root: Path, text: str, **more: str) -> Settings:
     return load_settings(root / "project", environ)
 
 
-def executed(settings: Settings, command: Command, **options: str) -> Executed:
-    async def one() -> Executed:
+def executed(settings: Settings, command: Command, **options: str) -> ExecutionResult:
+    async def one() -> ExecutionResult:
         return await execute(settings, settings.root / place.REGISTRY, command, options)
 
     return anyio.run(one)
@@ -372,7 +372,7 @@ def unknown_names_are_an_empty_list(_: Path) -> None:
 
 def whoever_searches_gets_the_same_scores(root: Path) -> None:
     """The servers, the gateway and the terminal all answer what `find` returns."""
-    loaded = Loaded(Registry("climpt", root / place.REGISTRY, SEVEN), "seven")
+    loaded = LoadedRegistry(Registry("climpt", root / place.REGISTRY, SEVEN), "seven")
     for query in ("merge branch", "create new", "commit"):
         found = find(loaded, [query], meanings=None, top_n=7).results
         scored = {one.command.c2: one.bm25_score for one in found if one.bm25_score}

@@ -7,9 +7,9 @@ import pytest
 
 from code_intel.cli.setup.init import apply, setup
 from code_intel.index.facade import Index
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from code_intel.tools.code.deps_closure import INDEX_INCOMPLETE
-from code_intel.tools.wire.answers import NONE_YET, tokens
+from code_intel.tools.wire.answers import NO_HITS_YET, tokens
 from projects import both_eras
 from served import gateway, settings_of
 
@@ -119,7 +119,7 @@ async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
     forest = settings_of(root).forest
     with Index(forest) as index:
         index.refresh("cart.py")
-    elsewhere = Role(forest.db_path)
+    elsewhere = IndexerLease(forest.db_path)
     assert elsewhere.acquire()
     async with gateway(root) as call:
         files = await call("files_search", query="tax")
@@ -128,7 +128,7 @@ async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
         imports = await call("deps_closure", path="cart.py")
     elsewhere.release()
     assert files["results"][0]["file"] == "cart.py"
-    assert words["message"] == bundle["message"] == NONE_YET
+    assert words["message"] == bundle["message"] == NO_HITS_YET
     assert (imports["nodes"], imports["warnings"]) == ([], [INDEX_INCOMPLETE])
 
 

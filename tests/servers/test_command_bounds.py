@@ -9,11 +9,11 @@ import anyio
 import pytest
 from mcp import Client
 
-from code_intel.registry.execution import AT_ONCE
+from code_intel.registry.execution import MAX_RUNNING
 from code_intel.registry.place import REGISTRY
 from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
-from code_intel.tools.wire.answers import HARD_CAP, tokens
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
 from code_intel.tools.wire.suspicion import INSTRUCTION
 from contract.journeys import framed, to_ready
 from left_behind import noting
@@ -73,7 +73,7 @@ async def test_a_description_fits_an_answer_and_stays_json_whatever_its_registry
     async with command_server(stocked(tmp_path, *([big] * count))) as call:
         answer = await call("describe", **GROUP)
         told = await text_of(call, "describe", **GROUP)
-    assert tokens(told) < HARD_CAP
+    assert tokens(told) < MAX_ANSWER_TOKENS
     assert json.loads(told) == answer
     assert answer["truncated"]
     (first, *_) = answer["commands"] if count > 1 else [answer]
@@ -171,9 +171,11 @@ async def test_a_server_executes_a_few_commands_at_a_time_and_answers_every_call
             answers.append(await call("execute", **GROUP))
 
         async with anyio.create_task_group() as group:
-            for _ in range(2 * AT_ONCE):
+            for _ in range(2 * MAX_RUNNING):
                 group.start_soon(execute)
-            await until(lambda: counts.exists() and len(counts.read_bytes().split()) >= AT_ONCE, 30)
+            await until(
+                lambda: counts.exists() and len(counts.read_bytes().split()) >= MAX_RUNNING, 30
+            )
             (stock / "go").touch()
-    assert [answer["prompt"] for answer in answers] == ["done\n"] * 2 * AT_ONCE
-    assert max(map(int, counts.read_bytes().split())) == AT_ONCE
+    assert [answer["prompt"] for answer in answers] == ["done\n"] * 2 * MAX_RUNNING
+    assert max(map(int, counts.read_bytes().split())) == MAX_RUNNING

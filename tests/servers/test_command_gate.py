@@ -15,7 +15,7 @@ from code_intel.servers.gateway import build_gateway
 from code_intel.session import journal
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext, sessions_of
-from code_intel.tools.table import COMMANDS, CORE
+from code_intel.tools.table import COMMAND_GROUP, CORE
 from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
 from projects import ERAS, Caller, both_eras
 from servers.command_projects import (
@@ -30,7 +30,7 @@ from servers.command_projects import (
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
-NAMES = tuple(tool.name for tool in COMMANDS.tools)
+NAMES = tuple(tool.name for tool in COMMAND_GROUP.tools)
 FEATURE = "login"
 
 
@@ -163,7 +163,7 @@ async def test_commands_are_listed_where_the_setting_says_so_and_named_by_no_ref
     settings = replace(rendering(stock), tool_groups=("commands",))
     async with Client(build_gateway(settings), mode=ERAS[0]) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
-        assert listed == [tool.name for tool in (*CORE.tools, *COMMANDS.tools)]
+        assert listed == [tool.name for tool in (*CORE.tools, *COMMAND_GROUP.tools)]
         call = Caller(client)
         await framed(call)
         error = await call.refused("submit_verification", verified=[])

@@ -11,15 +11,15 @@ import pytest
 from mcp import Client
 
 from code_intel.registry import search
-from code_intel.registry.records import Command, Key
-from code_intel.servers.commands import INSTRUCTIONS, build_commands_server
+from code_intel.registry.records import Command, CommandKey
+from code_intel.servers.commands import COMMANDS_INSTRUCTIONS, build_commands_server
 from code_intel.tools.context.commands import (
     MAX_CONNECTIONS,
     MAX_SEARCHES,
     MIN_MATCH_SCORE,
     RecentSearches,
 )
-from code_intel.tools.table import COMMAND_TOOLS, COMMANDS
+from code_intel.tools.table import COMMAND_GROUP, COMMAND_TOOLS
 from projects import ERAS, Caller, both_eras
 from registry_files import configured, document, written
 from servers.command_projects import (
@@ -394,7 +394,7 @@ async def test_what_this_connection_searched_for_is_what_it_executed_for(stock: 
 
 @pytest.mark.covers("rule.commands.same")
 async def test_the_server_of_commands_takes_and_answers_what_the_gateway_does(stock: Path) -> None:
-    for own, theirs in zip(COMMAND_TOOLS, COMMANDS.tools, strict=True):
+    for own, theirs in zip(COMMAND_TOOLS, COMMAND_GROUP.tools, strict=True):
         schema = json.loads(json.dumps(theirs.schema))
         del schema["properties"]["session_id"]
         assert (f"command_{own.name}", own.schema) == (theirs.name, schema)
@@ -411,7 +411,7 @@ async def test_the_server_of_commands_takes_and_answers_what_the_gateway_does(st
 
 
 async def test_tools_say_what_they_do_to_the_world(stock: Path) -> None:
-    assert len(INSTRUCTIONS.encode()) <= 2048
+    assert len(COMMANDS_INSTRUCTIONS.encode()) <= 2048
     async with command_server(stock) as call:
         listed = (await call.client.list_tools()).tools
     assert [tool.name for tool in listed] == ["search", "describe", "execute", "reload"]
@@ -459,7 +459,7 @@ async def test_what_hardly_found_a_command_is_not_what_it_was_executed_for(stock
 
 
 def test_of_searches_that_are_equally_likely_a_command_was_executed_for_the_last() -> None:
-    answered, key = RecentSearches(), Key("climpt", *GROUP.values())
+    answered, key = RecentSearches(), CommandKey("climpt", *GROUP.values())
     for query, score in (("a guess", 0.1), ("another guess", 0.19)):
         answered.note("connection", query, {key: score})
     assert answered.query_for("connection", key) == "another guess"
@@ -469,7 +469,7 @@ def test_of_searches_that_are_equally_likely_a_command_was_executed_for_the_last
 
 
 def test_the_searches_of_a_thousand_connections_are_remembered_and_of_each_the_last() -> None:
-    answered, key = RecentSearches(), Key("climpt", *GROUP.values())
+    answered, key = RecentSearches(), CommandKey("climpt", *GROUP.values())
     for number in range(MAX_CONNECTIONS + 50):
         for query in ("first", f"query {number}"):
             answered.note(f"connection {number}", query, {key: 0.1})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.tools.wire.answers import CAP, tokens
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, tokens
 from programs import git
 from projects import both_eras
 from served import gateway
@@ -113,9 +113,9 @@ async def test_a_long_file_is_read_in_pieces_that_rejoin(shop: Path) -> None:
         pieces, line = [], 0
         while True:
             piece = await call(
-                "snippets_get", path="src/long.py", start_line=line, token_budget=CAP
+                "snippets_get", path="src/long.py", start_line=line, token_budget=MAX_ROW_TOKENS
             )
-            assert tokens(json.dumps(piece, ensure_ascii=False)) <= CAP * 1.25
+            assert tokens(json.dumps(piece, ensure_ascii=False)) <= MAX_ROW_TOKENS * 1.25
             pieces.append(piece["text"])
             assert piece["truncated"] == ("next_line" in piece)
             if not piece["truncated"]:

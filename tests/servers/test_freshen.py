@@ -9,7 +9,7 @@ import pytest
 from code_intel.forest.text.grep import grep
 from code_intel.tools.code.find_definitions import find_definitions
 from code_intel.tools.context.corpus_service import open_project
-from code_intel.tools.context.freshness import up_to_date
+from code_intel.tools.context.freshness import ask_fresh_index
 from code_intel.tools.context.gateway import GatewayContext
 from served import settings_of
 
@@ -42,8 +42,8 @@ def test_the_index_is_asked_again_where_somebody_else_took_the_file_in(
             taken_in_elsewhere(shop)
         return found
 
-    assert up_to_date(context, ask, lambda _: [NEW]) == [NEW]
-    assert up_to_date(context, ask, lambda _: [NEW]) == [NEW]
+    assert ask_fresh_index(context, ask, lambda _: [NEW]) == [NEW]
+    assert ask_fresh_index(context, ask, lambda _: [NEW]) == [NEW]
     assert asked == [0, 1, 1], "what nobody has touched is asked for once"
 
 

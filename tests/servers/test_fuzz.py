@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
-from code_intel.tools.wire.answers import HARD_CAP, tokens
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
 from projects import Caller, both_eras
 from sampling import sampled
 from served import gateway, index_server
@@ -72,7 +72,7 @@ async def check(call: Caller, tool: Tool, arguments: dict[str, Any]) -> None:
     result = await call.client.call_tool(tool.name, arguments)
     data = result.structured_content
     assert isinstance(data, dict)
-    assert tokens(json.dumps(data, allow_nan=False, ensure_ascii=False)) <= HARD_CAP
+    assert tokens(json.dumps(data, allow_nan=False, ensure_ascii=False)) <= MAX_ANSWER_TOKENS
     text = "".join(part.text for part in result.content if part.type == "text")
     assert "Traceback" not in text
     if result.is_error:

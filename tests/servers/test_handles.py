@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.session.handles import NAME, parse
+from code_intel.session.handles import SESSION_NAME_PATTERN, parse
 from projects import ERAS, Caller
 from served import gateway, settings_of
 from servers.lessons import FEE, FEE_FILE, explore, start, succeed
@@ -74,7 +74,7 @@ async def test_whoever_lists_the_sessions_learns_no_handle(shop: Path, era: str)
         handle = await start(mine, "送料")
         (file,) = (shop / ".code-intel" / "sessions").iterdir()
         line = json.loads(file.read_bytes().splitlines()[0])
-        assert NAME.fullmatch(file.stem)
+        assert SESSION_NAME_PATTERN.fullmatch(file.stem)
         async with gateway(shop, era) as other:
             for guess in (file.stem, f"{file.stem}_{line['data']['seal'][:32]}"):
                 await everything_is_refused(other, guess)

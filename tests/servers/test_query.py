@@ -14,12 +14,12 @@ from code_intel.session.router import PlannedCall
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
-from code_intel.tools.search.findings import Finding, Output, merged
+from code_intel.tools.search.findings import CallFinding, Output, merged
 from code_intel.tools.search.query import MAX_PLACES, query
 from code_intel.tools.search.run_calls import run
 from code_intel.tools.session.set_query_frame import SlotValue, set_query_frame
 from code_intel.tools.session.start_session import start_session
-from code_intel.tools.wire.answers import BUDGET, tokens
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
 from projects import Caller
 from served import AGREEMENTS, gateway, index_server, settings_of
 
@@ -140,7 +140,7 @@ async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(sho
         cursor = ""
         while True:
             answer = await call("query", question="handle an order", cursor=cursor)
-            assert tokens(json.dumps(answer, ensure_ascii=False)) <= BUDGET
+            assert tokens(json.dumps(answer, ensure_ascii=False)) <= MAX_SEARCH_TOKENS
             assert len(answer["results"]) <= MAX_PLACES
             seen += [(row["file_path"], row["start_line"]) for row in answer["results"]]
             assert answer["truncated"] == bool(answer["next_cursor"])
@@ -404,7 +404,7 @@ def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both(
     assert found[0][:6] == ("b.py", "f", 2, 5, "def f()", "find_definitions")
     assert found[0].found_by == (1, 0)
     assert len(found) == 21
-    assert isinstance(found[1], Finding)
+    assert isinstance(found[1], CallFinding)
 
 
 def test_of_many_definitions_those_of_exactly_the_name_count() -> None:

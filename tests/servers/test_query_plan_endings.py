@@ -12,8 +12,8 @@ import pytest
 from anyio import to_thread
 
 from code_intel.errors import UpstreamError
+from code_intel.index.cancellation import run_read
 from code_intel.index.database import Database
-from code_intel.index.waiting import reading
 from code_intel.planning import keeping, place
 from code_intel.records import Hit, SearchAnswer, UpstreamStatus
 from code_intel.tools.context.corpus_service import open_project
@@ -62,7 +62,7 @@ def a_context(root: Path, forest: Callable[[str], Awaitable[SearchAnswer]]) -> G
     )
 
 
-def kept(root: Path) -> list[keeping.Entry]:
+def kept(root: Path) -> list[keeping.PlanEntry]:
     return keeping.entries(place.root_of(settings_of(root)))
 
 
@@ -80,11 +80,11 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
         if query == "answers":
             return SearchAnswer((HIT,))
         begun.set()
-        await reading(database.rows, LONG)
+        await run_read(database.rows, LONG)
         raise AssertionError(query)
 
     context = a_context(shop, forest)
-    await reading(str)  # the pool has a worker
+    await run_read(str)  # the pool has a worker
     before = threading.active_count()
     work = run(context, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=60)
     answer = await late(work, begun.is_set, seconds=60)
@@ -95,7 +95,7 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
     assert "error" not in first
     assert second["error"].startswith("took longer than")
     with anyio.fail_after(60):
-        assert await reading(database.value, "SELECT 1") == 1  # the statement has ended
+        assert await run_read(database.value, "SELECT 1") == 1  # the statement has ended
     workers = to_thread.current_default_thread_limiter()
     await until(lambda: workers.borrowed_tokens == 0)
     assert threading.active_count() <= before + 1

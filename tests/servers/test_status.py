@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.session import handles, journal, steps
 from code_intel.session.heads import session_paths
-from code_intel.tools.wire.answers import BUDGET, tokens
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
 from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, settings_of
 
@@ -127,7 +127,7 @@ async def test_the_status_is_small_after_five_hundred_calls(shop: Path) -> None:
         journal.append(place, handle, *noted)
         status = await call("get_session_status")
         assert status["tool_calls_count"] == 500
-        assert tokens(json.dumps(status, ensure_ascii=False)) <= BUDGET
+        assert tokens(json.dumps(status, ensure_ascii=False)) <= MAX_SEARCH_TOKENS
         assert status["truncated"]
         assert status["recovery_options"]
         assert status["next_step"]

@@ -10,7 +10,7 @@ from code_intel.session.evidence import VerificationFacts
 from code_intel.session.handles import Token
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.phases import Event, Intent
-from code_intel.session.replay import VERSION, apply
+from code_intel.session.replay import JOURNAL_VERSION, apply
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts
@@ -44,7 +44,7 @@ def place_in(folder: Path, root: Path = Path("/project")) -> SessionPaths:
 
 def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")) -> Session:
     data = {
-        "version": VERSION,
+        "version": JOURNAL_VERSION,
         "name": "session_20260102_030405_00000001",
         "seal": "0" * 64,
         "intent": intent.value,

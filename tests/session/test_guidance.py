@@ -14,7 +14,7 @@ from code_intel.session.frame import SLOTS, investigation_guidance
 from code_intel.session.guidance import (
     FOUND,
     GREENFIELD,
-    REMEDIES,
+    REQUIREMENT_REMEDIES,
     SEARCH_FIRST,
     SUGGESTED_CALLS,
     UNREADABLE,
@@ -137,7 +137,15 @@ def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    [*REMEDIES.values(), *NEXT_STEP.values(), LOOK, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST]
+    [
+        *REQUIREMENT_REMEDIES.values(),
+        *NEXT_STEP.values(),
+        LOOK,
+        UNREADABLE,
+        GREENFIELD,
+        FOUND,
+        SEARCH_FIRST,
+    ]
     + [option.tool for option in SUGGESTED_CALLS],
 )
 def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:

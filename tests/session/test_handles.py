@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import SessionError
 from code_intel.session import journal, steps
-from code_intel.session.handles import NAME, Handle, mint, parse
+from code_intel.session.handles import SESSION_NAME_PATTERN, Handle, mint, parse
 from code_intel.session.heads import SessionPaths
 from code_intel.session.phases import Intent
 from session.sessions import QUERY, place_in
@@ -29,7 +29,7 @@ def test_a_handle_is_a_name_in_utc_and_a_random_secret_of_128_bits() -> None:
     tokyo = datetime(2026, 1, 2, 8, 4, 5, tzinfo=timezone(timedelta(hours=9)))
     handle = mint(tokyo)
     assert handle.name.startswith("session_20260101_230405_")
-    assert NAME.fullmatch(handle.name)
+    assert SESSION_NAME_PATTERN.fullmatch(handle.name)
     assert len(bytes.fromhex(handle.secret)) == 16
     assert handle.text == f"{handle.name}_{handle.secret}"
     assert parse(handle.text) == handle

@@ -5,7 +5,7 @@ import pytest
 from code_intel.errors import PhaseError, RequirementError
 from code_intel.session import steps
 from code_intel.session.frame import SlotSource
-from code_intel.session.guidance import REMEDIES, SEARCH_FIRST, hint_for
+from code_intel.session.guidance import REQUIREMENT_REMEDIES, SEARCH_FIRST, hint_for
 from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.relevance import confirm_symbols
@@ -549,7 +549,7 @@ def test_every_kind_of_missing_requirement_has_a_remedy() -> None:
     session = high_risk()
     facts = FACTS._replace(learned=frozenset(), made=frozenset({"Made"}))
     lacking = missing(session, claim, facts)
-    assert {item.split(":")[0] for item in lacking} == set(REMEDIES)
+    assert {item.split(":")[0] for item in lacking} == set(REQUIREMENT_REMEDIES)
 
 
 @pytest.mark.covers("rule.need.slot_evidence")

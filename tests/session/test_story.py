@@ -13,7 +13,7 @@ from code_intel.session import evidence, short_circuit, steps
 from code_intel.session.evidence import CallEvidence, HypothesisAnswer
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.relevance import confirm_symbols
-from code_intel.session.replay import VERSION, apply
+from code_intel.session.replay import JOURNAL_VERSION, apply
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import JournalRecord, Session, Step
 from code_intel.session.story import TELLERS, Story, StoryLine, duration, tell, woven
@@ -30,7 +30,7 @@ class Writer:
 
     def __init__(self, intent: Intent = Intent.MODIFY, query: str = QUERY) -> None:
         data = {
-            "version": VERSION,
+            "version": JOURNAL_VERSION,
             "name": "session_20260102_030405_00000001",
             "seal": "0" * 64,
             "intent": intent.value,

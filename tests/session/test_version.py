@@ -4,7 +4,7 @@ import pytest
 
 from code_intel.errors import SessionError
 from code_intel.session.phases import Event
-from code_intel.session.replay import VERSION, apply
+from code_intel.session.replay import JOURNAL_VERSION, apply
 from code_intel.session.state import JournalRecord, Session
 
 FIRST = {
@@ -21,7 +21,9 @@ def begin(version: object) -> Session:
     return apply(None, JournalRecord(1, "2026-01-01T00:00:00+00:00", Event.STARTED, data))
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, VERSION - 1, None, str(VERSION), 99])
+@pytest.mark.parametrize(
+    "version", [JOURNAL_VERSION + 1, JOURNAL_VERSION - 1, None, str(JOURNAL_VERSION), 99]
+)
 def test_a_session_of_another_version_is_not_replayed(version: object) -> None:
     with pytest.raises(SessionError, match="version") as caught:
         begin(version)
@@ -29,4 +31,4 @@ def test_a_session_of_another_version_is_not_replayed(version: object) -> None:
 
 
 def test_a_session_of_this_version_is() -> None:
-    assert begin(VERSION).query == "fix it"
+    assert begin(JOURNAL_VERSION).query == "fix it"

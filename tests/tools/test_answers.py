@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from code_intel.records import Hit
 from code_intel.tools.wire import answers
-from code_intel.tools.wire.answers import BUDGET, CAP, fit, hit_data, hits_text, tokens, within
+from code_intel.tools.wire.answers import (
+    MAX_ROW_TOKENS,
+    MAX_SEARCH_TOKENS,
+    fit,
+    hit_data,
+    hits_text,
+    tokens,
+    within,
+)
 
 TEXTS = st.one_of(
     st.text(max_size=200),
@@ -43,7 +51,7 @@ def test_what_fits_is_never_cut(texts: list[str]) -> None:
 def test_usual_hits_fit_the_usual_budget() -> None:
     shown, cut = fit(hits(["    return value + 1\n" * 200] * 5))
     assert cut
-    assert sum(tokens(text) for _, text in shown) <= BUDGET
+    assert sum(tokens(text) for _, text in shown) <= MAX_SEARCH_TOKENS
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2), max_size=40))
@@ -54,10 +62,10 @@ def test_rows_are_a_prefix_within_the_cap_but_never_none_of_some(
     assert kept == rows[: len(kept)]
     assert bool(kept) == bool(rows)
     spent = sum(tokens(json.dumps(row, ensure_ascii=False)) for row in kept)
-    assert spent <= CAP or len(kept) == 1
+    assert spent <= MAX_ROW_TOKENS or len(kept) == 1
     if len(kept) < len(rows):
         more = json.dumps(rows[len(kept)], ensure_ascii=False)
-        assert spent + tokens(more) > CAP
+        assert spent + tokens(more) > MAX_ROW_TOKENS
 
 
 @given(TEXTS)
@@ -71,7 +79,7 @@ def test_a_hit_is_told_in_data_and_in_text(text: str) -> None:
 def test_no_answer_exceeds_the_hard_cap_and_a_cut_one_says_so() -> None:
     data = {"short": ["a", "b"], "deep": {"names": ["認証" * 100] * 200}, "text": "kept"}
     cut = answers.bounded(data)
-    assert answers.tokens(json.dumps(cut, ensure_ascii=False)) <= answers.HARD_CAP
+    assert answers.tokens(json.dumps(cut, ensure_ascii=False)) <= answers.MAX_ANSWER_TOKENS
     assert cut["truncated"] is True
     assert cut["short"] == ["a", "b"]
     assert 1 <= len(cut["deep"]["names"]) < 200

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
-from code_intel.forest.bundles.bundle import Bundle, Candidate
+from code_intel.forest.bundles.bundle import Bundle, BundleCandidate
 from code_intel.forest.bundles.fragments import source_of
 from code_intel.index.rows import ChunkRow
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.packing import GROWTH_LIMITS, MAX_FILE_SHARE, pack
 
 
-def candidate(place: int, text: str) -> Candidate:
+def candidate(place: int, text: str) -> BundleCandidate:
     path = f"src/file_{place}.py"
     rows = [
         ChunkRow(
@@ -21,7 +21,9 @@ def candidate(place: int, text: str) -> Candidate:
         )
         for c in parse_file(path, text).chunks
     ]
-    return Candidate(path, 1 / (place + 1), ("meaning", "words"), source_of(rows, ()), tuple(rows))
+    return BundleCandidate(
+        path, 1 / (place + 1), ("meaning", "words"), source_of(rows, ()), tuple(rows)
+    )
 
 
 def bundle(*texts: str) -> Bundle:

@@ -6,28 +6,28 @@ from pathlib import Path
 import pytest
 
 from code_intel.planning import outcome
-from code_intel.planning.queries import Key
+from code_intel.planning.queries import QueryKey
 from code_intel.planning.records import (
     Evaluation,
     Expected,
-    Found,
+    FoundResults,
     Iteration,
     Metrics,
-    Plan,
+    QueryPlan,
     Result,
 )
 from code_intel.tools.plans.plan_answers import answer
 from code_intel.tools.plans.plan_sources import PlanSource
-from code_intel.tools.wire.answers import BUDGET, HARD_CAP, tokens
+from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, MAX_SEARCH_TOKENS, tokens
 
 SAVED = ".gistdex/cache/plans/x.json"
 
 
-async def nothing(query: str) -> Found:
+async def nothing(query: str) -> FoundResults:
     raise AssertionError(query)
 
 
-SOURCE = PlanSource("forest, words", nothing, Key("forest, words", ""), "files_search", Path())
+SOURCE = PlanSource("forest, words", nothing, QueryKey("forest, words", ""), "files_search", Path())
 
 
 def a_result(at: int, text: str) -> Result:
@@ -47,10 +47,10 @@ def an_iteration(number: int, results: int, said: str, score: float = 0.4) -> It
     )
 
 
-def a_plan(iterations: int, results: int, said: str) -> Plan:
+def a_plan(iterations: int, results: int, said: str) -> QueryPlan:
     tried = tuple(an_iteration(at + 1, results, said) for at in range(iterations))
     final = tuple(a_result(at, said * 20) for at in range(results))
-    return Plan(
+    return QueryPlan(
         "x", said, Expected((said[:100],)), iterations=tried, final=final, stop="iterations"
     )
 
@@ -65,8 +65,8 @@ def test_a_plan_of_any_size_fits_and_every_iteration_is_told(
 ) -> None:
     plan = a_plan(iterations, results, said)
     told, shown = answer(plan, SOURCE, SAVED)
-    assert tokens(json.dumps(told.data, ensure_ascii=False)) <= HARD_CAP
-    assert tokens(told.text) <= BUDGET
+    assert tokens(json.dumps(told.data, ensure_ascii=False)) <= MAX_ANSWER_TOKENS
+    assert tokens(told.text) <= MAX_SEARCH_TOKENS
     numbers = [each["iterationNumber"] for each in told.data["iterations"]]
     assert numbers == list(range(1, iterations + 1))[-len(numbers) :] if numbers else not iterations
     assert told.data["metadata"]["totalIterations"] == iterations
@@ -90,7 +90,7 @@ def test_improvement_is_how_much_better_the_best_query_was_than_the_first() -> N
     plan = a_plan(2, 1, "x")
     better = plan.iterations[0], an_iteration(2, 1, "x", score=0.9)
     assert outcome.improvement(plan) == 0
-    assert outcome.improvement(Plan("x", "x", plan.expected, iterations=better)) == pytest.approx(
-        0.5
-    )
-    assert outcome.improvement(Plan("x", "x", plan.expected)) == 0
+    assert outcome.improvement(
+        QueryPlan("x", "x", plan.expected, iterations=better)
+    ) == pytest.approx(0.5)
+    assert outcome.improvement(QueryPlan("x", "x", plan.expected)) == 0

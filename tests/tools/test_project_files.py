@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.foundation.git import head
-from code_intel.index.corpus import LARGEST
+from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.session import journal
 from code_intel.session.heads import session_paths
 from code_intel.session.phases import Intent
@@ -117,7 +117,7 @@ def test_an_untracked_file_that_is_only_committed_is_no_work_of_the_session(root
 
 
 def test_a_large_tracked_file_is_told_by_its_state(root: Path) -> None:
-    os.truncate(root / FILE, LARGEST + 1)
+    os.truncate(root / FILE, MAX_FILE_BYTES + 1)
     session = begin(root)
     assert session.baseline[FILE].startswith("stat:")
     assert changed_in(root, session) is False

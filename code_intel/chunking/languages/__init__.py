@@ -22,14 +22,14 @@ from code_intel.chunking.languages import (
 )
 from code_intel.chunking.languages.ecmascript import TYPESCRIPT
 from code_intel.chunking.languages.plain import MARKDOWN, PLAIN
-from code_intel.chunking.languages.row import KINDS, SCOPES, Language
+from code_intel.chunking.languages.row import CAPTURE_KINDS, SCOPES, Language
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Query
 
 __all__ = [
-    "KINDS",
+    "CAPTURE_KINDS",
     "LANGUAGES",
     "MARKDOWN",
     "PLAIN",
@@ -43,13 +43,13 @@ __all__ = [
 ]
 
 LANGUAGES = (
-    *python.ROWS,
-    *ecmascript.ROWS,
-    *native.ROWS,
-    *jvm.ROWS,
-    *scripting.ROWS,
-    *markup.ROWS,
-    *plain.ROWS,
+    *python.PYTHON_LANGUAGES,
+    *ecmascript.ECMASCRIPT_LANGUAGES,
+    *native.NATIVE_LANGUAGES,
+    *jvm.JVM_LANGUAGES,
+    *scripting.SCRIPTING_LANGUAGES,
+    *markup.MARKUP_LANGUAGES,
+    *plain.PLAIN_LANGUAGES,
 )
 
 _BY_FILE = {file: language for language in LANGUAGES for file in language.files}

@@ -76,7 +76,7 @@ TYPESCRIPT = Language(
     interpreters=("deno", "bun", "ts-node", "tsx"),
 )
 
-ROWS = (
+ECMASCRIPT_LANGUAGES = (
     TYPESCRIPT,
     Language(
         "tsx",

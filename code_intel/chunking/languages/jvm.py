@@ -93,7 +93,7 @@ _CSHARP = """
 (comment) @comment
 """
 
-ROWS = (
+JVM_LANGUAGES = (
     Language(
         "java",
         (".java",),

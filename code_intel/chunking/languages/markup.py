@@ -46,7 +46,7 @@ MAX_SECTIONS = 100
 MAX_NAMES = 1000
 """A page or a style sheet with more names is generated."""
 
-ROWS = (
+MARKUP_LANGUAGES = (
     Language(
         "html",
         (".html", ".htm", ".xhtml", ".jinja", ".j2", ".hbs", ".ejs", ".erb"),

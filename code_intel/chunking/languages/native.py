@@ -150,7 +150,7 @@ _SWIFT = """
 (multiline_comment) @comment
 """
 
-ROWS = (
+NATIVE_LANGUAGES = (
     Language(
         "go",
         (".go",),

@@ -5,7 +5,7 @@ from code_intel.chunking.languages.row import Language
 PLAIN = Language("text", ())
 MARKDOWN = Language("markdown", (".md", ".markdown", ".mdx"))
 
-ROWS = (
+PLAIN_LANGUAGES = (
     MARKDOWN,
     Language("sql", (".sql", ".ddl", ".pgsql", ".psql"), reader="sql"),
     Language("batch", (".bat", ".cmd")),

@@ -15,7 +15,7 @@ _SYMBOLS = """
 (comment) @comment
 """
 
-ROWS = (
+PYTHON_LANGUAGES = (
     Language(
         "python",
         (".py", ".pyi", ".pyw"),

@@ -54,7 +54,7 @@ class Language(NamedTuple):
         return bool(self.grammar or self.reader) and not self.max_symbols
 
 
-KINDS = (
+CAPTURE_KINDS = (
     "function",
     "method",
     "macro",

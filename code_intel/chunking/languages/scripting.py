@@ -88,7 +88,7 @@ _PHP += "".join(
     for shape in ("{}", "(parenthesized_expression {})")
 )
 
-ROWS = (
+SCRIPTING_LANGUAGES = (
     Language(
         "ruby",
         (".rb", ".rake", ".gemspec", ".ru", ".podspec", "gemfile", "rakefile", "podfile",

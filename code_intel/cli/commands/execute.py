@@ -70,7 +70,7 @@ def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
     Raises:
         UsageError: A variable is not NAME=VALUE, or is given twice.
     """
-    from code_intel.registry.options import LONGEST_INPUT
+    from code_intel.registry.options import MAX_INPUT_CHARS
 
     given = {name: getattr(args, name) for name in ("edition", "adaptation", *PATHS, "stdin")}
     given = {name: value for name, value in given.items() if value is not None}
@@ -78,7 +78,7 @@ def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
         if given.get(name):
             given[name] = as_project_says(settings.root, given[name])
     if given.get("stdin") == "-":
-        given["stdin"] = sys.stdin.read(LONGEST_INPUT + 1)  # the tool refuses one too many
+        given["stdin"] = sys.stdin.read(MAX_INPUT_CHARS + 1)  # the tool refuses one too many
     for said in args.uv or ():
         name, equals, value = said.partition("=")
         if not equals or f"uv-{name}" in given:
@@ -101,20 +101,20 @@ async def _answered(
     """
     from code_intel.registry import execution
     from code_intel.tools.commands.command_execute import chosen, data_of
-    from code_intel.tools.context.gateway import thread
+    from code_intel.tools.context.gateway import run_in_thread
     from code_intel.tools.declaration import Answer
 
     loaded, command = await chosen(context, args.agent, args.c1, args.c2, args.c3)
     path = loaded.registry.path
     if args.dry_run:
-        plan = await thread(execution.planned, context.settings, path, command, given)
+        plan = await run_in_thread(execution.planned, context.settings, path, command, given)
         data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
         data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.prompt}
         return Answer(data, shlex.join(plan.argv) or plan.prompt)
     done = await execution.execute(context.settings, path, command, given, report=context.report)
     data, notes = data_of(command, done), list(done.notes)
     if args.feature:
-        if await thread(context.experience.note, command.key, args.feature):
+        if await run_in_thread(context.experience.note, command.key, args.feature):
             data["noted_for"] = args.feature
         else:
             notes.append("The purpose (--for) could not be stored.")

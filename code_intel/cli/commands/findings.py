@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import counted, visible
-from code_intel.index.doctor import Finding
+from code_intel.index.doctor import IndexFinding
 from code_intel.registry import place, prompts, runners
 from code_intel.registry.bm25 import first_of_each
-from code_intel.registry.learning import Experience
-from code_intel.registry.loading import Loaded, Registries
-from code_intel.registry.options import Asked
+from code_intel.registry.learning import CommandExperience
+from code_intel.registry.loading import LoadedRegistry, Registries
+from code_intel.registry.options import OptionRequest
 
 MAX_NAMED = 3
 """Commands without a prompt that are named; the others are counted."""
@@ -19,34 +19,34 @@ DAMAGED_LOG = "Remove .code-intel/commands.json, or let the next execution renam
 NEWER_LOG = "Use the newer code-intel, or remove .code-intel/commands.json."
 
 
-def registry_findings(settings: Settings) -> list[Finding]:
+def registry_findings(settings: Settings) -> list[IndexFinding]:
     """Return the findings about a project's registries; none if it has no registry."""
     return list(_findings(settings)) if place.has_registry(settings.root) else []
 
 
-def _findings(settings: Settings) -> Iterator[Finding]:
-    kept = Experience(settings.root).kept()
+def _findings(settings: Settings) -> Iterator[IndexFinding]:
+    kept = CommandExperience(settings.root).kept()
     if kept.note:
-        yield Finding("warning", kept.note, NEWER_LOG if kept.newer else DAMAGED_LOG)
+        yield IndexFinding("warning", kept.note, NEWER_LOG if kept.newer else DAMAGED_LOG)
     registries = Registries(settings.root)
     try:
         agents = registries.agents()
         runner = runners.chosen(settings).name
     except CodeIntelError as error:
-        yield Finding("error", error.message, error.hint)
+        yield IndexFinding("error", error.message, error.hint)
         return
     for agent in agents:
         try:
             loaded = registries.of(agent)
         except CodeIntelError as error:
-            yield Finding("error", error.message, error.hint)
+            yield IndexFinding("error", error.message, error.hint)
             continue
         notes = (visible(f"{agent}: {note}.") for note in loaded.registry.notes)
-        yield from (Finding("warning", note) for note in notes)
+        yield from (IndexFinding("warning", note) for note in notes)
         if runner == runners.PROMPTS:
             yield from _without_prompt(loaded)
         count = len(loaded.registry.commands)
-        yield Finding("info", f"{counted(count, 'command')} of {agent}; {_by(runner)}.")
+        yield IndexFinding("info", f"{counted(count, 'command')} of {agent}; {_by(runner)}.")
 
 
 def _by(runner: str) -> str:
@@ -54,15 +54,15 @@ def _by(runner: str) -> str:
     return "code-intel renders their prompts" if rendered else f"{runner} executes them"
 
 
-def _without_prompt(loaded: Loaded) -> Iterator[Finding]:
+def _without_prompt(loaded: LoadedRegistry) -> Iterator[IndexFinding]:
     """Yield a finding if commands have no prompt file."""
     folder = place.prompts_of(loaded.registry.path)
     bare = [
         each.name
         for each in first_of_each(loaded.registry.commands)
-        if not any((folder / name).is_file() for name in prompts.places(each, Asked()))
+        if not any((folder / name).is_file() for name in prompts.places(each, OptionRequest()))
     ]
     if bare:
         more = f" and {len(bare) - MAX_NAMED} more" if len(bare) > MAX_NAMED else ""
         what = f"There is no prompt for {', '.join(bare[:MAX_NAMED])}{more}."
-        yield Finding("warning", what, NO_PROMPT)
+        yield IndexFinding("warning", what, NO_PROMPT)

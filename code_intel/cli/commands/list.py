@@ -21,11 +21,11 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.errors import RegistryError, UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted, visible
-from code_intel.registry.records import DEFAULT_AGENT, Command, Key
+from code_intel.registry.records import DEFAULT_AGENT, Command, CommandKey
 
 if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.config import Settings
-    from code_intel.registry.learning import Use
+    from code_intel.registry.learning import CommandUse
     from code_intel.registry.loading import Registries
 
 _COLUMNS, _NAME = 110, 46
@@ -113,7 +113,7 @@ def _command(command: Command) -> dict[str, str]:
     return names | {"description": masked(command.description)}
 
 
-def _is_named(key: Key, name: Sequence[str]) -> bool:
+def _is_named(key: CommandKey, name: Sequence[str]) -> bool:
     return list(key[1 : 1 + len(name)]) == list(name)
 
 
@@ -132,9 +132,9 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
 
 def _learned(args: argparse.Namespace, settings: "Settings") -> int:
     """List what commands were used for; return 1 if nothing is known."""
-    from code_intel.registry.learning import Experience
+    from code_intel.registry.learning import CommandExperience
 
-    kept = Experience(settings.root).kept()
+    kept = CommandExperience(settings.root).kept()
     uses = [use for use in kept.uses if _is_meant(use, args)]
     notes = [kept.note] if kept.note else []
     lines = [_use(use) for use in uses] or [
@@ -145,11 +145,11 @@ def _learned(args: argparse.Namespace, settings: "Settings") -> int:
     return 0 if uses else 1
 
 
-def _is_meant(use: "Use", args: argparse.Namespace) -> bool:
+def _is_meant(use: "CommandUse", args: argparse.Namespace) -> bool:
     return args.agent in {None, use.agent} and _is_named(use.key, args.name)
 
 
-def _use(use: "Use") -> str:
+def _use(use: "CommandUse") -> str:
     when = datetime.fromisoformat(use.last).astimezone()
     agent = "" if use.agent == DEFAULT_AGENT else f"{use.agent}: "
     name = f"{agent}{use.c1} {use.c2} {use.c3}"
@@ -163,7 +163,7 @@ def _forget(args: argparse.Namespace, settings: "Settings") -> int:
         UsageError: The line does not say which.
         StorageError: The disk refused.
     """
-    from code_intel.registry.learning import Experience
+    from code_intel.registry.learning import CommandExperience
 
     if args.all == bool(args.name or args.feature):
         raise UsageError(
@@ -177,8 +177,8 @@ def _forget(args: argparse.Namespace, settings: "Settings") -> int:
             hint="`code-intel commands list --learned` shows them.",
             details={"field": "name"},
         )
-    key = Key(args.agent or DEFAULT_AGENT, *args.name) if args.name else None
-    gone = Experience(settings.root).forget(key, args.feature or "")
+    key = CommandKey(args.agent or DEFAULT_AGENT, *args.name) if args.name else None
+    gone = CommandExperience(settings.root).forget(key, args.feature or "")
     emit(
         args, {"forgotten": gone}, f"{gone} forgotten." if gone else "There was nothing to forget."
     )

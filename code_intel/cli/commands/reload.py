@@ -35,15 +35,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _reloaded(context: "CommandContext", agent: str) -> "Answer":
-    from code_intel.registry.loading import ALL
+    from code_intel.registry.loading import ALL_AGENTS
     from code_intel.tools.commands.command_reload import reload
-    from code_intel.tools.context.gateway import thread
+    from code_intel.tools.context.gateway import run_in_thread
     from code_intel.tools.declaration import Answer, Tool
 
     arguments, _ = Tool(reload, "").arguments({"agent": agent})
     answer = await reload(context, **arguments)
-    agents = context.registries.agents() if agent == ALL else (agent,)
-    why = [await thread(_with_vectors, context, each) for each in agents]
+    agents = context.registries.agents() if agent == ALL_AGENTS else (agent,)
+    why = [await run_in_thread(_with_vectors, context, each) for each in agents]
     return Answer({**answer.data, "degraded": list(dict.fromkeys(filter(None, why)))}, answer.text)
 
 

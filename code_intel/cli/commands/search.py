@@ -13,7 +13,7 @@ from code_intel.cli.commands.context import add_agent, call_command_tool
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted, visible
-from code_intel.registry.records import TOP
+from code_intel.registry.records import DEFAULT_RESULTS
 
 _COLUMNS = 96
 
@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top-k",
         type=int,
-        default=TOP,
+        default=DEFAULT_RESULTS,
         metavar="N",
-        help=f"number of commands (default: {TOP}, at most 20)",
+        help=f"number of commands (default: {DEFAULT_RESULTS}, at most 20)",
     )
     add_agent(parser)
     add_project(parser)

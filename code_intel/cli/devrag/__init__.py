@@ -16,7 +16,7 @@ from typing import Any
 from code_intel import __version__
 from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import Line, read
-from code_intel.cli.main import Command, bounded, parser_of, speak_utf8, usage
+from code_intel.cli.main import CliCommand, bounded, parser_of, speak_utf8, usage
 from code_intel.config import IndexConfig, find_root, load_index_config, load_settings
 from code_intel.config.find_index_config import locate_config
 from code_intel.config.index_config import DEFAULT_MODEL_NAMES, with_model_dir
@@ -25,24 +25,24 @@ from code_intel.config.writable_folders import with_writable_database
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
 from code_intel.foundation.redaction import masked, masked_data
 
-COMMANDS = (
-    Command("serve", "code_intel.cli.devrag.serve", "run the index server on stdio or HTTP"),
-    Command("sync", "code_intel.cli.devrag.sync", "update the index, words and vectors"),
-    Command("search", "code_intel.cli.devrag.search", "search the index"),
-    Command("list", "code_intel.cli.devrag.list", "list the documents"),
-    Command("index", "code_intel.cli.devrag.index", "index one file"),
-    Command("index-code", "code_intel.cli.devrag.index_code", "index files, or all files of a folder"),
-    Command("reindex", "code_intel.cli.devrag.reindex", "parse one document again"),
-    Command("delete", "code_intel.cli.devrag.delete", "remove one document from the index"),
-    Command("add-frontmatter", "code_intel.cli.devrag.add_frontmatter", "add front matter"),
-    Command("update-frontmatter", "code_intel.cli.devrag.update_frontmatter", "merge fields into front matter"),
-    Command("status", "code_intel.cli.devrag.status", "show what is indexed and what is missing"),
-    Command("doctor", "code_intel.cli.devrag.doctor", "check the index (also: check)"),
-    Command("vacuum", "code_intel.cli.devrag.vacuum", "free unused space of the database"),
-    Command("schema", "code_intel.cli.devrag.schema", "describe every command for programs"),
+DEVRAG_COMMANDS = (
+    CliCommand("serve", "code_intel.cli.devrag.serve", "run the index server on stdio or HTTP"),
+    CliCommand("sync", "code_intel.cli.devrag.sync", "update the index, words and vectors"),
+    CliCommand("search", "code_intel.cli.devrag.search", "search the index"),
+    CliCommand("list", "code_intel.cli.devrag.list", "list the documents"),
+    CliCommand("index", "code_intel.cli.devrag.index", "index one file"),
+    CliCommand("index-code", "code_intel.cli.devrag.index_code", "index files, or all files of a folder"),
+    CliCommand("reindex", "code_intel.cli.devrag.reindex", "parse one document again"),
+    CliCommand("delete", "code_intel.cli.devrag.delete", "remove one document from the index"),
+    CliCommand("add-frontmatter", "code_intel.cli.devrag.add_frontmatter", "add front matter"),
+    CliCommand("update-frontmatter", "code_intel.cli.devrag.update_frontmatter", "merge fields into front matter"),
+    CliCommand("status", "code_intel.cli.devrag.status", "show what is indexed and what is missing"),
+    CliCommand("doctor", "code_intel.cli.devrag.doctor", "check the index (also: check)"),
+    CliCommand("vacuum", "code_intel.cli.devrag.vacuum", "free unused space of the database"),
+    CliCommand("schema", "code_intel.cli.devrag.schema", "describe every command for programs"),
 )  # fmt: skip
 ALIASES = {"": "serve", "check": "doctor"}
-MISSING = {
+REPLACED_COMMANDS = {
     "search-relations": "Use find_definitions and find_references of `code-intel serve`, or "
     "`devrag search SYMBOL`.",
     "build-dictionary": "No dictionary is needed: Japanese questions find English text by "
@@ -84,16 +84,16 @@ def _main(line: Line) -> int:
         print(f"devrag {__version__}")
         return 0
     if line.command == "help" or (not line.command and "--help" in line.flags):
-        print(usage("devrag", COMMANDS))
+        print(usage("devrag", DEVRAG_COMMANDS))
         return 0
     line.command = ALIASES.get(line.command, line.command)
-    command = next((command for command in COMMANDS if command.name == line.command), None)
+    command = next((command for command in DEVRAG_COMMANDS if command.name == line.command), None)
     if command is None:
-        names = ", ".join(command.name for command in COMMANDS)
+        names = ", ".join(command.name for command in DEVRAG_COMMANDS)
         raise UsageError(
             f"devrag has no command {line.command}.",
             code="unknown_command",
-            hint=MISSING.get(line.command, f"Commands: {names}."),
+            hint=REPLACED_COMMANDS.get(line.command, f"Commands: {names}."),
         )
     if line.unknown:
         raise UsageError(

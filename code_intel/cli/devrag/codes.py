@@ -33,7 +33,7 @@ FAILED = {
     **dict.fromkeys(WRITING, "index_failed"),
 }
 """The code of any other error of a command; `init_failed` for other commands."""
-KEPT = frozenset({
+DEVRAG_CODES = frozenset({
     "unknown_command", "missing_argument", "invalid_argument", "invalid_input", "invalid_json",
     "invalid_config", "embed_failed", "init_failed", "index_failed", "frontmatter_failed",
     "read_failed", "unexpected",
@@ -53,7 +53,7 @@ def code_of(error: CodeIntelError, command: str) -> str:
     for row in CODES:
         if all(want in {"*", have} for want, have in zip(row[:3], said, strict=True)):
             return row.code
-    return error.error if error.error in KEPT else FAILED.get(command, "init_failed")
+    return error.error if error.error in DEVRAG_CODES else FAILED.get(command, "init_failed")
 
 
 def refusal(error: CodeIntelError, command: str) -> dict[str, Any]:

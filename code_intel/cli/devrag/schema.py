@@ -18,10 +18,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(_args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Return the description, derived from the parsers."""
-    from code_intel.cli.devrag import COMMANDS
+    from code_intel.cli.devrag import DEVRAG_COMMANDS
 
     commands = []
-    for command in COMMANDS:
+    for command in DEVRAG_COMMANDS:
         parser = parser_of(command, "devrag")
         actions = parser._actions  # noqa: SLF001 - argparse has no public list
         flags = [_row(action) for action in actions if action.option_strings]

@@ -13,7 +13,7 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents.search import found
-from code_intel.tools.wire.answers import CAP, HIT_FIELDS
+from code_intel.tools.wire.answers import HIT_FIELDS, MAX_ROW_TOKENS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +62,8 @@ def _ask(service: CorpusService, query: str, args: argparse.Namespace) -> Answer
         what = "query contains control characters."
         raise UsageError(what, code="invalid_input", details={"field": "query"})
     limit = args.top_k or service.index.config.top_k
-    answer = found(query, service.search(query, limit, args.directory, args.file_pattern), 4 * CAP)
+    answer = found(
+        query, service.search(query, limit, args.directory, args.file_pattern), 4 * MAX_ROW_TOKENS
+    )
     rows = with_fields(answer.data["results"], args.fields, HIT_FIELDS)
     return Answer({**answer.data, "results": rows}, answer.text)

@@ -17,14 +17,14 @@ from code_intel.cli.map.context import run_without_writing
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted, visible
-from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.learned.status.validity import lookalike
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import standing_data
 
 RENAME = "code-intel map rename {pair}"
-REMEDIES: Mapping[str, str] = MappingProxyType(
+STATUS_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "broken": f"Its symbol is gone: `{RENAME} --to SYMBOL`, or delete {{file}}.",
         "conflict": "Resolve the merge in {file}.",
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings; return 1 if an agreement fails."""
     answer = run_without_writing(
-        project_of(args), lambda context: thread(_checked, context, strict=args.strict)
+        project_of(args), lambda context: run_in_thread(_checked, context, strict=args.strict)
     )
     emit(args, answer.data, answer.text)
     return 0 if answer.data["ok"] else 1
@@ -55,7 +55,7 @@ def _checked(context: GatewayContext, *, strict: bool) -> Answer:
     found = standings(context.settings, context.forest)
     counts = dict(Counter(standing.validity for standing in found))
     failing = FAILING | {"changed"} if strict else FAILING
-    rows = [_row(s, fails=s.validity in failing) for s in found if s.validity in REMEDIES]
+    rows = [_row(s, fails=s.validity in failing) for s in found if s.validity in STATUS_REMEDIES]
     rows.sort(key=lambda row: (not row["fails"], row["file"]))
     ok = not any(row["fails"] for row in rows)
     summary = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
@@ -73,12 +73,12 @@ def _checked(context: GatewayContext, *, strict: bool) -> Answer:
     )
 
 
-def _row(standing: Standing, *, fails: bool) -> dict[str, Any]:
+def _row(standing: AgreementStatus, *, fails: bool) -> dict[str, Any]:
     """Return a finding and its remedy."""
     agreement = standing.entry.agreement
     file = encodable(standing.entry.path.name)
     pair = shlex.join([agreement.nl_term, agreement.symbol]) if agreement else ""
-    remedy = f"Run `{RENAME}`." if standing.heir else REMEDIES[standing.validity]
+    remedy = f"Run `{RENAME}`." if standing.heir else STATUS_REMEDIES[standing.validity]
     return standing_data(standing) | {
         "name": f"{agreement.nl_term} → {agreement.symbol}" if agreement else file,
         "fails": fails,

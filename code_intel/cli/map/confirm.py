@@ -22,7 +22,7 @@ from code_intel.learned.files.agreements import existing, look
 from code_intel.learned.files.trunk import is_carried
 from code_intel.learned.learn import confirm
 from code_intel.tools.context.freshness import DRY_RUN, refresh_map
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
 
@@ -91,7 +91,9 @@ def _all(args: argparse.Namespace) -> Answer:
 
 async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool) -> Answer:
     """Confirm an agreement whose symbol is defined."""
-    entry, agreement = existing(await thread(look, context.settings.agreements), (term, symbol))
+    entry, agreement = existing(
+        await run_in_thread(look, context.settings.agreements), (term, symbol)
+    )
     known = await find_standing(context, term, symbol)
     if known and known.heir:
         raise NotFoundError(
@@ -115,10 +117,10 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
             symbol_digest=meant[0].digest,
             symbol_body=await sole_body(context, meant),
         )
-        file = (await thread(work)).agreement_file
+        file = (await run_in_thread(work)).agreement_file
         map_sync = await refresh_map(context, file)
     place = f"{meant[0].file}:{meant[0].line}"
-    problem = CARRIED if await thread(is_carried, context.settings) else ""
+    problem = CARRIED if await run_in_thread(is_carried, context.settings) else ""
     data = {
         "agreement_file": file.name,
         "pair": {"nl_term": term, "symbol": symbol},

@@ -5,21 +5,21 @@ from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import refresh_whole_map
-from code_intel.learned.files.confirm import Candidate, candidates, confirm_all
+from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
 from code_intel.learned.status.agreement_status import standings
 from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 
 async def confirm_everything(context: GatewayContext, problem: str, *, dry: bool) -> Answer:
     """Confirm agreements whose symbol the index defines; report why others were left out."""
-    found = await thread(_candidates, context)
+    found = await run_in_thread(_candidates, context)
     rows = [_row(item) for item in found]
     count = sum(row["confirmed"] for row in rows)
     map_sync = DRY_RUN if dry else NOTHING_WRITTEN
     if not dry and count:
-        done = await thread(partial(confirm_all, context.settings, found))
+        done = await run_in_thread(partial(confirm_all, context.settings, found))
         keys = {item.entry.path: item.entry.key for item in found}
         for row, item in zip(rows, found, strict=True):
             row["confirmed"] = keys[item.entry.path] in done
@@ -40,11 +40,11 @@ async def confirm_everything(context: GatewayContext, problem: str, *, dry: bool
     return Answer(data, "\n".join([*map(_line, rows), last, *([problem] if problem else [])]))
 
 
-def _candidates(context: GatewayContext) -> list[Candidate]:
+def _candidates(context: GatewayContext) -> list[ConfirmCandidate]:
     return candidates(standings(context.settings, context.forest), context.forest)
 
 
-def _row(item: Candidate) -> dict[str, Any]:
+def _row(item: ConfirmCandidate) -> dict[str, Any]:
     agreement, place = item.entry.agreement, item.definition
     return {
         "file": encodable(item.entry.path.name),

@@ -13,10 +13,10 @@ from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files.agreements import make_key
-from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.freshness import MapSync
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 Work = Callable[[GatewayContext], Awaitable[Answer]]
@@ -58,17 +58,17 @@ def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answe
     )
 
 
-async def find_standing(context: GatewayContext, term: str, symbol: str) -> Standing | None:
+async def find_standing(context: GatewayContext, term: str, symbol: str) -> AgreementStatus | None:
     """Return an agreement and its status without writing anything; None if there is none."""
     key = make_key(term, symbol)
-    found = await thread(standings, context.settings, context.forest)
+    found = await run_in_thread(standings, context.settings, context.forest)
     return next((known for known in found if known.entry.key == key), None)
 
 
 async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True) -> MapSync:
     """Update the map's index; if that fails, return that it was deferred, with the reason."""
     try:
-        report = await thread(partial(context.map.complete, words_only=words_only))
+        report = await run_in_thread(partial(context.map.complete, words_only=words_only))
     except CodeIntelError as error:
         return MapSync("deferred", error.message)
     pending = context.map.freshness().pending
@@ -83,7 +83,7 @@ async def _done(settings: Settings, work: Work, *, readonly: bool, current: bool
     )
     try:
         if current:
-            await thread(_index_words, context)
+            await run_in_thread(_index_words, context)
         return await work(context)
     finally:
         map_service.index.close()

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if chosen else 1
 
 
-def _chosen(entries: list[agreements.Entry], terms: list[str]) -> list[Agreement]:
+def _chosen(entries: list[agreements.AgreementEntry], terms: list[str]) -> list[Agreement]:
     """Return the agreements with these terms, or all.
 
     Raises:

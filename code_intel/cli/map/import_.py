@@ -20,10 +20,10 @@ from code_intel.cli.map.context import refresh_whole_map, run_on_current_source
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
-from code_intel.learned.files.exchange import FATES, MAX_BYTES, Arrival, Fate, arrive
+from code_intel.learned.files.exchange import FATES, MAX_EXPORT_BYTES, Arrival, Fate, arrive
 from code_intel.learned.status.validity import lookup_name
 from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 COUNTED: dict[Fate, str] = {
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _import(context: GatewayContext, data: bytes, *, dry: bool) -> Answer:
-    found: list[Arrival] = await thread(partial(arrive, context.settings, data, dry=dry))
-    rows = await thread(_rows, context, found)
+    found: list[Arrival] = await run_in_thread(partial(arrive, context.settings, data, dry=dry))
+    rows = await run_in_thread(_rows, context, found)
     counts = dict(Counter(item.fate for item in found))
     map_sync = DRY_RUN if dry else NOTHING_WRITTEN
     if not dry and "import" in counts:
@@ -108,10 +108,10 @@ def _read(name: str) -> bytes:
         UsageError: It cannot be read.
     """
     if name == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
+        return sys.stdin.buffer.read(MAX_EXPORT_BYTES + 1)
     try:
         with Path(name).expanduser().open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(MAX_EXPORT_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a file name"
         raise UsageError(

@@ -19,9 +19,9 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.foundation.text import visible
-from code_intel.learned.files.prune import DAYS, DEFAULT, REASONS, Doomed, prune
+from code_intel.learned.files.prune import DAYS, DEFAULT_REASONS, REASONS, Doomed, prune
 from code_intel.tools.context.freshness import DRY_RUN
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--reason",
         action="append",
         choices=[reason.name for reason in REASONS],
-        help=f"prune for this reason only; may be repeated (default: {', '.join(DEFAULT)})",
+        help=f"prune for this reason only; may be repeated (default: {', '.join(DEFAULT_REASONS)})",
     )
     parser.add_argument(
         "--older-than",
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
             "--older-than is a number of days, 0 to 1,000,000.", details={"field": "older_than"}
         )
     days = (settings.expire_days or DAYS) if days is None else days
-    reasons = args.reason or DEFAULT
+    reasons = args.reason or DEFAULT_REASONS
 
     def work(context: GatewayContext) -> Awaitable[Answer]:
         return _prune(context, reasons, days, dry=args.dry_run)
@@ -68,7 +68,7 @@ async def _prune(
     context: GatewayContext, reasons: Sequence[str], days: int, *, dry: bool
 ) -> Answer:
     work = partial(prune, context.settings, context.forest, reasons, days=days, dry=dry)
-    found: list[Doomed] = await thread(work)
+    found: list[Doomed] = await run_in_thread(work)
     map_sync = DRY_RUN if dry or not found else await refresh_whole_map(context)
     rows = [_row(item) for item in found]
     data = {"pruned": rows, "reasons": list(reasons), "dry_run": dry, **map_sync.data}

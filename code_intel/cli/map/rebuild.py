@@ -17,7 +17,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.files.rebuild import Rebuilt, Source, Step, rebuild
 from code_intel.tools.context.freshness import DRY_RUN
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 STEPS: dict[Step, str] = {
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _rebuild(context: GatewayContext, source: Source, *, dry: bool) -> Answer:
-    found: Rebuilt = await thread(rebuild, context.settings, source, dry=dry)
+    found: Rebuilt = await run_in_thread(rebuild, context.settings, source, dry=dry)
     map_sync = DRY_RUN if dry else await refresh_whole_map(context)
     steps: list[dict[str, Any]] = [
         {"nl_term": term, "symbol": symbol, "step": step}

@@ -18,12 +18,12 @@ from code_intel.cli.map.context import find_standing, run_in_project
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.index.rows import spelling, spells
+from code_intel.index.rows import names_symbol, normalize_symbol
 from code_intel.learned.files.agreements import load_all, make_key, missing
 from code_intel.learned.files.rename import rename
 from code_intel.records import Definition
 from code_intel.tools.context.freshness import DRY_RUN, refresh_map
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
 
@@ -100,7 +100,7 @@ async def _rename(context: GatewayContext, args: argparse.Namespace) -> Answer:
         left=target.left,
         dry=args.dry_run,
     )
-    done = await thread(work)
+    done = await run_in_thread(work)
     map_sync = DRY_RUN if args.dry_run else await refresh_map(context, done.file)
     term, symbol = done.key
     data = {
@@ -139,8 +139,8 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
             hint="Give the new symbol with --to, or a new term with --term.",
             details={"field": "to"},
         )
-    asked = spelling(args.to) or (_said_as(args.symbol, heir) if heir else "")
-    was = spelling(args.symbol)
+    asked = normalize_symbol(args.to) or (_said_as(args.symbol, heir) if heir else "")
+    was = normalize_symbol(args.symbol)
     defined = await definitions_of(context, [asked, was])
     found = defined.get(asked, [])
     if heir in found:
@@ -172,6 +172,6 @@ def _names(before: tuple[str, str], after: tuple[str, str]) -> str:
 
 def _said_as(symbol: str, heir: Definition) -> str:
     """Return what a symbol was renamed to, with the old name's module if that still applies."""
-    more = spelling(symbol).split(".")[: -len(heir.qualified.split("."))]
+    more = normalize_symbol(symbol).split(".")[: -len(heir.qualified.split("."))]
     name = ".".join([*more, heir.qualified])
-    return name if spells(name, heir.qualified, heir.file) else heir.qualified
+    return name if names_symbol(name, heir.qualified, heir.file) else heir.qualified

@@ -14,8 +14,8 @@ from code_intel.foundation.text import counted, visible
 from code_intel.learned.files.agreements import missing
 from code_intel.learned.history.state import open_state
 from code_intel.learned.recall.recall import fold
-from code_intel.learned.status.agreement_status import Standing, standings
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import standing_data
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the agreement."""
     answer = run_in_project(
         project_of(args),
-        lambda context: thread(_shown, context, args.term, args.symbol),
+        lambda context: run_in_thread(_shown, context, args.term, args.symbol),
         readonly=True,
     )
     emit(args, answer.data, answer.text)
@@ -54,7 +54,7 @@ def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
     return Answer(data, "\n".join(_lines(data)))
 
 
-def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
+def _found(everything: list[AgreementStatus], term: str, symbol: str) -> AgreementStatus:
     """Return the one agreement with this term, alias or file name.
 
     Raises:
@@ -78,7 +78,7 @@ def _found(everything: list[Standing], term: str, symbol: str) -> Standing:
     return wanted[0]
 
 
-def _matches(found: Standing, term: str, symbol: str) -> bool:
+def _matches(found: AgreementStatus, term: str, symbol: str) -> bool:
     agreement = found.entry.agreement
     if found.entry.path.name == term:
         return True
@@ -87,7 +87,7 @@ def _matches(found: Standing, term: str, symbol: str) -> bool:
     return fold(term) in map(fold, (agreement.nl_term, *agreement.aliases))
 
 
-def _remembered(context: GatewayContext, found: Standing) -> dict[str, Any]:
+def _remembered(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
     """Return what this machine remembers of it."""
     with open_state(context.settings.state, create=False) as state:
         used = state.last_uses().get(found.entry.key) if found.entry.key else None

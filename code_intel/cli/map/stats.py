@@ -12,9 +12,9 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted
 from code_intel.learned.history import outcomes
 from code_intel.learned.history.state import open_state
-from code_intel.learned.history.statistics import MOST_RECORDS, Statistics, summarize
+from code_intel.learned.history.statistics import MAX_OUTCOMES, Statistics, summarize
 from code_intel.learned.status.agreement_status import standings
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 
@@ -31,14 +31,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _stats(context: GatewayContext) -> Answer:
-    found = await thread(_counted, context)
+    found = await run_in_thread(_counted, context)
     return Answer(found._asdict(), "\n".join(_lines(found)))
 
 
 def _counted(context: GatewayContext) -> Statistics:
     with open_state(context.settings.state, create=False) as state:
         experiences = state.experiences()
-    log = outcomes.read(outcomes.folder_of(context.settings.state), most=MOST_RECORDS)
+    log = outcomes.read(outcomes.folder_of(context.settings.state), most=MAX_OUTCOMES)
     return summarize(experiences, log, standings(context.settings, context.forest))
 
 

@@ -20,7 +20,7 @@ from code_intel.foundation.text import counted, visible
 from code_intel.learned.files import agreements
 from code_intel.learned.files.changes import planned, sync
 from code_intel.tools.context.freshness import DRY_RUN
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 
@@ -43,9 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
 async def _sync(context: GatewayContext, *, dry: bool) -> Answer:
     now = datetime.now(UTC)
-    done = await (thread(planned, context.settings) if dry else thread(sync, context.settings, now))
+    done = await (
+        run_in_thread(planned, context.settings)
+        if dry
+        else run_in_thread(sync, context.settings, now)
+    )
     map_sync = DRY_RUN if dry else await refresh_whole_map(context, words_only=False)
-    entries = await thread(agreements.load_all, context.settings.agreements)
+    entries = await run_in_thread(agreements.load_all, context.settings.agreements)
     rows: list[dict[str, Any]] = [
         {"nl_term": term, "symbol": symbol, "action": step}
         for (term, symbol), step in done.steps.items()

@@ -3,10 +3,10 @@
 from datetime import datetime
 from pathlib import Path
 
-from code_intel.cli.migration.plan import Plan
+from code_intel.cli.migration.plan import MigrationPlan
 from code_intel.cli.output import Advance
 from code_intel.cli.setup import transaction
-from code_intel.cli.setup.transaction import BACKUPS, MIGRATION, Run, Transaction
+from code_intel.cli.setup.transaction import BACKUPS, MIGRATION, Transaction, TransactionRun
 from code_intel.config import STATE_FOLDER, Settings, load_settings
 from code_intel.errors import NotFoundError
 from code_intel.foundation import durable
@@ -14,7 +14,9 @@ from code_intel.learned.files import agreements
 from code_intel.learned.history.state import open_state
 
 
-def apply(plan: Plan, *, now: datetime | None = None, advance: Advance | None = None) -> Run | None:
+def apply(
+    plan: MigrationPlan, *, now: datetime | None = None, advance: Advance | None = None
+) -> TransactionRun | None:
     """Make the changes of a plan; return the run, None if nothing was left to do.
 
     Args:
@@ -34,7 +36,7 @@ def apply(plan: Plan, *, now: datetime | None = None, advance: Advance | None = 
         return transaction.apply(work, now=now, advance=advance)
 
 
-def last(root: Path) -> Run:
+def last(root: Path) -> TransactionRun:
     """Return a project's last migration.
 
     Raises:
@@ -49,7 +51,7 @@ def last(root: Path) -> Run:
     return runs[-1]
 
 
-def undo(run: Run) -> None:
+def undo(run: TransactionRun) -> None:
     """Undo a migration.
 
     Raises:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.cli.migration.notes import Note
-from code_intel.cli.setup.changes import Change, current, name_in, pretty
+from code_intel.cli.setup.changes import FileChange, current, name_in, pretty
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -38,7 +38,7 @@ LATER = f"{STATE_FOLDER}/config.json"
 class Config:
     """An index config as it will be, with notes for the report."""
 
-    change: Change
+    change: FileChange
     raw: Mapping[str, Any]
     found: tuple[Note, ...] = ()
     left: tuple[Note, ...] = ()
@@ -104,7 +104,7 @@ def _new(
     left: tuple[Note, ...] = (),
 ) -> Config:
     path = root / (MAP_CONFIG if corpus == "map" else FOREST_CONFIG)
-    return Config(Change(path, None, pretty(dict(raw)), why), raw, found, left)
+    return Config(FileChange(path, None, pretty(dict(raw)), why), raw, found, left)
 
 
 def _kept(root: Path, name: str) -> Config | None:
@@ -118,10 +118,10 @@ def _kept(root: Path, name: str) -> Config | None:
         if folder != root and _is_by_project(root, path, raw):
             after = _by_folder(root, path, raw)
             found = (Note(name_in(root, path), "its paths are relative to the project"),)
-            change = Change(path, before, pretty(after), "paths relative to its own folder")
+            change = FileChange(path, before, pretty(after), "paths relative to its own folder")
             return Config(change, after, found)
         left = Note(name_in(root, path), "exists already")
-        return Config(Change(path, before, before), raw, left=(left,))
+        return Config(FileChange(path, before, before), raw, left=(left,))
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from code_intel.cli.migration.notes import Note
 from code_intel.cli.setup import client_files, clients, mcp_json
-from code_intel.cli.setup.changes import Change, current, name_in
+from code_intel.cli.setup.changes import FileChange, current, name_in
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import ConfigError
 
@@ -65,7 +65,7 @@ _THEIR_ENV = frozenset({"PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"})
 class Servers:
     """The change of `.mcp.json`; `single_config` is the config of v3.7's single devrag."""
 
-    change: Change
+    change: FileChange
     single_config: Path | None
     found: tuple[Note, ...]
     left: tuple[Note, ...]
@@ -99,7 +99,7 @@ def servers(root: Path) -> Servers:
     after = _text(before, changed, added)
     adds = [f"adds {', '.join(added)}"] if added else []
     return Servers(
-        Change(path, before, after, "; ".join([*words, *adds])),
+        FileChange(path, before, after, "; ".join([*words, *adds])),
         single_config=_given_config(present.get(SINGLE), root),
         found=(*left, *(Note(CLAUDE.file, word) for word in words)),
         left=tuple(left),

@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 from code_intel.chunking.agreement import canonical, file_name
 from code_intel.cli.migration.notes import Note
-from code_intel.cli.setup.changes import Change, current
+from code_intel.cli.setup.changes import FileChange, current
 from code_intel.config import STATE_FOLDER
 from code_intel.errors import StorageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files import agreements, merge_agreements, pairs
-from code_intel.learned.files.agreements import Entry, Key
+from code_intel.learned.files.agreements import AgreementEntry, Key
 from code_intel.learned.files.pairs import Pair, PairsFile
 from code_intel.records import Agreement
 
-FILE = f"{STATE_FOLDER}/{pairs.FILE}"
-NAMED = 5
+PAIRS_PATH = f"{STATE_FOLDER}/{pairs.PAIRS_FILE}"
+MAX_ITEMS_NAMED = 5
 """Items that a report names."""
-SHOWN = 60
+MAX_TERM_CHARS = 60
 """Characters of a term or symbol that a report shows."""
 TAKEN_IN = "`code-intel map rebuild --from pairs` takes in pairs that are no agreements yet"
 _BOM = b"\xef\xbb\xbf"
@@ -35,8 +35,8 @@ _BOM = b"\xef\xbb\xbf"
 class Knowledge:
     """The changes of learned_pairs.json and the agreements made from it, with notes."""
 
-    agreements: tuple[Change, ...] = ()
-    pairs: tuple[Change, ...] = ()
+    agreements: tuple[FileChange, ...] = ()
+    pairs: tuple[FileChange, ...] = ()
     found: tuple[Note, ...] = ()
     left: tuple[Note, ...] = ()
     problems: tuple[Note, ...] = ()
@@ -48,19 +48,19 @@ def knowledge(root: Path, folder: Path) -> Knowledge:
     Raises:
         StorageError: A file or folder cannot be read.
     """
-    path = root / STATE_FOLDER / pairs.FILE
+    path = root / STATE_FOLDER / pairs.PAIRS_FILE
     before = current(path)
     if before is None:
         return Knowledge()
     if (root / STATE_FOLDER / "state.db").exists():
-        return Knowledge(left=(Note(FILE, TAKEN_IN),))
+        return Knowledge(left=(Note(PAIRS_PATH, TAKEN_IN),))
     file = pairs.parse(before.removeprefix(_BOM))
     if file.is_newer:
-        note = Note(FILE, f"version {file.version} is newer than this program; left alone")
+        note = Note(PAIRS_PATH, f"version {file.version} is newer than this program; left alone")
         return Knowledge(found=(note,), left=(note,))
     if file.damage:
         note = Note(
-            FILE,
+            PAIRS_PATH,
             f"{file.damage} Correct it and run this again",
         )
         return Knowledge(found=(note,), problems=(note,))
@@ -73,22 +73,22 @@ def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowl
     new = replace(
         file,
         pairs=tuple(one.pair for one in done),
-        version=pairs.VERSION,
+        version=pairs.PAIRS_VERSION,
         updated_at=_aware(file.updated_at),
     )
     after = before if new == file and not before.startswith(_BOM) else pairs.dump(new)
-    why = f"version {pairs.VERSION}, with the agreement of each pair"
+    why = f"version {pairs.PAIRS_VERSION}, with the agreement of each pair"
     kept = sum(not one.change and not one.problem for one in done)
-    stay = (Note(FILE, f"existing agreements that stay as they are: {kept}"),)
+    stay = (Note(PAIRS_PATH, f"existing agreements that stay as they are: {kept}"),)
     problems = [one.problem for one in done if one.problem]
     if file.strange:
         problems.append(_strange(before, file))
     return Knowledge(
         agreements=tuple(one.change for one in done if one.change),
-        pairs=(Change(path, before, after, why),),
-        found=(Note(FILE, f"version {file.version}, {counted(len(done), 'pair')}"),),
+        pairs=(FileChange(path, before, after, why),),
+        found=(Note(PAIRS_PATH, f"version {file.version}, {counted(len(done), 'pair')}"),),
         left=stay if kept else (),
-        problems=tuple(Note(FILE, problem) for problem in problems),
+        problems=tuple(Note(PAIRS_PATH, problem) for problem in problems),
     )
 
 
@@ -96,7 +96,7 @@ def _strange(before: bytes, file: PairsFile) -> str:
     """Return a sentence about items of the list that are not pairs."""
     items = json.loads(before.decode("utf-8-sig"))["pairs"]
     where = [str(n) for n, item in enumerate(items, 1) if item in file.strange]
-    some = ", ".join(where[:NAMED]) + (", …" if len(where) > NAMED else "")
+    some = ", ".join(where[:MAX_ITEMS_NAMED]) + (", …" if len(where) > MAX_ITEMS_NAMED else "")
     return f"{counted(len(where), 'item')} (number {some}) not valid as a pair, kept as before"
 
 
@@ -104,16 +104,18 @@ class _Settled(NamedTuple):
     """A pair as it will be, and the agreement made from it or the reason why there is none."""
 
     pair: Pair
-    change: Change | None = None
+    change: FileChange | None = None
     problem: str = ""
 
 
-def _settled(folder: Path, entry: Entry | None, pair: Pair, told: Agreement) -> _Settled:
+def _settled(folder: Path, entry: AgreementEntry | None, pair: Pair, told: Agreement) -> _Settled:
     if entry and entry.agreement:
         name = entry.path.relative_to(folder).as_posix()
         return _Settled(pairs.of_agreement(entry.agreement, name, dict(pair.extra)))
     path = folder / file_name(told.nl_term, told.symbol)
-    shown = " → ".join(word if len(word) <= SHOWN else f"{word[:SHOWN]}…" for word in pair.key)
+    shown = " → ".join(
+        word if len(word) <= MAX_TERM_CHARS else f"{word[:MAX_TERM_CHARS]}…" for word in pair.key
+    )
     if os.path.lexists(path):
         return _Settled(pair, problem=f"{shown} gets no agreement: {path.name} exists already")
     try:
@@ -121,7 +123,7 @@ def _settled(folder: Path, entry: Entry | None, pair: Pair, told: Agreement) -> 
     except StorageError as error:
         return _Settled(pair, problem=f"{shown} gets no agreement: {error.message}")
     new = pairs.of_agreement(told, path.name, dict(pair.extra))
-    return _Settled(new, Change(path, None, data, "an unconfirmed agreement"))
+    return _Settled(new, FileChange(path, None, data, "an unconfirmed agreement"))
 
 
 def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:

@@ -13,7 +13,7 @@ from code_intel.cli.migration.entries import Servers, servers
 from code_intel.cli.migration.knowledge import Knowledge, knowledge
 from code_intel.cli.migration.notes import Note
 from code_intel.cli.setup import ignore_block
-from code_intel.cli.setup.changes import Change, check_inside, current
+from code_intel.cli.setup.changes import FileChange, check_inside, current
 from code_intel.config import STATE_FOLDER
 from code_intel.foundation import state_folder
 
@@ -39,7 +39,7 @@ LEFTOVERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MigrationPlan:
     """The changes of a migration, and its report.
 
     Attributes:
@@ -55,13 +55,13 @@ class Plan:
     root: Path
     agreements: Path
     found: tuple[Note, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     left: tuple[Note, ...] = ()
     problems: tuple[Note, ...] = ()
     learned: int = 0
 
 
-def plan(root: Path) -> Plan:
+def plan(root: Path) -> MigrationPlan:
     """Return the plan for a project; it is empty if nothing of an earlier version is found.
 
     Raises:
@@ -76,9 +76,9 @@ def plan(root: Path) -> Plan:
     leftovers = [Note(name, why) for name, why in LEFTOVERS if (root / name).exists()]
     found = [*known.found, *the_map.found, *the_forest.found, *entries.found, *leftovers]
     if not found:
-        return Plan(root, the_map.agreements)
+        return MigrationPlan(root, the_map.agreements)
     changes = _changes(root, known, [the_map, the_forest], entries)
-    return Plan(
+    return MigrationPlan(
         root,
         the_map.agreements,
         found=tuple(found),
@@ -91,7 +91,7 @@ def plan(root: Path) -> Plan:
 
 def _changes(
     root: Path, known: Knowledge, configs: Iterable[Config], entries: Servers
-) -> Iterable[Change]:
+) -> Iterable[FileChange]:
     """Yield every change: agreements first, the file that starts the servers last."""
     yield from known.agreements  # the map's config may place them outside the project
     ours = [
@@ -104,12 +104,12 @@ def _changes(
     yield from (check_inside(change, root) for change in ours)
 
 
-def _state_ignored(path: Path) -> Change:
+def _state_ignored(path: Path) -> FileChange:
     before = current(path)
-    return Change(path, before, ignore_block.hiding(before), "keeps derived files out of git")
+    return FileChange(path, before, ignore_block.hiding(before), "keeps derived files out of git")
 
 
-def _ignored(root: Path, configs: Iterable[Config]) -> Change:
+def _ignored(root: Path, configs: Iterable[Config]) -> FileChange:
     """Hide databases in the project from git."""
     hidden = root / STATE_FOLDER
     inside = [
@@ -121,4 +121,4 @@ def _ignored(root: Path, configs: Iterable[Config]) -> Change:
     path = root / ".gitignore"
     before = current(path)
     after = ignore_block.merged(before, list(map(ignore_block.pattern, inside)))
-    return Change(path, before, after, "keeps the databases out of git")
+    return FileChange(path, before, after, "keeps the databases out of git")

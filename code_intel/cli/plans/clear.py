@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import (
-    KINDS,
+    PLAN_FILE_KINDS,
     Removal,
     removal_text,
     remove_files,
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
         nargs="*",
-        choices=[*KINDS, "all"],
+        choices=[*PLAN_FILE_KINDS, "all"],
         default="all",
         help="plans, queries (stored answers) or knowledge (pages); default: all",
     )
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     root, problem = place.root_of(settings), ""
     doomed = []
-    for kind, catalog in KINDS.items():
+    for kind, catalog in PLAN_FILE_KINDS.items():
         if kind in args.kind or "all" in args.kind:
             listing = catalog.listing(root)
             doomed += [

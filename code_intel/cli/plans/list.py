@@ -15,16 +15,18 @@ from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import SHORT
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import keeping, place
-from code_intel.planning.keeping import Entry
+from code_intel.planning.keeping import PlanEntry
 from code_intel.session.story import plain
 
-SHOWN = 20
+MAX_PLANS_SHOWN = 20
 _GOAL_COLUMNS = 60
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--all", action="store_true", help=f"all plans, not only the last {SHOWN}")
+    parser.add_argument(
+        "--all", action="store_true", help=f"all plans, not only the last {MAX_PLANS_SHOWN}"
+    )
     add_project(parser)
 
 
@@ -32,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
     root = place.root_of(project_of(args))
     found, damaged = keeping.entries(root), keeping.damage(root)
-    shown = found if args.all else found[:SHOWN]
+    shown = found if args.all else found[:MAX_PLANS_SHOWN]
     lines = [_line(one) for one in shown] or [
         "There are no plans yet. `code-intel plan GOAL` makes one."
     ]
@@ -48,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if shown else 1
 
 
-def _data(one: Entry) -> dict[str, Any]:
+def _data(one: PlanEntry) -> dict[str, Any]:
     return {
         "planId": one.id,
         "goal": one.goal,
@@ -66,7 +68,7 @@ def _data(one: Entry) -> dict[str, Any]:
     }
 
 
-def _line(one: Entry) -> str:
+def _line(one: PlanEntry) -> str:
     when = datetime.fromisoformat(one.used).astimezone()
     again = f"×{one.hits}" if one.hits else ""
     stands = f"{one.status:<8}{one.score:.2f}  {again:<5}"

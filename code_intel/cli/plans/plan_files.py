@@ -12,11 +12,11 @@ from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import place
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.keeping import PLANS, Entry, damage, entries
+from code_intel.planning.keeping import PLANS, PlanEntry, damage, entries
 from code_intel.planning.knowledge import PAGES
 from code_intel.planning.queries import QUERIES
 
-KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
+PLAN_FILE_KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
 SHORT = 8
 """Digits of an id that a list shows."""
 PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` makes one.")
@@ -45,7 +45,7 @@ def remove_files(root: Path, doomed: Iterable[Removal]) -> list[Removal]:
     wanted = list(doomed)
     gone = {
         (kind, name)
-        for kind, catalog in KINDS.items()
+        for kind, catalog in PLAN_FILE_KINDS.items()
         if (names := [each.name for each in wanted if each.kind == kind])
         for name in catalog.remove(root, names)
     }
@@ -85,7 +85,7 @@ def resolve_plan(root: Path, text: str) -> str:
         NotFoundError: There is none.
         UsageError: Several begin like this; the error names two.
     """
-    kept: list[Entry] = entries(root)
+    kept: list[PlanEntry] = entries(root)
     wanted = text.strip().lower()
     if wanted == "last":
         found = [entry.id for entry in kept[:1]]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import (
-    KINDS,
+    PLAN_FILE_KINDS,
     Removal,
     removal_text,
     remove_files,
@@ -22,7 +22,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
 from code_intel.planning import place, settings
-from code_intel.planning.catalog import Row, beyond
+from code_intel.planning.catalog import CatalogRow, beyond
 
 MAX_DAYS = 100_000
 
@@ -64,7 +64,7 @@ def _candidates(root: Path, days: int | None) -> list[Removal]:
     """Return old files, and of the rest those above the limits; never a plan in progress."""
     kept = settings.load(root)
     found: list[Removal] = []
-    for kind, catalog in KINDS.items():
+    for kind, catalog in PLAN_FILE_KINDS.items():
         rows = catalog.listing(root).rows
         made = catalog.spared(rows)
         if days is not None:
@@ -81,5 +81,5 @@ def _candidates(root: Path, days: int | None) -> list[Removal]:
     return found
 
 
-def _used(row: Row) -> datetime:
+def _used(row: CatalogRow) -> datetime:
     return datetime.fromisoformat(row.used).astimezone(UTC)

@@ -13,10 +13,10 @@ from code_intel.cli.plans.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted
 from code_intel.planning import keeping, outcome, place
-from code_intel.planning.records import Expected, Iteration, Plan, Result
+from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
 
-SHOWN = 10
+MAX_RESULTS_SHOWN = 10
 _COLUMNS = 96
 METRICS = ("keywords", "patterns", "meaning", "coverage", "precision", "recall")
 """The names of the six metrics, in the order of `records.Metrics`."""
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", help="the plan's id, the beginning of it, or `last`")
     parser.add_argument(
-        "--all", action="store_true", help=f"all results, not only the first {SHOWN}"
+        "--all", action="store_true", help=f"all results, not only the first {MAX_RESULTS_SHOWN}"
     )
     add_project(parser)
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
+def _story(plan: QueryPlan, *, everything: bool) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
     best = outcome.score(plan)
     seconds = plan.milliseconds / 1000
@@ -50,7 +50,7 @@ def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
     yield f"Asked: {plain(plan.source)}"
     for each in plan.iterations:
         yield from _iteration(each)
-    shown = plan.final if everything else plan.final[:SHOWN]
+    shown = plan.final if everything else plan.final[:MAX_RESULTS_SHOWN]
     yield f"Found {len(plan.final)}:" if plan.final else "Found nothing."
     yield from (_result(each) for each in shown)
     if len(plan.final) > len(shown):
@@ -61,7 +61,7 @@ def _story(plan: Plan, *, everything: bool) -> Iterator[str]:
         yield f"Written down in {plain(plan.knowledge)}"
 
 
-def expectations(plan: Plan) -> Iterator[str]:
+def expectations(plan: QueryPlan) -> Iterator[str]:
     """Yield what is expected of a plan's results, and how its queries are made, line by line."""
     expected: Expected = plan.expected
     words = [plain(word) for word in expected.keywords]

@@ -15,7 +15,7 @@ from code_intel.session.listing import SessionSummary, list_sessions
 from code_intel.session.story import plain
 from code_intel.tools.context.gateway import sessions_of
 
-MAX_SHOWN = 20
+MAX_SESSIONS_SHOWN = 20
 _QUERY_COLUMNS = 60
 _BROKEN = (
     "`code-intel session show` says why a session is broken. If all are, terminal and servers may "
@@ -26,7 +26,7 @@ _BROKEN = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--all", action="store_true", help=f"list all, not only the last {MAX_SHOWN}"
+        "--all", action="store_true", help=f"list all, not only the last {MAX_SESSIONS_SHOWN}"
     )
     add_project(parser)
 
@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> int:
     """List the sessions; return 1 if there are none."""
     settings = project_of(args)
     paths = sessions_of(settings)
-    most = MAX_JOURNALS if args.all else MAX_SHOWN + 1
+    most = MAX_JOURNALS if args.all else MAX_SESSIONS_SHOWN + 1
     found = list_sessions(paths, expire_hours=settings.session_hours, most=most)
-    shown = found if args.all else found[:MAX_SHOWN]
+    shown = found if args.all else found[:MAX_SESSIONS_SHOWN]
     lines = [_line(one) for one in shown] or [
         "There are no sessions yet. An agent starts one with start_session."
     ]

@@ -14,12 +14,12 @@ from code_intel.foundation.text import counted
 
 MAX_DIFF_BYTES = 200_000
 """Size up to which a plan shows a file's changed lines."""
-MAX_BYTES = 256 * 1024 * 1024
+MAX_CHANGED_FILE_BYTES = 256 * 1024 * 1024
 """Size up to which a file can be changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file and what becomes of it.
 
     Attributes:
@@ -71,7 +71,7 @@ def current(path: Path) -> bytes | None:
         StorageError: It cannot be read or is not a regular file.
     """
     try:
-        return read_regular_file(path, MAX_BYTES)
+        return read_regular_file(path, MAX_CHANGED_FILE_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -89,7 +89,7 @@ def is_inside(path: Path, root: Path) -> bool:
     return real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
 
 
-def check_inside(change: Change, root: Path) -> Change:
+def check_inside(change: FileChange, root: Path) -> FileChange:
     """Return the change if its file is in the project.
 
     A repository may contain links to files outside it, such as a shell's start-up file.
@@ -110,7 +110,7 @@ def check_inside(change: Change, root: Path) -> Change:
     return change
 
 
-def check_writable(change: Change, root: Path) -> Change:
+def check_writable(change: FileChange, root: Path) -> FileChange:
     """Return the change if its file, below the project `root`, may be written.
 
     Raises:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from code_intel.cli.setup import clients, mcp_json, mcp_toml
-from code_intel.cli.setup.changes import Change, check_writable, content
-from code_intel.cli.setup.clients import COMMANDS, KNOWN, SERVERS, Client
+from code_intel.cli.setup.changes import FileChange, check_writable, content
+from code_intel.cli.setup.clients import COMMANDS_SERVER, KNOWN, SERVERS, Client
 from code_intel.errors import ConfigError
 
 
@@ -43,7 +43,7 @@ def entries_for(client: Client, root: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def merge(client: Client, root: Path, *, commands: bool = False) -> Change:
+def merge(client: Client, root: Path, *, commands: bool = False) -> FileChange:
     """Return the change that adds our entries to a client's file and repairs stale ones.
 
     Args:
@@ -60,7 +60,7 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> Change:
     whole = _bytes(client, _whole(client, wanted))
     before = content(path)
     if before is None:
-        return check_writable(Change(path, None, whole), root)
+        return check_writable(FileChange(path, None, whole), root)
     read = _read(client, before)
     if read is None:
         raise _by_hand(BROKEN, client, path, wanted)
@@ -76,7 +76,7 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> Change:
     if new is None:
         raise _by_hand(UNSAFE, client, path, wanted)
     repaired = f"repairs {', '.join(stale)}" if stale else ""
-    return check_writable(Change(path, before, new.encode(), repaired), root)
+    return check_writable(FileChange(path, before, new.encode(), repaired), root)
 
 
 def lost(client: Client, root: Path) -> str:
@@ -90,7 +90,7 @@ def lost(client: Client, root: Path) -> str:
 def foreign_commands(client: Client, root: Path) -> bool:
     """Whether an entry with the name of the server of prompt commands starts another program."""
     read = _read(client, content(root / client.file) or b"")
-    return read is not None and clients.is_foreign(COMMANDS, read[1].get(COMMANDS))
+    return read is not None and clients.is_foreign(COMMANDS_SERVER, read[1].get(COMMANDS_SERVER))
 
 
 def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
@@ -116,7 +116,7 @@ def without(client: Client, path: Path, before: bytes) -> bytes | None:
     """
     if not any(name.encode() in before for name in SERVERS):
         return before
-    names = f"{', '.join(SERVERS)}, and {COMMANDS} if it starts code-intel,"
+    names = f"{', '.join(SERVERS)}, and {COMMANDS_SERVER} if it starts code-intel,"
     by_hand = f"Remove {names} from {client.key} by hand, then run the command again."
     read = _read(client, before)
     if read is None:

@@ -20,7 +20,7 @@ from code_intel.errors import UsageError
 DESKTOP = "/usr/local/bin:/usr/bin:/bin"
 """The PATH of a program that was started from a desktop, not a shell."""
 GATEWAY = "code-intel"
-COMMANDS = "climpt"
+COMMANDS_SERVER = "climpt"
 """The name of the server of prompt commands in clients (docs/decisions/0044)."""
 
 
@@ -41,7 +41,7 @@ SERVERS: Mapping[str, Server] = MappingProxyType(
 )
 """The servers of every project."""
 KNOWN: Mapping[str, Server] = MappingProxyType(
-    {**SERVERS, COMMANDS: Server("code-intel", ("commands",))}
+    {**SERVERS, COMMANDS_SERVER: Server("code-intel", ("commands",))}
 )
 """All servers; that of prompt commands is added if the project has a registry, or on request."""
 
@@ -142,8 +142,8 @@ CLIENTS = (
     ),
 )
 """All clients. A new one needs a row here and a section in docs/clients.md."""
-DEFAULT = "claude"
-ALL = "all"
+DEFAULT_CLIENT = "claude"
+ALL_CLIENTS = "all"
 
 
 def chosen(names: list[str] | None) -> tuple[Client, ...]:
@@ -155,15 +155,15 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
     Raises:
         UsageError: A name is unknown.
     """
-    wanted = {one.strip().lower() for name in names or [DEFAULT] for one in name.split(",")}
+    wanted = {one.strip().lower() for name in names or [DEFAULT_CLIENT] for one in name.split(",")}
     known = [client.name for client in CLIENTS]
-    if unknown := sorted(wanted - {*known, ALL}):
+    if unknown := sorted(wanted - {*known, ALL_CLIENTS}):
         raise UsageError(
             f"There is no client {', '.join(map(repr, unknown))}.",
-            hint=f"Name one of {', '.join(known)}, or {ALL}. See docs/clients.md for others.",
+            hint=f"Name one of {', '.join(known)}, or {ALL_CLIENTS}. See docs/clients.md for others.",
             details={"field": "client"},
         )
-    return tuple(client for client in CLIENTS if ALL in wanted or client.name in wanted)
+    return tuple(client for client in CLIENTS if ALL_CLIENTS in wanted or client.name in wanted)
 
 
 def program(client: Client, server: str) -> str:

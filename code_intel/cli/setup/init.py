@@ -14,7 +14,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import project_folder
 from code_intel.cli.setup import client_files, clients, ignore_block, transaction
 from code_intel.cli.setup.changes import (
-    Change,
+    FileChange,
     check_writable,
     content,
     databases,
@@ -22,9 +22,9 @@ from code_intel.cli.setup.changes import (
     name_in,
     pretty,
 )
-from code_intel.cli.setup.clients import CLIENTS, DEFAULT, Client
+from code_intel.cli.setup.clients import CLIENTS, DEFAULT_CLIENT, Client
 from code_intel.cli.setup.removal import PRECIOUS, removal
-from code_intel.cli.setup.transaction import BACKUPS, SETUP, Run, Transaction
+from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction, TransactionRun
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -71,12 +71,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--client",
         action="append",
         metavar="NAME",
-        help=f"coding agent: {names} or {clients.ALL} (default: {DEFAULT}; may be repeated)",
+        help=f"coding agent: {names} or {clients.ALL_CLIENTS} (default: {DEFAULT_CLIENT}; may be repeated)",
     )
     parser.add_argument(
         "--commands",
         action="store_true",
-        help=f"also add the server of prompt commands, {clients.COMMANDS} (default: if the project"
+        help=f"also add the server of prompt commands, {clients.COMMANDS_SERVER} (default: if the project"
         " has a registry)",
     )
     parser.add_argument(
@@ -125,7 +125,7 @@ def _keeps_copies(work: Transaction) -> bool:
 
 
 def _told(
-    root: Path, changes: Sequence[Change], backup: str, notes: Sequence[str], *, dry_run: bool
+    root: Path, changes: Sequence[FileChange], backup: str, notes: Sequence[str], *, dry_run: bool
 ) -> list[str]:
     lines = [f"{'Would change' if dry_run else 'Project'} {root}:"]
     for change in changes:
@@ -137,14 +137,14 @@ def _told(
     return [*lines, *notes]
 
 
-def _row(change: Change, root: Path) -> dict[str, str]:
+def _row(change: FileChange, root: Path) -> dict[str, str]:
     row = {"file": str(change.path.relative_to(root)), "action": change.action}
     if lines := change.lines(root):
         row["diff"] = "\n".join(lines)
     return row | ({"why": change.why} if change.why else {})
 
 
-def _notes_of_removal(root: Path, changes: Sequence[Change]) -> list[str]:
+def _notes_of_removal(root: Path, changes: Sequence[FileChange]) -> list[str]:
     """Return what a removal leaves."""
     state, plans = root / STATE_FOLDER, load_settings(root).plans_dir
     goes = {change.path for change in changes if change.action == "remove"}
@@ -191,7 +191,7 @@ def setup(
     return Transaction(root, SETUP, (*checked, *entries), folders)
 
 
-def apply(work: Transaction) -> Run | None:
+def apply(work: Transaction) -> TransactionRun | None:
     """Apply a set-up or a removal; return the run, None if there was nothing to do.
 
     Raises:
@@ -243,7 +243,7 @@ def _on_commands(root: Path, chosen: Sequence[Client], *, asked: bool) -> list[s
     there = has_registry(root)
     if not there and not asked:
         return []
-    name = clients.COMMANDS
+    name = clients.COMMANDS_SERVER
     others = [one for one in chosen if client_files.foreign_commands(one, root)]
     notes = [FOREIGN.format(file=one.file, name=name) for one in others]
     return notes if there else [*notes, NO_REGISTRY]
@@ -268,24 +268,26 @@ def _is_earlier(root: Path) -> bool:
         return True
 
 
-def _unless_there(path: Path, root: Path, ours: bytes) -> Change:
+def _unless_there(path: Path, root: Path, ours: bytes) -> FileChange:
     """Create `path`, unless it exists here or in `.code-intel`."""
     before = content(path)
     if before is None and (root / STATE_FOLDER / path.name).exists():
         path = root / STATE_FOLDER / path.name
         before = content(path)
-    return Change(path, before, ours if before is None else before)
+    return FileChange(path, before, ours if before is None else before)
 
 
-def _hide_derived(path: Path) -> Change:
+def _hide_derived(path: Path) -> FileChange:
     """Hide derived files in `.code-intel` from git."""
     before = content(path)
-    return Change(path, before, ignore_block.hiding(before))
+    return FileChange(path, before, ignore_block.hiding(before))
 
 
-def _merge_ignore(path: Path, settings: Settings) -> Change:
+def _merge_ignore(path: Path, settings: Settings) -> FileChange:
     """Hide databases in the project from git."""
     seen = [path for path in databases(settings) if not hidden(settings, path)]
     names = [path.relative_to(settings.root).as_posix() for path in seen]
     before = content(path)
-    return Change(path, before, ignore_block.merged(before, list(map(ignore_block.pattern, names))))
+    return FileChange(
+        path, before, ignore_block.merged(before, list(map(ignore_block.pattern, names)))
+    )

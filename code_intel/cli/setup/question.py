@@ -7,8 +7,8 @@ from code_intel.config import FOREST_CONFIG, MAP_CONFIG
 from code_intel.errors import NotFoundError
 from code_intel.forest.dependencies import graph_of
 from code_intel.index.facade import Index
-from code_intel.index.reading import read_document
 from code_intel.index.rows import DocumentRow
+from code_intel.index.safe_files import read_document
 from code_intel.index.walk import bases
 from code_intel.records import Symbol
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from code_intel.cli.setup import client_files, ignore_block
-from code_intel.cli.setup.changes import Change, check_writable, content, databases, pretty
+from code_intel.cli.setup.changes import FileChange, check_writable, content, databases, pretty
 from code_intel.cli.setup.clients import CLIENTS
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG, Settings, default_config, load_settings
@@ -81,17 +81,17 @@ def precious(settings: Settings, goes: Container[Path] = ()) -> bool:
     return bool(known.pairs or known.damage)
 
 
-def _configs(root: Path) -> Iterator[Change]:
+def _configs(root: Path) -> Iterator[FileChange]:
     written = {MAP_CONFIG: default_config("map"), FOREST_CONFIG: default_config("forest")}
     for name, config in written.items():
         path = root / name
         before = content(path)
         if before is not None:
             is_ours = before == pretty(config) and not path.is_symlink()
-            yield Change(path, before, None if is_ours else before, "" if is_ours else EDITED)
+            yield FileChange(path, before, None if is_ours else before, "" if is_ours else EDITED)
 
 
-def _shared(root: Path) -> list[Change]:
+def _shared(root: Path) -> list[FileChange]:
     """Return what becomes of the project's `.gitignore` and of the clients' files."""
     found = _part(root / state_folder.GITIGNORE_NAME, ignore_block.without)
     for client in CLIENTS:
@@ -100,12 +100,12 @@ def _shared(root: Path) -> list[Change]:
     return found
 
 
-def _part(path: Path, without: TakeOut) -> list[Change]:
+def _part(path: Path, without: TakeOut) -> list[FileChange]:
     """Return what becomes of a file that has a part of ours; nothing where there is no file."""
     before = content(path)
     if before is None:
         return []
-    change = Change(path, before, without(before))
+    change = FileChange(path, before, without(before))
     if change.action != "keep":
         real = path.resolve()
         committed = git.run(real.parent, "show", f":./{real.name}")
@@ -120,15 +120,15 @@ def _hiding_without(path: Path, text: bytes) -> bytes | None:
     return None if is_ours else ignore_block.without(text)
 
 
-def _kept(change: Change, why: str) -> Change:
+def _kept(change: FileChange, why: str) -> FileChange:
     return replace(change, after=change.before, why=why)
 
 
-def _derived(path: Path) -> Change:
-    return Change(path, b"", None, is_derived=True)
+def _derived(path: Path) -> FileChange:
+    return FileChange(path, b"", None, is_derived=True)
 
 
-def _superfluous(state: Path, changes: Iterable[Change]) -> list[Path]:
+def _superfluous(state: Path, changes: Iterable[FileChange]) -> list[Path]:
     """Return the copies that equal their file after its change, and the `.gitignore` of only these."""
     folder = state / BACKUPS
     copies = [
@@ -143,7 +143,7 @@ def _superfluous(state: Path, changes: Iterable[Change]) -> list[Path]:
     return [*copies, hides] if hides.is_file() and not rest else copies
 
 
-def _databases(settings: Settings) -> Iterator[Change]:
+def _databases(settings: Settings) -> Iterator[FileChange]:
     for database in databases(settings):
         is_ours = _is_ours(database)
         for suffix in ("", *BESIDE_DATABASE):
@@ -160,7 +160,7 @@ def _is_ours(database: Path) -> bool:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4) and not database.is_symlink()
 
 
-def _memory(state: Path, *, forgets: bool) -> Iterator[Change]:
+def _memory(state: Path, *, forgets: bool) -> Iterator[FileChange]:
     for path in (state / name for name in MEMORY):
         if path.is_file():
             unhidden_lock = (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.cli.output import Advance
-from code_intel.cli.setup.changes import Change, check_inside, current, is_inside, name_in
+from code_intel.cli.setup.changes import FileChange, check_inside, current, is_inside, name_in
 from code_intel.config import STATE_FOLDER, load_settings
 from code_intel.errors import BusyError, StorageError
 from code_intel.foundation import durable, state_folder
@@ -27,7 +27,7 @@ BACKUPS = "backup"
 """The folder of all backups; its `.gitignore` hides it, since client settings may hold secrets."""
 
 
-class Kind(NamedTuple):
+class TransactionKind(NamedTuple):
     """A command: the name of its list, the folder of its copies, whether runs can be undone."""
 
     list_name: str
@@ -35,8 +35,8 @@ class Kind(NamedTuple):
     can_undo: bool
 
 
-SETUP = Kind("init.json", "", can_undo=False)
-MIGRATION = Kind("migration.json", "files", can_undo=True)
+SETUP = TransactionKind("init.json", "", can_undo=False)
+MIGRATION = TransactionKind("migration.json", "files", can_undo=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Transaction:
     """
 
     root: Path
-    kind: Kind
-    changes: tuple[Change, ...]
+    kind: TransactionKind
+    changes: tuple[FileChange, ...]
     folders: tuple[Path, ...] = ()
     keeps_copies: bool = True
 
@@ -73,7 +73,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TransactionRun:
     """A run as its list describes it.
 
     Attributes:
@@ -87,7 +87,7 @@ class Run:
     """
 
     root: Path
-    kind: Kind
+    kind: TransactionKind
     folder: Path
     records: tuple[Record, ...] = ()
     folders: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ class Run:
         _sweep(above)
 
 
-def find_runs(root: Path, kind: Kind) -> list[Run]:
+def find_runs(root: Path, kind: TransactionKind) -> list[TransactionRun]:
     """Return the runs of a command that have a list, oldest first.
 
     Raises:
@@ -214,12 +214,12 @@ def find_runs(root: Path, kind: Kind) -> list[Run]:
     return [_read(root, kind, path) for path in places]
 
 
-def interrupted(root: Path, kind: Kind) -> Run | None:
+def interrupted(root: Path, kind: TransactionKind) -> TransactionRun | None:
     """Return the run that was killed, if there is one."""
     return next((run for run in find_runs(root, kind) if not run.finished), None)
 
 
-def recover(root: Path, kind: Kind) -> None:
+def recover(root: Path, kind: TransactionKind) -> None:
     """Undo what a run that was killed has done.
 
     Raises:
@@ -270,7 +270,7 @@ def locked(root: Path) -> Iterator[None]:
 
 def apply(
     work: Transaction, *, now: datetime | None = None, advance: Advance | None = None
-) -> Run | None:
+) -> TransactionRun | None:
     """Make the changes, derived files last; return the run, None if nothing was left to do.
 
     Args:
@@ -312,20 +312,20 @@ def _sweep(folder: Path) -> None:
         durable.remove_folder(inner)
 
 
-def _needs_recovery(run: Run) -> bool:
+def _needs_recovery(run: TransactionRun) -> bool:
     return not (run.finished and run.kind.can_undo)
 
 
-def _new_run(work: Transaction, todo: Sequence[Change], now: datetime) -> Run:
+def _new_run(work: Transaction, todo: Sequence[FileChange], now: datetime) -> TransactionRun:
     root, above = work.root, work.root / STATE_FOLDER / BACKUPS
-    check_inside(Change(above / state_folder.GITIGNORE_NAME, None, b""), root)
+    check_inside(FileChange(above / state_folder.GITIGNORE_NAME, None, b""), root)
     folder, number = above / f"{now:%Y%m%dT%H%M%SZ}", 1
     while folder.exists():
         number += 1
         folder = above / f"{now:%Y%m%dT%H%M%SZ}-{number}"
     needed = [*work.folders, *(change.path.parent for change in todo)]
     parents = {p for one in needed for p in (one, *one.parents) if p == one or root in p.parents}
-    return Run(
+    return TransactionRun(
         root,
         work.kind,
         folder,
@@ -335,7 +335,7 @@ def _new_run(work: Transaction, todo: Sequence[Change], now: datetime) -> Run:
     )
 
 
-def _pending(changes: Sequence[Change]) -> list[Change]:
+def _pending(changes: Sequence[FileChange]) -> list[FileChange]:
     """Return the changes that still have to be made."""
     pending = []
     for change in changes:
@@ -347,7 +347,7 @@ def _pending(changes: Sequence[Change]) -> list[Change]:
     return pending
 
 
-def _require_same(change: Change, now: bytes | None) -> None:
+def _require_same(change: FileChange, now: bytes | None) -> None:
     if now != change.before:
         raise BusyError(
             f"Another program changed {change.path} just now; it was left as it is.",
@@ -355,7 +355,7 @@ def _require_same(change: Change, now: bytes | None) -> None:
         )
 
 
-def _make(changes: Sequence[Change], advance: Advance | None) -> None:
+def _make(changes: Sequence[FileChange], advance: Advance | None) -> None:
     """Make the changes, through links; the last one of a folder flushes its names."""
     last = {change.path.parent: change for change in changes}
     for number, change in enumerate(changes, 1):
@@ -372,7 +372,7 @@ def _make(changes: Sequence[Change], advance: Advance | None) -> None:
             advance(number, len(changes), "files")
 
 
-def _read(root: Path, kind: Kind, path: Path) -> Run:
+def _read(root: Path, kind: TransactionKind, path: Path) -> TransactionRun:
     """Return the run that a list describes; a repository may contain a forged list.
 
     Raises:
@@ -383,7 +383,9 @@ def _read(root: Path, kind: Kind, path: Path) -> Run:
         records = [Record(one["file"], one["before"], one["after"]) for one in document["files"]]
         folders = tuple(map(str, document.get("folders", ())))
         keeps = bool(document.get("keeps_copies", True))
-        run = Run(root, kind, path.parent, (*records,), folders, keeps, bool(document["finished"]))
+        run = TransactionRun(
+            root, kind, path.parent, (*records,), folders, keeps, bool(document["finished"])
+        )
         _check_inside(run)
     except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
         raise StorageError(
@@ -392,7 +394,7 @@ def _read(root: Path, kind: Kind, path: Path) -> Run:
     return run
 
 
-def _check_inside(run: Run) -> None:
+def _check_inside(run: TransactionRun) -> None:
     """Refuse a list that names something outside the project; new agreements may be elsewhere.
 
     Raises:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from code_intel.foundation.spelling import composed
 
-LONGEST = 200_000
+MAX_DIFF_CHARS = 200_000
 """Characters of a diff that are read."""
-MOST_FILES = 20
-MOST_WORDS = 12
+MAX_ARTIFACT_FILES = 20
+MAX_DIFF_WORDS = 12
 """Words taken from a diff: those that changed lines use most."""
 
 _DIFF_FILE = re.compile(r"^(?:\+\+\+|---|rename to|rename from) (.+?)(?:\t.*)?$", re.MULTILINE)
@@ -27,7 +27,7 @@ _BETWEEN = re.compile(r"[\s:\"'()\[\]<>,|]+")
 _NAME = re.compile(r"[^\W\d]\w{2,}")
 
 
-class Artifacts(NamedTuple):
+class GivenArtifacts(NamedTuple):
     """What is at hand, as the caller gives it."""
 
     failing_tests: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class AtHand(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def read_artifacts(given: Artifacts, documents: Collection[str]) -> AtHand:
+def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> AtHand:
     """Return which documents are named, and the words that are left."""
     known = _Names(documents)
     files: dict[str, list[str]] = {}
@@ -62,7 +62,7 @@ def read_artifacts(given: Artifacts, documents: Collection[str]) -> AtHand:
     note("editing_path", filter(None, map(known.find, given.editing_path)))
     for test in given.failing_tests:
         note("failing_test", known.all_in(test))
-    diff = given.last_diff[:LONGEST]
+    diff = given.last_diff[:MAX_DIFF_CHARS]
     note("last_diff", filter(None, map(known.find, map(_spelled, _DIFF_FILE.findall(diff)))))
     hints = []
     for hint in given.hints:
@@ -72,7 +72,7 @@ def read_artifacts(given: Artifacts, documents: Collection[str]) -> AtHand:
         else:
             hints.append(hint)
     tests = (name for test in given.failing_tests for name in _NAME.findall(test))
-    named = list(files)[:MOST_FILES]
+    named = list(files)[:MAX_ARTIFACT_FILES]
     return AtHand(
         {path: tuple(dict.fromkeys(files[path])) for path in named},
         tuple(hints),
@@ -91,7 +91,7 @@ def _spelled(name: str) -> str:
 
 def _changed(diff: str) -> Sequence[str]:
     names = Counter(name for line in _DIFF_LINE.findall(diff) for name in _NAME.findall(line))
-    return [name for name, _ in names.most_common(MOST_WORDS)]
+    return [name for name, _ in names.most_common(MAX_DIFF_WORDS)]
 
 
 class _Names:
@@ -119,5 +119,5 @@ class _Names:
 
     def all_in(self, text: str) -> list[str]:
         """Return the documents that a text names."""
-        found = (self.find(name) for name in _BETWEEN.split(text[:LONGEST]) if "." in name)
-        return list(dict.fromkeys(filter(None, found)))[:MOST_FILES]
+        found = (self.find(name) for name in _BETWEEN.split(text[:MAX_DIFF_CHARS]) if "." in name)
+        return list(dict.fromkeys(filter(None, found)))[:MAX_ARTIFACT_FILES]

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from code_intel.chunking.words import query_words
 from code_intel.config import TokenizationStrategy
 from code_intel.forest.bundles import boosts
-from code_intel.forest.bundles.artifacts import Artifacts, AtHand, read_artifacts
+from code_intel.forest.bundles.artifacts import AtHand, GivenArtifacts, read_artifacts
 from code_intel.forest.bundles.boosts import BoostProfile
 from code_intel.forest.bundles.formula import (
     PATH_PHRASE,
-    PHRASE,
-    Found,
+    PHRASE_WEIGHT,
+    FileTraits,
     path_match,
     terms,
     text_match,
 )
-from code_intel.forest.bundles.fragments import Source, source_of
+from code_intel.forest.bundles.fragments import FragmentSource, source_of
 from code_intel.forest.bundles.profiles import Profile
 from code_intel.forest.bundles.reach import Reach, reach
 from code_intel.forest.bundles.tokens import Terms, fold, tokenise
 from code_intel.forest.dependencies import graph_of
 from code_intel.forest.ranking.evidence import File, gather
 from code_intel.forest.ranking.paths import relative
-from code_intel.forest.ranking.question import Question, read
+from code_intel.forest.ranking.question import RankedQuestion, read
 from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.search import POOL, best_chunks, rank
 from code_intel.forest.ranking.state import RankingState, Situation
@@ -57,13 +57,13 @@ SIGNALS: Mapping[str, str] = MappingProxyType(
     {"editing": "editing_path", "needed": "dependency", "near": "proximity"}
 )
 """Rows of the ranking that a profile weighs: by as much as its weight is of the one in `default`."""
-MOST_MORE = 3.0
+MAX_WEIGHT_FACTOR = 3.0
 """How many times the default a row may weigh."""
 TYPE_UNITS: Mapping[BoostProfile, float] = MappingProxyType(
     {"default": 0.1, "docs": 0.4, "none": 0.0}
 )
 """The same for the kind of file that is wanted; who asks for documents by name wants them in front."""
-LOOKED_AT = 40
+MAX_FILES_READ = 40
 """Files of the ranking whose text is looked at."""
 JOINING = 12
 """Most files that join for being needed or near alone."""
@@ -73,7 +73,7 @@ TAGS = 8
 """Most tags that say why."""
 
 
-class Request(NamedTuple):
+class BundleRequest(NamedTuple):
     """What is wanted.
 
     Attributes:
@@ -85,19 +85,19 @@ class Request(NamedTuple):
     """
 
     goal: str
-    artifacts: Artifacts = Artifacts()
+    artifacts: GivenArtifacts = GivenArtifacts()
     weights: Profile = Profile()
     boost: BoostProfile = "default"
     strategy: TokenizationStrategy = "phrase-aware"
 
 
-class Candidate(NamedTuple):
+class BundleCandidate(NamedTuple):
     """A file with its score (the best has 1), sorted tags that say why, and its chunks, best first."""
 
     path: str
     score: float
     why: tuple[str, ...]
-    source: Source
+    source: FragmentSource
     chunks: tuple[ChunkRow, ...]
 
 
@@ -110,7 +110,7 @@ class Bundle(NamedTuple):
         left_out: How many files the blacklist took, by folder.
     """
 
-    files: tuple[Candidate, ...]
+    files: tuple[BundleCandidate, ...]
     terms: tuple[str, ...]
     left_out: Mapping[str, int]
 
@@ -125,7 +125,7 @@ class _Standing(NamedTuple):
 
 def gather_bundle(
     store: Store,
-    request: Request,
+    request: BundleRequest,
     vector: "NDArray[np.float32] | None",
     *,
     most: int,
@@ -148,7 +148,7 @@ def gather_bundle(
     files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
     situation = _situation(request.weights, at_hand, joined, recent_of(store))
     ranking = _ranking(RankingState(files, question, bases, graph, situation), at_hand)
-    looked = dict.fromkeys([*list(ranking)[:LOOKED_AT], *at_hand.files])
+    looked = dict.fromkeys([*list(ranking)[:MAX_FILES_READ], *at_hand.files])
     kept, left_out = _allowed(looked, request.boost, at_hand, bases)
     wanted = tokenise(_words(request.goal, at_hand), request.strategy)
     texts = _grouped(store.chunks_of(kept), lambda row: row.path)
@@ -164,7 +164,7 @@ def gather_bundle(
     best = _best(scored, most)
     symbols = _grouped(store.defined_in([path for path, _ in best]), lambda each: each.file)
     candidates = (
-        Candidate(
+        BundleCandidate(
             path,
             each.score,
             each.why,
@@ -180,7 +180,7 @@ def _words(goal: str, at_hand: AtHand) -> str:
     return "\n".join((goal, *at_hand.hints))
 
 
-def _question(request: Request, at_hand: AtHand) -> Question:
+def _question(request: BundleRequest, at_hand: AtHand) -> RankedQuestion:
     """Read goal and hints; what artifacts say adds words and never the wish for tests, a boost may."""
     question = read(_words(request.goal, at_hand))
     more = query_words(" ".join(at_hand.words))[:EXTRA_WORDS]
@@ -211,7 +211,7 @@ def _situation(
         needed={path: 1 - 2.0**-each.edges for path, each in joined.items()},
         near={path: each.proximity for path, each in joined.items()},
         weights={
-            row: min(MOST_MORE, getattr(weights, field) / getattr(default, field))
+            row: min(MAX_WEIGHT_FACTOR, getattr(weights, field) / getattr(default, field))
             for row, field in SIGNALS.items()
         },
     )
@@ -258,14 +258,14 @@ def _score(
     standing: _Standing,
     joined: Reach,
     named: Sequence[str],
-    request: Request,
+    request: BundleRequest,
 ) -> tuple[float, list[str]]:
     """Return a file's score, the terms of the formula added, each bounded, and their tags."""
     matched = text_match(fold("".join(row.text for row in rows)), wanted)
-    most = len(wanted.keywords) + PHRASE * len(wanted.phrases) or 1.0
+    most = len(wanted.keywords) + PHRASE_WEIGHT * len(wanted.phrases) or 1.0
     in_path, path_tag = path_match(path, wanted)
     cosine = max(standing.file.cosines.values(), default=0.0)
-    found = Found(
+    found = FileTraits(
         matched.keywords / most,
         matched.phrases / most,
         in_path / PATH_PHRASE,

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from code_intel.forest.bundles.profiles import Profile
 from code_intel.forest.bundles.tokens import Terms, fold
 
-PHRASE = 2.0
+PHRASE_WEIGHT = 2.0
 """Keywords that a phrase counts for."""
 PATH_PHRASE, PATH_SEGMENT, PATH_KEYWORD = 1.5, 1.0, 0.5
 """What a path is worth for the first phrase in it, else for a segment, else for a keyword."""
 
 
-class Found(NamedTuple):
+class FileTraits(NamedTuple):
     """What a file has to do with a goal, before any weight.
 
     Attributes:
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     structural: float = 0.0
 
 
-class Match(NamedTuple):
+class GoalMatch(NamedTuple):
     """Terms that were found, with a tag for each."""
 
     keywords: int
@@ -48,15 +48,15 @@ class Match(NamedTuple):
     tags: tuple[str, ...]
 
 
-def score(profile: Profile, found: Found) -> float:
+def score(profile: Profile, found: FileTraits) -> float:
     """Return the score of a file; 0 when it has nothing to do with the goal."""
     return sum(terms(profile, found).values())
 
 
-def terms(profile: Profile, found: Found) -> dict[str, float]:
+def terms(profile: Profile, found: FileTraits) -> dict[str, float]:
     """Return what each weight contributes, by its name in the seed's files."""
     return {
-        "textMatch": profile.text_match * (found.keywords + PHRASE * found.phrases),
+        "textMatch": profile.text_match * (found.keywords + PHRASE_WEIGHT * found.phrases),
         "pathMatch": profile.path_match * found.path,
         "editingPath": profile.editing_path * found.editing,
         "dependency": profile.dependency * found.dependency,
@@ -65,12 +65,12 @@ def terms(profile: Profile, found: Found) -> dict[str, float]:
     }
 
 
-def text_match(text: str, wanted: Terms) -> Match:
+def text_match(text: str, wanted: Terms) -> GoalMatch:
     """Count the terms that a text has; `text` as `tokens.fold` gives it."""
     phrases = [phrase for phrase in wanted.phrases if phrase in text]
     keywords = [keyword for keyword in wanted.keywords if keyword in text]
     tags = (*(f"phrase:{p}" for p in phrases), *(f"text:{k}" for k in keywords))
-    return Match(len(keywords), len(phrases), tags)
+    return GoalMatch(len(keywords), len(phrases), tags)
 
 
 def path_match(path: str, wanted: Terms) -> tuple[float, str]:

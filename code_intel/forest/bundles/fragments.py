@@ -53,7 +53,7 @@ class Fragment(NamedTuple):
     text: str
 
 
-class Place(NamedTuple):
+class FragmentPlace(NamedTuple):
     """Where in a file it is: a symbol if there is one, a line of it, and how many words are there."""
 
     symbol: Definition | None
@@ -61,7 +61,7 @@ class Place(NamedTuple):
     fits: int
 
 
-class Source(NamedTuple):
+class FragmentSource(NamedTuple):
     """A file as the index knows it.
 
     Attributes:
@@ -73,17 +73,17 @@ class Source(NamedTuple):
     symbols: Sequence[Definition]
 
 
-def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> Source:
+def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> FragmentSource:
     """Return a file from all of its chunks, in order."""
     lines: dict[int, str] = {}
     for row in rows:
         for at, line in enumerate(_LINE.findall(row.text), row.start_line):
             lines[at] = lines.get(at, "") + line
-    return Source(lines, symbols)
+    return FragmentSource(lines, symbols)
 
 
 def fragments(
-    source: Source, chunks: Sequence[ChunkRow], terms: Collection[str], size: Size
+    source: FragmentSource, chunks: Sequence[ChunkRow], terms: Collection[str], size: Size
 ) -> list[Fragment]:
     """Return what of a file is shown at a size, in the order of its lines.
 
@@ -102,7 +102,9 @@ def fragments(
     return [_fragment(source, *span) for span in merged(ranges)]
 
 
-def outline(source: Source, chunks: Sequence[ChunkRow], terms: Collection[str]) -> tuple[int, str]:
+def outline(
+    source: FragmentSource, chunks: Sequence[ChunkRow], terms: Collection[str]
+) -> tuple[int, str]:
     """Return the line where a file's best place begins, and one line that says what it is."""
     if not source.lines:
         return 0, ""
@@ -132,7 +134,7 @@ def innermost(symbols: Iterable[Definition], line: int) -> Definition | None:
     return min(holding, key=lambda s: (s.end_line - s.line, -s.line), default=None)
 
 
-def best_place(source: Source, chunk: ChunkRow, wanted: frozenset[str]) -> Place:
+def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) -> FragmentPlace:
     """Return where in a chunk most of the wanted words are: a symbol, and its best line.
 
     A line belongs to the innermost symbol around it. Of equals the first is taken, a symbol before lines
@@ -150,10 +152,12 @@ def best_place(source: Source, chunk: ChunkRow, wanted: frozenset[str]) -> Place
         best[symbol] = max(best.get(symbol, (-1, 0)), (len(found), -number))
     symbol = max(said, key=lambda s: (len(said[s]), s is not None, -(s.line if s else 0)))
     fits, line = best[symbol]
-    return Place(symbol, -line, fits)
+    return FragmentPlace(symbol, -line, fits)
 
 
-def _ranges(source: Source, chunk: ChunkRow, wanted: frozenset[str], *, wide: bool) -> list[Range]:
+def _ranges(
+    source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str], *, wide: bool
+) -> list[Range]:
     """Return the lines to show of one chunk."""
     symbol, line, fits = best_place(source, chunk, wanted)
     around = WINDOW // 2 if wide else AROUND
@@ -169,7 +173,7 @@ def _ranges(source: Source, chunk: ChunkRow, wanted: frozenset[str], *, wide: bo
     return [head, _clipped(source, max(line - around, first), min(line + around, last))]
 
 
-def _documented(source: Source, line: int) -> int:
+def _documented(source: FragmentSource, line: int) -> int:
     """Return where the comment begins that stands right above a line."""
     first = line
     while line - first < COMMENT and source.lines.get(first - 1, "").lstrip().startswith(_COMMENTS):
@@ -177,7 +181,7 @@ def _documented(source: Source, line: int) -> int:
     return first
 
 
-def _clipped(source: Source, start: int, end: int) -> Range:
+def _clipped(source: FragmentSource, start: int, end: int) -> Range:
     """Return a range within the file, blank lines at its ends left out."""
     start, end = max(start, min(source.lines)), min(end, max(source.lines))
     while start < end and not source.lines.get(end, "").strip():
@@ -187,7 +191,7 @@ def _clipped(source: Source, start: int, end: int) -> Range:
     return start, max(start, end)
 
 
-def _fragment(source: Source, start: int, end: int) -> Fragment:
+def _fragment(source: FragmentSource, start: int, end: int) -> Fragment:
     symbol = innermost(source.symbols, start)
     text = "".join(source.lines.get(number, "") for number in range(start, end + 1))
     return Fragment(start, end, symbol.qualified if symbol else "", text.rstrip("\r\n"))

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 from code_intel.config.reading import read_regular_file, unknown_key_warnings
 from code_intel.errors import ConfigError
 
-FILE = "scoring-profiles.toml"
-MOST = 10.0
+PROFILES_FILE = "scoring-profiles.toml"
+MAX_WEIGHT = 10.0
 """The largest weight; beyond it one kind of evidence would be all there is."""
 
 
@@ -36,7 +36,7 @@ class Profile(NamedTuple):
     structural: float = 0.6
 
 
-KEYS: Mapping[str, str] = MappingProxyType(
+WEIGHT_KEYS: Mapping[str, str] = MappingProxyType(
     {
         "textMatch": "text_match",
         "pathMatch": "path_match",
@@ -48,10 +48,10 @@ KEYS: Mapping[str, str] = MappingProxyType(
 )
 """The weights by their names in the file, which are the seed's."""
 
-DEFAULT = "default"
+DEFAULT_PROFILE = "default"
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
-        DEFAULT: Profile(),
+        DEFAULT_PROFILE: Profile(),
         # A bug is often in what the code at hand depends on.
         "bugfix": Profile(editing_path=1.8, dependency=0.7, proximity=0.35, structural=0.7),
         # What a failing test imports is what fails.
@@ -66,7 +66,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
 )
 
 
-class Chosen(NamedTuple):
+class ChosenProfile(NamedTuple):
     """The profile that counts, and what the caller should be told."""
 
     name: str
@@ -74,7 +74,7 @@ class Chosen(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def choose(name: str, state: Path) -> Chosen:
+def choose(name: str, state: Path) -> ChosenProfile:
     """Return the profile of that name; an unknown one is `default`, with a warning.
 
     Args:
@@ -84,12 +84,12 @@ def choose(name: str, state: Path) -> Chosen:
     Raises:
         ConfigError: The user's file is malformed; names file, profile and key.
     """
-    profiles, warnings = load(state / FILE)
-    name = name.strip() or DEFAULT
+    profiles, warnings = load(state / PROFILES_FILE)
+    name = name.strip() or DEFAULT_PROFILE
     if name in profiles:
-        return Chosen(name, profiles[name], warnings)
+        return ChosenProfile(name, profiles[name], warnings)
     note = f"profile {name[:100]!r} is not known; used default. Known: {', '.join(profiles)}."
-    return Chosen(DEFAULT, profiles[DEFAULT], (*warnings, note))
+    return ChosenProfile(DEFAULT_PROFILE, profiles[DEFAULT_PROFILE], (*warnings, note))
 
 
 def load(file: Path) -> tuple[dict[str, Profile], tuple[str, ...]]:
@@ -105,11 +105,12 @@ def load(file: Path) -> tuple[dict[str, Profile], tuple[str, ...]]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read: {error}.", hint=_hint(file)) from error
     profiles, warnings = dict(PROFILES), list[str]()
-    for name in sorted(given, key=lambda key: key != DEFAULT):
-        base = profiles.get(name, profiles[DEFAULT])
+    for name in sorted(given, key=lambda key: key != DEFAULT_PROFILE):
+        base = profiles.get(name, profiles[DEFAULT_PROFILE])
         profiles[name] = _read(file, name, given[name], base)
         warnings += [
-            f"{file}: {note}" for note in unknown_key_warnings(name, given[name], tuple(KEYS))
+            f"{file}: {note}"
+            for note in unknown_key_warnings(name, given[name], tuple(WEIGHT_KEYS))
         ]
     return profiles, tuple(warnings)
 
@@ -119,9 +120,11 @@ def _read(file: Path, name: str, given: Any, base: Profile) -> Profile:
         raise _error(file, name, name, "a table of weights", given)
     for key, value in given.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if key in KEYS and not (number and math.isfinite(value) and 0 <= value <= MOST):
-            raise _error(file, name, key, f"a number from 0 to {MOST:g}", value)
-    known = {field: float(given[key]) for key, field in KEYS.items() if key in given}
+        if key in WEIGHT_KEYS and not (
+            number and math.isfinite(value) and 0 <= value <= MAX_WEIGHT
+        ):
+            raise _error(file, name, key, f"a number from 0 to {MAX_WEIGHT:g}", value)
+    known = {field: float(given[key]) for key, field in WEIGHT_KEYS.items() if key in given}
     return base._replace(**known)
 
 

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from code_intel.config import TokenizationStrategy
 
-MOST_KEYWORDS = 12
-MOST_PHRASES = 12
-LONGEST = 4000
+MAX_KEYWORDS = 12
+MAX_PHRASES = 12
+MAX_BUNDLE_GOAL_CHARS = 4000
 """Characters of a goal that are read."""
-SHORTEST = 3
+MIN_WORD_LETTERS = 3
 """Letters of an ASCII word that counts; two characters of any other."""
 
 STOP_WORDS = frozenset(
@@ -61,7 +61,7 @@ class Terms(NamedTuple):
 
 def tokenise(goal: str, strategy: TokenizationStrategy = "phrase-aware") -> Terms:
     """Return the terms of a goal; none for one of stop words and punctuation."""
-    text = fold(goal[:LONGEST])
+    text = fold(goal[:MAX_BUNDLE_GOAL_CHARS])
     quoted = [" ".join(next(filter(None, found)).split()) for found in _QUOTED.findall(text)]
     text = _QUOTED.sub(" ", text)
     segments = [part for path in _PATH.findall(text) for part in re.split(r"[/\\]", path)]
@@ -70,15 +70,15 @@ def tokenise(goal: str, strategy: TokenizationStrategy = "phrase-aware") -> Term
     words = _CJK.sub(" ", text)
     compounds = [] if strategy == "legacy" else _compounds(words)
     whole = (run for run in asian if not _ENDING.search(run))
-    phrases = _once([*quoted, *compounds, *whole], MOST_PHRASES)
+    phrases = _once([*quoted, *compounds, *whole], MAX_PHRASES)
     keywords = [
         *_words(words, strategy, compounds),
         *(pair for run in asian for pair in _pairs(run)),
     ]
     return Terms(
         phrases,
-        _once((part.strip(".-") for part in segments), MOST_KEYWORDS),
-        _once((word for word in keywords if word not in phrases), MOST_KEYWORDS),
+        _once((part.strip(".-") for part in segments), MAX_KEYWORDS),
+        _once((word for word in keywords if word not in phrases), MAX_KEYWORDS),
     )
 
 
@@ -88,7 +88,7 @@ def fold(text: str) -> str:
 
 
 def _compounds(text: str) -> list[str]:
-    return [found for found in _COMPOUND.findall(text) if len(found) >= SHORTEST]
+    return [found for found in _COMPOUND.findall(text) if len(found) >= MIN_WORD_LETTERS]
 
 
 def _words(text: str, strategy: TokenizationStrategy, compounds: Iterable[str]) -> Iterator[str]:
@@ -115,5 +115,5 @@ def _once(terms: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def _says_something(term: str) -> bool:
-    shortest = SHORTEST if term.isascii() else 2
+    shortest = MIN_WORD_LETTERS if term.isascii() else 2
     return len(term) >= shortest and term not in STOP_WORDS

@@ -9,9 +9,9 @@ closure(graph, "src/app.py")    # what that imports in turn
 
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.dependencies.closure import (
-    CAP,
-    DEEPEST,
-    DEPTH,
+    DEFAULT_DEPTH,
+    MAX_CLOSURE_DEPTH,
+    MAX_NODES,
     Closure,
     Direction,
     Node,
@@ -21,9 +21,9 @@ from code_intel.forest.dependencies.graph import Graph, Links
 from code_intel.forest.dependencies.resolvers import follows
 
 __all__ = [
-    "CAP",
-    "DEEPEST",
-    "DEPTH",
+    "DEFAULT_DEPTH",
+    "MAX_CLOSURE_DEPTH",
+    "MAX_NODES",
     "Closure",
     "Direction",
     "Graph",

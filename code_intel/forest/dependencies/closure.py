@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 from code_intel.forest.dependencies.graph import Graph
 
 Direction = Literal["outbound", "inbound", "both"]
-DEPTH = 2
-DEEPEST = 10
-CAP = 200
+DEFAULT_DEPTH = 2
+MAX_CLOSURE_DEPTH = 10
+MAX_NODES = 200
 """Documents of a closure; beyond that it says nothing about the one that was asked for."""
 CYCLES = 10
 
@@ -51,7 +51,11 @@ class Closure(NamedTuple):
 
 
 def closure(
-    graph: Graph, path: str, direction: Direction = "outbound", depth: int = DEPTH, cap: int = CAP
+    graph: Graph,
+    path: str,
+    direction: Direction = "outbound",
+    depth: int = DEFAULT_DEPTH,
+    cap: int = MAX_NODES,
 ) -> Closure:
     """Return the documents within `depth` imports of one.
 

@@ -8,7 +8,7 @@ from code_intel.forest.dependencies.project import Project
 
 _JVM = (".java", ".kt", ".scala")
 _JVM_LANGUAGES = frozenset({"java", "kotlin", "scala"})
-MANY = 30
+MAX_PACKAGE_FILES = 30
 """Files of a package above which an import of all of it says nothing about any of them."""
 _LOAD_PATHS = frozenset({"lib", "app", "spec", "test", "tests", "src", "ext", "lua"})
 
@@ -67,7 +67,7 @@ def _jvm_package(project: Project, parts: list[str]) -> tuple[str, ...]:
     )
     files = [file for folder in folders for file in project.folders[folder]]
     found = tuple(file for file in files if project.files[file] in _JVM_LANGUAGES)
-    return found if len(found) <= MANY else ()
+    return found if len(found) <= MAX_PACKAGE_FILES else ()
 
 
 def jvm_package(target: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from code_intel.forest.pages import pages_of
-from code_intel.forest.ranking.question import Name, Question
+from code_intel.forest.ranking.question import Name, RankedQuestion
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 
@@ -39,7 +39,7 @@ class File:
 
 
 def gather(
-    store: Store, question: Question, vector: "NDArray[np.float32] | None", limit: int
+    store: Store, question: RankedQuestion, vector: "NDArray[np.float32] | None", limit: int
 ) -> list[File]:
     """Search the index by words, names, vectors and definitions, `limit` chunks each."""
     body = dict(store.word_hits(question.terms, "body", limit))

@@ -13,8 +13,8 @@ from posixpath import basename
 from code_intel.chunking.words import words
 from code_intel.forest.ranking.copies import derived
 from code_intel.forest.ranking.evidence import File
-from code_intel.forest.ranking.paths import Kind, relative
-from code_intel.forest.ranking.question import Question
+from code_intel.forest.ranking.paths import PathKind, relative
+from code_intel.forest.ranking.question import RankedQuestion
 from code_intel.forest.ranking.state import RankingState
 
 Values = Mapping[str, float]
@@ -36,7 +36,7 @@ _VERSION = re.compile(r"v(\d+)")
 _HEADER = re.compile(r"\.h(?:h|pp|xx)?$")
 
 
-def scaled(of: Callable[[File, Question], float], spread: float) -> Measure:
+def scaled(of: Callable[[File, RankedQuestion], float], spread: float) -> Measure:
     """Return a measure that is scaled to 0..1 over the files found; see `scale`."""
 
     def measure(state: RankingState) -> Values:
@@ -45,7 +45,7 @@ def scaled(of: Callable[[File, Question], float], spread: float) -> Measure:
     return measure
 
 
-def unscaled(of: Callable[[File, Question], float]) -> Measure:
+def unscaled(of: Callable[[File, RankedQuestion], float]) -> Measure:
     """Return a measure whose values are 0 to 1 already."""
     return lambda state: {file.path: of(file, state.question) for file in state.files}
 
@@ -69,7 +69,7 @@ def scale(values: Values, spread: float) -> dict[str, float]:
 # --- measures of one file
 
 
-def meaning(file: File, _: Question) -> float:
+def meaning(file: File, _: RankedQuestion) -> float:
     """Return the weighted mean cosine of the best chunks.
 
     A sum would favour long files. A plain mean would depend on the number of chunks found.
@@ -78,22 +78,22 @@ def meaning(file: File, _: Question) -> float:
     return _best(cosines) / sum(CHUNK_WEIGHTS[: len(cosines)]) if cosines else 0.0
 
 
-def body(file: File, _: Question) -> float:
+def body(file: File, _: RankedQuestion) -> float:
     """Return the BM25 of the best chunks."""
     return _best(file.body.values())
 
 
-def names(file: File, _: Question) -> float:
+def names(file: File, _: RankedQuestion) -> float:
     """Return the BM25 over symbol names and path of the best chunk."""
     return max(file.names.values(), default=0.0)
 
 
-def defines(file: File, _: Question) -> float:
+def defines(file: File, _: RankedQuestion) -> float:
     """Return whether the file defines a name of the question, 0 to 1."""
     return max(file.defines.values(), default=0.0)
 
 
-def stem(file: File, question: Question) -> float:
+def stem(file: File, question: RankedQuestion) -> float:
     """Return the share of the question's words that occur in the file's name."""
     named = _words_of(basename(file.path).partition(".")[0])
     return len(named.intersection(question.terms)) / len(question.terms) if question.terms else 0.0
@@ -125,7 +125,7 @@ def coverage(state: RankingState) -> Values:
     return values
 
 
-def of_kind(kind: Kind) -> Measure:
+def of_kind(kind: PathKind) -> Measure:
     """Return a measure of the files of a kind that the question does not ask for."""
     return lambda state: {path: 1.0 for path, kinds in state.kinds.items() if kind in kinds}
 

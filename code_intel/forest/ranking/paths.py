@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from code_intel.forest.ranking.question import Question
+from code_intel.forest.ranking.question import RankedQuestion
 
 
-class Kind(NamedTuple):
+class PathKind(NamedTuple):
     """A kind of file that ranks lower unless a question asks for it.
 
     Attributes:
@@ -33,8 +33,8 @@ def _folders(*names: str) -> str:
     return rf"/(?:{'|'.join(names)})/"
 
 
-KINDS = (
-    Kind(
+PATH_KINDS = (
+    PathKind(
         "test",
         "tests",
         0.1,
@@ -59,7 +59,7 @@ KINDS = (
         ),
         "Repeats the words of the tested code, often more of them; worth .03 on whole checkouts.",
     ),
-    Kind(
+    PathKind(
         "built",
         "built",
         0.1,
@@ -81,7 +81,7 @@ KINDS = (
         ),
         "Copies of source that people do not edit.",
     ),
-    Kind(
+    PathKind(
         "example",
         "examples",
         0.3,
@@ -100,7 +100,7 @@ KINDS = (
         ),
         "Uses the code in question; worth .01 on whole checkouts.",
     ),
-    Kind(
+    PathKind(
         "docs",
         "docs",
         0.3,
@@ -111,28 +111,28 @@ KINDS = (
         ),
         "Describes the code in the words of the question; worth .07 on whole checkouts.",
     ),
-    Kind(
+    PathKind(
         "legacy",
         "legacy",
         0.3,
         re.compile(r"[/_.-](?:compat|legacy|deprecated)(?:[/_.-]|$)"),
         "Old code beside the code in use.",
     ),
-    Kind(
+    PathKind(
         "settings",
         "settings",
         0.5,
         re.compile(r"\.(?:json5?|ya?ml|toml|ini|cfg|xml|svg|csv|tsv|ipynb)$|/\.[^/]+$"),
         "Data and dot files name things without defining them.",
     ),
-    Kind(
+    PathKind(
         "facade",
         "",
         0.85,
         re.compile(r"/(?:__init__\.pyi?|package-info\.java)$"),
         "Mentions all names of its folder and defines few; `index.ts` often defines them.",
     ),
-    Kind(
+    PathKind(
         "stub",
         "stubs",
         0.7,
@@ -142,7 +142,7 @@ KINDS = (
 )
 
 
-def kinds_of(path: str, question: Question, bases: Sequence[str] = ()) -> list[Kind]:
+def kinds_of(path: str, question: RankedQuestion, bases: Sequence[str] = ()) -> list[PathKind]:
     """Return the kinds of a file, except those that the question asks for.
 
     Args:
@@ -155,8 +155,8 @@ def kinds_of(path: str, question: Question, bases: Sequence[str] = ()) -> list[K
 
 
 @lru_cache(maxsize=1 << 14)
-def _kinds(judged: str) -> tuple[Kind, ...]:
-    return tuple(kind for kind in KINDS if kind.pattern.search(judged))
+def _kinds(judged: str) -> tuple[PathKind, ...]:
+    return tuple(kind for kind in PATH_KINDS if kind.pattern.search(judged))
 
 
 def relative(path: str, bases: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RankedQuestion:
     """A parsed question.
 
     Attributes:
@@ -79,7 +79,7 @@ class Question:
     topics: frozenset[str]
 
 
-def read(query: str) -> Question:
+def read(query: str) -> RankedQuestion:
     """Parse a question in any language; read at most `MAX_QUERY_CHARS` of it."""
     query = query[:MAX_QUERY_CHARS]
     folded = unicodedata.normalize("NFKC", query).casefold()
@@ -92,7 +92,7 @@ def read(query: str) -> Question:
     }
     translated = query_words(" ".join(_english(query, ALTERNATIVES)))
     terms = dict.fromkeys((*translated, *query_words(query)))
-    return Question(tuple(terms)[:MAX_TERMS], _names(query)[:MAX_TERMS], frozenset(topics))
+    return RankedQuestion(tuple(terms)[:MAX_TERMS], _names(query)[:MAX_TERMS], frozenset(topics))
 
 
 def embedded(embedder: "Embedder", query: str) -> "NDArray[np.float32]":

@@ -14,12 +14,12 @@ from code_intel.forest.dependencies import graph_of
 from code_intel.forest.ranking.evidence import File, gather
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of
-from code_intel.forest.ranking.signals import NAMES, RANKING, Signal, weight
+from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkRow
-from code_intel.index.store import NEIGHBOURS, Store
+from code_intel.index.store import MAX_HITS, Store
 from code_intel.records import Hit
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
@@ -68,7 +68,7 @@ def search(
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
         return []
-    limit = NEIGHBOURS if directory or file_pattern else POOL
+    limit = MAX_HITS if directory or file_pattern else POOL
     files = gather(store, question, vector, limit)
     nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
@@ -95,7 +95,7 @@ def rank(state: RankingState, without: Collection[str] = ()) -> list[Ranked]:
     Raises:
         UsageError: There is no such row.
     """
-    if unknown := sorted(set(without) - NAMES):
+    if unknown := sorted(set(without) - SIGNAL_NAMES):
         raise UsageError(f"The ranking has no row {unknown[0]}.", details={"field": "without"})
     state.scores, state.why = {}, {}
     for signal in RANKING:

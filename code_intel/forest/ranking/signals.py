@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from code_intel.forest.ranking import measures
 from code_intel.forest.ranking.measures import FROM_ZERO, Measure, scaled, unscaled
-from code_intel.forest.ranking.paths import KINDS
+from code_intel.forest.ranking.paths import PATH_KINDS
 
 
 class Signal(NamedTuple):
@@ -81,7 +81,7 @@ RANKING = (
     ),
     *(
         Signal(kind.name, "multiplies", kind.factor, measures.of_kind(kind), kind.reason)
-        for kind in KINDS
+        for kind in PATH_KINDS
     ),
     Signal(
         "older",
@@ -135,7 +135,7 @@ RANKING = (
 )
 """The rows, in the order in which they are applied."""
 
-NAMES = frozenset(signal.name for signal in RANKING)
+SIGNAL_NAMES = frozenset(signal.name for signal in RANKING)
 
 
 def weight(name: str) -> float:

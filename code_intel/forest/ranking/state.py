@@ -6,8 +6,8 @@ from math import prod
 
 from code_intel.forest.dependencies import Graph
 from code_intel.forest.ranking.evidence import File
-from code_intel.forest.ranking.paths import Kind, kinds_of
-from code_intel.forest.ranking.question import Question
+from code_intel.forest.ranking.paths import PathKind, kinds_of
+from code_intel.forest.ranking.question import RankedQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class RankingState:
     """
 
     files: Sequence[File]
-    question: Question
+    question: RankedQuestion
     bases: Sequence[str] = ()
     graph: Graph | None = None
     situation: Situation = NO_SITUATION
     scores: dict[str, float] = field(default_factory=dict)
     why: dict[str, list[str]] = field(default_factory=dict)
-    kinds: Mapping[str, Sequence[Kind]] = field(init=False)
+    kinds: Mapping[str, Sequence[PathKind]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Classify every path."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from code_intel.errors import UsageError
 
-MOST = 64
+MAX_GLOBS = 64
 """Plain globs that one is taken for; nobody writes as many."""
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _STARS = re.compile(r"\*{3,}")
@@ -26,7 +26,7 @@ def matches(name: str, glob: str) -> bool:
 def expand(glob: str) -> tuple[str, ...]:
     """Return the globs without braces and without `**/` that `glob` stands for, itself first."""
     found, waiting = [glob], [glob.removeprefix("./")]
-    while waiting and len(found) + len(waiting) < MOST:
+    while waiting and len(found) + len(waiting) < MAX_GLOBS:
         plain = _STARS.sub("**", waiting.pop(0))
         head, any_folder, tail = plain.partition("**/")
         if chosen := _alternatives(plain):
@@ -63,9 +63,9 @@ def _chosen(glob: str, field: str) -> list[str]:
         chosen = _alternatives(plain)
         waiting += chosen
         found += [] if chosen else [plain]
-        if len(found) + len(waiting) > MOST:
+        if len(found) + len(waiting) > MAX_GLOBS:
             raise UsageError(
-                f"{field} stands for more than {MOST} globs.",
+                f"{field} stands for more than {MAX_GLOBS} globs.",
                 hint="Ask with fewer alternatives in braces.",
                 details={"field": field},
             )

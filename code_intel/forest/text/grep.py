@@ -21,27 +21,27 @@ from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.text import plain, ripgrep
-from code_intel.forest.text.matches import MAX_LINE, Listing, Match, Matches, Question
+from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
 from code_intel.foundation.redaction import mask
 from code_intel.foundation.spelling import spelled
-from code_intel.index.corpus import LARGEST, SECRET, refusal
-from code_intel.index.reading import read_inside, real_path, size_inside, utf8_name
+from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
+from code_intel.index.safe_files import read_inside, real_path, size_inside, utf8_name
 
 __all__ = [
-    "DEADLINE",
     "MAX_LINE",
-    "Match",
-    "Matches",
-    "Question",
+    "TIMEOUT_S",
+    "TextMatch",
+    "TextMatches",
+    "TextQuery",
     "base_of",
     "confined",
     "find_program",
     "grep",
     "list_files",
-    "still_there",
+    "sizes_of",
 ]
 
-DEADLINE = 10.0
+TIMEOUT_S = 10.0
 """Seconds; a linear-time engine needs less for any repository a person works in."""
 INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
 _CHANGED = "Some files changed while they were searched and are left out; ask again."
@@ -50,8 +50,8 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codec
 
 
 async def grep(
-    root: Path, question: Question, *, program: str = "", deadline: float = DEADLINE
-) -> Matches:
+    root: Path, question: TextQuery, *, program: str = "", deadline: float = TIMEOUT_S
+) -> TextMatches:
     """Return the matching lines below `root`.
 
     Args:
@@ -79,8 +79,8 @@ async def grep(
 
 
 async def list_files(
-    root: Path, path: str, file_type: str = "", *, program: str = "", deadline: float = DEADLINE
-) -> Listing:
+    root: Path, path: str, file_type: str = "", *, program: str = "", deadline: float = TIMEOUT_S
+) -> FileListing:
     """Return the files below `path` that are searched, whatever is in them: those git does not ignore.
 
     Not with ripgrep's own globs: they go over the ignore rules, so that `*` would mean what a project
@@ -95,12 +95,12 @@ async def list_files(
         found = await ripgrep.files(program, root, below, file_type, deadline)
     except ripgrep.RipgrepFailure as failure:
         names = await to_thread.run_sync(plain.names, root, below, file_type)
-        found = Listing(names, note=f"Listed without ripgrep, which {failure}. {INSTALL}")
-    shown = (name for name in found.names if refusal(name) != SECRET)
+        found = FileListing(names, note=f"Listed without ripgrep, which {failure}. {INSTALL}")
+    shown = (name for name in found.names if refusal(name) != SECRET_REASON)
     return found._replace(names=tuple(sorted(shown)))
 
 
-def still_there(root: Path, names: Iterable[str]) -> dict[str, int]:
+def sizes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
     """Return those of some listed files that are there without a link on the way, with their bytes."""
     sizes = ((name, size_inside(root, name)) for name in names)
     return {name: size for name, size in sizes if size is not None}
@@ -152,13 +152,13 @@ def confined(root: Path, path: str, field: str = "path") -> str:
 
 async def _without(
     root: Path,
-    question: Question,
+    question: TextQuery,
     path: str,
     deadline: float,
     failure: ripgrep.RipgrepFailure,
     *,
     missing: bool,
-) -> Matches:
+) -> TextMatches:
     """Search plain words by ourselves; refuse expressions.
 
     Raises:
@@ -182,8 +182,8 @@ def _searched(root: Path, path: str) -> str:
     """
     below = confined(root, path)
     hint = ""
-    if refusal(below) == SECRET:
-        why, hint = f"{SECRET} and is never searched", "What it holds is shown by no tool."
+    if refusal(below) == SECRET_REASON:
+        why, hint = f"{SECRET_REASON} and is never searched", "What it holds is shown by no tool."
     elif not (root / below).is_file() and not (root / below).is_dir():
         why = "is no file and no folder"
     else:
@@ -191,13 +191,13 @@ def _searched(root: Path, path: str) -> str:
     raise UsageError(f"{path[:200]} {why}.", hint=hint or None, details={"field": "path"})
 
 
-def _first(found: Matches, most: int) -> Matches:
+def _first(found: TextMatches, most: int) -> TextMatches:
     """Return at most `most` of the matches, none of a file that may hold secrets."""
-    kept = tuple(m for m in found.matches if refusal(m.file) != SECRET)
+    kept = tuple(m for m in found.matches if refusal(m.file) != SECRET_REASON)
     return replace(found, matches=kept[:most], truncated=found.truncated or len(kept) > most)
 
 
-def _presentable(root: Path, found: Matches, most: int) -> Matches:
+def _presentable(root: Path, found: TextMatches, most: int) -> TextMatches:
     """Show of each match what its file says there, read without following links; leave out the others."""
     first = _first(found, most)
     files = {file: _Source(root, file) for file in {match.file for match in first.matches}}
@@ -223,7 +223,7 @@ class _Source:
         except (OSError, ValueError):
             self.changed = True
             return
-        if len(data) > LARGEST or (text := _as_ripgrep_reads(data)) is None:
+        if len(data) > MAX_FILE_BYTES or (text := _as_ripgrep_reads(data)) is None:
             return
         self._lines = text.split("\n")
         # What makes a line's value a secret may be a line above: its name, or where a key begins.
@@ -231,7 +231,7 @@ class _Source:
         if found:
             self._masked = [line.rstrip("\r")[:MAX_LINE] for line in whole.split("\n")]
 
-    def shown(self, match: Match) -> Match | None:
+    def shown(self, match: TextMatch) -> TextMatch | None:
         """Return the match with its lines as they are here; None when they are others."""
         place = match.line - 1
         if not self._lines:
@@ -253,7 +253,7 @@ def _as_ripgrep_reads(data: bytes) -> str | None:
     return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
-def _with_lines(match: Match, lines: list[str]) -> Match:
+def _with_lines(match: TextMatch, lines: list[str]) -> TextMatch:
     """Return the match with its lines as they are in `lines`, the file's; spans say nothing then."""
     place = match.line - 1
     if not lines or lines[place : place + 1] == [match.content]:

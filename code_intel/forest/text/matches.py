@@ -8,7 +8,7 @@ MAX_LINE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TextMatch:
     """One matching line: path relative to the root, 1-based line, the line without its end.
 
     `spans` are (text, first character, character after the last) within the line. Secret values are masked.
@@ -23,7 +23,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class TextMatches:
     """What was found, in order of path and line.
 
     Attributes:
@@ -32,13 +32,13 @@ class Matches:
         note: What the reader must know of how it was searched, or empty.
     """
 
-    matches: tuple[Match, ...]
+    matches: tuple[TextMatch, ...]
     truncated: bool = False
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TextQuery:
     """What to look for.
 
     Attributes:
@@ -60,7 +60,7 @@ class Question:
     max_results: int = 100
 
 
-class Listing(NamedTuple):
+class FileListing(NamedTuple):
     """Files, relative to the root, by name.
 
     Attributes:

@@ -11,21 +11,21 @@ from pathlib import Path
 
 from code_intel.chunking import decode
 from code_intel.errors import StorageError
-from code_intel.forest.text.matches import MAX_LINE, Match, Matches, Question
-from code_intel.index.corpus import LARGEST
+from code_intel.forest.text.matches import MAX_LINE, TextMatch, TextMatches, TextQuery
+from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.ignore import walk_folder
-from code_intel.index.reading import read_inside
+from code_intel.index.safe_files import read_inside
 from code_intel.index.walk import git_files
 
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 
-def is_plain(question: Question) -> bool:
+def is_plain(question: TextQuery) -> bool:
     """Whether the pattern means itself."""
     return question.literal or not _SPECIAL.search(question.pattern)
 
 
-def search(root: Path, question: Question, path: str, deadline: float) -> Matches:
+def search(root: Path, question: TextQuery, path: str, deadline: float) -> TextMatches:
     """Return the matching lines below `path`, as ripgrep would; hidden files are left out, as by it.
 
     `file_type` is taken for the ending of the names.
@@ -35,7 +35,7 @@ def search(root: Path, question: Question, path: str, deadline: float) -> Matche
     if question.literal:
         words = rf"(?<!\w){words}(?!\w)"
     pattern = re.compile(words, re.NOFLAG if question.case_sensitive else re.IGNORECASE)
-    found: list[Match] = []
+    found: list[TextMatch] = []
     for file in sorted(_files(root, path)):
         if question.file_type and not file.endswith(f".{question.file_type}"):
             continue
@@ -43,7 +43,7 @@ def search(root: Path, question: Question, path: str, deadline: float) -> Matche
         if len(found) > question.max_results or time.monotonic() > ends:
             break
     cut = len(found) > question.max_results or time.monotonic() > ends
-    return Matches(tuple(found[: question.max_results]), cut)
+    return TextMatches(tuple(found[: question.max_results]), cut)
 
 
 def names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
@@ -70,18 +70,20 @@ def _listed(base: Path) -> list[str]:
     return list(walk_folder(base, rules=True)) if listed is None else listed
 
 
-def _in_file(root: Path, name: str, pattern: re.Pattern[str], question: Question) -> list[Match]:
+def _in_file(
+    root: Path, name: str, pattern: re.Pattern[str], question: TextQuery
+) -> list[TextMatch]:
     try:
         data = read_inside(root, name)
     except (OSError, ValueError):
         return []
-    text = decode(data) if len(data) <= LARGEST else None
+    text = decode(data) if len(data) <= MAX_FILE_BYTES else None
     if not text or not pattern.search(text):
         return []
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     around = question.context_lines
     return [
-        Match(
+        TextMatch(
             name,
             place + 1,
             line[:MAX_LINE],

@@ -16,7 +16,7 @@ import anyio
 from anyio.abc import Process
 
 from code_intel.errors import UsageError
-from code_intel.forest.text.matches import MAX_LINE, Listing, Match, Matches, Question
+from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
 from code_intel.foundation import processes
 from code_intel.foundation.redaction import masked
 
@@ -26,7 +26,7 @@ MAX_LISTING = 32 << 20
 MAX_MESSAGE = 4096
 READ_OF_A_LINE = 1 << 15
 """Characters of a line in which secrets are looked for; what is shown is far shorter."""
-MOST_SPANS = 100
+MAX_SPANS = 100
 DEADLINE_NOTE = "The search was stopped after {} seconds; narrow it with path or file_type."
 OUTPUT_NOTE = "There was more than can be read; narrow the pattern."
 _TYPES = {"javascript": "js", "bash": "sh", "tsx": "ts"}
@@ -38,7 +38,9 @@ class RipgrepFailure(Exception):  # noqa: N818 - never leaves the package: someb
     """The program cannot be started or is not the one we know; says why."""
 
 
-async def run(program: str, root: Path, question: Question, path: str, deadline: float) -> Matches:
+async def run(
+    program: str, root: Path, question: TextQuery, path: str, deadline: float
+) -> TextMatches:
     """Return the matching lines below `path`, which is relative to `root`; no program is a failure.
 
     Raises:
@@ -52,10 +54,12 @@ async def run(program: str, root: Path, question: Question, path: str, deadline:
     if reading.whole and end.code not in {0, 1}:
         _refused(question.file_type, question.pattern, end)
     note = DEADLINE_NOTE.format(f"{deadline:g}") if end.late else reading.note
-    return Matches(tuple(reading.found[: question.max_results]), not reading.whole, note)
+    return TextMatches(tuple(reading.found[: question.max_results]), not reading.whole, note)
 
 
-async def files(program: str, root: Path, path: str, file_type: str, deadline: float) -> Listing:
+async def files(
+    program: str, root: Path, path: str, file_type: str, deadline: float
+) -> FileListing:
     """Return the files below `path` that would be searched, of any size, in no order.
 
     Raises:
@@ -82,7 +86,9 @@ async def files(program: str, root: Path, path: str, file_type: str, deadline: f
         _refused(file_type, "", end)
     *listed, _ = bytes(names).split(b"\0")
     note = "" if whole else DEADLINE_NOTE.format(f"{deadline:g}") if end.late else LISTING_NOTE
-    return Listing(tuple(os.fsdecode(name).removeprefix("./") for name in listed), not whole, note)
+    return FileListing(
+        tuple(os.fsdecode(name).removeprefix("./") for name in listed), not whole, note
+    )
 
 
 class _End(NamedTuple):
@@ -137,8 +143,8 @@ class _Reading:
         garbage: What was no answer of ripgrep's, or empty.
     """
 
-    question: Question
-    found: list[Match] = field(default_factory=list)
+    question: TextQuery
+    found: list[TextMatch] = field(default_factory=list)
     size: int = 0
     whole: bool = False
     note: str = ""
@@ -184,7 +190,7 @@ def _refused(file_type: str, pattern: str, end: _End) -> None:
     )
 
 
-def _arguments(question: Question, path: str) -> list[str]:
+def _arguments(question: TextQuery, path: str) -> list[str]:
     flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
     flags += ["--no-ignore-dot"]  # what the index holds is searched: git's rules and no other's
     flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
@@ -198,11 +204,11 @@ def _typed(file_type: str) -> list[str]:
     return [f"--type={_TYPES.get(file_type.lower(), file_type)}"] if file_type else []
 
 
-async def _matches(process: Process, reading: _Reading) -> AsyncIterator[Match]:
+async def _matches(process: Process, reading: _Reading) -> AsyncIterator[TextMatch]:
     """Yield matches from ripgrep's JSON lines, each with its context."""
     context = reading.question.context_lines
     before: list[str] = []
-    current: Match | None = None
+    current: TextMatch | None = None
     async for kind, data in _events(process, reading):
         if kind == "match":
             if current is not None:
@@ -240,7 +246,7 @@ async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[st
             return
 
 
-def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
+def _match(data: dict[str, Any], before: tuple[str, ...]) -> TextMatch:
     """Read one match.
 
     Raises:
@@ -252,8 +258,8 @@ def _match(data: dict[str, Any], before: tuple[str, ...]) -> Match:
         raise ValueError("a match without its place")  # noqa: TRY004 - one kind of garbage
     raw = _bytes(data.get("lines"))
     line = masked(raw.decode("utf-8", "replace")[:READ_OF_A_LINE])
-    places = tuple(_span(raw, line, span) for span in spans[:MOST_SPANS])
-    return Match(file.removeprefix("./"), number, _cut(line), places, before)
+    places = tuple(_span(raw, line, span) for span in spans[:MAX_SPANS])
+    return TextMatch(file.removeprefix("./"), number, _cut(line), places, before)
 
 
 def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:

@@ -27,12 +27,12 @@ from code_intel.chunking.decode import decode
 from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import visible
-from code_intel.index.reading import read_plain
+from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.folder import NOW, Folder
 from code_intel.learned.files.merge_agreements import unite, when
 from code_intel.records import Agreement
 
-MAX_BYTES = 1024 * 1024
+MAX_AGREEMENT_BYTES = 1024 * 1024
 
 Key = tuple[str, str]
 """What identifies an agreement and its pair: the term in NFC, and the symbol."""
@@ -41,7 +41,7 @@ Problem = Literal["", "invalid", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AgreementEntry:
     """One agreement of the folder, or a file that should have been one.
 
     Attributes:
@@ -81,7 +81,7 @@ def make_key(nl_term: str, symbol: str) -> Key:
     return unicodedata.normalize("NFC", encodable(nl_term)), encodable(symbol)
 
 
-def load_all(folder: Path) -> list[Entry]:
+def load_all(folder: Path) -> list[AgreementEntry]:
     """Return every agreement below `folder`, by path; files of one key are united into one entry.
 
     Raises:
@@ -103,8 +103,8 @@ class Known(NamedTuple):
     """The agreements of a folder; with another `revision` some are others; `conflicts` wait for a merge to be resolved."""
 
     revision: int
-    entries: tuple[Entry, ...]
-    by_key: Mapping[Key, Entry]
+    entries: tuple[AgreementEntry, ...]
+    by_key: Mapping[Key, AgreementEntry]
     conflicts: int = 0
 
 
@@ -131,11 +131,11 @@ def forget() -> None:
     _remembered.cache_clear()
 
 
-def _known(revision: int, entries: tuple[Entry, ...]) -> Known:
+def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> Known:
     alone = {entry.key: entry for entry in entries if entry.key}
     if len(alone) == len(entries):  # nearly always, and then all can be read
         return Known(revision, entries, alone)
-    by_key: dict[Key, list[Entry]] = {}
+    by_key: dict[Key, list[AgreementEntry]] = {}
     for entry in entries:
         if entry.key:
             by_key.setdefault(entry.key, []).append(entry)
@@ -145,33 +145,35 @@ def _known(revision: int, entries: tuple[Entry, ...]) -> Known:
     return Known(revision, everything, united, sum(each.problem == "conflict" for each in unread))
 
 
-def load(path: Path, before: Entry | None = None) -> Entry:
+def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
     """Return the entry of one file; whatever is wrong with it is said in the entry.
 
     `before` is what it said before: of the same bytes it is returned again.
     """
     if encodable(path.name) != path.name:
-        return Entry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
+        return AgreementEntry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
     try:
         facts = path.lstat()
         if not stat.S_ISREG(facts.st_mode):
-            return Entry(path, None, "", "invalid", "It is not a regular file.")
-        if facts.st_size > MAX_BYTES:
-            return Entry(path, None, "", "invalid", "It is larger than 1 MiB.")
+            return AgreementEntry(path, None, "", "invalid", "It is not a regular file.")
+        if facts.st_size > MAX_AGREEMENT_BYTES:
+            return AgreementEntry(path, None, "", "invalid", "It is larger than 1 MiB.")
         data = read_plain(path)
     except OSError as error:
-        return Entry(path, None, "", "invalid", f"It cannot be read: {error.strerror or error}.")
+        return AgreementEntry(
+            path, None, "", "invalid", f"It cannot be read: {error.strerror or error}."
+        )
     if before and before.raw == hashlib.sha256(data).hexdigest():
         return before
     return replace(_parsed(data), path=path)
 
 
-def find(folder: Path, key: Key, since: float = NOW) -> Entry | None:
+def find(folder: Path, key: Key, since: float = NOW) -> AgreementEntry | None:
     """Return the entry of `key`, whatever its file is called; see `Folder.look` about `since`."""
     return look(folder, since).by_key.get(key)
 
 
-def existing(known: "Known", key: Key) -> tuple[Entry, Agreement]:
+def existing(known: "Known", key: Key) -> tuple[AgreementEntry, Agreement]:
     """Return the entry of a term and a symbol, and what it says.
 
     Raises:
@@ -183,7 +185,7 @@ def existing(known: "Known", key: Key) -> tuple[Entry, Agreement]:
     return entry, entry.agreement
 
 
-def missing(term: str, symbol: str = "", among: Iterable[Entry] = ()) -> NotFoundError:
+def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -> NotFoundError:
     """Return what is said of an agreement that is not there, or in one of those `among` that cannot be read."""
     unread = [visible(entry.path.name) for entry in among if entry.agreement is None]
     name = f"{term}{f' → {symbol}' if symbol else ''}"
@@ -314,12 +316,12 @@ def notes_in(data: bytes) -> str:
 
 
 @lru_cache(maxsize=64)
-def _parsed(data: bytes) -> Entry:
+def _parsed(data: bytes) -> AgreementEntry:
     """Return the entry of a file's bytes, its path still empty.
 
     What somebody wrote with a secret in it is served, and written anew, with the secret masked.
     """
-    found = Entry(Path(), None, digest_of(data), raw=hashlib.sha256(data).hexdigest())
+    found = AgreementEntry(Path(), None, digest_of(data), raw=hashlib.sha256(data).hexdigest())
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
@@ -331,13 +333,13 @@ def _parsed(data: bytes) -> Entry:
         return replace(found, problem=problem.kind, reason=problem.reason)
 
 
-def _united(entries: list[Entry]) -> Entry:
+def _united(entries: list[AgreementEntry]) -> AgreementEntry:
     if len(entries) == 1:
         return entries[0]
     known = [(entry, entry.agreement) for entry in entries if entry.agreement]
     known.sort(key=lambda pair: (when(pair[1].learned_at), pair[0].path.name), reverse=True)
     first, *others = (entry for entry, _ in known)
-    return Entry(
+    return AgreementEntry(
         path=first.path,
         agreement=unite([agreement for _, agreement in known]),
         digest=_digest_of_all([entry.digest for entry in entries]),
@@ -361,7 +363,7 @@ def _digest_of_all(digests: Sequence[str]) -> str:
 def _readable(agreement: Agreement, notes: str) -> bytes:
     """Return the bytes to write, made sure that they can be read again."""
     data = render(agreement, notes=notes).encode()
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_AGREEMENT_BYTES:
         raise StorageError(
             "The agreement would be larger than 1 MiB.", hint="Shorten its evidence."
         )

@@ -14,7 +14,7 @@ from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
-from code_intel.learned.files.agreements import Entry, Known
+from code_intel.learned.files.agreements import AgreementEntry, Known
 from code_intel.learned.history.state import State, open_state
 from code_intel.records import Agreement
 
@@ -41,12 +41,12 @@ def locked(settings: Settings) -> AbstractContextManager[None]:
 class Written:
     """An agreement as it was written, and what to say about learned_pairs.json, if anything."""
 
-    entry: Entry
+    entry: AgreementEntry
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AgreementChange:
     """The agreements of a project while no other process changes them; made by `changing`.
 
     Attributes:
@@ -95,7 +95,7 @@ class Change:
         found = self.known().by_key.get(key) if entry and entry.also else None
         return Written(found or agreements.load(draft.path), note)
 
-    def unite_files(self, entry: Entry, *, confirmed: bool) -> None:
+    def unite_files(self, entry: AgreementEntry, *, confirmed: bool) -> None:
         """Let the first file of an entry say what all of its files say, and move the others to the trash."""
         if not entry.also or entry.agreement is None:
             return
@@ -122,7 +122,7 @@ class Change:
 
 
 @contextmanager
-def changing(settings: Settings, now: datetime) -> Iterator[Change]:
+def changing(settings: Settings, now: datetime) -> Iterator[AgreementChange]:
     """Hold the lock of a project's agreements.
 
     Raises:
@@ -132,7 +132,7 @@ def changing(settings: Settings, now: datetime) -> Iterator[Change]:
     with locked(settings), open_state(settings.state) as state:
         durable.sweep(settings.state)
         durable.sweep(settings.agreements)
-        yield Change(settings, state, now)
+        yield AgreementChange(settings, state, now)
 
 
 def sync(settings: Settings, now: datetime) -> generated.Generated:
@@ -158,7 +158,7 @@ def planned(settings: Settings) -> generated.Generated:
     return generated.Generated({} if found.condition in {"edited", "newer"} else found.steps, note)
 
 
-def _is_extended(agreement: Agreement, entry: Entry | None) -> bool:
+def _is_extended(agreement: Agreement, entry: AgreementEntry | None) -> bool:
     """Return whether other files of the same key claim more than `agreement` does."""
     if entry is None or not entry.also:
         return False

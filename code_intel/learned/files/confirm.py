@@ -13,17 +13,17 @@ from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.learned.files import agreements
-from code_intel.learned.files.agreements import Entry, Key
+from code_intel.learned.files.agreements import AgreementEntry, Key
 from code_intel.learned.files.batches import batches
 from code_intel.learned.files.changes import changing
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.history.state import State
-from code_intel.learned.status.agreement_status import Standing
+from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.validity import lookalike, own_definitions
 from code_intel.records import Agreement, Definition
 
-_OBSTACLES: tuple[tuple[str, Callable[[Standing], bool]], ...] = (
+_OBSTACLES: tuple[tuple[str, Callable[[AgreementStatus], bool]], ...] = (
     ("its file cannot be read", lambda it: it.entry.agreement is None),
     ("its symbol was renamed: `code-intel map rename`", lambda it: it.heir is not None),
     ("its symbol has changed since it was written", lambda it: it.validity == "changed"),
@@ -36,22 +36,22 @@ _OBSTACLES: tuple[tuple[str, Callable[[Standing], bool]], ...] = (
 """Why one that nobody has confirmed is not confirmed with all others; the first that applies is said."""
 
 
-class Candidate(NamedTuple):
+class ConfirmCandidate(NamedTuple):
     """An agreement that nobody has confirmed; where its symbol is, or why it is left out."""
 
-    entry: Entry
+    entry: AgreementEntry
     definition: Definition | None
     body: str = ""
     obstacle: str = ""
 
 
-def candidates(standings: Iterable[Standing], forest: Index) -> list[Candidate]:
+def candidates(standings: Iterable[AgreementStatus], forest: Index) -> list[ConfirmCandidate]:
     """Return those that nobody has confirmed, by path."""
     return [_candidate(it, forest) for it in standings if not it.confirmed]
 
 
 def confirm_all(
-    settings: Settings, chosen: Iterable[Candidate], *, now: datetime | None = None
+    settings: Settings, chosen: Iterable[ConfirmCandidate], *, now: datetime | None = None
 ) -> list[Key]:
     """Confirm those that can be, as they were when they were chosen; return the keys of those that are now.
 
@@ -75,21 +75,21 @@ def confirm_all(
     return done
 
 
-def _candidate(standing: Standing, forest: Index) -> Candidate:
+def _candidate(standing: AgreementStatus, forest: Index) -> ConfirmCandidate:
     entry, agreement = standing.entry, standing.entry.agreement
     obstacle = next((why for why, applies in _OBSTACLES if applies(standing)), "")
     if obstacle or agreement is None:
-        return Candidate(entry, None, obstacle=obstacle)
+        return ConfirmCandidate(entry, None, obstacle=obstacle)
     facts = facts_of(forest, agreement)
     meant = own_definitions(agreement, facts) or facts.definitions
     if not meant:
-        return Candidate(entry, None, obstacle="the index does not define its symbol")
+        return ConfirmCandidate(entry, None, obstacle="the index does not define its symbol")
     body = meant[0].body
     alone = bool(body) and len(forest.store.of_body(body, 2)) == 1
-    return Candidate(entry, meant[0], body if alone else "")
+    return ConfirmCandidate(entry, meant[0], body if alone else "")
 
 
-def _confirmed(candidate: Candidate) -> Agreement | None:
+def _confirmed(candidate: ConfirmCandidate) -> Agreement | None:
     old, definition = candidate.entry.agreement, candidate.definition
     if old is None or definition is None:
         return None

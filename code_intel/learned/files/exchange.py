@@ -23,19 +23,19 @@ from code_intel.learned.files import agreements, pairs
 from code_intel.learned.files.agreements import Key
 from code_intel.learned.files.batches import batches
 from code_intel.learned.files.changes import changing
-from code_intel.learned.learn import MOST_ALIASES, MOST_EVIDENCE, checked
+from code_intel.learned.learn import MAX_ALIASES, MAX_EVIDENCE, checked
 from code_intel.records import Agreement, FileReference
 
 FORMAT = "code-intel agreements"
-VERSION = 1
-MAX_BYTES = 64 * 1024 * 1024
+EXPORT_VERSION = 1
+MAX_EXPORT_BYTES = 64 * 1024 * 1024
 MAX_LINE = 1024 * 1024
-MOST_FILES = 200
-MOST_PATH = 1000
+MAX_RELATED_FILES = 200
+MAX_PATH_CHARS = 1000
 """Characters of a related file's name."""
 
 _LOCATION = re.compile(r"(.*?)(?::([0-9]{1,9}))?\Z", re.DOTALL)
-_LISTS = {"evidence": MOST_EVIDENCE, "aliases": MOST_ALIASES, "files": MOST_FILES}
+_LISTS = {"evidence": MAX_EVIDENCE, "aliases": MAX_ALIASES, "files": MAX_RELATED_FILES}
 _NAMES = {"code_evidence": "evidence", "alias": "aliases"}
 """What `checked` calls the fields."""
 
@@ -71,7 +71,7 @@ class Arrival(NamedTuple):
 def dump(chosen: Iterable[Agreement]) -> str:
     """Return the file's text; equal agreements give equal text."""
     ordered = sorted(map(canonical, chosen), key=agreements.key_of)
-    rows = [{"format": FORMAT, "version": VERSION}, *map(_row, ordered)]
+    rows = [{"format": FORMAT, "version": EXPORT_VERSION}, *map(_row, ordered)]
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
@@ -90,8 +90,8 @@ def read(data: bytes, now: datetime) -> Iterator[Arrival]:
     Raises:
         UsageError: It is no file of this format, of a newer version, or too large.
     """
-    if len(data) > MAX_BYTES:
-        raise _refusal(f"It is larger than {MAX_BYTES // 1024**2} MiB.")
+    if len(data) > MAX_EXPORT_BYTES:
+        raise _refusal(f"It is larger than {MAX_EXPORT_BYTES // 1024**2} MiB.")
     lines = _lines(data)
     if not lines:
         raise _refusal("It is empty.")
@@ -184,8 +184,8 @@ def _require_header(line: bytes) -> None:
         header = {}
     if header.get("format") != FORMAT or type(header.get("version")) is not int:
         raise _refusal("It does not begin as an export of agreements does.")
-    if header["version"] > VERSION:
-        raise _refusal(f"It has version {header['version']}; this program reads {VERSION}.")
+    if header["version"] > EXPORT_VERSION:
+        raise _refusal(f"It has version {header['version']}; this program reads {EXPORT_VERSION}.")
 
 
 def _refusal(reason: str) -> UsageError:
@@ -273,7 +273,7 @@ def _file(text: str) -> FileReference:
     path, line = (found[1], int(found[2] or 0)) if found else (text, 0)
     if hidden := hidden_character(path):
         raise _wrong("files", f"has a character that cannot be seen, {code_point(hidden)}")
-    if not path.strip() or len(path) > MOST_PATH or _outside(path):
+    if not path.strip() or len(path) > MAX_PATH_CHARS or _outside(path):
         raise _wrong("files", "names something that is no file of a project")
     return FileReference(path, line)
 

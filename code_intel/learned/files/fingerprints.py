@@ -18,7 +18,7 @@ RACY_NS = 2_000_000_000
 Facts = tuple[int, int, int, int]
 """When it was touched and modified (ns), its size, its inode; all 0 where nothing is."""
 
-NOTHING: Facts = (0, 0, 0, 0)
+NO_FILE: Facts = (0, 0, 0, 0)
 _REFS = ("HEAD", "packed-refs", "config", "index", "reftable/tables.list")
 """What decides, beside the loose references, which commit a name means; and what git carries at all."""
 
@@ -63,7 +63,7 @@ def of_database(path: Path) -> Stamp:
     """
     now = time.time_ns()
     file, journal = (_facts_at(f"{path}{suffix}") for suffix in ("", "-wal"))
-    said = (file, journal if journal[2] else NOTHING)
+    said = (file, journal if journal[2] else NO_FILE)
     return Stamp(said, all(is_settled(each, now) for each in said))
 
 
@@ -124,7 +124,7 @@ def _facts_at(path: str | Path) -> Facts:
     try:
         found = os.lstat(path)
     except OSError:
-        return NOTHING
+        return NO_FILE
     return facts_of(found) if not stat.S_ISLNK(found.st_mode) else _through(path)
 
 
@@ -132,4 +132,4 @@ def _through(link: str | Path) -> Facts:
     try:
         return facts_of(os.stat(link))  # noqa: PTH116 - any path
     except OSError:
-        return NOTHING
+        return NO_FILE

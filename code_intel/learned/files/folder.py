@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from code_intel.errors import StorageError
-from code_intel.learned.files.fingerprints import NOTHING, Facts, facts_of, is_settled
+from code_intel.learned.files.fingerprints import NO_FILE, Facts, facts_of, is_settled
 from code_intel.learned.files.watching import Watch, watch
 
 Item = TypeVar("Item")
@@ -180,7 +180,7 @@ def _facts(path: str) -> Facts:
     try:
         return facts_of(os.lstat(path))
     except OSError:
-        return NOTHING
+        return NO_FILE
 
 
 def _folder_facts(path: str) -> Facts:
@@ -188,4 +188,4 @@ def _folder_facts(path: str) -> Facts:
     try:
         return facts_of(os.stat(path))  # noqa: PTH116 - faster by the thousand
     except OSError:
-        return NOTHING
+        return NO_FILE

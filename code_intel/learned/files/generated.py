@@ -29,10 +29,10 @@ Condition = Literal["missing", "generated", "edited", "damaged", "newer"]
 
 NOTES: Mapping[Condition, str] = MappingProxyType(
     {
-        "edited": f"{pairs.FILE} was edited by hand and is left as it is. Run `code-intel map rebuild "
+        "edited": f"{pairs.PAIRS_FILE} was edited by hand and is left as it is. Run `code-intel map rebuild "
         "--from pairs` to take the edits in, or `code-intel map rebuild` to replace them.",
-        "damaged": f"{pairs.FILE} is damaged. Run `code-intel map sync` to set it aside and generate it again.",
-        "newer": f"{pairs.FILE} was written by a newer version of code-intel and is left as it is.",
+        "damaged": f"{pairs.PAIRS_FILE} is damaged. Run `code-intel map sync` to set it aside and generate it again.",
+        "newer": f"{pairs.PAIRS_FILE} was written by a newer version of code-intel and is left as it is.",
     }
 )
 """What people are told about a file in a condition; nothing for the other conditions."""
@@ -120,7 +120,7 @@ def examine(
     elif (
         file.digest in digests
         or _is_equal(file, _wanted(folder, known, file, {}))
-        or is_as_committed(settings, pairs.FILE)  # git wrote it, and keeps it
+        or is_as_committed(settings, pairs.PAIRS_FILE)  # git wrote it, and keeps it
     ):
         condition = "generated"
     return Examined(condition, file, _wanted(folder, known, file, coming))
@@ -157,11 +157,11 @@ def generate(
         return Generated({}, NOTES[condition])
     if condition == "missing" and not found.wanted:
         return Generated({})
-    new = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.VERSION)
+    new = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.PAIRS_VERSION)
     note = ""
     if condition in {"damaged", "edited"}:
         aside = pairs.set_aside(path, now, "corrupt" if condition == "damaged" else "edited")
-        note = f"{pairs.FILE} was {condition}; it is kept as {aside.name} and was generated again."
+        note = f"{pairs.PAIRS_FILE} was {condition}; it is kept as {aside.name} and was generated again."
     elif new == file and file.digest in digests:
         return Generated({})
     elif new == file and _digest(pairs.dump(file)) == file.digest:

@@ -12,44 +12,44 @@ from code_intel.config import Settings
 from code_intel.foundation import git
 from code_intel.foundation.text import counted, visible
 
-OWN = ("state.db*", "learned_pairs.json*", "sessions", "trash")
+MACHINE_FILES = ("state.db*", "learned_pairs.json*", "sessions", "trash")
 """What lies beside the agreements and belongs to one machine (docs/decisions/0039)."""
-MOST_NAMED = 3
+MAX_FILES_NAMED = 3
 
 
-class Misshared(NamedTuple):
+class GitProblem(NamedTuple):
     """Something to put right, and how."""
 
     what: str
     remedy: str
 
 
-def misshared(settings: Settings) -> list[Misshared]:
+def misshared(settings: Settings) -> list[GitProblem]:
     """Return what git should do otherwise; nothing where there is no repository, or no git that answers."""
     try:
         return [*_hidden(settings), *_carried(settings), *_missing(settings)]
     except TimeoutError as error:
-        return [Misshared(str(error), "")]
+        return [GitProblem(str(error), "")]
 
 
-def _hidden(settings: Settings) -> Iterator[Misshared]:
+def _hidden(settings: Settings) -> Iterator[GitProblem]:
     folder, name = settings.agreements, "new.md"
     if not folder.is_dir() or git.run(folder, "check-ignore", "-q", "--", name) is None:
         return
     said = os.fsdecode(git.run(folder, "check-ignore", "-v", "--", name) or b"")
     where = visible(said.partition("\t")[0]) or "a rule"
     what = f"Git ignores the agreements ({where}): what is learned here reaches nobody else."
-    yield Misshared(what, "Take that line out, or let it name what it means.")
+    yield GitProblem(what, "Take that line out, or let it name what it means.")
 
 
-def _carried(settings: Settings) -> Iterator[Misshared]:
-    names = _listed(settings.state, *OWN)
+def _carried(settings: Settings) -> Iterator[GitProblem]:
+    names = _listed(settings.state, *MACHINE_FILES)
     if names:
         what = f"Git carries {_named(names)}: it is this machine's own, and is not believed from elsewhere."
-        yield Misshared(what, "`git rm --cached` it, and commit; `code-intel init` keeps it out.")
+        yield GitProblem(what, "`git rm --cached` it, and commit; `code-intel init` keeps it out.")
 
 
-def _missing(settings: Settings) -> Iterator[Misshared]:
+def _missing(settings: Settings) -> Iterator[GitProblem]:
     """Tell what git holds of the agreements and has not put, or not decided, here."""
     rows = [row.partition("\t") for row in _listed(settings.state, "-t", "-s", "--", ".")]
     below = os.path.relpath(settings.agreements, settings.state)
@@ -59,10 +59,10 @@ def _missing(settings: Settings) -> Iterator[Misshared]:
             names.setdefault("S" if facts[0] == "S" else "M", []).append(Path(name).name)
     if waiting := list(dict.fromkeys(names.get("M", ()))):
         what = f"A merge waits for people to decide about {_named(waiting)}."
-        yield Misshared(what, "Edit it and `git add` it, or `git rm` it.")
+        yield GitProblem(what, "Edit it and `git add` it, or `git rm` it.")
     if out := names.get("S"):
         what = f"A sparse checkout leaves out {counted(len(out), 'agreement')}, {_named(out)}."
-        yield Misshared(what, "`git sparse-checkout add` their folder.")
+        yield GitProblem(what, "`git sparse-checkout add` their folder.")
 
 
 def _listed(folder: Path, *words: str) -> list[str]:
@@ -72,5 +72,7 @@ def _listed(folder: Path, *words: str) -> list[str]:
 
 
 def _named(names: list[str]) -> str:
-    shown = ", ".join(map(visible, names[:MOST_NAMED]))
-    return shown + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    shown = ", ".join(map(visible, names[:MAX_FILES_NAMED]))
+    return shown + (
+        f" and {len(names) - MAX_FILES_NAMED} more" if len(names) > MAX_FILES_NAMED else ""
+    )

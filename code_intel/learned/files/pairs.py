@@ -26,9 +26,9 @@ from code_intel.learned.files.agreements import Key, make_key
 from code_intel.learned.files.merge_agreements import when
 from code_intel.records import Agreement
 
-VERSION = 2
-FILE = "learned_pairs.json"
-MAX_BYTES = 64 * 1024 * 1024
+PAIRS_VERSION = 2
+PAIRS_FILE = "learned_pairs.json"
+MAX_PAIRS_BYTES = 64 * 1024 * 1024
 EMBEDDING_MODEL = "intfloat/multilingual-e5-small"
 _NORMALIZED = "symbol_normalized"
 _FIELDS = (
@@ -79,7 +79,7 @@ class PairsFile:
     pairs: tuple[Pair, ...] = ()
     exists: bool = True
     damage: str = ""
-    version: int = VERSION
+    version: int = PAIRS_VERSION
     strange: tuple[object, ...] = ()
     extra: tuple[tuple[str, object], ...] = ()
     embedding_model: str = EMBEDDING_MODEL
@@ -89,12 +89,12 @@ class PairsFile:
     @property
     def is_newer(self) -> bool:
         """Return whether a newer version of the program wrote it."""
-        return self.version > VERSION
+        return self.version > PAIRS_VERSION
 
 
 def path_of(settings: Settings) -> Path:
     """Return where learned_pairs.json is."""
-    return settings.state / FILE
+    return settings.state / PAIRS_FILE
 
 
 def load(path: Path, generated: Collection[str] = ()) -> PairsFile:
@@ -108,9 +108,9 @@ def load(path: Path, generated: Collection[str] = ()) -> PairsFile:
         StorageError: The file exists but cannot be read.
     """
     try:
-        if path.exists() and path.stat().st_size > MAX_BYTES:
+        if path.exists() and path.stat().st_size > MAX_PAIRS_BYTES:
             return PairsFile(damage="It is larger than 64 MiB.")
-        data = read_regular_file(path, MAX_BYTES)
+        data = read_regular_file(path, MAX_PAIRS_BYTES)
     except FileNotFoundError:
         return PairsFile(exists=False)
     except OSError as error:
@@ -141,7 +141,7 @@ def parse(data: bytes, generated: Collection[str] = ()) -> PairsFile:
 def dump(file: PairsFile) -> bytes:
     """Return the bytes of a file of version 2."""
     document = {
-        "version": VERSION,
+        "version": PAIRS_VERSION,
         "updated_at": file.updated_at,
         "embedding_model": file.embedding_model,
         "pairs": [],

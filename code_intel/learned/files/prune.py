@@ -12,11 +12,11 @@ from code_intel.config import Settings
 from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
 from code_intel.learned.files import trash
-from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.batches import batches
-from code_intel.learned.files.changes import Change, changing
+from code_intel.learned.files.changes import AgreementChange, changing
 from code_intel.learned.files.merge_agreements import when
-from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.learned.status.validity import is_confirmed
 
 DAYS = 30
@@ -36,7 +36,7 @@ class Reason(NamedTuple):
 
     name: str
     about: str
-    applies: Callable[[Standing, datetime], bool]
+    applies: Callable[[AgreementStatus, datetime], bool]
     is_default: bool = False
     is_proven: bool = False
 
@@ -60,13 +60,13 @@ REASONS = (
     ),
 )  # fmt: skip
 """The first that was asked for and applies is the reason."""
-DEFAULT = tuple(reason.name for reason in REASONS if reason.is_default)
+DEFAULT_REASONS = tuple(reason.name for reason in REASONS if reason.is_default)
 
 
 class Doomed(NamedTuple):
     """An agreement, and why it goes: all of its files, or, of twins, all but the first."""
 
-    entry: Entry
+    entry: AgreementEntry
     reason: Reason
     details: tuple[str, ...] = ()
 
@@ -84,7 +84,7 @@ class Doomed(NamedTuple):
 def prune(
     settings: Settings,
     forest: Index,
-    reasons: Collection[str] = DEFAULT,
+    reasons: Collection[str] = DEFAULT_REASONS,
     *,
     days: int = DAYS,
     now: datetime | None = None,
@@ -146,11 +146,11 @@ def _require_complete(forest: Index) -> None:
         )
 
 
-def _learned(entry: Entry) -> datetime:
+def _learned(entry: AgreementEntry) -> datetime:
     return when(entry.agreement.learned_at) if entry.agreement else datetime.max.replace(tzinfo=UTC)
 
 
-def _take_away(change: Change, item: Doomed) -> None:
+def _take_away(change: AgreementChange, item: Doomed) -> None:
     """Move an agreement's files to the trash; of twins one file stays and says what all of them said."""
     entry = item.entry
     if item.reason.name == "twin":

@@ -16,7 +16,7 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
 from code_intel.learned.files.agreements import Key, Known
-from code_intel.learned.files.changes import Change, changing
+from code_intel.learned.files.changes import AgreementChange, changing
 from code_intel.learned.files.generated import NOTES, Examined
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.pairs import Pair
@@ -75,10 +75,10 @@ def rebuild(
         return work(change, known, found)
 
 
-def _from_agreements(change: Change | None, known: Known, found: Examined) -> Rebuilt:
+def _from_agreements(change: AgreementChange | None, known: Known, found: Examined) -> Rebuilt:
     if found.file.pairs and not known.by_key:
         raise UsageError(
-            f"There are no agreements, and {counted(len(found.file.pairs), 'pair')} in {pairs.FILE}.",
+            f"There are no agreements, and {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
             hint="Take them in with `code-intel map rebuild --from pairs`.",
             details={"field": "from"},
         )
@@ -86,10 +86,10 @@ def _from_agreements(change: Change | None, known: Known, found: Examined) -> Re
     return Rebuilt(found.steps, len(found.wanted) - len(found.steps), notes=_notes(note))
 
 
-def _from_pairs(change: Change | None, known: Known, found: Examined) -> Rebuilt:
+def _from_pairs(change: AgreementChange | None, known: Known, found: Examined) -> Rebuilt:
     if not found.file.exists or found.file.damage:
         raise UsageError(
-            f"{pairs.FILE} cannot be taken in: {found.file.damage or 'There is none.'}",
+            f"{pairs.PAIRS_FILE} cannot be taken in: {found.file.damage or 'There is none.'}",
             hint="Correct it, or generate it with `code-intel map rebuild`.",
             details={"field": "from"},
         )

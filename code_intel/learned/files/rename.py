@@ -12,8 +12,8 @@ from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements
-from code_intel.learned.files.agreements import Entry, Key, Known
-from code_intel.learned.files.changes import Change, changing
+from code_intel.learned.files.agreements import AgreementEntry, Key, Known
+from code_intel.learned.files.changes import AgreementChange, changing
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import spoken
 from code_intel.learned.status.validity import is_confirmed
@@ -138,7 +138,7 @@ def _require_room(known: Known, old: Agreement, new: Agreement) -> None:
         )
 
 
-def _write(change: Change, entry: Entry, new: Agreement, file: Path) -> None:
+def _write(change: AgreementChange, entry: AgreementEntry, new: Agreement, file: Path) -> None:
     """Write the new name into the old file, which commits the rename, then give the file its new name.
 
     What is remembered stands under both names until the file has the new one.

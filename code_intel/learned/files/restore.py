@@ -16,7 +16,7 @@ from code_intel.foundation import durable
 from code_intel.learned.files import agreements, pairs, trash
 from code_intel.learned.files.agreements import Key
 from code_intel.learned.files.changes import changing
-from code_intel.learned.files.trash import Kept
+from code_intel.learned.files.trash import TrashEntry
 
 
 class Restored(NamedTuple):
@@ -56,7 +56,7 @@ def restore(
     return restored
 
 
-def _plan(settings: Settings, name: str) -> tuple[Kept, Restored, bytes | None]:
+def _plan(settings: Settings, name: str) -> tuple[TrashEntry, Restored, bytes | None]:
     """Return what is to be put where; nothing where it is already."""
     kept = trash.named(settings, name)
     origin, key, data = _pair(kept) if kept.is_pair else _agreement(kept)
@@ -65,7 +65,7 @@ def _plan(settings: Settings, name: str) -> tuple[Kept, Restored, bytes | None]:
     return kept, Restored(target, key), None if is_back else data
 
 
-def text_of(kept: Kept) -> str:
+def text_of(kept: TrashEntry) -> str:
     """Return what a file of the trash says.
 
     Raises:
@@ -74,11 +74,11 @@ def text_of(kept: Kept) -> str:
     return _bytes(kept).decode("utf-8", "replace")
 
 
-def _agreement(kept: Kept) -> tuple[str, Key | None, bytes]:
+def _agreement(kept: TrashEntry) -> tuple[str, Key | None, bytes]:
     return kept.origin, agreements.load(kept.path).key, _bytes(kept)
 
 
-def _pair(kept: Kept) -> tuple[str, Key | None, bytes]:
+def _pair(kept: TrashEntry) -> tuple[str, Key | None, bytes]:
     """Return the agreement that says what a pair said.
 
     Raises:
@@ -118,7 +118,7 @@ def _is_back(settings: Settings, target: Path, key: Key | None, data: bytes) -> 
     return False
 
 
-def _bytes(kept: Kept) -> bytes:
+def _bytes(kept: TrashEntry) -> bytes:
     try:
         return kept.path.read_bytes()
     except OSError as error:

@@ -29,7 +29,7 @@ NAME_BYTES = 200
 """Most bytes of a file's own name in the trash, where a time stands before it."""
 
 
-class Kept(NamedTuple):
+class TrashEntry(NamedTuple):
     """One file of the trash.
 
     Attributes:
@@ -92,10 +92,10 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
             return target
 
 
-def pair_of(kept: Kept) -> Pair | None:
+def pair_of(kept: TrashEntry) -> Pair | None:
     """Return the pair that a file of the trash holds; None if it holds none that can be read."""
     try:
-        document = {"version": pairs.VERSION, "pairs": [json.loads(kept.path.read_bytes())]}
+        document = {"version": pairs.PAIRS_VERSION, "pairs": [json.loads(kept.path.read_bytes())]}
     except (OSError, ValueError, RecursionError):
         return None
     return next(iter(pairs.parse(json.dumps(document).encode()).pairs), None)
@@ -126,14 +126,14 @@ def move(settings: Settings, path: Path, *, now: datetime) -> Path:
     return kept
 
 
-def contents(settings: Settings) -> list[Kept]:
+def contents(settings: Settings) -> list[TrashEntry]:
     """Return everything in the trash, oldest first; links and what is being written are none of it.
 
     Raises:
         StorageError: It is there and cannot be listed, or is a link.
     """
     top = folder_of(settings)
-    found: list[Kept] = []
+    found: list[TrashEntry] = []
     for folder, _, names in os.walk(top, onerror=_refuse):
         siblings = frozenset(names)
         for name in names:
@@ -143,7 +143,7 @@ def contents(settings: Settings) -> list[Kept]:
     return sorted(found, key=lambda kept: (kept.at, kept.name))
 
 
-def discard(settings: Settings, files: Iterable[Kept]) -> None:
+def discard(settings: Settings, files: Iterable[TrashEntry]) -> None:
     """Remove files of the trash for good, and the folders that are empty then."""
     top = folder_of(settings)
     for kept in files:
@@ -153,7 +153,7 @@ def discard(settings: Settings, files: Iterable[Kept]) -> None:
                 durable.remove_folder(top / folder)
 
 
-def named(settings: Settings, name: str) -> Kept:
+def named(settings: Settings, name: str) -> TrashEntry:
     """Return what a name of `contents` stands for; the end of it is enough where nothing else has it.
 
     Raises:
@@ -172,11 +172,11 @@ def named(settings: Settings, name: str) -> Kept:
     )
 
 
-def _kept(path: Path, name: str, siblings: frozenset[str]) -> Kept:
+def _kept(path: Path, name: str, siblings: frozenset[str]) -> TrashEntry:
     found = _NAMED.match(path.name)
     if found is None:  # somebody else put it there
         at = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(microsecond=0)
-        return Kept(name, path, at, name)
+        return TrashEntry(name, path, at, name)
     try:
         at = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
     except ValueError:
@@ -185,7 +185,7 @@ def _kept(path: Path, name: str, siblings: frozenset[str]) -> Kept:
     older = _NUMBERED.match(rest)
     if older and f"{found[1]}-{older[1]}" in siblings:
         rest = older[1]
-    return Kept(name, path, at, Path(name).with_name(rest).as_posix())
+    return TrashEntry(name, path, at, Path(name).with_name(rest).as_posix())
 
 
 def _fitting(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from code_intel.config import Settings
 from code_intel.foundation import git
-from code_intel.index.reading import read_plain
+from code_intel.index.safe_files import read_plain
 
 
 def merged_paths(settings: Settings, paths: Collection[Path]) -> set[Path]:

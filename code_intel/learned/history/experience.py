@@ -23,7 +23,7 @@ ONE_VOICE = timedelta(days=30)
 """How long the rejection of one session alone keeps its words from an agreement."""
 
 
-class Experience(NamedTuple):
+class AgreementExperience(NamedTuple):
     """One thing that happened to an agreement; of one session the same thing counts once.
 
     Attributes:
@@ -68,7 +68,7 @@ class _Case:
     doubted: set[tuple[str, str]] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
 
-    def hear(self, found: Experience) -> None:
+    def hear(self, found: AgreementExperience) -> None:
         if found.kind == "rejected":
             self.rejected.setdefault(found.wording, {})[found.session_id] = found.at
             self.doubted.add((found.wording, found.session_id))
@@ -104,7 +104,7 @@ class _Case:
         )
 
 
-def weigh(experiences: Iterable[Experience], now: datetime) -> Mapping[Key, Objections]:
+def weigh(experiences: Iterable[AgreementExperience], now: datetime) -> Mapping[Key, Objections]:
     """Return what stands against each agreement; pure.
 
     Rejected words stay away from the agreement until a success with these words, or a person's

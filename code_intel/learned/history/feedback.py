@@ -6,7 +6,7 @@ from code_intel.config import Settings
 from code_intel.foundation.redaction import masked
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import Key
-from code_intel.learned.history.experience import Experience, Kind
+from code_intel.learned.history.experience import AgreementExperience, Kind
 from code_intel.learned.history.state import State, open_state
 from code_intel.learned.recall.recall import fold
 
@@ -52,7 +52,7 @@ def note_in(
 ) -> None:
     """Do the work of `note` for a caller that holds the store."""
     key, wording = agreements.make_key(*key), fold(masked(words))
-    state.note(Experience(key, kind, wording, session_id, detail, now))
+    state.note(AgreementExperience(key, kind, wording, session_id, detail, now))
     if kind == "accepted":
         state.use(key, now)
     elif kind == "rejected" and wording:

@@ -15,7 +15,7 @@ from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.redaction import masked_data
 
-LARGEST = 8 * 1024 * 1024
+MAX_LOG_BYTES = 8 * 1024 * 1024
 """Bytes from which a log is full."""
 LONGEST_LINE = 64 * 1024
 READ_BYTES = 4 * 1024 * 1024
@@ -86,7 +86,7 @@ class LogFile(NamedTuple):
 
 def _is_full(log: Path) -> bool:
     try:
-        return log.stat().st_size >= LARGEST
+        return log.stat().st_size >= MAX_LOG_BYTES
     except OSError:
         return False
 

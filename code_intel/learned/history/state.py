@@ -19,11 +19,11 @@ from code_intel.foundation import durable
 from code_intel.foundation.mounts import journal_mode
 from code_intel.learned.files.agreements import Key
 from code_intel.learned.files.merge_agreements import when
-from code_intel.learned.history.experience import Experience
-from code_intel.learned.history.state_versions import VERSION, migrate
+from code_intel.learned.history.experience import AgreementExperience
+from code_intel.learned.history.state_versions import STATE_VERSION, migrate
 from code_intel.learned.recall.recall import fold
 
-MOST_EXPERIENCES = 100_000
+MAX_EXPERIENCES = 100_000
 """Rows kept; the oldest go first, and with them their share of the counts."""
 _PRUNE_EVERY = 1000
 _DAMAGED = (apsw.NotADBError, apsw.CorruptError)
@@ -124,19 +124,19 @@ class State:
             found.setdefault((row[0], row[1]), {})[row[2]] = int(row[3])
         return found
 
-    def note(self, found: Experience) -> None:
+    def note(self, found: AgreementExperience) -> None:
         """Remember what came of an agreement; the same of the same session again only moves it up."""
         row = (*found.key, *found[1:-1], found.at.isoformat())
         self._rows(_NOTE, row)
         last = self._db.last_insert_rowid()
         if last % _PRUNE_EVERY == 0:
-            self._rows("DELETE FROM experience WHERE seq <= ?", (last - MOST_EXPERIENCES,))
+            self._rows("DELETE FROM experience WHERE seq <= ?", (last - MAX_EXPERIENCES,))
 
-    def contested(self) -> list[Experience]:
+    def contested(self) -> list[AgreementExperience]:
         """Return everything but the offers of those agreements that somebody has objected to, in order."""
         return self._experiences(_CONTESTED)
 
-    def experiences(self) -> list[Experience]:
+    def experiences(self) -> list[AgreementExperience]:
         """Return all that is kept, in order."""
         return self._experiences(_EXPERIENCES)
 
@@ -155,9 +155,9 @@ class State:
         for table in _BY_KEY:
             self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608 - constants
 
-    def _experiences(self, sql: str) -> list[Experience]:
+    def _experiences(self, sql: str) -> list[AgreementExperience]:
         return [
-            Experience((term, symbol), kind, wording, session, detail, when(at))
+            AgreementExperience((term, symbol), kind, wording, session, detail, when(at))
             for term, symbol, kind, wording, session, detail, at in self._rows(sql)
         ]
 
@@ -248,7 +248,7 @@ def _prepared(db: apsw.Connection) -> apsw.Connection:
     try:
         db.set_busy_timeout(5000)
         db.pragma("journal_mode", journal_mode(Path(db.filename)))
-        if int(db.pragma("user_version")) != VERSION:
+        if int(db.pragma("user_version")) != STATE_VERSION:
             migrate(db)
         db.execute("SELECT count(*) FROM confirmed").fetchall()
     except BaseException:

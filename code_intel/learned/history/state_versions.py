@@ -5,7 +5,7 @@ import apsw
 from code_intel.errors import StorageError
 from code_intel.learned.recall.recall import fold
 
-VERSION = 4
+STATE_VERSION = 4
 _FIRST = """
 CREATE TABLE base (
     nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
@@ -44,9 +44,9 @@ def migrate(db: apsw.Connection) -> None:
         if version < 2:  # noqa: PLR2004 - the version that brought them
             db.execute(_SECOND)
             _fold_aliases(db)
-        if version < VERSION:
+        if version < STATE_VERSION:
             db.execute(_FOURTH)
-            db.pragma("user_version", VERSION)
+            db.pragma("user_version", STATE_VERSION)
     except BaseException:
         db.execute("ROLLBACK")
         raise
@@ -54,9 +54,9 @@ def migrate(db: apsw.Connection) -> None:
 
 
 def _require_known(version: int) -> None:
-    if version > VERSION:
+    if version > STATE_VERSION:
         raise StorageError(
-            f"state.db has version {version}; this program knows {VERSION}.",
+            f"state.db has version {version}; this program knows {STATE_VERSION}.",
             hint="Use the newer code-intel, or move state.db away: agreements stay.",
         )
 

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple, get_args
 
 from code_intel.foundation.redaction import masked
 from code_intel.learned.files.agreements import Key
-from code_intel.learned.history.experience import Experience, Kind
+from code_intel.learned.history.experience import AgreementExperience, Kind
 from code_intel.learned.history.outcomes import Log
-from code_intel.learned.status.agreement_status import Standing
+from code_intel.learned.status.agreement_status import AgreementStatus
 
 OUTCOMES = ("success", "failure", "partial")
 _CLEAR = ("success", "failure")
 BANDS = ("ready", "verification")
-MOST_RECORDS = 1000
+MAX_OUTCOMES = 1000
 """Outcomes that statistics look at, the newest."""
-MOST_LISTED = 10
-MOST_ROWS = 20
+MAX_LISTED_OUTCOMES = 10
+MAX_TABLE_ROWS = 20
 """Rows of a table; whatever else a log names is counted as `other`."""
 _LONGEST_NAME = 40
 _USES: tuple[Kind, ...] = ("accepted", "confirmed")
@@ -60,7 +60,7 @@ class OutcomeStatistics(NamedTuple):
     """How sessions ended (seed 004, `get_outcome_stats`); every field is JSON as it stands.
 
     Attributes:
-        total: Reports counted: those of the newest `MOST_RECORDS` that say how it ended.
+        total: Reports counted: those of the newest `MAX_OUTCOMES` that say how it ended.
         sessions: How many sessions they come from; one may report more than once.
         by_outcome: Reports by outcome; all three are there.
         by_intent: The same by intent, in alphabetical order; `unknown` for what does not say.
@@ -109,7 +109,7 @@ def _ended(records: Iterable[Mapping[str, Any]], outcomes: Sequence[str]) -> dic
 
 
 def summarize(
-    experiences: Sequence[Experience], log: Log, standings: Sequence[Standing]
+    experiences: Sequence[AgreementExperience], log: Log, standings: Sequence[AgreementStatus]
 ) -> Statistics:
     """Count everything.
 
@@ -144,13 +144,15 @@ def summarize(
             "confidence": _by(last, "confidence_was"),
         },
         most_used=_rows(known, _USES),
-        never_used=[{"nl_term": term, "symbol": symbol} for term, symbol in unused[:MOST_LISTED]],
+        never_used=[
+            {"nl_term": term, "symbol": symbol} for term, symbol in unused[:MAX_LISTED_OUTCOMES]
+        ],
         most_rejected=_rows(known, _OBJECTIONS),
         bad_lines=log.bad_lines,
     )
 
 
-def _bands(experiences: Iterable[Experience]) -> Table:
+def _bands(experiences: Iterable[AgreementExperience]) -> Table:
     """Return what became of offers; a rejection belongs to the band of the offer it rejects."""
     table = {
         band: dict.fromkeys(("offered", "accepted", "failed", "rejected"), 0) for band in BANDS
@@ -182,7 +184,7 @@ def _by(records: Iterable[Mapping[str, Any]], field: str) -> Table:
         value = record.get(field)
         name = ("no", "yes")[value] if isinstance(value, bool) else str(value or "unknown")
         name = masked(name)[:_LONGEST_NAME] if len(name) > _LONGEST_NAME else name
-        name = name if name in table or len(table) < MOST_ROWS else "other"
+        name = name if name in table or len(table) < MAX_TABLE_ROWS else "other"
         row = table.setdefault(name, dict.fromkeys(OUTCOMES, 0))
         row[str(record["outcome"])] += 1
     return dict(sorted(table.items()))
@@ -192,7 +194,7 @@ def _rows(known: Mapping[Key, Counter[str]], kinds: Sequence[Kind]) -> list[dict
     ranked = sorted(known.items(), key=lambda item: (-_sum(item[1], kinds), item[0]))
     return [
         {"nl_term": key[0], "symbol": key[1], **{kind: count[kind] for kind in get_args(Kind)}}
-        for key, count in ranked[:MOST_LISTED]
+        for key, count in ranked[:MAX_LISTED_OUTCOMES]
         if _sum(count, kinds)
     ]
 

@@ -17,13 +17,13 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
-from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.history.experience import NONE
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import Space
 from code_intel.learned.recall.recall import Card, fold
-from code_intel.learned.status.snapshot import Ledger, certain_aliases
+from code_intel.learned.status.snapshot import AgreementSnapshot, certain_aliases
 from code_intel.records import Agreement
 
 if TYPE_CHECKING:
@@ -42,17 +42,17 @@ LOOKED_UP = 200
 """Cards that are looked up in the cache because the index has no vector of them, the newest first."""
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """Where a card comes from: its file, what the index calls that, its chunk there if it is up to date."""
 
-    entry: Entry
+    entry: AgreementEntry
     agreement: Agreement
     document: str
     chunk: int | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Deck:
+class AgreementIndex:
     """Cards in the order of their documents.
 
     Attributes:
@@ -67,7 +67,7 @@ class Deck:
         is_whole: Whether all have the vectors they can have.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[IndexRow, ...]
     cards: tuple[Card, ...]
     documents: frozenset[str]
     space: Space | None
@@ -108,14 +108,16 @@ class _Kept(NamedTuple):
     state: tuple[int, ...] | None
     revision: int
     identity: str
-    deck: Deck
+    deck: AgreementIndex
 
 
 _DECKS: "WeakKeyDictionary[Store, _Kept]" = WeakKeyDictionary()
 _MAKING = threading.Lock()
 
 
-def deck_of(index: Index, found: Ledger, identity: str, *, with_model: bool = True) -> Deck:
+def deck_of(
+    index: Index, found: AgreementSnapshot, identity: str, *, with_model: bool = True
+) -> AgreementIndex:
     """Return the deck of a map for an engine's vectors; the one dealt last while nothing has changed.
 
     What the index does not know as it is on disk gets its vector from the cache, or, a few at once and
@@ -134,8 +136,13 @@ def deck_of(index: Index, found: Ledger, identity: str, *, with_model: bool = Tr
 
 
 def _made(
-    index: Index, found: Ledger, identity: str, before: Deck | None, *, with_model: bool
-) -> Deck:
+    index: Index,
+    found: AgreementSnapshot,
+    identity: str,
+    before: AgreementIndex | None,
+    *,
+    with_model: bool,
+) -> AgreementIndex:
     import numpy as np
 
     with index.store.snapshot():
@@ -162,7 +169,7 @@ def _made(
     space = constants.space if constants else None
     if space is not None and len(stacked):
         stacked = space.passages(stacked).astype(np.float32)
-    return Deck(
+    return AgreementIndex(
         rows=tuple(rows),
         cards=cards,
         documents=frozenset(documents),
@@ -176,8 +183,8 @@ def _made(
 
 
 def _rows(
-    index: Index, found: Ledger, indexed: Mapping[str, tuple[int, str]]
-) -> tuple[list[Row], list[str]]:
+    index: Index, found: AgreementSnapshot, indexed: Mapping[str, tuple[int, str]]
+) -> tuple[list[IndexRow], list[str]]:
     """Return where the cards come from, by document, and the names of all agreements' files."""
     rows, documents = [], []
     for entry in found.known.entries:
@@ -187,11 +194,11 @@ def _rows(
         document = document_of(index, entry.path)
         chunk, digest = indexed.get(document, (None, ""))
         current = chunk if digest == entry.raw else None
-        rows.append(Row(entry, entry.agreement, document, current))
+        rows.append(IndexRow(entry, entry.agreement, document, current))
     return sorted(rows, key=lambda row: row.document), documents
 
 
-def _newest_first(row: Row) -> float:
+def _newest_first(row: IndexRow) -> float:
     learned = when(row.agreement.learned_at)
     return -learned.timestamp() if learned.year > 1 else 0.0
 
@@ -229,7 +236,7 @@ def _embedded(
     return found, len(missing) == len(fresh)
 
 
-def _card(found: Ledger, row: Row, vector: "Vector | None") -> Card:
+def _card(found: AgreementSnapshot, row: IndexRow, vector: "Vector | None") -> Card:
     key = row.entry.key
     against = found.objections.get(key, NONE) if key else NONE
     return Card(row.agreement, vector, certain_aliases(found, row.entry), against.wordings)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from code_intel.learned.recall.glossary import content_words
 from code_intel.learned.recall.opposites import contrasted, opposed
 
-MOST_FOREIGN = 2
+MAX_OTHER_WORDS = 2
 """Words by which a question differs from a term: with more it is a sentence, for the fit to judge."""
 
 _KANJI = "\u3005\u4e00-\u9fff"
@@ -96,7 +96,7 @@ def symbols_in(query: str) -> frozenset[str]:
 def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[str]:
     """Return the words by which a question differs from a term that it otherwise repeats.
 
-    Empty when the agreement has them all, when they are more than `MOST_FOREIGN`, and when the
+    Empty when the agreement has them all, when they are more than `MAX_OTHER_WORDS`, and when the
     question has words of the agreement beside the term's: then it says more than the term.
     """
     asked, said = content_words(query), content_words(term)
@@ -105,7 +105,7 @@ def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[s
     )
     repeated = {word for word in asked - foreign if any(word in known for known in said)}
     differs = bool(repeated) and asked == foreign | repeated
-    return foreign if differs and len(foreign) <= MOST_FOREIGN else frozenset()
+    return foreign if differs and len(foreign) <= MAX_OTHER_WORDS else frozenset()
 
 
 def lacking_aspect(query: str, term: str) -> frozenset[str]:

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 NARROWEST, WIDEST = 6, 120
 """Bounds of a question's width: beyond them length says nothing more."""
 
-PHRASE = 40
+MAX_PHRASE_WIDTH = 40
 """Width of an alias up to which its words are the agreement's, and of a term that has short forms: a sentence
 has words about everything."""
 
-MOST_FOREIGN = 3
-MOST_IDEAS = 4
+MAX_FOREIGN_WORDS = 3
+MAX_IDEAS = 4
 """Further ones say nothing more."""
 
 _FIRST_WIDE = 0x2E80
@@ -86,7 +86,7 @@ class Wording(NamedTuple):
 def wording(agreement: Agreement) -> Wording:
     """Prepare an agreement's own words and its aliases'; of an alias that is a sentence only the whole counts."""
     symbol = split_symbol(agreement.symbol)
-    aliases = tuple(alias for alias in agreement.aliases if width(alias) <= PHRASE)
+    aliases = tuple(alias for alias in agreement.aliases if width(alias) <= MAX_PHRASE_WIDTH)
     card, term = card_text(agreement), agreement.nl_term
     said = (card, *aliases)
     return Wording(
@@ -170,13 +170,15 @@ def _worded(asks: _Asked, said: Wording) -> tuple[float, ...]:
         float(bool(opposite(asks.text, said.action, said.content))),
         _share(said.weights, asks.words),
         asks.width,
-        min(MOST_FOREIGN, len(asks.concepts - said.concepts)),
+        min(MAX_FOREIGN_WORDS, len(asks.concepts - said.concepts)),
         covered(asks.ideas, said.stems),
-        min(MOST_IDEAS, len(asks.ideas) - lacking),
-        min(MOST_IDEAS, lacking),
-        min(MOST_IDEAS, lacking) / max(1, min(8, len(asks.ideas))),
+        min(MAX_IDEAS, len(asks.ideas) - lacking),
+        min(MAX_IDEAS, lacking),
+        min(MAX_IDEAS, lacking) / max(1, min(8, len(asks.ideas))),
         float(bool(does and said.actions) and not does & said.actions),
-        shortened(asks.text, said.term, said.symbol) if width(said.term) <= PHRASE else 0.0,
+        shortened(asks.text, said.term, said.symbol)
+        if width(said.term) <= MAX_PHRASE_WIDTH
+        else 0.0,
     )
 
 

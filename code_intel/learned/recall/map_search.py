@@ -13,11 +13,11 @@ from code_intel.chunking.words import query_words
 from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.index.rows import ChunkRow
-from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.folder import NOW
-from code_intel.learned.recall.agreement_index import DEALT, Row, deck_of
+from code_intel.learned.recall.agreement_index import DEALT, IndexRow, deck_of
 from code_intel.learned.recall.recall import WORDS_ONLY, Recalled, recall
-from code_intel.learned.status.agreement_status import Standing, judging
+from code_intel.learned.status.agreement_status import AgreementStatus, judging
 from code_intel.learned.status.snapshot import ledger
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
 from code_intel.records import AgreementHit, Hit
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FEWEST_SCORE = 0.05
 """Agreements below this say nothing about the question and are left out."""
-OTHERS = 20
+OTHER_DOCUMENT_CHUNKS = 20
 """Chunks that words find among which other documents than agreements are looked for."""
 
 
@@ -90,8 +90,8 @@ def search(
 
 def _best(
     index: Index,
-    judge: Callable[[Entry], Standing],
-    ranked: Iterable[tuple[Row, Recalled]],
+    judge: Callable[[AgreementEntry], AgreementStatus],
+    ranked: Iterable[tuple[IndexRow, Recalled]],
     top_k: int,
 ) -> list[Hit]:
     """Return the best hits by capped score, judging no more agreements than that takes."""
@@ -111,7 +111,7 @@ def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 
-def _hit(index: Index, row: Row, standing: Standing, found: Recalled) -> Hit:
+def _hit(index: Index, row: IndexRow, standing: AgreementStatus, found: Recalled) -> Hit:
     agreement = row.agreement
     text, position, start, end = _said(index, row)
     return Hit(
@@ -136,7 +136,7 @@ def _hit(index: Index, row: Row, standing: Standing, found: Recalled) -> Hit:
     )
 
 
-def _said(index: Index, row: Row) -> tuple[str, int, int, int]:
+def _said(index: Index, row: IndexRow) -> tuple[str, int, int, int]:
     """Return the text of an agreement, its position and lines.
 
     Of its file where that is newer than the index, or where git shows two lists of aliases, read as one.
@@ -151,7 +151,7 @@ def _said(index: Index, row: Row) -> tuple[str, int, int, int]:
 
 def _other_documents(spoken: Spoken, known: Collection[str]) -> list[Hit]:
     """Return documents that are no agreements, served or not, by words; they stay below every band."""
-    hits = spoken.hits[:OTHERS]
+    hits = spoken.hits[:OTHER_DOCUMENT_CHUNKS]
     best = hits[0][1] if hits else 1.0
     return [
         Hit(

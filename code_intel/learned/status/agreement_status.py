@@ -8,27 +8,27 @@ from weakref import WeakKeyDictionary
 from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
-from code_intel.learned.files.agreements import Entry, Key
+from code_intel.learned.files.agreements import AgreementEntry, Key
 from code_intel.learned.files.folder import NOW
 from code_intel.learned.history.experience import NONE, Objections
 from code_intel.learned.status.definitions import facts_of
-from code_intel.learned.status.snapshot import Ledger, certain_aliases, ledger
-from code_intel.learned.status.validity import NO_FACTS, SymbolFacts, judge
+from code_intel.learned.status.snapshot import AgreementSnapshot, certain_aliases, ledger
+from code_intel.learned.status.validity import NO_SYMBOL_FACTS, SymbolFacts, judge
 from code_intel.records import Agreement, Definition, Validity
 
-MOST_FACTS = 1000
+MAX_FACTS = 1000
 """Symbols that are remembered at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AgreementStatus:
     """An agreement's file, its validity with reasons, whether it is confirmed, its certain aliases.
 
     Its aliases are folded; `objections` is what sessions and people have against it; `heir` is what its
     symbol was renamed to.
     """
 
-    entry: Entry
+    entry: AgreementEntry
     validity: Validity
     reasons: tuple[str, ...]
     confirmed: bool
@@ -44,7 +44,9 @@ class Standing:
         return self.entry.agreement.symbol if self.entry.agreement else ""
 
 
-def standings(settings: Settings, forest: Index, *, now: datetime | None = None) -> list[Standing]:
+def standings(
+    settings: Settings, forest: Index, *, now: datetime | None = None
+) -> list[AgreementStatus]:
     """Judge every agreement of the project, by path.
 
     Args:
@@ -60,7 +62,7 @@ def standings(settings: Settings, forest: Index, *, now: datetime | None = None)
 
 def standings_of(
     settings: Settings, forest: Index, keys: Iterable[Key], *, since: float = NOW
-) -> dict[Key, Standing]:
+) -> dict[Key, AgreementStatus]:
     """Judge those agreements that there are; see `ledger` about `since`."""
     now = datetime.now(UTC)
     found = ledger(settings, now=now, since=since)
@@ -70,13 +72,13 @@ def standings_of(
 
 
 def judging(
-    settings: Settings, forest: Index, found: Ledger, now: datetime
-) -> Callable[[Entry], Standing]:
+    settings: Settings, forest: Index, found: AgreementSnapshot, now: datetime
+) -> Callable[[AgreementEntry], AgreementStatus]:
     """Return what judges an entry of the ledger: by the index of the source as it is at that moment."""
     complete = bool(found.known.entries) and forest.freshness().state in {"fresh", "stale"}
 
-    def judged(entry: Entry) -> Standing:
-        facts = _facts(forest, entry.agreement) if complete and entry.agreement else NO_FACTS
+    def judged(entry: AgreementEntry) -> AgreementStatus:
+        facts = _facts(forest, entry.agreement) if complete and entry.agreement else NO_SYMBOL_FACTS
         confirmed = entry.path in found.confirmed
         validity, reasons = judge(
             entry,
@@ -89,7 +91,7 @@ def judging(
         against = found.objections.get(entry.key, NONE) if entry.key else NONE
         reasons += (against.doubt,) if against.doubt else ()
         certain = certain_aliases(found, entry)
-        return Standing(entry, validity, reasons, confirmed, certain, against, facts.heir)
+        return AgreementStatus(entry, validity, reasons, confirmed, certain, against, facts.heir)
 
     return judged
 
@@ -106,7 +108,7 @@ def _facts(forest: Index, agreement: Agreement) -> SymbolFacts:
     if state is None:
         return facts_of(forest, agreement)
     before, known = _FACTS.get(forest.store, (state, {}))
-    if before != state or len(known) >= MOST_FACTS:
+    if before != state or len(known) >= MAX_FACTS:
         known = {}
     _FACTS[forest.store] = (state, known)
     facts = known.get(agreement.symbol) or facts_of(forest, agreement)

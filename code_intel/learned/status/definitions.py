@@ -6,7 +6,7 @@ from code_intel.chunking.languages import row_of
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import hidden_character
 from code_intel.index.facade import Index
-from code_intel.learned.status.validity import NO_FACTS, SymbolFacts, lookup_name
+from code_intel.learned.status.validity import NO_SYMBOL_FACTS, SymbolFacts, lookup_name
 from code_intel.records import Agreement
 
 DEFINITIONS = 50
@@ -23,10 +23,10 @@ def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
         if found:
             return SymbolFacts(complete=True, definitions=tuple(found))
         if _is_unread(forest, agreement):
-            return NO_FACTS
+            return NO_SYMBOL_FACTS
         heirs = store.of_body(agreement.body, HEIRS) if agreement.body else []
     except CodeIntelError:
-        return NO_FACTS
+        return NO_SYMBOL_FACTS
     if any(hidden_character(heir.qualified) for heir in heirs):  # a name nobody can read is none
         heirs = []
     return SymbolFacts(complete=True, heirs=tuple(heirs))

@@ -18,11 +18,11 @@ from code_intel.learned.status.snapshot import ledger
 
 PAUSE = 0.001
 """Seconds between two cards, a few times what one takes: questions go before."""
-PATIENCE = 5.0
+CLOSE_TIMEOUT_S = 5.0
 """Seconds that `close` waits for what cannot be interrupted."""
 
 
-class Warming:
+class Preload:
     """A thread that reads the agreements and prepares their cards; of a map that is not there, nothing.
 
     Args:
@@ -53,7 +53,7 @@ class Warming:
         """Stop soon."""
         self._stop.set()
         if self._thread.ident is not None:
-            self._thread.join(PATIENCE)
+            self._thread.join(CLOSE_TIMEOUT_S)
 
     def _run(self) -> None:
         try:

@@ -20,11 +20,11 @@ from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.foundation import git
 from code_intel.learned.files import agreements, fingerprints
-from code_intel.learned.files.agreements import Entry, Key, Known
+from code_intel.learned.files.agreements import AgreementEntry, Key, Known
 from code_intel.learned.files.fingerprints import Stamp
 from code_intel.learned.files.folder import NOW
 from code_intel.learned.files.trunk import is_carried, repository
-from code_intel.learned.history.experience import Experience, Objections, weigh
+from code_intel.learned.history.experience import AgreementExperience, Objections, weigh
 from code_intel.learned.history.state import State, open_state
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.validity import confirmed_paths
@@ -41,11 +41,11 @@ class Memory(NamedTuple):
     confirmed: frozenset[str] = frozenset()
     uses: Mapping[Key, datetime] = MappingProxyType({})
     sightings: Mapping[Key, Mapping[str, int]] = MappingProxyType({})
-    contested: tuple[Experience, ...] = ()
+    contested: tuple[AgreementExperience, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class AgreementSnapshot:
     """Everything about the agreements but what the index of the source says.
 
     Attributes:
@@ -64,7 +64,7 @@ class Ledger:
     confirmed: frozenset[Path]
 
 
-_NOTHING = Ledger(0, Known(0, (), {}), Memory(), {}, frozenset())
+_NOTHING = AgreementSnapshot(0, Known(0, (), {}), Memory(), {}, frozenset())
 
 
 def ledger(
@@ -72,7 +72,7 @@ def ledger(
     *,
     now: datetime | None = None,
     since: float = NOW,
-) -> Ledger:
+) -> AgreementSnapshot:
     """Return what is known of every agreement now; what was found out at `since` or later is good enough.
 
     Args:
@@ -114,7 +114,7 @@ def looking(settings: Settings) -> Iterator[float]:
         thread.join()
 
 
-def certain_aliases(found: Ledger, entry: Entry) -> frozenset[str]:
+def certain_aliases(found: AgreementSnapshot, entry: AgreementEntry) -> frozenset[str]:
     """Return the aliases that enough sessions confirmed; one that people took out of the file is none."""
     seen = found.memory.sightings.get(entry.key, {}) if entry.key else {}
     if entry.agreement is None or not seen:
@@ -139,7 +139,7 @@ class _Keeper:
         self._stamp: Stamp | None = None
         self._confirmations = _Confirmations()
 
-    def look(self, settings: Settings, now: datetime, since: float) -> Ledger:
+    def look(self, settings: Settings, now: datetime, since: float) -> AgreementSnapshot:
         with self._lock:
             if not 0 < since <= self._looked:
                 began = time.monotonic()
@@ -148,7 +148,7 @@ class _Keeper:
                 self._looked = began
             return self._kept
 
-    def _current(self, settings: Settings, known: Known, now: datetime) -> Ledger:
+    def _current(self, settings: Settings, known: Known, now: datetime) -> AgreementSnapshot:
         old, stamp = self._kept, fingerprints.of_database(self._state / "state.db")
         remembered = stamp.proves(self._stamp)
         merged = self._confirmations.are_current(settings)
@@ -164,7 +164,7 @@ class _Keeper:
             and memory.sightings == old.memory.sightings
             and objections == old.objections
         )
-        return Ledger(old.revision + (not same), known, memory, objections, confirmed)
+        return AgreementSnapshot(old.revision + (not same), known, memory, objections, confirmed)
 
 
 class _Confirmations:
@@ -177,7 +177,7 @@ class _Confirmations:
         self._asked = -TRUSTED_SECONDS
         self._basis: tuple[object, ...] | None = None
         self._here: frozenset[str] = frozenset()
-        self._entries: dict[Path, Entry] = {}
+        self._entries: dict[Path, AgreementEntry] = {}
         self._paths: frozenset[Path] = frozenset()
 
     def are_current(self, settings: Settings) -> bool:
@@ -190,7 +190,11 @@ class _Confirmations:
         return time.monotonic() - self._asked < TRUSTED_SECONDS
 
     def of(
-        self, settings: Settings, entries: Sequence[Entry], here: frozenset[str], state: State
+        self,
+        settings: Settings,
+        entries: Sequence[AgreementEntry],
+        here: frozenset[str],
+        state: State,
     ) -> frozenset[Path]:
         """Return the confirmed paths; `are_current` was asked before."""
         tired, basis, changed = not self._is_young(), self._basis, self._here ^ here

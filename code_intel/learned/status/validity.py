@@ -15,7 +15,7 @@ from types import MappingProxyType
 from code_intel.config import Settings
 from code_intel.foundation.spelling import composed
 from code_intel.foundation.text import code_point, counted, mixed_word
-from code_intel.learned.files.agreements import Entry
+from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.trunk import is_carried, merged_paths
 from code_intel.learned.history.state import State
@@ -62,7 +62,7 @@ class SymbolFacts:
         return self.heirs[0] if len(self.heirs) == 1 and not self.definitions else None
 
 
-NO_FACTS = SymbolFacts(complete=False)
+NO_SYMBOL_FACTS = SymbolFacts(complete=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _is_latin(char: str) -> bool:
 
 
 def judge(
-    entry: Entry,
+    entry: AgreementEntry,
     facts: SymbolFacts,
     *,
     confirmed: bool,
@@ -161,12 +161,14 @@ def judge(
     return found[0][0] if found else "valid", (*(reason for _, reason in found), *notes)
 
 
-def is_confirmed(settings: Settings, entry: Entry, state: State) -> bool:
+def is_confirmed(settings: Settings, entry: AgreementEntry, state: State) -> bool:
     """Say whether an agreement's content was confirmed here, or agreed on in git."""
     return entry.path in confirmed_paths(settings, [entry], state)
 
 
-def confirmed_paths(settings: Settings, entries: Sequence[Entry], state: State) -> set[Path]:
+def confirmed_paths(
+    settings: Settings, entries: Sequence[AgreementEntry], state: State
+) -> set[Path]:
     """Return the paths of the entries that are confirmed; git is asked for all of them together.
 
     This machine's store holds the content's digest, or, with `trust_git`, the file says

@@ -19,7 +19,7 @@ from mcp.types import CallToolResult, TextContent
 
 from code_intel.errors import UpstreamError
 from code_intel.records import AgreementHit, FileReference, Freshness, Hit, SearchAnswer, Validity
-from code_intel.servers.upstream.trouble import SAID, quoted
+from code_intel.servers.upstream.trouble import SAID_FIELD, quoted
 
 State = Literal["fresh", "stale", "building", "missing"]
 DEVRAG_1_1 = {
@@ -60,7 +60,9 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
     if result.is_error:
         said = quoted(_text(content.get("message"))) or "it does not say why"
         hint = quoted(_text(content.get("hint")))
-        raise UpstreamError("it refused", hint=hint or None, code="refused", details={SAID: said})
+        raise UpstreamError(
+            "it refused", hint=hint or None, code="refused", details={SAID_FIELD: said}
+        )
     return content
 
 

@@ -36,7 +36,7 @@ from code_intel.servers.upstream.answer import content_of
 from code_intel.servers.upstream.child import child
 from code_intel.servers.upstream.link import Link, Transport, watched
 from code_intel.servers.upstream.tool import UselessError, accepted, may_repeat, search_tool
-from code_intel.servers.upstream.trouble import LOST, SAID, Trouble, quoted, trouble_of
+from code_intel.servers.upstream.trouble import LOST, SAID_FIELD, Trouble, quoted, trouble_of
 from code_intel.tools.declaration import Report
 
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
@@ -249,7 +249,7 @@ class Connection:
     def failure(self, trouble: Trouble) -> UpstreamError:
         """Return the error that a question ends with."""
         self._fail(trouble)
-        details = {SAID: self._trouble.said} if self._trouble.said else None
+        details = {SAID_FIELD: self._trouble.said} if self._trouble.said else None
         return UpstreamError(f"{self.config.name}: {self._trouble.why}.", details=details)
 
     def _fail(self, trouble: Trouble) -> None:

@@ -17,7 +17,7 @@ from mcp.types import JSONRPCError, JSONRPCResponse
 Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]
 Transport = AbstractAsyncContextManager[Streams]
 
-MAX_BYTES = 8 << 20
+MAX_ANSWER_BYTES = 8 << 20
 """What a server may send until we get an answer that we can use; the largest is far smaller."""
 MESSAGE_COST_BYTES = 1024
 """What a message costs beside its bytes: reading one takes time, however short it is."""
@@ -63,8 +63,10 @@ class Link:
     def receive(self, size: int) -> None:
         """Count what came, and drop the connection if it is too much."""
         self.received_bytes += size
-        if self.received_bytes > MAX_BYTES:
-            self.drop(f"it sent more than {MAX_BYTES >> 20} MiB without an answer that we can use")
+        if self.received_bytes > MAX_ANSWER_BYTES:
+            self.drop(
+                f"it sent more than {MAX_ANSWER_BYTES >> 20} MiB without an answer that we can use"
+            )
 
 
 @asynccontextmanager

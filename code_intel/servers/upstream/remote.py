@@ -9,7 +9,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from code_intel.config import UpstreamConfig
 from code_intel.errors import UpstreamError
-from code_intel.servers.upstream.link import MAX_BYTES, Link, Streams
+from code_intel.servers.upstream.link import MAX_ANSWER_BYTES, Link, Streams
 
 SESSION_HEADER = "mcp-session-id"
 STREAM_TIMEOUT_S = 300.0
@@ -53,7 +53,7 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
             config.url,
             http_client=client,
             terminate_on_close=False,
-            max_sse_event_size=MAX_BYTES,
+            max_sse_event_size=MAX_ANSWER_BYTES,
         ) as streams,
     ):
         yield streams

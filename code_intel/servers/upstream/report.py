@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for
 
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
-from code_intel.index.reading import read_plain
+from code_intel.index.safe_files import read_plain
 from code_intel.records import UpstreamStatus
 from code_intel.tools.context.degraded import status_data
 

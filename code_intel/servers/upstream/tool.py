@@ -7,7 +7,7 @@ from mcp import Client
 from mcp.types import Tool
 
 from code_intel.errors import UpstreamError
-from code_intel.servers.upstream.trouble import SAID, quoted
+from code_intel.servers.upstream.trouble import SAID_FIELD, quoted
 
 GATEWAY = "code-intel"
 GATEWAY_TOOLS = frozenset({"start_session", "search_smart"})
@@ -41,7 +41,9 @@ async def search_tool(client: Client) -> Tool:
         )
     if "search" not in tools:
         offered = quoted(", ".join(sorted(tools)[:5])) or "none at all"
-        raise UselessError("it offers no tool `search`", details={SAID: f"its tools: {offered}"})
+        raise UselessError(
+            "it offers no tool `search`", details={SAID_FIELD: f"its tools: {offered}"}
+        )
     accepted(tools["search"], {"query": "", "top_k": 1})
     return tools["search"]
 
@@ -62,7 +64,9 @@ def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     )
     if missing:
         said = quoted(f"it requires {missing[0]}")
-        raise UselessError("its tool `search` requires what we do not have", details={SAID: said})
+        raise UselessError(
+            "its tool `search` requires what we do not have", details={SAID_FIELD: said}
+        )
     return {name: value for name, value in arguments.items() if name in names}
 
 

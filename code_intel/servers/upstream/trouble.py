@@ -11,7 +11,7 @@ from mcp import MCPError
 
 from code_intel.errors import UpstreamError
 
-SAID = "said"
+SAID_FIELD = "said"
 """Name of the field, and of the detail of an error."""
 MAX_SAID_CHARS = 300
 
@@ -55,7 +55,7 @@ def trouble_of(error: BaseException, http_error: str = "") -> Trouble:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, UpstreamError):
-        return Trouble(error.message, str(error.details.get(SAID, "")))
+        return Trouble(error.message, str(error.details.get(SAID_FIELD, "")))
     if http_error:
         return Trouble(f"it answered {http_error}")
     if isinstance(error, FileNotFoundError):

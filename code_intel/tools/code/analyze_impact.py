@@ -8,15 +8,15 @@ from pydantic import Field
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.dependencies import Node, follows, graph_of
 from code_intel.forest.impact import (
-    MOST_NAMES,
+    MAX_IMPACT_NAMES,
     Affected,
     affected,
     importers,
+    names_in,
     names_of,
     pattern_of,
-    said_in,
 )
-from code_intel.forest.text.grep import Matches, Question, grep
+from code_intel.forest.text.grep import TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.index.walk import bases
 from code_intel.records import Definition
@@ -27,19 +27,26 @@ from code_intel.tools.code.deps_closure import (
     NO_IMPORTS,
     document_of,
 )
-from code_intel.tools.context.freshness import freshen, up_to_date
-from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.source_file import called_by_project
+from code_intel.tools.context.freshness import ask_fresh_index, refresh_changed
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.symbol_facts import MAX_DEFINITIONS_PER_NAME
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET, index_data, index_text
-from code_intel.tools.wire.paging import MAX_TEXT_ROWS, Cursor, Page, by_section, page, start_of
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, index_data, index_text
+from code_intel.tools.wire.paging import (
+    MAX_TEXT_ROWS,
+    AnswerPage,
+    Cursor,
+    by_section,
+    page,
+    start_of,
+)
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 SECTIONS = ("must_verify", "should_verify")
 MAX_MENTIONS = 3000
 """Lines with one of the names, over all files."""
-MAX_SYMBOLS = 30
+MAX_IMPACT_SYMBOLS = 30
 MAX_TESTS = 40
 TOO_MANY = "There are more importers, or more lines with these names, than are read."
 NOTHING_AFFECTED = "No file imports these files or mentions their names."
@@ -68,18 +75,25 @@ async def analyze_impact(
     """
     start = start_of(cursor, tuple(target_files), change_description)
     async with context.perhaps(session_id, "analyze_impact") as held:
-        targets = await thread(_targets, context, target_files)
-        named = said_in(change_description, targets.symbols)
+        targets = await run_in_thread(_targets, context, target_files)
+        named = names_in(change_description, targets.symbols)
         every = names_of(targets.symbols, named)
-        names = every[:MOST_NAMES]
+        names = every[:MAX_IMPACT_NAMES]
         said = await _mentions(context, names)
-        shared = await thread(_shared, context, names, targets.documents)
+        shared = await run_in_thread(_shared, context, names, targets.documents)
         found = affected(
             targets.importers, said.matches, targets=targets.files, shared=shared, named=named
         )
         rows = [(SECTIONS[not row.must], row) for row in found]
-        part = page(rows, start, _row_data, tuple(target_files), change_description, budget=BUDGET)
-        index = await thread(context.forest.freshness)
+        part = page(
+            rows,
+            start,
+            _row_data,
+            tuple(target_files),
+            change_description,
+            budget=MAX_SEARCH_TOKENS,
+        )
+        index = await run_in_thread(context.forest.freshness)
         if held is not None:
             target = ", ".join(target_files)
             await held.append(steps.called("analyze_impact", target, found=len(found)))
@@ -139,27 +153,27 @@ def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
     context.forest.request_scan()
     store = context.forest.store
     named = dict.fromkeys(_document(context, path) for path in asked)
-    freshen(context, named)
+    refresh_changed(context, named)
     known = {name: row for name in named if (row := store.document(name)) is not None}
-    unknown = [called_by_project(context, name) for name in named if name not in known]
+    unknown = [project_path_of(context, name) for name in named if name not in known]
     if not known:
         raise NotFoundError(
             f"None of these files is in the index: {', '.join(unknown)[:300]}.",
             hint="Name source files of the project. get_session_status shows the index's state.",
             details={"field": "target_files", "not_indexed": unknown},
         )
-    found, truncated = up_to_date(
+    found, truncated = ask_fresh_index(
         context,
         lambda: importers(graph_of(store, bases(context.forest.config)), known),
         lambda importing: list(importing[0])[:MAX_REFRESHED_FILES],
     )
     languages = dict.fromkeys(row.language for row in known.values() if not follows(row.language))
     inside = {
-        called_by_project(context, path): node._replace(via=called_by_project(context, node.via))
+        project_path_of(context, path): node._replace(via=project_path_of(context, node.via))
         for path, node in found.items()
     }
     return Targets(
-        [called_by_project(context, name) for name in known],
+        [project_path_of(context, name) for name in known],
         list(known),
         store.defined_in(known),
         inside,
@@ -178,10 +192,10 @@ def _document(context: GatewayContext, path: str) -> str:
         ) from None
 
 
-async def _mentions(context: GatewayContext, names: Sequence[str]) -> Matches:
+async def _mentions(context: GatewayContext, names: Sequence[str]) -> TextMatches:
     if not names:
-        return Matches(())
-    return await grep(context.root, Question(pattern_of(names), max_results=MAX_MENTIONS))
+        return TextMatches(())
+    return await grep(context.root, TextQuery(pattern_of(names), max_results=MAX_MENTIONS))
 
 
 def _shared(context: GatewayContext, names: Sequence[str], documents: Sequence[str]) -> set[str]:
@@ -197,7 +211,9 @@ def _shared(context: GatewayContext, names: Sequence[str], documents: Sequence[s
     }
 
 
-def _symbols(symbols: Sequence[Definition], named: set[str], said: Matches) -> list[dict[str, Any]]:
+def _symbols(
+    symbols: Sequence[Definition], named: set[str], said: TextMatches
+) -> list[dict[str, Any]]:
     counts: dict[str, int] = {}
     for match in said.matches:
         for name in {text for text, _, _ in match.spans}:
@@ -212,7 +228,7 @@ def _symbols(symbols: Sequence[Definition], named: set[str], said: Matches) -> l
             "named": symbol.name in named,
             "mentions": counts.get(symbol.name, 0),
         }
-        for symbol in ordered[:MAX_SYMBOLS]
+        for symbol in ordered[:MAX_IMPACT_SYMBOLS]
     ]
 
 
@@ -242,7 +258,7 @@ def _why(row: Affected) -> list[str]:
     return why
 
 
-def _lines(sections: dict[str, list[Any]], part: Page, total: int) -> list[str]:
+def _lines(sections: dict[str, list[Any]], part: AnswerPage, total: int) -> list[str]:
     rows = [(section, row) for section, rows in sections.items() for row in rows]
     lines = [note] if (note := note_of([row for _, row in rows])) else []
     for section, row in rows[:MAX_TEXT_ROWS]:

@@ -14,12 +14,19 @@ from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
 from code_intel.records import Symbol
 from code_intel.session import steps
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.source_file import SourceFile, open_source
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET
-from code_intel.tools.wire.languages import READ, row_named
-from code_intel.tools.wire.paging import MAX_TEXT_ROWS, Cursor, Page, by_section, page, start_of
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
+from code_intel.tools.wire.languages import PARSED_LANGUAGES, row_named
+from code_intel.tools.wire.paging import (
+    MAX_TEXT_ROWS,
+    AnswerPage,
+    Cursor,
+    by_section,
+    page,
+    start_of,
+)
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 CLASSES = ("class", "interface", "enum", "module")
@@ -48,9 +55,9 @@ async def analyze_structure(
     """
     start = start_of(cursor, file_path, code, language)
     async with context.perhaps(session_id, "analyze_structure") as held:
-        found = await thread(_outline, context, file_path, code, language)
+        found = await run_in_thread(_outline, context, file_path, code, language)
         rows = [*found.rows()]
-        part = page(rows, start, list, file_path, code, language, budget=BUDGET)
+        part = page(rows, start, list, file_path, code, language, budget=MAX_SEARCH_TOKENS)
         if held is not None:
             files = [found.path] if found.path else []
             names = [symbol.qualified for symbol in found.symbols] if found.path else []
@@ -126,8 +133,8 @@ def _outline(context: GatewayContext, file_path: str, code: str, language: str) 
         if not ending and parsed.language == "text":
             raise UsageError(
                 "analyze_structure: language is required with code.",
-                hint=f"Pass one of {', '.join(READ)}.",
-                details={"field": "language", "languages": list(READ)},
+                hint=f"Pass one of {', '.join(PARSED_LANGUAGES)}.",
+                details={"field": "language", "languages": list(PARSED_LANGUAGES)},
             )
         opened = SourceFile(
             "", code, parsed.symbols, parsed.language, parsed.imports, parsed.problem, ()
@@ -137,7 +144,7 @@ def _outline(context: GatewayContext, file_path: str, code: str, language: str) 
     warnings = [opened.problem] if opened.problem else []
     if not (row.grammar or row.reader):
         shown = "this file" if row.name == "text" else row.name
-        warnings.append(NO_SYMBOLS.format(language=shown, known=", ".join(READ)))
+        warnings.append(NO_SYMBOLS.format(language=shown, known=", ".join(PARSED_LANGUAGES)))
     warnings += opened.warnings
     lines = len(Lines(opened.text)) if opened.text else 0
     return Outline(
@@ -150,7 +157,7 @@ def _name_of(language: str) -> str:
     return next((f"code{end}" if end[0] == "." else end for end in row_named(language).files), "")
 
 
-def _answer(found: Outline, part: Page, total: int) -> Answer:
+def _answer(found: Outline, part: AnswerPage, total: int) -> Answer:
     sections = by_section(part, SECTIONS)
     counts = dict.fromkeys(SECTIONS, 0)
     for section, _ in found.rows():

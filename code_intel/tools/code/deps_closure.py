@@ -8,9 +8,9 @@ from pydantic import Field
 
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.dependencies import (
-    CAP,
-    DEEPEST,
-    DEPTH,
+    DEFAULT_DEPTH,
+    MAX_CLOSURE_DEPTH,
+    MAX_NODES,
     Closure,
     Direction,
     Node,
@@ -23,11 +23,11 @@ from code_intel.foundation.text import visible
 from code_intel.index.walk import bases, locate
 from code_intel.session import steps
 from code_intel.session.paths import plain_path
-from code_intel.tools.context.freshness import freshen, up_to_date
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.freshness import ask_fresh_index, refresh_changed
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET, index_data, index_text
-from code_intel.tools.wire.paging import Cursor, Page, page, start_of
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, index_data, index_text
+from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFRESHED_FILES = 50
@@ -47,9 +47,11 @@ async def deps_closure(
         Direction, Field(description="outbound: what it imports; inbound: what imports it; both.")
     ] = "outbound",
     max_depth: Annotated[
-        int, Field(ge=1, le=DEEPEST, description="Maximum length of an import chain.")
-    ] = DEPTH,
-    limit: Annotated[int, Field(ge=1, le=CAP, description="Maximum files, over all pages.")] = CAP,
+        int, Field(ge=1, le=MAX_CLOSURE_DEPTH, description="Maximum length of an import chain.")
+    ] = DEFAULT_DEPTH,
+    limit: Annotated[
+        int, Field(ge=1, le=MAX_NODES, description="Maximum files, over all pages.")
+    ] = MAX_NODES,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
@@ -62,12 +64,12 @@ async def deps_closure(
     asked = (path, direction, max_depth, limit)
     start = start_of(cursor, *asked)
     async with context.perhaps(session_id, "deps_closure") as held:
-        name, found = await thread(_followed, context, path, direction, max_depth, limit)
-        language = await thread(_language, context, name)
-        index = await thread(context.forest.freshness)
+        name, found = await run_in_thread(_followed, context, path, direction, max_depth, limit)
+        language = await run_in_thread(_language, context, name)
+        index = await run_in_thread(context.forest.freshness)
         if held is not None:
             await held.append(steps.called("deps_closure", path, found=len(found.nodes)))
-    part = page(found.nodes, start, _node_data, *asked, budget=BUDGET)
+    part = page(found.nodes, start, _node_data, *asked, budget=MAX_SEARCH_TOKENS)
     data: dict[str, Any] = {
         "path": name,
         "direction": direction,
@@ -104,14 +106,14 @@ def _followed(
         graph = graph_of(store, bases(context.forest.config))
         return closure(graph, name, direction, depth, limit)
 
-    freshen(context, [name])
+    refresh_changed(context, [name])
     if store.document(name) is None:
         raise NotFoundError(
             f"{path[:200]} is not in the index.",
             hint="Name a source file of the project. get_session_status shows the index's state.",
             details={"field": "path"},
         )
-    return name, up_to_date(
+    return name, ask_fresh_index(
         context, follow, lambda found: (n.path for n in found.nodes[:MAX_REFRESHED_FILES])
     )
 
@@ -146,7 +148,7 @@ def _line(row: Mapping[str, Any]) -> str:
     return f"{row['depth']} {ARROWS[row['direction']]} {visible(row['path'])}{via}"
 
 
-def _text(name: str, found: Closure, part: Page, data: dict[str, Any]) -> str:
+def _text(name: str, found: Closure, part: AnswerPage, data: dict[str, Any]) -> str:
     lines = part.lines(_line, "nodes", len(found.nodes))
     if found.truncated:
         lines.append(

@@ -5,12 +5,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.forest.text.grep import Question, confined, grep
-from code_intel.index.rows import spelling
+from code_intel.forest.text.grep import TextQuery, confined, grep
+from code_intel.index.rows import normalize_symbol
 from code_intel.records import Definition
 from code_intel.session import steps
-from code_intel.tools.context.freshness import freshen, up_to_date
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.freshness import ask_fresh_index, refresh_changed
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import definition_data, definition_line, index_data, index_text
 from code_intel.tools.wire.languages import language_named
@@ -49,7 +49,7 @@ async def find_definitions(
     start = start_of(cursor, *asked)
     async with context.perhaps(session_id, "find_definitions") as held:
         every = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
-        index = await thread(context.forest.freshness)
+        index = await run_in_thread(context.forest.freshness)
         part = page(every, start, definition_data, *asked, most=DEFINITIONS_PER_PAGE)
         found = every[part.start : part.end]
         if held is not None:
@@ -91,19 +91,19 @@ async def _up_to_date(
     def shown(found: list[Definition]) -> Iterable[str]:
         return dict.fromkeys(d.file for d in found[start : start + DEFINITIONS_PER_PAGE])
 
-    if found := await thread(up_to_date, context, definitions, shown):
+    if found := await run_in_thread(ask_fresh_index, context, definitions, shown):
         return found
-    await thread(freshen, context, await _containing(context, symbol))
-    return await thread(definitions)
+    await run_in_thread(refresh_changed, context, await _containing(context, symbol))
+    return await run_in_thread(definitions)
 
 
 async def _containing(context: GatewayContext, symbol: str) -> list[str]:
     """Return the files that contain a symbol's name, whether indexed or not."""
-    name = spelling(symbol).rpartition(".")[2]
+    name = normalize_symbol(symbol).rpartition(".")[2]
     if not name:
         return []
     matches = await grep(
-        context.root, Question(name, literal=True, max_results=DEFINITIONS_PER_PAGE)
+        context.root, TextQuery(name, literal=True, max_results=DEFINITIONS_PER_PAGE)
     )
     return list(dict.fromkeys(match.file for match in matches.matches))
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.forest.text.grep import Match, Matches, Question, grep
+from code_intel.forest.text.grep import TextMatch, TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
-from code_intel.index.rows import spelling
+from code_intel.index.rows import normalize_symbol
 from code_intel.session import steps
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.languages import type_named
 from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
@@ -41,8 +41,8 @@ async def find_references(
     file, line and content, ordered by file and line; total counts them, up to 1,000.
     """
     start = start_of(cursor, symbol, path, language)
-    name = spelling(symbol).rpartition(".")[2] or symbol
-    question = Question(
+    name = normalize_symbol(symbol).rpartition(".")[2] or symbol
+    question = TextQuery(
         name,
         literal=True,
         path=path,
@@ -51,15 +51,15 @@ async def find_references(
     )
     async with context.perhaps(session_id, "find_references") as held:
         matches = await _grep(context, question)
-        defined = await thread(
+        defined = await run_in_thread(
             context.forest.store.definitions, name, exact=True, limit=MAX_DEFINITIONS
         )
-        known = await thread(context.forest.store.definitions, symbol, exact=True, limit=1)
+        known = await run_in_thread(context.forest.store.definitions, symbol, exact=True, limit=1)
         places = {(d.file, d.line) for d in defined}
         found = [m for m in matches.matches if (m.file, m.line) not in places]
         more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]
-        part = page(found, start, _reference_data, symbol, path, language, budget=BUDGET)
+        part = page(found, start, _reference_data, symbol, path, language, budget=MAX_SEARCH_TOKENS)
         if held is not None:
             files = [match.file for match in found]
             step = steps.called(
@@ -89,7 +89,7 @@ async def find_references(
     return Answer(data, "\n".join(lines))
 
 
-async def _grep(context: GatewayContext, question: Question) -> Matches:
+async def _grep(context: GatewayContext, question: TextQuery) -> TextMatches:
     """Run ripgrep, and name this tool's parameters in its errors.
 
     Raises:
@@ -112,6 +112,6 @@ def _line(row: Mapping[str, Any]) -> str:
     return f"{visible(row['file'])}:{row['line']}  {visible(row['content'].strip()[:200])}"
 
 
-def _reference_data(match: Match) -> dict[str, Any]:
+def _reference_data(match: TextMatch) -> dict[str, Any]:
     data = {"file": match.file, "line": match.line, "content": match.content}
     return data | flags_of(match.file, match.content)

@@ -12,7 +12,7 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.text import counted, visible
 from code_intel.records import Symbol
 from code_intel.session import steps
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.source_file import SourceFile, open_source
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.suspicion import flags_of, note_of
@@ -32,9 +32,9 @@ async def get_function_at_line(
     read it with snippets_get. If the line is in no function, the error names the nearest ones.
     """
     async with context.perhaps(session_id, "get_function_at_line") as held:
-        opened = await thread(open_source, context, file_path, "file_path")
+        opened = await run_in_thread(open_source, context, file_path, "file_path")
         found = _innermost(opened, line_number)
-        data = await thread(_row, opened, found)
+        data = await run_in_thread(_row, opened, found)
         if held is not None:
             step = steps.called(
                 "get_function_at_line",

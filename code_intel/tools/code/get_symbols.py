@@ -6,25 +6,25 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.chunking import language_of
-from code_intel.chunking.languages import KINDS
+from code_intel.chunking.languages import CAPTURE_KINDS
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.text.grep import confined, list_files
 from code_intel.foundation.text import counted
 from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.session.paths import plain_path
-from code_intel.tools.context.freshness import freshen, up_to_date
-from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.source_file import called_by_index
+from code_intel.tools.context.freshness import ask_fresh_index, refresh_changed
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.source_file import index_path_of
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET, definition_line, index_data, index_text
-from code_intel.tools.wire.languages import READ, language_named
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, definition_line, index_data, index_text
+from code_intel.tools.wire.languages import PARSED_LANGUAGES, language_named
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFRESHED_FILES = 200
 """Files of a folder to index again before the answer; the indexer updates the others later."""
-MAX_SYMBOLS = 50_000
+MAX_SYMBOLS_READ = 50_000
 """Symbols to read; in a larger folder, those of the first files."""
 FILES_PER_QUERY = 500
 TOO_MANY = "There are more symbols than are read. Narrow with path or language."
@@ -53,10 +53,10 @@ async def get_symbols(
     async with context.perhaps(session_id, "get_symbols") as held:
         below = _below(context, path)
         listed = await list_files(context.root, below)
-        every, more = await thread(_defined, context, path, below, listed.names)
+        every, more = await run_in_thread(_defined, context, path, below, listed.names)
         found = [d for d in every if kind in {"", d.kind} and wanted in {"", d.language}]
-        part = page(found, start, _row, path, kind, wanted, budget=BUDGET)
-        index = await thread(context.forest.freshness)
+        part = page(found, start, _row, path, kind, wanted, budget=MAX_SEARCH_TOKENS)
+        index = await run_in_thread(context.forest.freshness)
         if held is not None:
             names = dict.fromkeys(d.qualified for d in found[part.start : part.end])
             files = [below] if found and (context.root / below).is_file() else []
@@ -78,11 +78,11 @@ async def get_symbols(
 
 def _kind(kind: str) -> str:
     asked = kind.strip().lower()
-    if asked and asked not in KINDS:
+    if asked and asked not in CAPTURE_KINDS:
         raise UsageError(
             f"get_symbols: there is no kind of symbol {kind!r}.",
-            hint=f"Use one of {', '.join(KINDS)}.",
-            details={"field": "kind", "kinds": list(KINDS)},
+            hint=f"Use one of {', '.join(CAPTURE_KINDS)}.",
+            details={"field": "kind", "kinds": list(CAPTURE_KINDS)},
         )
     return asked
 
@@ -104,8 +104,8 @@ def _defined(
     """
     store, real = context.forest.store, context.root / below
     if real.is_file():
-        name = called_by_index(context, below)
-        freshen(context, [name])
+        name = index_path_of(context, below)
+        refresh_changed(context, [name])
         if store.document(name) is None:
             raise NotFoundError(
                 f"{path[:200]} is not indexed: it is ignored, too large, binary or not source.",
@@ -114,19 +114,21 @@ def _defined(
             )
         return store.defined_in([name]), False
     context.forest.request_scan()
-    read = [called_by_index(context, name) for name in listed if language_of(name) in READ]
+    read = [
+        index_path_of(context, name) for name in listed if language_of(name) in PARSED_LANGUAGES
+    ]
 
     def suspects(names: list[str]) -> list[str]:
         known = frozenset(names)
         new = [name for name in read if name not in known]
         return [*new[:MAX_REFRESHED_FILES], *names[:MAX_REFRESHED_FILES]]
 
-    names = up_to_date(context, lambda: _documents(context, below), suspects)
+    names = ask_fresh_index(context, lambda: _documents(context, below), suspects)
     found: list[Definition] = []
     for first in range(0, len(names), FILES_PER_QUERY):
         found += store.defined_in(names[first : first + FILES_PER_QUERY])
-        if len(found) > MAX_SYMBOLS:
-            return found[:MAX_SYMBOLS], True
+        if len(found) > MAX_SYMBOLS_READ:
+            return found[:MAX_SYMBOLS_READ], True
     return found, False
 
 

@@ -10,12 +10,12 @@ from pydantic import Field
 from code_intel.chunking import decode
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.text.globs import selector
-from code_intel.forest.text.grep import base_of, list_files, still_there
+from code_intel.forest.text.grep import base_of, list_files, sizes_of
 from code_intel.foundation.text import counted
-from code_intel.index.corpus import LARGEST, refusal
-from code_intel.index.reading import read_inside, utf8_name
+from code_intel.index.corpus import MAX_FILE_BYTES, refusal
+from code_intel.index.safe_files import read_inside, utf8_name
 from code_intel.session import steps
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import tokens, within
 from code_intel.tools.wire.pack_formats import WRITERS, Format, Piece
@@ -33,7 +33,7 @@ MAX_SKIPPED_NAMES = 40
 SKIPPED_FILES = "{} of this page cannot be shown; skipped names at most {} of them."
 MAX_CONTENT_ROWS = 80
 """Rows of the table of contents; for more files, it lists folders."""
-MAX_LINE_CHARS = 1000
+MAX_PACKED_LINE_CHARS = 1000
 LINES_CUT = "Lines of more than {} characters are cut. Read them with search_text."
 GENERATED = "Excluded: {} (lock files, bundles)."
 
@@ -61,8 +61,12 @@ async def repo_pack(
     unwanted = [selector(glob, "exclude") for glob in exclude]
     async with context.perhaps(session_id, "repo_pack") as held:
         listing = await list_files(context.root, path)
-        sizes, generated = await thread(_chosen, context, listing.names, path, wanted, unwanted)
-        made = await thread(_page, context, format, list(sizes), path, first, begins=not cursor)
+        sizes, generated = await run_in_thread(
+            _chosen, context, listing.names, path, wanted, unwanted
+        )
+        made = await run_in_thread(
+            _page, context, format, list(sizes), path, first, begins=not cursor
+        )
         if held is not None:
             files = [piece.name for piece in made.pieces]
             await held.append(steps.called("repo_pack", path, found=len(files), files=files))
@@ -87,7 +91,7 @@ async def repo_pack(
     if made.skipped:
         count = counted(len(made.skipped), "file")
         warnings.append(SKIPPED_FILES.format(count, MAX_SKIPPED_NAMES))
-    warnings += [LINES_CUT.format(MAX_LINE_CHARS)] if made.cut else []
+    warnings += [LINES_CUT.format(MAX_PACKED_LINE_CHARS)] if made.cut else []
     if warnings:
         data["warnings"] = warnings
     lines = [note_of(rows)] if note_of(rows) else []
@@ -121,7 +125,7 @@ def _chosen(
             hint="Name a smaller folder, or narrow with include and exclude.",
             details={"field": field},
         )
-    sizes = still_there(context.root, names)
+    sizes = sizes_of(context.root, names)
     if not sizes:
         raise NotFoundError(
             f"There is no file to pack below {path[:200]}.",
@@ -178,8 +182,8 @@ def _page(
         last = _fitting(lines, line, left, alone=not pieces)
         if last == line and lines:
             break
-        shown = [text[:MAX_LINE_CHARS] for text in lines[line:last]]
-        cut = cut or any(len(text) > MAX_LINE_CHARS for text in lines[line:last])
+        shown = [text[:MAX_PACKED_LINE_CHARS] for text in lines[line:last]]
+        cut = cut or any(len(text) > MAX_PACKED_LINE_CHARS for text in lines[line:last])
         piece = Piece(utf8_name(names[at]), line + bool(lines), last, len(lines), "\n".join(shown))
         parts.append(writer.piece(piece))
         left -= _cost(parts[-1])
@@ -195,7 +199,7 @@ def _lines_of(context: GatewayContext, name: str) -> tuple[list[str], str]:
         data = read_inside(context.root, name)
     except (OSError, ValueError):
         return [], "cannot be read"
-    if len(data) > LARGEST:
+    if len(data) > MAX_FILE_BYTES:
         return [], "larger than 1 MiB"
     text = decode(data)
     if text is None:
@@ -208,7 +212,7 @@ def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> i
     """Return the end of the lines that fit, at least one line if the page is empty (`alone`)."""
     end = start
     for text in lines[start:]:
-        budget -= _cost(f"{text[:MAX_LINE_CHARS]}\n    ")
+        budget -= _cost(f"{text[:MAX_PACKED_LINE_CHARS]}\n    ")
         if budget < 0 and not (alone and end == start):
             break
         end += 1

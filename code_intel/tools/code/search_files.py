@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.forest.text.globs import selector
-from code_intel.forest.text.grep import DEADLINE, base_of, list_files, still_there
+from code_intel.forest.text.grep import TIMEOUT_S, base_of, list_files, sizes_of
 from code_intel.foundation.text import visible
-from code_intel.index.reading import utf8_name
+from code_intel.index.safe_files import utf8_name
 from code_intel.session import steps
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import NOTE, flags_of
 
@@ -44,10 +44,10 @@ async def search_files(
     start = start_of(cursor, pattern, path, file_type)
     async with context.perhaps(session_id, "search_files") as held:
         listing = await list_files(context.root, path, file_type)
-        base = await thread(base_of, context.root, path)
-        found, late = await thread(_found, listing.names, base, wanted)
-        part = page(found, start, utf8_name, pattern, path, file_type, budget=BUDGET)
-        files = [*await thread(still_there, context.root, found[part.start : part.end])]
+        base = await run_in_thread(base_of, context.root, path)
+        found, late = await run_in_thread(_found, listing.names, base, wanted)
+        part = page(found, start, utf8_name, pattern, path, file_type, budget=MAX_SEARCH_TOKENS)
+        files = [*await run_in_thread(sizes_of, context.root, found[part.start : part.end])]
         if held is not None:
             await held.append(steps.called("search_files", pattern, found=len(found)))
     data: dict[str, Any] = {
@@ -63,7 +63,7 @@ async def search_files(
     lines += part.left_off("files", MAX_TEXT_NAMES)
     lines += part.rest(len(found))
     notes = [listing.note] if listing.note else []
-    notes += [TIMED_OUT.format(DEADLINE)] if late else []
+    notes += [TIMED_OUT.format(TIMEOUT_S)] if late else []
     if notes:
         data["warnings"] = notes
     if not found:
@@ -78,7 +78,7 @@ def _found(
     names: Sequence[str], base: str, wanted: Callable[[str], bool]
 ) -> tuple[tuple[str, ...], bool]:
     """Return the matching names, and whether the deadline stopped the search."""
-    ends = time.monotonic() + DEADLINE
+    ends = time.monotonic() + TIMEOUT_S
     found: list[str] = []
     for first in range(0, len(names), NAMES_PER_CHECK):
         if time.monotonic() > ends:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.forest.text.grep import Match, Question, grep
+from code_intel.forest.text.grep import TextMatch, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext
@@ -38,7 +38,7 @@ async def search_text(
     Returns file, line and content of each match, ordered by file and line; total_matches counts
     them up to max_results.
     """
-    question = Question(
+    question = TextQuery(
         pattern,
         path=path,
         file_type=file_type,
@@ -82,7 +82,7 @@ def _line(row: Mapping[str, Any]) -> str:
     return f"{place}  {visible(row['line_content'].strip()[:200])}"
 
 
-def _match_data(match: Match) -> dict[str, Any]:
+def _match_data(match: TextMatch) -> dict[str, Any]:
     data: dict[str, Any] = {
         "file": match.file,
         "line_number": match.line,

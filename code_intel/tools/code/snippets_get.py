@@ -8,14 +8,14 @@ from code_intel.chunking.spans import Lines
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.snippets import Snippet, lines_of, snippet
 from code_intel.foundation.text import counted, visible
-from code_intel.index.rows import spelling, spells
+from code_intel.index.rows import names_symbol, normalize_symbol
 from code_intel.records import Definition, Symbol
 from code_intel.session import steps
-from code_intel.tools.context.freshness import up_to_date
-from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.source_file import SourceFile, called_by_project, open_source
+from code_intel.tools.context.freshness import ask_fresh_index
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.source_file import SourceFile, open_source, project_path_of
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET, CAP, tokens
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS, tokens
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_OTHER_PLACES = 10
@@ -40,7 +40,9 @@ async def snippets_get(
     exact_lines: Annotated[
         bool, Field(description="Exactly these lines, even if they cut a symbol.")
     ] = False,
-    token_budget: Annotated[int, Field(ge=50, le=CAP, description="Maximum tokens.")] = BUDGET,
+    token_budget: Annotated[
+        int, Field(ge=50, le=MAX_ROW_TOKENS, description="Maximum tokens.")
+    ] = MAX_SEARCH_TOKENS,
     session_id: SessionId = None,
 ) -> Answer:
     """Read lines of a file, or a whole symbol, verbatim from disk.
@@ -51,7 +53,7 @@ async def snippets_get(
     """
     _check(path, start_line, end_line, symbol)
     async with context.perhaps(session_id, "snippets_get") as held:
-        opened, asked, others = await thread(_opened, context, path, symbol)
+        opened, asked, others = await run_in_thread(_opened, context, path, symbol)
         first, last = _lines(opened, asked, start_line, end_line)
         found = snippet(
             opened.text,
@@ -104,17 +106,19 @@ def _opened(
     if path.strip():
         found = definitions()
     else:
-        found = up_to_date(context, definitions, lambda found: dict.fromkeys(d.file for d in found))
+        found = ask_fresh_index(
+            context, definitions, lambda found: dict.fromkeys(d.file for d in found)
+        )
         if not found:
             raise _undefined(symbol, "the index")
-        path = called_by_project(context, found[0].file)
+        path = project_path_of(context, found[0].file)
     opened = open_source(context, path)
-    asked = spelling(symbol)
-    here = [s for s in opened.symbols if spells(asked, s.qualified, opened.path)]
+    asked = normalize_symbol(symbol)
+    here = [s for s in opened.symbols if names_symbol(asked, s.qualified, opened.path)]
     named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
     if named is None:
         raise _undefined(symbol, opened.path)
-    places = (f"{called_by_project(context, d.file)}:{d.line}" for d in found)
+    places = (f"{project_path_of(context, d.file)}:{d.line}" for d in found)
     shown = f"{opened.path}:{named.start_line}"
     return opened, named, [place for place in places if place != shown][:MAX_OTHER_PLACES]
 

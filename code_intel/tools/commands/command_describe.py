@@ -7,31 +7,32 @@ from pydantic import Field
 
 from code_intel.errors import NotFoundError
 from code_intel.foundation.redaction import masked
-from code_intel.index.waiting import reading
+from code_intel.index.cancellation import run_read
 from code_intel.registry import describe as described
-from code_intel.registry.loading import Loaded
-from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, Command
+from code_intel.registry.loading import LoadedRegistry
+from code_intel.registry.records import DEFAULT_AGENT, MAX_NAME_CHARS, Command
 from code_intel.tools.commands.command_search import Agent, as_json, command_data, head
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import CAP, tokens
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, tokens
 from code_intel.tools.wire.suspicion import flags_of
 
 CUTS = ((2000, 100), (600, 20), (250, 10))
 """Rows of (characters per text, items per list) to try until a command fits an answer."""
 
 Domain = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_NAME, description="Its domain, such as climpt-git.")
+    str,
+    Field(min_length=1, max_length=MAX_NAME_CHARS, description="Its domain, such as climpt-git."),
 ]
 Action = Annotated[
     str,
-    Field(min_length=1, max_length=LONGEST_NAME, description="Its action, such as group-commit."),
+    Field(min_length=1, max_length=MAX_NAME_CHARS, description="Its action, such as group-commit."),
 ]
 Target = Annotated[
     str,
     Field(
-        min_length=1, max_length=LONGEST_NAME, description="Its target, such as unstaged-changes."
+        min_length=1, max_length=MAX_NAME_CHARS, description="Its target, such as unstaged-changes."
     ),
 ]
 
@@ -76,11 +77,13 @@ async def _described(context: CommandContext, agent: str, c1: str, c2: str, c3: 
 def _fitting(found: Sequence[Command]) -> tuple[list[dict[str, Any]], bool]:
     """Return the commands cut to the size of an answer, and whether anything was cut."""
     rows: list[dict[str, Any]] = []
-    left, cut = CAP, False
+    left, cut = MAX_ROW_TOKENS, False
     for command in found:
         whole = _data(command)
         tried = (_shortened(whole, max_chars, max_items) for max_chars, max_items in CUTS)
-        row = next((row for row in tried if _size(row) <= CAP), _shortened(whole, *CUTS[-1]))
+        row = next(
+            (row for row in tried if _size(row) <= MAX_ROW_TOKENS), _shortened(whole, *CUTS[-1])
+        )
         left -= _size(row)
         if left < 0 and rows:
             return rows, True
@@ -110,14 +113,14 @@ def _shortened(row: dict[str, Any], max_chars: int, max_items: int) -> dict[str,
 
 async def commands_of(
     context: CommandContext, agent: str, c1: str, c2: str, c3: str
-) -> tuple[Loaded, list[Command]]:
+) -> tuple[LoadedRegistry, list[Command]]:
     """Return a registry and all its commands of a name, in its order.
 
     Raises:
         NotFoundError: There is no such command; seed 001's error.
         RegistryError: The registry cannot be used.
     """
-    loaded = await reading(context.registries.of, agent)
+    loaded = await run_read(context.registries.of, agent)
     found = described(loaded.registry.commands, c1, c2, c3)
     if not found:
         raise NotFoundError(

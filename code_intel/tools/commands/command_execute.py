@@ -10,16 +10,16 @@ from pydantic import Field
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.redaction import masked
 from code_intel.registry import execution
-from code_intel.registry.execution import Executed
-from code_intel.registry.loading import Loaded
+from code_intel.registry.execution import ExecutionResult
+from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.options import check_identifiers
-from code_intel.registry.records import DEFAULT_AGENT, Command, Key
+from code_intel.registry.records import DEFAULT_AGENT, Command, CommandKey
 from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.commands.command_describe import Action, Domain, Target, commands_of
 from code_intel.tools.commands.command_search import Agent
 from code_intel.tools.context.commands import CommandContext
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of
@@ -95,7 +95,7 @@ async def _executed(
     c2: str,
     c3: str,
     options: Mapping[str, Any] | Sequence[str] | None,
-) -> tuple[Key, Answer]:
+) -> tuple[CommandKey, Answer]:
     """Run the first command of a name; return its key and its prompt, cut to the answer's size.
 
     Raises:
@@ -121,7 +121,7 @@ async def _executed(
 
 async def chosen(
     context: CommandContext, agent: str, c1: str, c2: str, c3: str
-) -> tuple[Loaded, Command]:
+) -> tuple[LoadedRegistry, Command]:
     """Return the first command of a name, and its registry.
 
     Raises:
@@ -134,7 +134,7 @@ async def chosen(
     return loaded, command
 
 
-def data_of(command: Command, done: Executed) -> dict[str, Any]:
+def data_of(command: Command, done: ExecutionResult) -> dict[str, Any]:
     """Return the data of an execution, with the whole prompt."""
     data = {**command.key._asdict(), "runner": done.runner, "prompt": done.prompt}
     data["truncated"] = done.truncated
@@ -156,9 +156,11 @@ def _shown(prompt: str) -> tuple[str, bool]:
     )
 
 
-async def _learned(context: CommandContext, key: Key, feature: str, answer: Answer) -> Answer:
+async def _learned(
+    context: CommandContext, key: CommandKey, feature: str, answer: Answer
+) -> Answer:
     """Record the feature that a command was executed for, and add it to the answer."""
-    is_kept = bool(feature) and await thread(context.experience.note, key, feature)
+    is_kept = bool(feature) and await run_in_thread(context.experience.note, key, feature)
     if is_kept:
         return replace(answer, data={**answer.data, "noted_for": feature})
     return answer

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from code_intel.index.waiting import reading
-from code_intel.registry.loading import ALL
-from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME
+from code_intel.index.cancellation import run_read
+from code_intel.registry.loading import ALL_AGENTS
+from code_intel.registry.records import DEFAULT_AGENT, MAX_NAME_CHARS
 from code_intel.tools.commands.command_search import as_json
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
@@ -18,8 +18,8 @@ AgentOrAll = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=LONGEST_NAME,
-        description=f"AgentOrAll registry; `{ALL}` for all.",
+        max_length=MAX_NAME_CHARS,
+        description=f"AgentOrAll registry; `{ALL_AGENTS}` for all.",
     ),
 ]
 
@@ -51,7 +51,7 @@ async def _reloaded(context: CommandContext, agent: str) -> Answer:
             notes += [f"{one.registry.agent}: {note}" for note in one.registry.notes]
         return count, notes
 
-    count, notes = await reading(work)
+    count, notes = await run_read(work)
     data: dict[str, Any] = {"success": True, "agent": agent, "commandCount": count}
     if len(notes) > MAX_WARNINGS:
         notes[MAX_WARNINGS:] = [f"{len(notes) - MAX_WARNINGS:,} more warnings"]

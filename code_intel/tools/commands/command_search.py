@@ -9,14 +9,14 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked, masked_data
 from code_intel.foundation.text import visible_json
-from code_intel.index.waiting import reading
-from code_intel.registry.finding import Finding, Findings, find
-from code_intel.registry.records import DEFAULT_AGENT, LONGEST_NAME, TOP, Command
+from code_intel.index.cancellation import run_read
+from code_intel.registry.finding import CommandFinding, CommandMatches, find
+from code_intel.registry.records import DEFAULT_AGENT, DEFAULT_RESULTS, MAX_NAME_CHARS, Command
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET, tokens
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
 from code_intel.tools.wire.suspicion import flags_of
 
 DESCRIPTION_CHARS = (2000, 600, 250, 100, 40)
@@ -40,7 +40,7 @@ Agent = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=LONGEST_NAME,
+        max_length=MAX_NAME_CHARS,
         description="Agent of the registry, as in its config.",
     ),
 ]
@@ -52,7 +52,7 @@ async def search(
     query: Query = "",
     agent: Agent = DEFAULT_AGENT,
     queries: Queries = [],
-    limit: Limit = TOP,
+    limit: Limit = DEFAULT_RESULTS,
 ) -> Answer:
     """Find commands by task, best first. Japanese queries also find English descriptions.
 
@@ -71,7 +71,7 @@ async def command_search(
     query: Query = "",
     agent: Agent = DEFAULT_AGENT,
     queries: Queries = [],
-    limit: Limit = TOP,
+    limit: Limit = DEFAULT_RESULTS,
     session_id: SessionId = None,
 ) -> Answer:
     """Find prompt commands by task, best first. Japanese queries also find English descriptions.
@@ -102,8 +102,8 @@ def _queries(query: str, queries: Sequence[str]) -> tuple[str, ...]:
 
 async def _found(
     context: CommandContext, agent: str, queries: Sequence[str], limit: int, feature: str = ""
-) -> Findings:
-    def work() -> Findings:
+) -> CommandMatches:
+    def work() -> CommandMatches:
         return find(
             context.registries.of(agent),
             queries,
@@ -113,10 +113,10 @@ async def _found(
             top_n=limit,
         )
 
-    return await reading(work)
+    return await run_read(work)
 
 
-def _answer(agent: str, queries: Sequence[str], found: Findings) -> Answer:
+def _answer(agent: str, queries: Sequence[str], found: CommandMatches) -> Answer:
     """Return seed 001's list as text, and the same list with further fields as data."""
     rows, cut = _fitting([_row(one, several=len(queries) > 1) for one in found.results])
     data = {
@@ -129,7 +129,7 @@ def _answer(agent: str, queries: Sequence[str], found: Findings) -> Answer:
     return Answer(data, as_json(rows), is_exact=True)
 
 
-def _row(one: Finding, *, several: bool) -> dict[str, Any]:
+def _row(one: CommandFinding, *, several: bool) -> dict[str, Any]:
     command, learned = one.command, one.learned
     row = command_data(command)
     row |= {"score": round(one.score, 4), "bm25_score": round(one.bm25_score, 6)}
@@ -149,7 +149,7 @@ def _fitting(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     shown = rows
     for max_chars in DESCRIPTION_CHARS:
         shown = [row | {"description": head(row["description"], max_chars)} for row in rows]
-        if tokens(json.dumps(shown, ensure_ascii=False)) <= BUDGET:
+        if tokens(json.dumps(shown, ensure_ascii=False)) <= MAX_SEARCH_TOKENS:
             break
     return shown, shown != rows
 

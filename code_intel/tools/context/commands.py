@@ -13,13 +13,13 @@ from anyio import CapacityLimiter
 from code_intel.config import Settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.registry.execution import AT_ONCE
-from code_intel.registry.learning import Experience
+from code_intel.registry.execution import MAX_RUNNING
+from code_intel.registry.learning import CommandExperience
 from code_intel.registry.loading import Registries
-from code_intel.registry.meaning import PATIENCE, Meanings
-from code_intel.registry.records import Key
-from code_intel.tools.context.corpus_service import model_of
-from code_intel.tools.declaration import Report, silent
+from code_intel.registry.meaning import VECTOR_TIMEOUT_S, CommandVectors
+from code_intel.registry.records import CommandKey
+from code_intel.tools.context.corpus_service import open_models
+from code_intel.tools.declaration import Report, ignore_progress
 
 MAX_SEARCHES = 20
 """Searches to remember per connection."""
@@ -33,9 +33,9 @@ MAX_CONNECTIONS = 1000
 class RecentSearches:
     """The last searches of each connection, with the scores of the commands they returned."""
 
-    searches: dict[str, deque[tuple[str, Mapping[Key, float]]]] = field(default_factory=dict)
+    searches: dict[str, deque[tuple[str, Mapping[CommandKey, float]]]] = field(default_factory=dict)
 
-    def note(self, connection: str | None, query: str, found: Mapping[Key, float]) -> None:
+    def note(self, connection: str | None, query: str, found: Mapping[CommandKey, float]) -> None:
         """Remember a search of a connection; without a connection, do nothing."""
         if connection is None:
             return
@@ -45,7 +45,7 @@ class RecentSearches:
         while len(self.searches) > MAX_CONNECTIONS:
             del self.searches[next(iter(self.searches))]
 
-    def query_for(self, connection: str | None, key: Key) -> str:
+    def query_for(self, connection: str | None, key: CommandKey) -> str:
         """Return the query of the last search that returned a command, or an empty text.
 
         Prefer searches with a sufficient score, because in a small registry nearly every search
@@ -79,12 +79,12 @@ class CommandContext:
 
     settings: Settings
     registries: Registries
-    meanings: Meanings
-    experience: Experience
+    meanings: CommandVectors
+    experience: CommandExperience
     embedder: LazyEmbedder
     answered: RecentSearches = field(default_factory=RecentSearches)
-    turns: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
-    report: Report = silent
+    turns: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_RUNNING))
+    report: Report = ignore_progress
     connection: str | None = ""
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ def open_commands(
     embedder: LazyEmbedder | None = None,
     cache: VectorCache | None = None,
     *,
-    patience: float = PATIENCE,
+    patience: float = VECTOR_TIMEOUT_S,
 ) -> CommandContext:
     """Return the commands of a project.
 
@@ -109,12 +109,12 @@ def open_commands(
             waits longer than a server.
     """
     if embedder is None or cache is None:
-        _, own, kept = model_of(settings)
+        _, own, kept = open_models(settings)
         embedder, cache = embedder or own, cache or kept
     return CommandContext(
         settings,
         Registries(settings.root),
-        Meanings(embedder, cache, patience),
-        Experience(settings.root),
+        CommandVectors(embedder, cache, patience),
+        CommandExperience(settings.root),
         embedder,
     )

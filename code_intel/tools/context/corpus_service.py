@@ -32,7 +32,7 @@ from code_intel.learned.recall.map_search import search as search_map
 from code_intel.learned.recall.map_search import spoken_of
 from code_intel.learned.status.snapshot import looking
 from code_intel.records import Freshness, Hit, SearchAnswer
-from code_intel.tools.declaration import Report, silent
+from code_intel.tools.declaration import Report, ignore_progress
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -88,7 +88,7 @@ class CorpusService:
     index: Index
     forest: Index
     embedder: LazyEmbedder
-    report: Report = silent
+    report: Report = ignore_progress
 
     def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
@@ -229,7 +229,7 @@ def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusServic
     """
     settings = settings_of(config)
     config = settings.map if config.corpus == "map" else settings.forest
-    for_map, for_forest, cache = model_of(settings)
+    for_map, for_forest, cache = open_models(settings)
     embedder = for_map if config.corpus == "map" else for_forest
     forest = Index(settings.forest, readonly=True)
     index = Index(
@@ -242,7 +242,7 @@ def open_project(
     settings: Settings, *, readonly: bool = False
 ) -> tuple[CorpusService, CorpusService]:
     """Return the services of a project's map and forest; they share their engines."""
-    for_map, for_forest, cache = model_of(settings)
+    for_map, for_forest, cache = open_models(settings)
     activity = Activity()
     map_index, forest = (
         Index(
@@ -284,7 +284,7 @@ def settings_of(config: IndexConfig) -> Settings:
     return replace(settings, forest=replace(config, knowledge=pages))
 
 
-def model_of(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
+def open_models(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
     """Return the models for map and forest, not loaded yet, and the user's vector cache.
 
     Both use the same engine for questions; the forest may use another one for passages.

@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple, TypeVar
 
 from code_intel.embedding.lazy import OFF
 from code_intel.errors import CodeIntelError
-from code_intel.index.reading import read_document
 from code_intel.index.report import SyncReport
+from code_intel.index.safe_files import read_document
 from code_intel.index.sync import sync_document
 from code_intel.index.walk import locate
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
 Found = TypeVar("Found")
 
@@ -40,7 +40,7 @@ DRY_RUN = MapSync("dry run", "nothing was written")
 async def refresh_map(context: GatewayContext, file: Path) -> MapSync:
     """Index one agreement now, words and vector, or return "deferred" and why."""
     try:
-        report: SyncReport = await thread(_taken_in, context, file)
+        report: SyncReport = await run_in_thread(_taken_in, context, file)
     except CodeIntelError as error:
         return MapSync("deferred", error.message)
     if not report.warnings:
@@ -62,10 +62,10 @@ async def refresh_source(context: GatewayContext, files: Iterable[str]) -> None:
 
     What is learned must describe the code after the change, not as it was last scanned.
     """
-    await thread(freshen, context, files)
+    await run_in_thread(refresh_changed, context, files)
 
 
-def up_to_date(
+def ask_fresh_index(
     context: GatewayContext, ask: Callable[[], Found], files: Callable[[Found], Iterable[str]]
 ) -> Found:
     """Ask the index; index changed files of the answer, and ask again if the index changed; blocks.
@@ -75,11 +75,13 @@ def up_to_date(
     """
     before = context.forest.store.state()
     found = ask()
-    freshen(context, files(found))
+    refresh_changed(context, files(found))
     return found if context.forest.store.state() == before else ask()
 
 
-def freshen(context: GatewayContext, files: Iterable[str], *, exactly: bool = False) -> None:
+def refresh_changed(
+    context: GatewayContext, files: Iterable[str], *, exactly: bool = False
+) -> None:
     """Index those source files that have changed since they were indexed; blocks.
 
     Args:

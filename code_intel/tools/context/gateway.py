@@ -29,7 +29,7 @@ from code_intel.session.guidance import leading_on
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.state import Session, Step
 from code_intel.tools.context import decision_log
-from code_intel.tools.declaration import Report, silent
+from code_intel.tools.declaration import Report, ignore_progress
 
 if TYPE_CHECKING:  # most sessions execute no command
     from code_intel.tools.context.commands import CommandContext
@@ -68,7 +68,7 @@ class GatewayContext:
     connection: str | None = ""
     lasts: dict[str, str] = field(default_factory=dict)
     locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
-    report: Report = silent
+    report: Report = ignore_progress
     warnings: list[str] = field(default_factory=list)
     opens_commands: "Callable[[], CommandContext] | None" = None
     sessions: SessionPaths = field(init=False)
@@ -137,7 +137,7 @@ class GatewayContext:
             raise self._unnamed(tool)
         async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
-            session = await thread(journal.load, self.sessions, chosen, expire_hours=hours)
+            session = await run_in_thread(journal.load, self.sessions, chosen, expire_hours=hours)
             held = LockedSession(self, session, chosen, tool)
             try:
                 phases.check_allowed(session, tool, self.offered or None)
@@ -177,7 +177,7 @@ class GatewayContext:
         folder = folder_of(self.settings.state)
         try:
             if made:
-                await thread(decisions.note, folder, session.name if session else "", made)
+                await run_in_thread(decisions.note, folder, session.name if session else "", made)
         except CodeIntelError as error:
             self.warnings.append(f"Decisions were not logged: {error.message}")
 
@@ -202,7 +202,7 @@ class LockedSession:
 
     async def append(self, *steps: Step) -> Session:
         """Write steps to the journal, and return the session after them."""
-        self.session = await thread(
+        self.session = await run_in_thread(
             journal.append, self.context.sessions, self.handle, *steps, seen=self.session
         )
         return self.session
@@ -221,7 +221,7 @@ class LockedSession:
                 self.session = held.append(*steps)
             return verdict
 
-        return await thread(work)
+        return await run_in_thread(work)
 
 
 def sessions_of(settings: Settings) -> SessionPaths:
@@ -232,6 +232,6 @@ def sessions_of(settings: Settings) -> SessionPaths:
     return place._replace(journals=settings.state_dir / "journals" / place.project)
 
 
-async def thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run blocking work on a worker thread; cancelling the call abandons it."""
     return await to_thread.run_sync(lambda: work(*args, **kwargs), abandon_on_cancel=True)

@@ -14,8 +14,8 @@ from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
 from code_intel.foundation.git import changed_from, committed_since, dirty_files
 from code_intel.foundation.spelling import same_name
-from code_intel.index.corpus import LARGEST
-from code_intel.index.reading import read_inside, stat_inside
+from code_intel.index.corpus import MAX_FILE_BYTES
+from code_intel.index.safe_files import read_inside, stat_inside
 from code_intel.session.journal import MAX_BASELINE_FILES
 from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
@@ -24,7 +24,7 @@ MAX_BASELINE_BYTES = 64 << 20
 """Bytes of changed files to hash when a session starts."""
 _STAT = "stat:"
 """Prefix of a fingerprint that was made without reading the file."""
-Files = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
+FileList = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
 
 
 def existing_files(root: Path, files: Iterable[str]) -> set[str]:
@@ -60,7 +60,7 @@ def baseline(root: Path) -> dict[str, str]:
     found, left = {}, MAX_BASELINE_BYTES
     for file, tracked in islice((dirty_files(root) or {}).items(), MAX_BASELINE_FILES):
         state = stat_inside(root, file) if tracked else None
-        left -= min(state.st_size, LARGEST) if state else 0
+        left -= min(state.st_size, MAX_FILE_BYTES) if state else 0
         found[file] = fingerprint(root, file, hashed=tracked and left >= 0)
     return found
 
@@ -112,7 +112,7 @@ def fingerprint(root: Path, file: str, *, hashed: bool) -> str:
     state = stat_inside(root, file)
     if state is None:
         return ""
-    if hashed and stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST:
+    if hashed and stat.S_ISREG(state.st_mode) and state.st_size <= MAX_FILE_BYTES:
         with suppress(OSError, ValueError):
             return hashlib.sha256(read_inside(root, file)).hexdigest()
     return f"{_STAT}{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}"

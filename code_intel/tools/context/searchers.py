@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import anyio
 
 from code_intel.errors import CodeIntelError, UpstreamError
-from code_intel.index.waiting import reading
+from code_intel.index.cancellation import run_read
 from code_intel.records import Corpus, SearchAnswer, Searcher, UpstreamStatus
 from code_intel.tools.context.corpus_service import CorpusService
 
@@ -109,7 +109,7 @@ class LocalCorpus:
         """
         try:
             with anyio.fail_after(self._timeout_s):
-                answer = await reading(self._service.search, query, top_k, directory, file_pattern)
+                answer = await run_read(self._service.search, query, top_k, directory, file_pattern)
         except TimeoutError:
             raise self._failure(f"it did not answer within {self._timeout_s:g} s") from None
         except CodeIntelError as error:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from code_intel.chunking import decode, parse_file
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
-from code_intel.index.corpus import LARGEST, SECRET, refusal
-from code_intel.index.reading import read_inside
+from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
+from code_intel.index.safe_files import read_inside
 from code_intel.records import Symbol
 from code_intel.session.paths import plain_path
-from code_intel.tools.context.freshness import freshen
+from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext
 
 STALE = "The file has changed since it was indexed. Earlier line numbers may be wrong."
@@ -58,14 +58,14 @@ def open_source(
         name = confined(context.root, path, field)
     except UsageError:
         name = confined(context.root, plain_path(path), field)
-    why = f"{SECRET} and is never shown" if refusal(name) == SECRET else ""
+    why = f"{SECRET_REASON} and is never shown" if refusal(name) == SECRET_REASON else ""
     if not why and not (context.root / name).is_file():
         why = "is not a file"
     try:
         data = b"" if why else read_inside(context.root, name)
     except (OSError, ValueError) as error:
         data, why = b"", f"cannot be read: {getattr(error, 'strerror', None) or error}"
-    if len(data) > LARGEST:
+    if len(data) > MAX_FILE_BYTES:
         why = "is larger than 1 MiB"
     text = "" if why else decode(data)
     if text is None:
@@ -86,23 +86,23 @@ def open_source(
 
 def _differences(context: GatewayContext, name: str, data: bytes) -> tuple[str, ...]:
     """Return warnings if the index differs from the file, and update the index."""
-    document = called_by_index(context, name)
+    document = index_path_of(context, name)
     known = context.forest.store.document(document)
     if known is None:
         return (NOT_INDEXED,)
     if known.digest == hashlib.sha256(data).hexdigest():
         return ()
-    freshen(context, [document])
+    refresh_changed(context, [document])
     return (STALE,)
 
 
-def called_by_index(context: GatewayContext, name: str) -> str:
+def index_path_of(context: GatewayContext, name: str) -> str:
     """Return the index's name of a file whose path is relative to the project."""
     real, folder = context.root / name, context.forest.config.folder
     return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
 
 
-def called_by_project(context: GatewayContext, document: str) -> str:
+def project_path_of(context: GatewayContext, document: str) -> str:
     """Return a document's path relative to the project; unchanged if it is outside."""
     real = context.forest.config.folder / document
     return (

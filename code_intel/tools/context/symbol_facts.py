@@ -14,9 +14,9 @@ from code_intel.session.relevance import SymbolLocation
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 from code_intel.tools.context.freshness import refresh_source
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import written_since
-from code_intel.tools.context.source_file import called_by_index, called_by_project
+from code_intel.tools.context.source_file import index_path_of, project_path_of
 
 MAX_DEFINITIONS_PER_NAME = 50
 MAX_INDEXED_FIRST = 20
@@ -36,7 +36,7 @@ async def definitions_of(
         }
         return {symbol: definitions for symbol, definitions in found.items() if definitions}
 
-    return await thread(look_up)
+    return await run_in_thread(look_up)
 
 
 def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Definition]:
@@ -56,7 +56,7 @@ async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) 
     body = definitions[0].body if definitions else ""
     if not body:
         return ""
-    return body if len(await thread(context.forest.store.of_body, body, 2)) == 1 else ""
+    return body if len(await run_in_thread(context.forest.store.of_body, body, 2)) == 1 else ""
 
 
 async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
@@ -78,7 +78,7 @@ async def defined_symbols(context: GatewayContext, symbols: Sequence[str]) -> li
     return list(await definitions_of(context, symbols))
 
 
-async def looked_at(
+async def seen_symbols(
     context: GatewayContext, session: Session, symbols: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Return the defined symbols that the session has seen, and those in files it has opened.
@@ -92,7 +92,7 @@ async def looked_at(
     return looked, [s for s in files if files[s] & opened]
 
 
-async def made_since(
+async def created_since(
     context: GatewayContext, session: Session, symbols: Sequence[str], files: Iterable[str] = ()
 ) -> frozenset[str]:
     """Return the symbols and files that were created since the session began, if git can tell.
@@ -100,7 +100,7 @@ async def made_since(
     They prove no understanding of the project, because the agent may have written them itself.
     """
     found = await definitions_of(context, symbols)
-    places = {s: {called_by_project(context, d.file) for d in rows} for s, rows in found.items()}
+    places = {s: {project_path_of(context, d.file) for d in rows} for s, rows in found.items()}
     asked = {file: session.relative(file) for file in files}
 
     def look() -> frozenset[str]:
@@ -116,7 +116,7 @@ async def made_since(
         }
         return frozenset(new | {file for file, name in asked.items() if before.get(name) == b""})
 
-    return await thread(look)
+    return await run_in_thread(look)
 
 
 def _defined_in(file: str, content: bytes) -> set[str]:
@@ -139,11 +139,11 @@ async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bo
     If it has none, it may still be incomplete: index `files` and look again.
     """
     code = [language.name for language in LANGUAGES if language.complete]
-    if await thread(context.forest.store.has_symbols, code):
+    if await run_in_thread(context.forest.store.has_symbols, code):
         return True
-    known = [called_by_index(context, file) for file in files if row_of(plain_path(file)).complete]
+    known = [index_path_of(context, file) for file in files if row_of(plain_path(file)).complete]
     await refresh_source(context, known[:MAX_INDEXED_FIRST])
-    return await thread(context.forest.store.has_symbols, code)
+    return await run_in_thread(context.forest.store.has_symbols, code)
 
 
 async def knows_all_code(context: GatewayContext) -> bool:
@@ -153,7 +153,7 @@ async def knows_all_code(context: GatewayContext) -> bool:
     """
     listing = await list_files(context.root, ".", "")
     code = [name for name in listing.names if row_of(name).complete]
-    return not listing.truncated and await thread(_all_known, context, code)
+    return not listing.truncated and await run_in_thread(_all_known, context, code)
 
 
 def _all_known(context: GatewayContext, names: Iterable[str]) -> bool:
@@ -194,7 +194,7 @@ async def symbol_scores(
         except EmbeddingError:
             return {}
 
-    return await thread(compare)
+    return await run_in_thread(compare)
 
 
 async def agreed_symbols(context: GatewayContext, feature: str, symbols: Iterable[str]) -> set[str]:
@@ -202,7 +202,7 @@ async def agreed_symbols(context: GatewayContext, feature: str, symbols: Iterabl
     wanted = fold(feature)
     agreed = {
         standing.entry.agreement.symbol
-        for standing in await thread(standings, context.settings, context.forest)
+        for standing in await run_in_thread(standings, context.settings, context.forest)
         if standing.entry.agreement is not None
         and standing.validity == "valid"
         and wanted

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents import metadata
 from code_intel.tools.documents.operations import FILEPATH
@@ -30,5 +30,5 @@ async def add_frontmatter(
             "project": project,
         }
     )
-    data = await thread(metadata.write, service, filepath, values, update=False)
+    data = await run_in_thread(metadata.write, service, filepath, values, update=False)
     return Answer(data, data["message"])

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents import operations
 from code_intel.tools.documents.operations import DOCUMENT, FILENAME, one_of
@@ -21,5 +21,5 @@ async def delete_document(
 ) -> Answer:
     """Delete one document from the index. The file stays, and is not indexed until you name it."""
     path = one_of(filename=filename, filepath=filepath)
-    data = await thread(operations.delete, service, path, remove_file=remove_file)
+    data = await run_in_thread(operations.delete, service, path, remove_file=remove_file)
     return Answer(data, data["message"])

@@ -7,7 +7,7 @@ import anyio
 from pydantic import Field
 
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents import operations
 from code_intel.tools.documents.operations import FILEPATH, one_of
@@ -28,7 +28,7 @@ async def index_code(
     one_of(filepath=filepath, directory=directory, filepaths=filepaths)
     stop = threading.Event()
     try:
-        data = await thread(
+        data = await run_in_thread(
             index_arguments, service, filepath, directory, filepaths, stop, force=force
         )
     except anyio.get_cancelled_exc_class():

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents import operations
 from code_intel.tools.documents.operations import FILEPATH
@@ -18,5 +18,5 @@ async def index_markdown(
 
     Files that match the config's patterns are indexed automatically.
     """
-    data = await thread(operations.index, service, filepath)
+    data = await run_in_thread(operations.index, service, filepath)
     return Answer(data, data["message"])

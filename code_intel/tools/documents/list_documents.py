@@ -8,7 +8,7 @@ from pydantic import Field
 from code_intel.foundation.text import counted, visible
 from code_intel.index.rows import DocumentRow
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import index_data
 
@@ -22,14 +22,14 @@ async def list_documents(
     after: Annotated[str, Field(description="Continue after this document.")] = "",
 ) -> Answer:
     """List the indexed documents by name, each with its modification time (UTC)."""
-    rows = await thread(service.index.store.documents)
+    rows = await run_in_thread(service.index.store.documents)
     rest = [row for row in rows if row.path > after]
     shown = rest[:limit]
     data = {
         "documents": [document_data(row) for row in shown],
         "total": len(rows),
         "truncated": len(rest) > len(shown),
-        "index": index_data(await thread(service.index.freshness)),
+        "index": index_data(await run_in_thread(service.index.freshness)),
     }
     if data["truncated"]:
         data["next_after"] = shown[-1].path

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator, Field
 from code_intel.chunking import front_matter_in_place as front_matter
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.foundation import durable
-from code_intel.index.corpus import LARGEST
-from code_intel.index.reading import read_resolved
+from code_intel.index.corpus import MAX_FILE_BYTES
+from code_intel.index.safe_files import read_resolved
 from code_intel.learned.files import agreements
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.documents.operations import locate
@@ -194,6 +194,6 @@ def _read(real: Path, name: str) -> bytes:
         raise StorageError(
             f"{real} cannot be read: {error.strerror or error}.", code="read_failed"
         ) from error
-    if len(data) > LARGEST:
+    if len(data) > MAX_FILE_BYTES:
         raise UsageError(f"{real} is larger than 1 MiB.", details={"field": "path"})
     return data

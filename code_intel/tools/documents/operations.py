@@ -15,7 +15,7 @@ from code_intel.foundation import durable
 from code_intel.foundation.text import counted
 from code_intel.index import walk
 from code_intel.index.report import SyncReport
-from code_intel.index.sync import UNFIT, sync_document
+from code_intel.index.sync import INDEX_FAILED, sync_document
 from code_intel.learned.files import trash
 from code_intel.tools.context.corpus_service import CorpusService
 
@@ -219,7 +219,7 @@ def _refuse_folder(name: str, real: Path) -> None:
     if _kind(real) == stat.S_IFDIR:
         raise UsageError(
             f"{name} is a folder.",
-            code=UNFIT,
+            code=INDEX_FAILED,
             hint="Use index_code (`devrag index-code`) with `directory`.",
             details={"field": "path"},
         )

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents import operations
 from code_intel.tools.documents.operations import DOCUMENT, FILENAME, one_of
@@ -17,5 +17,7 @@ async def reindex_document(
     filepath: Annotated[str, Field(description=FILENAME)] = "",
 ) -> Answer:
     """Parse one document again even if its file is unchanged. The old one is used until then."""
-    data = await thread(operations.reindex, service, one_of(filename=filename, filepath=filepath))
+    data = await run_in_thread(
+        operations.reindex, service, one_of(filename=filename, filepath=filepath)
+    )
     return Answer(data, data["message"])

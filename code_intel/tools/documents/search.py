@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.index.waiting import reading
+from code_intel.index.cancellation import run_read
 from code_intel.records import SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import (
-    BUDGET,
+    MAX_SEARCH_TOKENS,
     cut_text,
     fit,
     hit_data,
@@ -46,10 +46,10 @@ async def search(
     The forest has source: hits are hypotheses to verify.
     """
     limit = top_k or service.index.config.top_k
-    return found(query, await reading(service.search, query, limit, directory, file_pattern))
+    return found(query, await run_read(service.search, query, limit, directory, file_pattern))
 
 
-def found(query: str, answer: SearchAnswer, budget: int = BUDGET) -> Answer:
+def found(query: str, answer: SearchAnswer, budget: int = MAX_SEARCH_TOKENS) -> Answer:
     """Return hits with devrag's fields and our own, their chunks cut to `budget` tokens."""
     shown, cut = fit(answer.hits, budget, cut=answer.truncated)
     data = {

@@ -9,7 +9,7 @@ from anyio import from_thread
 from code_intel.foundation.text import counted, visible
 from code_intel.index.report import SyncReport
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.gateway import thread
+from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import index_data
 
@@ -26,7 +26,7 @@ async def sync(service: CorpusService) -> Answer:
         from_thread.run(service.report, done, total, "files")
 
     try:
-        report = await thread(
+        report = await run_in_thread(
             service.index.complete,
             words_only=service.index.config.corpus == "forest",
             progress=report_progress,
@@ -36,7 +36,7 @@ async def sync(service: CorpusService) -> Answer:
         stop.set()
         raise
     service.index.request_scan()
-    data = report_data(report) | {"index": index_data(await thread(service.index.freshness))}
+    data = report_data(report) | {"index": index_data(await run_in_thread(service.index.freshness))}
     return Answer(data, report_text(report))
 
 

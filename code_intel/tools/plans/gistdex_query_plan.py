@@ -7,18 +7,18 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from code_intel.index.waiting import reading
+from code_intel.index.cancellation import run_read
 from code_intel.planning import keeping, learning, likeness, loop
 from code_intel.planning.learning import Template
 from code_intel.planning.records import (
-    LEAST_SECONDS,
-    LONGEST_QUERY,
-    LONGEST_SECONDS,
-    MOST_ITERATIONS,
-    MOST_QUERIES,
+    MAX_INITIAL_QUERIES,
+    MAX_ITERATIONS,
+    MAX_PLAN_SECONDS,
+    MAX_QUERY_CHARS,
+    MIN_PLAN_SECONDS,
     SECONDS,
     Mode,
-    Plan,
+    QueryPlan,
 )
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
@@ -36,7 +36,7 @@ from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
 from code_intel.tools.plans.plan_turns import held_plan
 
-NAME = "gistdex_query_plan"
+TOOL_NAME = "gistdex_query_plan"
 LOCK_SHARE = 0.5
 """Share of the time limit to wait for another call on the same plan."""
 LOOKUP_SHARE = 0.25
@@ -53,12 +53,12 @@ async def gistdex_query_plan(
         str, Field(min_length=1, max_length=4000, description="What to find out, in any language.")
     ],
     initialQueries: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]],
-        Field(max_length=MOST_QUERIES, description="Queries to try first, in order."),
+        list[Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]],
+        Field(max_length=MAX_INITIAL_QUERIES, description="Queries to try first, in order."),
     ] = [],
     maxIterations: Annotated[
         int | None,
-        Field(ge=1, le=MOST_ITERATIONS, description="Maximum queries; default 5."),
+        Field(ge=1, le=MAX_ITERATIONS, description="Maximum queries; default 5."),
     ] = None,
     evaluationMode: Annotated[
         Mode | None,
@@ -71,8 +71,8 @@ async def gistdex_query_plan(
     timeoutSeconds: Annotated[
         int | None,
         Field(
-            ge=LEAST_SECONDS,
-            le=LONGEST_SECONDS,
+            ge=MIN_PLAN_SECONDS,
+            le=MAX_PLAN_SECONDS,
             description="Time limit; default 120. After it, the results so far are returned.",
         ),
     ] = None,
@@ -109,7 +109,7 @@ async def gistdex_query_plan(
     asked = PlanArguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
     )
-    session, handle = await context.read_session(session_id, NAME)
+    session, handle = await context.read_session(session_id, TOOL_NAME)
     began = anyio.current_time()
     waits = either(timeoutSeconds, SECONDS) * LOCK_SHARE
     async with held_plan(context, asked, waits) as initial:
@@ -157,10 +157,10 @@ async def gistdex_query_plan(
 
 
 async def _taught(
-    context: GatewayContext, store: PlanStore, plan: Plan, asked: PlanArguments, end: float
-) -> tuple[Plan, list[Template]]:
+    context: GatewayContext, store: PlanStore, plan: QueryPlan, asked: PlanArguments, end: float
+) -> tuple[QueryPlan, list[Template]]:
     """Start a new plan from similar earlier plans, unless comparing the goals takes too long."""
     offers: list[Template] = []
     with anyio.move_on_after((end - anyio.current_time()) * COMPARE_SHARE):
-        offers = await reading(learning.similar, store.root, plan, context.embedder)
+        offers = await run_read(learning.similar, store.root, plan, context.embedder)
     return learning.taught(plan, offers, expecting=not has_expectations(asked)), offers

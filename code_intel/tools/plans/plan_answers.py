@@ -14,11 +14,11 @@ from code_intel.foundation.text import counted, visible
 from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
 from code_intel.planning.learning import Template
-from code_intel.planning.records import Evaluation, Iteration, Metrics, Plan, Result, Stop
+from code_intel.planning.records import Evaluation, Iteration, Metrics, QueryPlan, Result, Stop
 from code_intel.planning.stored import as_json
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_sources import PlanSource, hit_of
-from code_intel.tools.wire.answers import BUDGET, fit, index_data, index_text, tokens
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, fit, index_data, index_text, tokens
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 TAB = "\t"
@@ -60,8 +60,8 @@ class DetailLevel(NamedTuple):
 
 
 LEVELS = (
-    DetailLevel(100, 50, 40, 4000, 50, BUDGET),
-    DetailLevel(100, 10, 40, 400, 50, BUDGET),
+    DetailLevel(100, 50, 40, 4000, 50, MAX_SEARCH_TOKENS),
+    DetailLevel(100, 10, 40, 400, 50, MAX_SEARCH_TOKENS),
     DetailLevel(60, 5, 20, 200, 50, 1500),
     DetailLevel(40, 2, 10, 100, 30, 1000),
     DetailLevel(20, 1, 5, 60, 20, 600),
@@ -83,7 +83,9 @@ STOPS: Mapping[Stop, str] = MappingProxyType(
 CONTINUE_HINT = "To continue, call again with planId and your own initialQueries."
 
 
-def answer(plan: Plan, source: PlanSource, saved: str) -> tuple[Answer, dict[int, list[Result]]]:
+def answer(
+    plan: QueryPlan, source: PlanSource, saved: str
+) -> tuple[Answer, dict[int, list[Result]]]:
     """Return the answer, and the results that it shows by the number of their iteration."""
     level, *others = LEVELS
     data = _data(plan, source, saved, level)
@@ -115,7 +117,7 @@ def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
     return Answer({**answer.data, "similarPlans": offers}, f"{answer.text}\n{text}")
 
 
-def _data(plan: Plan, source: PlanSource, saved: str, level: DetailLevel) -> dict[str, Any]:
+def _data(plan: QueryPlan, source: PlanSource, saved: str, level: DetailLevel) -> dict[str, Any]:
     shown, cut = fit([hit_of(each) for each in plan.final[: level.final]], level.texts)
     found = [_result(each, text) for each, (_, text) in zip(plan.final, shown, strict=False)]
     less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
@@ -148,7 +150,7 @@ def _data(plan: Plan, source: PlanSource, saved: str, level: DetailLevel) -> dic
     return data | ({"truncated": True} if less else {})
 
 
-def _message(plan: Plan, rest: str) -> str:
+def _message(plan: QueryPlan, rest: str) -> str:
     """Return seed 003's summary line, why the plan ended, how to continue, and where `rest` is."""
     status = outcome.status(plan)
     score = hundredths(outcome.score(plan), plan.expected.confidence)
@@ -163,7 +165,7 @@ def _message(plan: Plan, rest: str) -> str:
     return " ".join(filter(None, parts))
 
 
-def _last(plan: Plan, level: DetailLevel) -> tuple[Iteration, ...]:
+def _last(plan: QueryPlan, level: DetailLevel) -> tuple[Iteration, ...]:
     return plan.iterations[-level.iterations :]
 
 
@@ -216,7 +218,7 @@ def _result(result: Result, text: str | None = None) -> dict[str, Any]:
     return data | flags_of(text or "", result.document, result.symbol)
 
 
-def _text(plan: Plan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
+def _text(plan: QueryPlan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
     """Return the answer as text, complete enough for clients that show only text."""
     head, _, rest = message.partition(". ")
     best = outcome.best(plan)

@@ -20,14 +20,14 @@ from code_intel.errors import UsageError
 from code_intel.planning import goals, keeping, patterns, place, presets, settings
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
-    LONGEST_WORD,
-    MOST_KEYWORDS,
-    MOST_MATCHES,
-    MOST_RULES,
+    MAX_KEYWORDS,
+    MAX_MATCHES,
+    MAX_RULES,
+    MAX_WORD_CHARS,
     Expected,
     InitialMode,
     Mode,
-    Plan,
+    QueryPlan,
     Refinement,
     Strategy,
 )
@@ -36,7 +36,7 @@ from code_intel.session.wording import fold
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.declaration import from_json
 
-Words = list[Annotated[str, Field(min_length=1, max_length=LONGEST_WORD)]]
+Words = list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]]
 
 
 class _Given(BaseModel):
@@ -56,15 +56,15 @@ class ExpectedResults(_Given):
 
     keywords: Annotated[
         Words,
-        Field(max_length=MOST_KEYWORDS, description="Words they contain; default: the goal's."),
+        Field(max_length=MAX_KEYWORDS, description="Words they contain; default: the goal's."),
         BeforeValidator(from_json),
     ] = []
     minMatches: Annotated[
-        int | None, Field(ge=1, le=MOST_MATCHES, description="Minimum results; default 3.")
+        int | None, Field(ge=1, le=MAX_MATCHES, description="Minimum results; default 3.")
     ] = None
     contentPatterns: Annotated[
-        list[Annotated[str, Field(max_length=patterns.LONGEST)]],
-        Field(max_length=patterns.MOST, description="RE2 expressions they match."),
+        list[Annotated[str, Field(max_length=patterns.MAX_PATTERN_CHARS)]],
+        Field(max_length=patterns.MAX_PATTERNS, description="RE2 expressions they match."),
         BeforeValidator(from_json),
     ] = []
     confidence: Annotated[
@@ -87,7 +87,7 @@ class StrategyGiven(_Given):
     ] = None
     expansionRules: Annotated[
         Words,
-        Field(max_length=MOST_RULES, description="add X, include X, search in X, or words."),
+        Field(max_length=MAX_RULES, description="add X, include X, search in X, or words."),
         BeforeValidator(from_json),
     ] = []
 
@@ -121,11 +121,11 @@ class InitialPlan(NamedTuple):
 
     root: Path
     own: PlanSettings
-    before: Plan | None
-    plan: Plan
+    before: QueryPlan | None
+    plan: QueryPlan
 
 
-def preview(settings_: Settings, arguments: Mapping[str, Any]) -> Plan:
+def preview(settings_: Settings, arguments: Mapping[str, Any]) -> QueryPlan:
     """Return the plan that a call with these checked arguments would begin with.
 
     Raises:
@@ -170,7 +170,7 @@ def unknown_key_warnings_of(asked: PlanArguments) -> list[str]:
     ]
 
 
-def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> Plan:
+def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> QueryPlan:
     """Return a plan without iterations, from the arguments, the preset and the defaults."""
     expected, strategy = _given(asked)
     usual = preset.strategy or Strategy(refinement=either(None, own.defaults["refinementMethod"]))
@@ -186,11 +186,11 @@ def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> Plan:
             hint="Describe in words what to find out, or pass expectedResults.keywords.",
             details={"field": "goal"},
         )
-    return Plan(
+    return QueryPlan(
         id=str(uuid.uuid4()),
         goal=asked.goal,
         expected=Expected(
-            given[:MOST_KEYWORDS],
+            given[:MAX_KEYWORDS],
             tuple(expected.contentPatterns) or preset.patterns,
             either(expected.minMatches, preset.min_matches, own.defaults["minMatches"]),
             either(expected.confidence, preset.confidence, own.defaults["confidence"]),
@@ -202,7 +202,7 @@ def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> Plan:
     )
 
 
-def _continued(plan: Plan, asked: PlanArguments, preset: Preset) -> Plan:
+def _continued(plan: QueryPlan, asked: PlanArguments, preset: Preset) -> QueryPlan:
     """Return a saved plan with the caller's changes, and those of a preset.
 
     Raises:
@@ -215,7 +215,7 @@ def _continued(plan: Plan, asked: PlanArguments, preset: Preset) -> Plan:
             details={"field": "goal"},
         )
     (given, strategy), old = _given(asked), plan.expected
-    known = preset.expects(old.keywords)[:MOST_KEYWORDS] if preset.keywords else old.keywords
+    known = preset.expects(old.keywords)[:MAX_KEYWORDS] if preset.keywords else old.keywords
     expected = Expected(
         tuple(given.keywords) or known,
         tuple(given.contentPatterns) or preset.patterns or old.patterns,
@@ -246,7 +246,7 @@ def _given(asked: PlanArguments) -> tuple[ExpectedResults, StrategyGiven]:
     return asked.expected or ExpectedResults(), asked.strategy or StrategyGiven()
 
 
-def earlier_source(plan: Plan) -> tuple[str, str]:
+def earlier_source(plan: QueryPlan) -> tuple[str, str]:
     """Return the provider and the database of a saved plan, parsed from its source's name."""
     name = plan.source.rpartition(", ")[0] or plan.source
     return (name, "") if name in {"map", "forest", ""} else ("", name)

@@ -12,20 +12,22 @@ from typing import TypeVar
 import anyio
 
 from code_intel.errors import CodeIntelError
+from code_intel.index.cancellation import run_read
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
-from code_intel.index.waiting import reading
 from code_intel.planning import keeping, knowledge, outcome, queries
-from code_intel.planning.records import Iteration, Plan, Result, Search
+from code_intel.planning.records import Iteration, QueryPlan, Result, Search
 from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
 from code_intel.session.state import Session, Step
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.plans.plan_sources import PlanSource, documents_of, hit_of
 from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.paging import files_shown
 
-MOVED = "The session changed while this ran, so nothing was recorded in it. Call again."
+PLAN_SESSION_CHANGED_NOTE = (
+    "The session changed while this ran, so nothing was recorded in it. Call again."
+)
 T = TypeVar("T")
 
 
@@ -39,7 +41,7 @@ class PlanStore:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: Plan, source: PlanSource, seconds: float) -> Plan | None:
+    async def same(self, plan: QueryPlan, source: PlanSource, seconds: float) -> QueryPlan | None:
         """Return a saved successful plan with equal arguments for the same state of the index.
 
         Return None if none is found in time, or if the index lacks some of its results, because
@@ -48,7 +50,7 @@ class PlanStore:
         began = anyio.current_time()
         found = None
         with anyio.move_on_after(seconds):
-            look = reading(keeping.same, self.root, plan, plan.revision)
+            look = run_read(keeping.same, self.root, plan, plan.revision)
             found = await self._tried("looked up", look)
         if found is None or await self.held(found, source) != found:
             return None
@@ -56,32 +58,34 @@ class PlanStore:
         took = (anyio.current_time() - began) * 1000
         return replace(found, iterations=known, milliseconds=took)
 
-    async def held(self, plan: Plan, source: PlanSource) -> Plan:
+    async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
         """Return a saved plan with only those results that the index still has."""
-        return await self._tried("compared with the index", reading(_held, plan, source)) or plan
+        return await self._tried("compared with the index", run_read(_held, plan, source)) or plan
 
     def cached(self, source: PlanSource) -> Search:
         """Return a search that uses cached answers for this state of the index."""
         return queries.cached(self.root, source.search, source.key, source.held)
 
-    async def keep(self, plan: Plan) -> None:
+    async def keep(self, plan: QueryPlan) -> None:
         """Save a plan as it is."""
-        await self._tried("saved", thread(self._save, plan))
+        await self._tried("saved", run_in_thread(self._save, plan))
 
-    async def finish(self, plan: Plan, source: PlanSource) -> tuple[Plan, str]:
+    async def finish(self, plan: QueryPlan, source: PlanSource) -> tuple[QueryPlan, str]:
         """Save a plan's results as knowledge, then the plan; return it and the name of its file."""
         if source.key.revision:
-            work = thread(queries.note, self.root, source.key, plan)
+            work = run_in_thread(queries.note, self.root, source.key, plan)
             await self._tried("added to the query cache", work)
         if outcome.status(plan) != "failed":
             page = await self._tried(
                 "saved as a knowledge page",
-                thread(knowledge.write, self.root, plan, source.folder),
+                run_in_thread(knowledge.write, self.root, plan, source.folder),
             )
             if page is not None:
                 plan = replace(plan, knowledge=self._name(page))
-                await self._tried("indexed (the next sync does it)", thread(self._index, page))
-        path = await self._tried("saved", thread(self._save, plan))
+                await self._tried(
+                    "indexed (the next sync does it)", run_in_thread(self._index, page)
+                )
+        path = await self._tried("saved", run_in_thread(self._save, plan))
         return plan, self._name(path) if path else ""
 
     def _index(self, page: Path) -> None:
@@ -93,7 +97,7 @@ class PlanStore:
         with Index(forest.config) if forest.readonly else nullcontext(forest) as index:
             sync_document(index.store, index.config, page)
 
-    def _save(self, plan: Plan) -> Path:
+    def _save(self, plan: QueryPlan) -> Path:
         return keeping.save(self.root, plan, intermediate=self.intermediate)
 
     async def _tried(self, what: str, work: Awaitable[T]) -> T | None:
@@ -111,7 +115,7 @@ class PlanStore:
         return path.relative_to(self.context.root).as_posix() if inside else str(path)
 
 
-def _held(plan: Plan, source: PlanSource) -> Plan:
+def _held(plan: QueryPlan, source: PlanSource) -> QueryPlan:
     iterations = tuple(
         replace(each, results=tuple(source.held(each.results))) for each in plan.iterations
     )
@@ -143,7 +147,7 @@ async def record_calls(
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
         # Results for an earlier phase or query frame are no evidence now.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
-            return [MOVED], []
+            return [PLAN_SESSION_CHANGED_NOTE], []
         return [], calls
 
     async with context.session(handle, "gistdex_query_plan") as held:

@@ -15,22 +15,22 @@ from pathlib import Path
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.forest.ranking.search import search as search_forest
+from code_intel.index.cancellation import run_read
 from code_intel.index.facade import Index
 from code_intel.index.opening import inspect
 from code_intel.index.store import Store
-from code_intel.index.waiting import reading
 from code_intel.index.walk import bases
 from code_intel.planning import likeness
 from code_intel.planning.goals import language_of
 from code_intel.planning.place import is_own
-from code_intel.planning.queries import Key
-from code_intel.planning.records import Found, Result, Search
+from code_intel.planning.queries import QueryKey
+from code_intel.planning.records import FoundResults, Result, Search
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import phases
 from code_intel.session.state import Session
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.forest_service import document_name, forest_service
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
 MAX_HITS = 50
 """Hits of one search, before filtering and ranking."""
@@ -56,7 +56,7 @@ class PlanSource:
 
     name: str
     search: Search
-    key: Key
+    key: QueryKey
     counts_as: str
     folder: Path
     index: Freshness = field(default_factory=Freshness)
@@ -90,7 +90,7 @@ async def source_of(
             f"provider {provider[:40]!r} is unknown. Use one of {', '.join(PROVIDERS)}.",
             details={"field": "provider"},
         )
-    path = await thread(_database, context, db) if db.strip() else None
+    path = await run_in_thread(_database, context, db) if db.strip() else None
     if path is not None and _same(path, context.map.config.db_path):
         provider, path = MAP[0], None
     elif path is not None and _same(path, context.forest.config.db_path):
@@ -114,18 +114,18 @@ async def _hybrid(context: GatewayContext) -> PlanSource:
     """Return the forest as search_forest searches it, local or remote."""
     elsewhere = "devrag-forest" in context.settings.upstreams
 
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         answer = await context.searcher.search_forest(query, MAX_HITS)
         source.index = answer.index
-        return await reading(
+        return await run_read(
             found_in, context.settings, context.forest, answer, query, measured=not elsewhere
         )
 
     name, folder = "forest, words and vectors", context.forest.config.folder
     if elsewhere:
-        source = PlanSource(name, search, Key(name, ""), "search_forest", folder)
+        source = PlanSource(name, search, QueryKey(name, ""), "search_forest", folder)
     else:
-        key, index = await thread(_condition, name, context.forest, hybrid=True)
+        key, index = await run_in_thread(_condition, name, context.forest, hybrid=True)
         held = partial(held_in, context.forest.store)
         source = PlanSource(name, search, key, "search_forest", folder, index, held)
     return source
@@ -134,7 +134,7 @@ async def _hybrid(context: GatewayContext) -> PlanSource:
 async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: bool) -> PlanSource:
     """Return a local index, searched directly."""
 
-    def ask(query: str) -> tuple[Found, Freshness]:
+    def ask(query: str) -> tuple[FoundResults, Freshness]:
         if hybrid:
             answer = service.search(query, MAX_HITS)
         else:
@@ -146,12 +146,12 @@ async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: b
             service.settings, service.index, answer, query, measured=hybrid
         ), answer.index
 
-    async def search(query: str) -> Found:
-        found, source.index = await reading(ask, query)
+    async def search(query: str) -> FoundResults:
+        found, source.index = await run_read(ask, query)
         return found
 
     full_name = f"{name}, {'words and vectors' if hybrid else 'words'}"
-    key, index = await thread(_condition, full_name, service.index, hybrid=hybrid)
+    key, index = await run_in_thread(_condition, full_name, service.index, hybrid=hybrid)
     held = partial(held_in, service.index.store)
     folder = service.index.config.folder
     source = PlanSource(full_name, search, key, counts_as, folder, index, held)
@@ -161,7 +161,7 @@ async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: b
 def _map(context: GatewayContext) -> PlanSource:
     """Return the map. Its scores are calibrated, but move no phase here."""
 
-    async def search(query: str) -> Found:
+    async def search(query: str) -> FoundResults:
         answer = await context.searcher.search_map(query, MAX_HITS)
         source.index = answer.index
         results = tuple(
@@ -169,15 +169,15 @@ def _map(context: GatewayContext) -> PlanSource:
             for hit in answer.hits
             if hit.agreement is not None
         )
-        return Found(results, answer.index.degraded)
+        return FoundResults(results, answer.index.degraded)
 
-    source = PlanSource("map", search, Key("map", ""), "search_map", context.map.config.folder)
+    source = PlanSource("map", search, QueryKey("map", ""), "search_map", context.map.config.folder)
     return source
 
 
 def found_in(
     settings: Settings, index: Index, answer: SearchAnswer, query: str, *, measured: bool
-) -> Found:
+) -> FoundResults:
     """Return a forest's answer as plans compare it: whole texts, calibrated similarity.
 
     Pages written by plans are removed; otherwise plans would confirm themselves. `measured` tells
@@ -197,7 +197,7 @@ def found_in(
         results.append(
             result_of(hit, text, likeness.by_words(query, text) if alike is None else alike)
         )
-    return Found(tuple(results), answer.index.degraded)
+    return FoundResults(tuple(results), answer.index.degraded)
 
 
 def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]:
@@ -251,12 +251,12 @@ def hit_of(result: Result) -> Hit:
     )
 
 
-def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[Key, Freshness]:
+def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[QueryKey, Freshness]:
     """Return what the answers of a local index depend on, and its freshness."""
     condition = index.freshness()
     engine = index.store.generations.active().identity if hybrid else ""
     whole = condition.state == "fresh" and not (engine and condition.pending)
-    key = Key(name, index.store.revision(), engine, is_whole=whole, limit=MAX_HITS)
+    key = QueryKey(name, index.store.revision(), engine, is_whole=whole, limit=MAX_HITS)
     return key, condition
 
 

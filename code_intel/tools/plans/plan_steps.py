@@ -14,9 +14,9 @@ from pydantic import Field
 from code_intel.foundation.text import visible
 from code_intel.planning import goals, keeping, likeness, loop, place, settings
 from code_intel.planning.evaluation import status_of
-from code_intel.planning.queries import Key
-from code_intel.planning.records import MOST_KEYWORDS, Expected, Found, Iteration, Plan
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.planning.queries import QueryKey
+from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, Iteration, QueryPlan
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
 from code_intel.tools.plans.plan_inputs import Words
@@ -28,7 +28,7 @@ PlanId = Annotated[str, Field(max_length=100, description="Add this search to a 
 ExpectedKeywords = Annotated[
     Words,
     Field(
-        max_length=MOST_KEYWORDS,
+        max_length=MAX_KEYWORDS,
         description="Words that results should contain; default: the plan's or the query's.",
     ),
 ]
@@ -46,13 +46,13 @@ class SearchEvaluator:
 
     context: GatewayContext
     store: PlanStore
-    plan: Plan | None
+    plan: QueryPlan | None
     keywords: Sequence[str]
     adds_evaluation: bool
 
-    async def added_to(self, answer: Answer, query: str, found: Found, name: str) -> Answer:
+    async def added_to(self, answer: Answer, query: str, found: FoundResults, name: str) -> Answer:
         """Return the answer with the field `evaluation`, and save the search if there is a plan."""
-        plan = self.plan or Plan("", query, Expected(()), mode=self._default("evaluationMode"))
+        plan = self.plan or QueryPlan("", query, Expected(()), mode=self._default("evaluationMode"))
         keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
         expected = replace(plan.expected, keywords=keywords)
         if self.plan is None:
@@ -62,7 +62,7 @@ class SearchEvaluator:
                 confidence=self._default("confidence"),
             )
 
-        async def search(_query: str) -> Found:
+        async def search(_query: str) -> FoundResults:
             return found
 
         judged = await loop.run(
@@ -73,7 +73,9 @@ class SearchEvaluator:
             likeness=likeness.measure(self.context.embedder) if plan.mode == "semantic" else None,
         )
         if self.plan is not None:
-            source = PlanSource(name, search, Key(name, ""), "", self.context.forest.config.folder)
+            source = PlanSource(
+                name, search, QueryKey(name, ""), "", self.context.forest.config.folder
+            )
             kept = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
             await self.store.finish(kept, source)
         answer = answer.noting(*self.store.warnings)
@@ -86,7 +88,7 @@ class SearchEvaluator:
 
 
 @asynccontextmanager
-async def judging(
+async def evaluating(
     context: GatewayContext, plan_id: str, keywords: Sequence[str], evaluate: bool | None
 ) -> AsyncIterator[SearchEvaluator | None]:
     """Lock the plan of a search, if one is named; yield None if nothing is to be evaluated.
@@ -101,16 +103,18 @@ async def judging(
     if not (adds_evaluation or named):
         yield None
         return
-    root = await thread(place.root_of, context.settings)
-    own = await thread(settings.load, root)
+    root = await run_in_thread(place.root_of, context.settings)
+    own = await run_in_thread(settings.load, root)
     async with AsyncExitStack() as held:
         plan = None
         if named:
-            await thread(keeping.load, root, named)  # fail before waiting if there is no such plan
+            await run_in_thread(
+                keeping.load, root, named
+            )  # fail before waiting if there is no such plan
             await held.enter_async_context(
                 locked_plan(context, root, named, MAX_EVALUATION_SECONDS)
             )
-            plan = await thread(keeping.load, root, named)
+            plan = await run_in_thread(keeping.load, root, named)
         store = PlanStore(context, root, own)
         yield SearchEvaluator(context, store, plan, keywords, adds_evaluation)
 

@@ -9,7 +9,7 @@ import anyio
 from code_intel.errors import BusyError
 from code_intel.planning import keeping, place
 from code_intel.planning.turns import Turn
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.plans.plan_inputs import InitialPlan, PlanArguments, initial_plan
 
 POLL_SECONDS = 0.05
@@ -32,7 +32,7 @@ async def locked_plan(
         held.callback(own.give_up)
         with anyio.move_on_after(seconds) as waiting:
             await held.enter_async_context(lock)
-            while not await thread(own.take):  # noqa: ASYNC110 - another process sets no event
+            while not await run_in_thread(own.take):  # noqa: ASYNC110 - another process sets no event
                 await anyio.sleep(POLL_SECONDS)
         if waiting.cancelled_caught:
             raise BusyError(
@@ -56,11 +56,13 @@ async def held_plan(
         BusyError: The lock was not free in time.
     """
     if not asked.plan_id.strip():
-        new = await thread(initial_plan, context.settings, asked)
+        new = await run_in_thread(initial_plan, context.settings, asked)
         async with locked_plan(context, new.root, new.plan.id, seconds):
             yield new
         return
-    root = await thread(place.root_of, context.settings)
-    await thread(keeping.load, root, asked.plan_id)  # fail before waiting if there is no such plan
+    root = await run_in_thread(place.root_of, context.settings)
+    await run_in_thread(
+        keeping.load, root, asked.plan_id
+    )  # fail before waiting if there is no such plan
     async with locked_plan(context, root, asked.plan_id, seconds):
-        yield await thread(initial_plan, context.settings, asked)
+        yield await run_in_thread(initial_plan, context.settings, asked)

@@ -14,7 +14,7 @@ from code_intel.learned.learn import Learned, learn
 from code_intel.learned.status.validity import lookalike
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.context.freshness import refresh_map
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
 
@@ -39,7 +39,7 @@ async def add_agreement(
     Use it for what people already know. record_outcome adds what a session has learned.
     """
     agreement = await drafted(context, nl_term, symbol, code_evidence, related_files)
-    learned: Learned = await thread(learn, context.settings, agreement, confirmed=False)
+    learned: Learned = await run_in_thread(learn, context.settings, agreement, confirmed=False)
     map_sync = await refresh_map(context, learned.agreement_file)
     pair = dict(zip(("nl_term", "symbol"), learned.key, strict=True))
     arrow = " → ".join(pair.values())
@@ -71,7 +71,7 @@ async def drafted(
     Raises:
         UsageError: A related file is outside the project or has an invisible character.
     """
-    files = [await thread(_reference, context.root, text) for text in related_files]
+    files = [await run_in_thread(_reference, context.root, text) for text in related_files]
     found = await definitions_of(context, [symbol])
     definitions = nearest(found.get(symbol, []), [file.path for file in files])
     if not files:

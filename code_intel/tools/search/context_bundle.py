@@ -8,8 +8,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from code_intel.config.reading import unknown_key_warnings
 from code_intel.forest.bundles import artifacts as task
 from code_intel.forest.bundles.boosts import BoostProfile
-from code_intel.forest.bundles.bundle import Bundle, Request, gather_bundle
-from code_intel.forest.bundles.profiles import Chosen, choose
+from code_intel.forest.bundles.bundle import Bundle, BundleRequest, gather_bundle
+from code_intel.forest.bundles.profiles import ChosenProfile, choose
 from code_intel.foundation.text import visible
 from code_intel.index.walk import bases
 from code_intel.records import Freshness
@@ -17,10 +17,16 @@ from code_intel.session import steps
 from code_intel.session.paths import plain_path
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.forest_service import document_name, forest_service
-from code_intel.tools.context.freshness import up_to_date
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.freshness import ask_fresh_index
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId, from_json
-from code_intel.tools.wire.answers import BUDGET, CAP, NONE_YET, index_data, index_text
+from code_intel.tools.wire.answers import (
+    MAX_ROW_TOKENS,
+    MAX_SEARCH_TOKENS,
+    NO_HITS_YET,
+    index_data,
+    index_text,
+)
 from code_intel.tools.wire.packing import Packed, pack
 from code_intel.tools.wire.suspicion import note_of
 
@@ -79,8 +85,8 @@ async def context_bundle(
     ] = "default",
     limit: Annotated[int, Field(ge=1, le=20, description="Files with fragments.")] = 7,
     token_budget: Annotated[
-        int, Field(ge=200, le=CAP, description="Maximum tokens for files.")
-    ] = BUDGET,
+        int, Field(ge=200, le=MAX_ROW_TOKENS, description="Maximum tokens for files.")
+    ] = MAX_SEARCH_TOKENS,
     compact: Annotated[bool, Field(description="Omit the text: only where to look.")] = False,
     session_id: SessionId = None,
 ) -> Answer:
@@ -94,13 +100,13 @@ async def context_bundle(
     check_query(goal, "goal")
     artifacts = artifacts or TaskArtifacts()
     given = _artifacts(context, artifacts)
-    chosen = await thread(choose, profile, context.settings.state)
-    request = Request(
+    chosen = await run_in_thread(choose, profile, context.settings.state)
+    request = BundleRequest(
         goal, given, chosen.weights, boost_profile, context.settings.tokenization_strategy
     )
     async with context.perhaps(session_id, "context_bundle") as held:
-        bundle, index = await thread(_gathered, context, request, limit + MAX_FURTHER_FILES)
-        packed = await thread(pack, bundle, limit, token_budget, compact=compact)
+        bundle, index = await run_in_thread(_gathered, context, request, limit + MAX_FURTHER_FILES)
+        packed = await run_in_thread(pack, bundle, limit, token_budget, compact=compact)
         if held is not None:
             symbols = (part.get("symbol") for file in packed.files for part in file["fragments"])
             step = steps.called(
@@ -114,11 +120,11 @@ async def context_bundle(
     ignored = unknown_key_warnings(
         "artifacts", artifacts.model_extra or (), list(TaskArtifacts.model_fields)
     )
-    warnings = [*chosen.warnings, *ignored, *await thread(_unknown, context, given)]
+    warnings = [*chosen.warnings, *ignored, *await run_in_thread(_unknown, context, given)]
     return _answer(goal, chosen, bundle, packed, index, warnings)
 
 
-def _artifacts(context: GatewayContext, given: TaskArtifacts) -> task.Artifacts:
+def _artifacts(context: GatewayContext, given: TaskArtifacts) -> task.GivenArtifacts:
     """Return the artifacts with the index's names of the edited files.
 
     Raises:
@@ -127,12 +133,14 @@ def _artifacts(context: GatewayContext, given: TaskArtifacts) -> task.Artifacts:
     paths = [given.editing_path] if isinstance(given.editing_path, str) else given.editing_path
     field = "artifacts.editing_path"
     editing = [document_name(context, plain_path(path), field) for path in paths if path.strip()]
-    return task.Artifacts(
+    return task.GivenArtifacts(
         tuple(given.failing_tests), given.last_diff, tuple(editing), tuple(given.hints)
     )
 
 
-def _gathered(context: GatewayContext, request: Request, most: int) -> tuple[Bundle, Freshness]:
+def _gathered(
+    context: GatewayContext, request: BundleRequest, most: int
+) -> tuple[Bundle, Freshness]:
     """Gather the bundle; index changed files of it again first."""
     service = forest_service(context)
     context.forest.request_scan()
@@ -147,13 +155,13 @@ def _gathered(context: GatewayContext, request: Request, most: int) -> tuple[Bun
             )
         return bundle, comparable.degraded
 
-    bundle, degraded = up_to_date(
+    bundle, degraded = ask_fresh_index(
         context, gathered, lambda found: (each.path for each in found[0].files[:most])
     )
     return bundle, service.freshness(degraded)
 
 
-def _unknown(context: GatewayContext, given: task.Artifacts) -> list[str]:
+def _unknown(context: GatewayContext, given: task.GivenArtifacts) -> list[str]:
     """Return a warning for each edited file that is not in the index."""
     store = context.forest.store
     return [
@@ -165,14 +173,16 @@ def _unknown(context: GatewayContext, given: task.Artifacts) -> list[str]:
 
 def _answer(
     goal: str,
-    chosen: Chosen,
+    chosen: ChosenProfile,
     bundle: Bundle,
     packed: Packed,
     index: Freshness,
     warnings: Sequence[str],
 ) -> Answer:
     lifting = ", or boost_profile none" if bundle.left_out else ""
-    nothing = NONE_YET if index.state == "building" else f"Nothing found. Try other words{lifting}."
+    nothing = (
+        NO_HITS_YET if index.state == "building" else f"Nothing found. Try other words{lifting}."
+    )
     data: dict[str, Any] = {
         "goal": goal,
         "profile": chosen.name,

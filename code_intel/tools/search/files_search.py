@@ -12,16 +12,16 @@ from code_intel.forest.files import FileHit, search_files
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.search import within
 from code_intel.foundation.text import counted, visible
-from code_intel.index.store import NEIGHBOURS
+from code_intel.index.store import MAX_HITS
 from code_intel.index.walk import bases
 from code_intel.planning.likeness import by_words
-from code_intel.planning.records import Found, Result
+from code_intel.planning.records import FoundResults, Result
 from code_intel.session import steps
 from code_intel.tools.context.corpus_service import check_query
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
-from code_intel.tools.wire.answers import BUDGET, NONE_YET, index_data, index_text
+from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, NO_HITS_YET, index_data, index_text
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
@@ -58,7 +58,7 @@ async def files_search(
     """
     check_query(query)
     only = FileFilter(directory, file_pattern, language.lower())
-    async with judging(context, planId, expectedKeywords, evaluateResult) as judge:
+    async with evaluating(context, planId, expectedKeywords, evaluateResult) as judge:
         found, answer = await _page(context, query, boost_profile, only, top_k, cursor, session_id)
         if judge is None:
             return answer
@@ -79,11 +79,13 @@ async def _page(
     start = start_of(cursor, *asked)
     terms = frozenset(read(query).terms)
     async with context.perhaps(session_id, "files_search") as held:
-        every = await thread(_found, context, query, boost_profile, only)
-        part = page(every, start, lambda hit: _row(hit, terms), *asked, most=top_k, budget=BUDGET)
+        every = await run_in_thread(_found, context, query, boost_profile, only)
+        part = page(
+            every, start, lambda hit: _row(hit, terms), *asked, most=top_k, budget=MAX_SEARCH_TOKENS
+        )
         found = every[part.start : part.end]
-        missed = "" if found else await thread(_missed, context, only)
-        index = await thread(context.forest.freshness)
+        missed = "" if found else await run_in_thread(_missed, context, only)
+        index = await run_in_thread(context.forest.freshness)
         if held is not None:
             symbols = (name for hit in found for name in hit.chunk.symbols[:1])
             files = [hit.path for hit in found]
@@ -107,15 +109,15 @@ async def _page(
     lines += part.rest(len(every))
     if not found:
         building = index.state == "building"
-        data["message"] = NONE_YET if building else missed or "No file has any of these words."
+        data["message"] = NO_HITS_YET if building else missed or "No file has any of these words."
     text = "\n".join(lines) or str(data["message"])
     return found, Answer(data, text + index_text(index))
 
 
-def _results(query: str, hits: Sequence[FileHit]) -> Found:
+def _results(query: str, hits: Sequence[FileHit]) -> FoundResults:
     """Convert hits to the results that query plans compare."""
     best = max((hit.score for hit in hits), default=0.0)
-    return Found(
+    return FoundResults(
         tuple(
             Result(
                 hit.path,
@@ -153,7 +155,7 @@ def _found(
     return search_files(
         context.forest.store,
         query,
-        top_k=NEIGHBOURS,
+        top_k=MAX_HITS,
         boost=boost,
         strategy=context.settings.tokenization_strategy,
         bases=bases(context.forest.config),

@@ -52,7 +52,7 @@ class Output(NamedTuple):
         count = len(rows) if tool == "find_definitions" else files
         return count > limit or bool(tool in _OF_FILES and self.data.get("truncated"))
 
-    def looked_at(self, shown: Sequence["Finding"]) -> list["Finding"]:
+    def looked_at(self, shown: Sequence["CallFinding"]) -> list["CallFinding"]:
         """Return the places that count as looked at; if vague, only definitions of that name."""
         if not self.vague:
             return list(shown)
@@ -62,7 +62,7 @@ class Output(NamedTuple):
         return [finding for finding in shown if symbol_parts(finding.symbol_name)[-1] == name]
 
 
-class Finding(NamedTuple):
+class CallFinding(NamedTuple):
     """A place in a file; `found_by` has the plan positions of the calls that found it."""
 
     file_path: str
@@ -80,7 +80,7 @@ class Finding(NamedTuple):
         data = {name: value for name, value in self._asdict().items() if name != "found_by"}
         return data | flags_of(self.file_path, self.symbol_name, self.content_snippet)
 
-    def overlaps(self, other: "Finding") -> bool:
+    def overlaps(self, other: "CallFinding") -> bool:
         """Whether one of the two contains the other."""
         outer, inner = sorted((self, other), key=lambda one: one.start_line - one.end_line)
         inside = outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
@@ -143,14 +143,14 @@ CONFIDENCE_RULES: tuple[_ConfidenceRule, ...] = (
 because they may have nothing to do with the question."""
 
 
-def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> list[Finding]:
+def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> list[CallFinding]:
     """Merge the places that calls have found, each once.
 
     The places of one call are ordered by confidence, then one per file, then by the rank of the
     file (`ranks`; 0 is best). Calls take turns, so that no tool crowds out another. If one place
     contains another, the one with the higher confidence represents both.
     """
-    kept: list[Finding] = []
+    kept: list[CallFinding] = []
     queues = [_queue(_read(place, output), ranks) for place, output in enumerate(outputs)]
     for finding in _in_turn(queues):
         at = next((at for at, other in enumerate(kept) if other.overlaps(finding)), None)
@@ -163,10 +163,10 @@ def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> l
     return kept
 
 
-def _queue(found: Iterable[Finding], ranks: Mapping[str, int]) -> list[Finding]:
+def _queue(found: Iterable[CallFinding], ranks: Mapping[str, int]) -> list[CallFinding]:
     """Return the places of one call in the order of the answer."""
     before: Counter[str] = Counter()
-    placed: list[tuple[float, int, int, Finding]] = []
+    placed: list[tuple[float, int, int, CallFinding]] = []
     for finding in found:
         rank = ranks.get(finding.file_path, len(ranks))
         placed.append((-finding.confidence, before[finding.file_path], rank, finding))
@@ -174,13 +174,13 @@ def _queue(found: Iterable[Finding], ranks: Mapping[str, int]) -> list[Finding]:
     return [finding for *_, finding in sorted(placed, key=lambda row: row[:3])]
 
 
-def _in_turn(queues: Sequence[Sequence[Finding]]) -> Iterator[Finding]:
+def _in_turn(queues: Sequence[Sequence[CallFinding]]) -> Iterator[CallFinding]:
     for turn in range(max(map(len, queues), default=0)):
         first = [queue[turn] for queue in queues if turn < len(queue)]
         yield from sorted(first, key=lambda finding: -finding.confidence)
 
 
-def _read(place: int, output: Output) -> Iterator[Finding]:
+def _read(place: int, output: Output) -> Iterator[CallFinding]:
     tool = output.step.tool
     reading = ROW_FIELDS[tool]
     for row in output.rows:
@@ -188,7 +188,7 @@ def _read(place: int, output: Output) -> Iterator[Finding]:
             rule for rule in CONFIDENCE_RULES if rule.tool == tool and rule.holds(output, row)
         )
         line = int(row[reading.line] or 0)
-        yield Finding(
+        yield CallFinding(
             str(row.get(reading.file) or output.step.params.get("file_path", "")),
             str(row.get(reading.symbol) or ""),
             line,

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.foundation.text import visible
-from code_intel.learned.status.agreement_status import Standing, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.records import Validity
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import files_data
 from code_intel.tools.wire.paging import Cursor, page, start_of
@@ -36,7 +36,7 @@ async def list_agreements(
     """
     question = (nl_term, symbol, status)
     start = start_of(cursor, *question)
-    everything = await thread(standings, context.settings, context.forest)
+    everything = await run_in_thread(standings, context.settings, context.forest)
     wanted = sorted(
         (s for s in everything if _matches(s, *question)), key=lambda found: found.entry.path
     )
@@ -46,7 +46,7 @@ async def list_agreements(
     return Answer(data, "\n".join(lines) or (NO_MATCH if everything else NO_AGREEMENTS))
 
 
-def standing_data(standing: Standing) -> dict[str, Any]:
+def standing_data(standing: AgreementStatus) -> dict[str, Any]:
     """Return one agreement as data."""
     agreement = standing.entry.agreement
     data: dict[str, Any] = {
@@ -77,7 +77,7 @@ def standing_line(row: Mapping[str, Any]) -> str:
     return visible(f"[{row['status']}] {name}" + (f"  ({reasons})" if reasons else ""))
 
 
-def _matches(standing: Standing, nl_term: str, symbol: str, status: str) -> bool:
+def _matches(standing: AgreementStatus, nl_term: str, symbol: str, status: str) -> bool:
     agreement = standing.entry.agreement
     if status and standing.validity != status:
         return False

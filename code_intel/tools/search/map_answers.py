@@ -10,7 +10,7 @@ from code_intel.learned.history.experience import Kind
 from code_intel.learned.history.feedback import note
 from code_intel.learned.status.agreement_status import standings_of
 from code_intel.session.state import Session
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
 
 class MapAnswer(NamedTuple):
@@ -79,4 +79,4 @@ async def record_feedback(
         detail=detail or answer.band,
     )
     with suppress(CodeIntelError):
-        await thread(work)
+        await run_in_thread(work)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
-from code_intel.index.reading import read_document
+from code_intel.index.safe_files import read_document
 from code_intel.learned.aliases import is_strained
 from code_intel.learned.files.agreements import Key, make_key
 from code_intel.learned.files.folder import NOW
 from code_intel.learned.recall.recall import EXACT, fold, ready_margin
-from code_intel.learned.status.agreement_status import Standing, standings_of
+from code_intel.learned.status.agreement_status import AgreementStatus, standings_of
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.validity import SERVED, lookup_name, moved_to
 from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
@@ -25,11 +25,11 @@ from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts, ShortCircuitVerdict
 from code_intel.session.state import Session
-from code_intel.tools.context.freshness import freshen
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.freshness import refresh_changed
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
 
-NOTHING = MapFacts(
+NO_MAP_FACTS = MapFacts(
     score=None,
     status="",
     confirmed=False,
@@ -70,8 +70,8 @@ async def judge(
     """Judge the best hit of a map answer; facts on agreements as of `since` are recent enough."""
     best = next((hit for hit in answer.hits if hit.agreement is not None), None)
     if best is None or best.agreement is None:
-        return JudgedAnswer(None, short_circuit.judge(NOTHING), hits=answer.hits)
-    return await thread(_judged, context, session, best, answer.hits, since)
+        return JudgedAnswer(None, short_circuit.judge(NO_MAP_FACTS), hits=answer.hits)
+    return await run_in_thread(_judged, context, session, best, answer.hits, since)
 
 
 def _judged(
@@ -109,14 +109,14 @@ def _freshen(context: GatewayContext, agreement: AgreementHit) -> None:
     paths = spelled_files(context.root, [file.path for file in agreement.files])
     names = filter(None, (agreement.symbol, agreement.renamed_to))
     places = {found.file for name in names for found in _definitions(context, name)}
-    freshen(context, {*paths, *places}, exactly=True)
+    refresh_changed(context, {*paths, *places}, exactly=True)
 
 
 def _key(agreement: AgreementHit) -> Key:
     return make_key(agreement.nl_term, agreement.symbol)
 
 
-def _as_here(hit: Hit, here: Mapping[Key, Standing]) -> Hit:
+def _as_here(hit: Hit, here: Mapping[Key, AgreementStatus]) -> Hit:
     """Return a hit with the validity of its agreement in this project."""
     if hit.agreement is None:
         return hit
@@ -137,7 +137,7 @@ def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:
 
 
 def _matching_files(
-    context: GatewayContext, found: Standing, definitions: Sequence[Definition]
+    context: GatewayContext, found: AgreementStatus, definitions: Sequence[Definition]
 ) -> tuple[str, ...]:
     """Return the files that may count as explored, first the one that defines the symbol."""
     agreement = found.entry.agreement
@@ -154,7 +154,7 @@ def _matching_files(
     return tuple(dict.fromkeys(f for f in (*proven, *files) if _is_ours(context.root, f)))
 
 
-def _still_matches(found: Standing, definitions: Sequence[Definition], file: str) -> bool:
+def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], file: str) -> bool:
     """Whether a file of an agreement may count as explored.
 
     A file that defines the symbol must define it as it was when agreed. Any other file counts only
@@ -184,7 +184,7 @@ def _is_readable(folder: Path, name: str) -> bool:
     return True
 
 
-def _is_disputed(standing: Standing, session: Session | None) -> bool:
+def _is_disputed(standing: AgreementStatus, session: Session | None) -> bool:
     """Whether it is disputed here; a team's server does not know what this project rejected."""
     against = standing.objections
     return bool(against.doubt) or (
@@ -192,7 +192,9 @@ def _is_disputed(standing: Standing, session: Session | None) -> bool:
     )
 
 
-def _relies_on_alias(standing: Standing, session: Session | None, score: float | None) -> bool:
+def _relies_on_alias(
+    standing: AgreementStatus, session: Session | None, score: float | None
+) -> bool:
     """Whether only an alias made the score certain, and its words differ from the term."""
     agreement = standing.entry.agreement
     if session is None or agreement is None or score is None or score < EXACT:
@@ -200,7 +202,9 @@ def _relies_on_alias(standing: Standing, session: Session | None, score: float |
     return is_strained(session.own_words, agreement)
 
 
-def _is_only_remote(context: GatewayContext, standing: Standing, session: Session | None) -> bool:
+def _is_only_remote(
+    context: GatewayContext, standing: AgreementStatus, session: Session | None
+) -> bool:
     """Whether only an upstream says that the words mean this agreement.
 
     A file of the project names the upstream. A branch that changes it could make any agreement

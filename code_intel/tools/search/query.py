@@ -19,24 +19,32 @@ from code_intel.session.router import CallPlan, PlannedCall, SearchScope
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.degraded import unavailable_lines
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.searchers import try_search
 from code_intel.tools.context.symbol_facts import defined_symbols
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.search.findings import FOREST, Finding, Output, merged
-from code_intel.tools.search.query_terms import asked_of, ranks
+from code_intel.tools.search.findings import FOREST, CallFinding, Output, merged
+from code_intel.tools.search.query_terms import file_ranks, search_terms
 from code_intel.tools.search.run_calls import RUN, calls_of, run
-from code_intel.tools.wire.answers import BUDGET, index_data, index_text, logged_hits, tokens
-from code_intel.tools.wire.paging import Cursor, Page, page, start_of
+from code_intel.tools.wire.answers import (
+    MAX_SEARCH_TOKENS,
+    index_data,
+    index_text,
+    logged_hits,
+    tokens,
+)
+from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
 from code_intel.tools.wire.suspicion import note_of
 
 MAX_PLACES = 12
 """Places of one answer. The session counts only these as looked at."""
 MIN_PLACE_TOKENS = 700
 """Tokens reserved for places, even if the plan is long."""
-MAX_QUESTION_CHARS = 200
+MAX_SHOWN_QUESTION_CHARS = 200
 """Characters of the question to repeat in the answer."""
-MOVED = "The session changed while this ran, so nothing was recorded in it. Call again."
+QUERY_SESSION_CHANGED_NOTE = (
+    "The session changed while this ran, so nothing was recorded in it. Call again."
+)
 
 
 class _QueryCall(NamedTuple):
@@ -81,22 +89,24 @@ async def query(
     """
     check_query(question, "question")
     session, handle = await context.read_session(session_id, "query")
-    place = await thread(_place, context, path, file_path)
+    place = await run_in_thread(_place, context, path, file_path)
     intent_name = intent or (session.intent.value if session else "QUESTION")
-    made = await thread(_plan, context, question, symbol, intent_name, place, session)
+    made = await run_in_thread(_plan, context, question, symbol, intent_name, place, session)
     key = (question, intent, path, symbol, file_path)
     asked = _QueryCall(question, session, made, key)
     start = start_of(cursor, *key)
     outputs = await run(made.steps, calls_of(context), context.report)
-    best = await thread(ranks, context.forest.store, question, bases(context.forest.config))
+    best = await run_in_thread(
+        file_ranks, context.forest.store, question, bases(context.forest.config)
+    )
     found = merged(outputs, best)
     fallback = await _fallback(context, question, place, session) if not found else _Fallback()
     if fallback.output:
         outputs, found = [*outputs, fallback.output], merged([*outputs, fallback.output])
-    index = await thread(context.forest.freshness)
+    index = await run_in_thread(context.forest.freshness)
     decided = _decisions(asked, outputs, fallback)
     head = _head(asked, outputs, fallback, decided, index, show_plan=show_plan)
-    budget = max(MIN_PLACE_TOKENS, BUDGET - tokens(json.dumps(head, ensure_ascii=False)))
+    budget = max(MIN_PLACE_TOKENS, MAX_SEARCH_TOKENS - tokens(json.dumps(head, ensure_ascii=False)))
     shown = page(found, start, lambda one: one.data, *key, most=MAX_PLACES, budget=budget)
     notes = await _noted(context, handle, asked, outputs, found[shown.start : shown.end])
     await context.note(session, *decided)
@@ -121,7 +131,7 @@ def _plan(
     frame = session.frame if session else None
     missing = missing_slots(frame, router.intent_of(intent))
     slots = [
-        asked_of(
+        search_terms(
             context.forest.store,
             f"{slot.value} {slot.quote}" if slot.quote != slot.value else slot.value,
             slot=slot.name,
@@ -130,7 +140,7 @@ def _plan(
         if session and not slot_evidenced(session, slot.name)
     ]
     return router.plan(
-        asked_of(context.forest.store, question, symbol=symbol),
+        search_terms(context.forest.store, question, symbol=symbol),
         slots,
         intent,
         missing=missing if frame else SLOTS,
@@ -203,7 +213,7 @@ async def _noted(
     handle: str | None,
     asked: _QueryCall,
     outputs: Sequence[Output],
-    shown: Sequence[Finding],
+    shown: Sequence[CallFinding],
 ) -> list[str]:
     """Record the calls whose places are shown in the session; return warnings."""
     if asked.session is None:
@@ -215,7 +225,7 @@ async def _noted(
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
         # Results for an earlier phase or query frame are no evidence now.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
-            return [MOVED], []
+            return [QUERY_SESSION_CHANGED_NOTE], []
         return [], list(_calls(asked, outputs, shown, defined))
 
     async with context.session(handle, "query") as held:
@@ -223,14 +233,17 @@ async def _noted(
 
 
 def _calls(
-    asked: _QueryCall, outputs: Sequence[Output], shown: Sequence[Finding], defined: Container[str]
+    asked: _QueryCall,
+    outputs: Sequence[Output],
+    shown: Sequence[CallFinding],
+    defined: Container[str],
 ) -> Iterable[Step]:
     """Yield the steps to record in the session: the calls of the plan, then `query` itself.
 
     Only places that are shown count as looked at. A call is omitted if it found places but none is
     shown. Vague results (see `Output.vague`) and hits of the forest are no facts.
     """
-    facts: dict[Finding, None] = {}
+    facts: dict[CallFinding, None] = {}
     for place, output in enumerate(outputs):
         mine = [finding for finding in shown if place in finding.found_by]
         if output.rows and not mine:
@@ -256,7 +269,7 @@ def _calls(
     )
 
 
-def _symbols(output: Output, seen: Sequence[Finding], defined: Container[str]) -> list[str]:
+def _symbols(output: Output, seen: Sequence[CallFinding], defined: Container[str]) -> list[str]:
     """Return the symbols that a call found; for references, the target if it is defined."""
     if output.step.tool == "find_references":
         return [target for target in (_target(output.step),) if seen and target in defined]
@@ -276,8 +289,8 @@ def _head(
     session, question = asked.session, asked.question
     return {
         "question": question
-        if len(question) <= MAX_QUESTION_CHARS
-        else f"{question[:MAX_QUESTION_CHARS]}…",
+        if len(question) <= MAX_SHOWN_QUESTION_CHARS
+        else f"{question[:MAX_SHOWN_QUESTION_CHARS]}…",
         "reasoning": asked.plan.reasoning,
         "needs_bootstrap": index.state in {"missing", "building"},
         "plan": [_planned(step) for step in asked.plan.steps] if show_plan else [],
@@ -309,7 +322,7 @@ def _output(output: Output) -> dict[str, Any]:
 
 def _answer(
     head: dict[str, Any],
-    shown: Page,
+    shown: AnswerPage,
     total: int,
     fallback: _Fallback,
     index: Freshness,

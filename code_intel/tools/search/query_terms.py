@@ -13,7 +13,7 @@ from code_intel.chunking.lexicon import english, terms, unread
 from code_intel.chunking.words import MAX_WORD_CHARS, STOP_WORDS, query_words, stem
 from code_intel.forest.files import search_files
 from code_intel.forest.ranking.question import read
-from code_intel.index.store import NEIGHBOURS, Store
+from code_intel.index.store import MAX_HITS, Store
 from code_intel.session.router import SearchTerms
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -25,7 +25,7 @@ MAX_CHUNKS = 500
 """Chunks to count; more frequent words are equally common."""
 
 
-def asked_of(store: Store, text: str, *, symbol: str = "", slot: str = "") -> SearchTerms:
+def search_terms(store: Store, text: str, *, symbol: str = "", slot: str = "") -> SearchTerms:
     """Return the search terms of a text.
 
     Args:
@@ -44,7 +44,7 @@ def asked_of(store: Store, text: str, *, symbol: str = "", slot: str = "") -> Se
     return SearchTerms(read_terms.names, tuple(words), slot)
 
 
-def ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int]:
+def file_ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int]:
     """Return the rank of each file with words of the question, by the ranking of files_search.
 
     For a Japanese question, files with its English words precede those with its Japanese words,
@@ -55,7 +55,7 @@ def ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int
     found = (
         hit.path
         for words in (spelled, question)
-        for hit in search_files(store, words, top_k=NEIGHBOURS, bases=bases)
+        for hit in search_files(store, words, top_k=MAX_HITS, bases=bases)
     )
     return {path: place for place, path in enumerate(dict.fromkeys(found))}
 

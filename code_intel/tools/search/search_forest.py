@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.index.waiting import reading
+from code_intel.index.cancellation import run_read
 from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.guidance import VERIFY
@@ -23,7 +23,7 @@ from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import Query
 from code_intel.tools.plans.plan_sources import found_in
-from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, judging
+from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
 from code_intel.tools.wire.answers import (
     cut_text,
     fit,
@@ -55,13 +55,13 @@ async def search_forest(
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")
-    async with judging(context, planId, expectedKeywords, evaluateResult) as judge:
+    async with evaluating(context, planId, expectedKeywords, evaluateResult) as judge:
         found, answer = await _asked(context, handle, query, top_k, directory, file_pattern)
         if judge is None or found is None:
             return answer
         here = "devrag-forest" not in context.settings.upstreams
         parts = (context.settings, context.forest, found, query)
-        results = await reading(found_in, *parts, measured=here)
+        results = await run_read(found_in, *parts, measured=here)
         return await judge.added_to(answer, query, results, "forest, words and vectors")
 
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from code_intel.errors import UsageError
-from code_intel.forest.rerank import Place, Reranked, rerank
+from code_intel.forest.rerank import Reranked, RerankPlace, rerank
 from code_intel.foundation.text import visible
 from code_intel.records import Freshness
 from code_intel.session import steps
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.forest_service import document_name, forest_service
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import index_data, index_text
 from code_intel.tools.wire.suspicion import flags_of
@@ -57,7 +57,7 @@ async def semantic_rerank(
     check_query(query)
     places = [_place(context, each) for each in candidates]
     async with context.perhaps(session_id, "semantic_rerank") as held:
-        ordered, index = await thread(_reranked, context, query, places)
+        ordered, index = await run_in_thread(_reranked, context, query, places)
         shown = ordered[:top_k]
         known = [each for each in shown if each.chunk is not None]
         if held is not None:
@@ -84,7 +84,7 @@ async def semantic_rerank(
     return Answer(data, "\n".join(lines) + index_text(index))
 
 
-def _place(context: GatewayContext, given: str | CandidateHit) -> Place:
+def _place(context: GatewayContext, given: str | CandidateHit) -> RerankPlace:
     """Return a candidate with the index's name of its file.
 
     Raises:
@@ -102,11 +102,11 @@ def _place(context: GatewayContext, given: str | CandidateHit) -> Place:
             hint="Pass each as `path`, `path:12-40`, or a hit with `document` or `file`.",
             details={"field": "candidates"},
         )
-    return Place(document_name(context, path, "candidates"), lines[0], max(lines))
+    return RerankPlace(document_name(context, path, "candidates"), lines[0], max(lines))
 
 
 def _reranked(
-    context: GatewayContext, query: str, places: list[Place]
+    context: GatewayContext, query: str, places: list[RerankPlace]
 ) -> tuple[list[Reranked], Freshness]:
     service = forest_service(context)
     context.forest.request_scan()

@@ -7,8 +7,8 @@ from pydantic import Field
 from code_intel.session import steps
 from code_intel.session.paths import plain_path
 from code_intel.tools.context.freshness import refresh_source
-from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.project_files import Files, existing_files, spelled_files
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.project_files import FileList, existing_files, spelled_files
 from code_intel.tools.context.symbol_facts import readable
 from code_intel.tools.declaration import Answer, SessionId
 
@@ -16,7 +16,7 @@ from code_intel.tools.declaration import Answer, SessionId
 async def add_explored_files(
     context: GatewayContext,
     files: Annotated[
-        Files, Field(min_length=1, description="Files to write to, relative to the project.")
+        FileList, Field(min_length=1, description="Files to write to, relative to the project.")
     ],
     session_id: SessionId = None,
 ) -> Answer:
@@ -25,8 +25,8 @@ async def add_explored_files(
     First use find_definitions, find_references, or search_text with path. Then add the file;
     check_write_target allows it from then on.
     """
-    files = await thread(spelled_files, context.root, files)
-    existing = await thread(existing_files, context.root, files)
+    files = await run_in_thread(spelled_files, context.root, files)
+    existing = await run_in_thread(existing_files, context.root, files)
     await refresh_source(context, [plain_path(file) for file in existing])
     async with context.session(session_id, "add_explored_files") as held:
         code = [file for file in existing if readable([file])]

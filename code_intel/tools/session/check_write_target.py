@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.session.write_gate import check_write
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 
 
@@ -22,7 +22,7 @@ async def check_write_target(
     Writing is allowed only in READY: explored files, and new files below an explored folder.
     """
     async with context.session(session_id, "check_write_target") as held:
-        verdict = await thread(
+        verdict = await run_in_thread(
             check_write, held.session, context.root, file_path, allow_new=allow_new_files
         )
     data = {

@@ -3,8 +3,8 @@
 from code_intel.config import Settings
 from code_intel.foundation.text import counted
 from code_intel.learned.history import outcomes
-from code_intel.learned.history.statistics import MOST_RECORDS, OutcomeStatistics, count_outcomes
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.learned.history.statistics import MAX_OUTCOMES, OutcomeStatistics, count_outcomes
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 NO_OUTCOMES = "No outcomes yet. record_outcome writes one when a session ends."
@@ -16,7 +16,7 @@ async def get_outcome_stats(context: GatewayContext) -> Answer:
     Covers the newest 1,000 outcomes. unreadable counts invalid lines of the log. The figures show
     where sessions fail; they do not influence any decision.
     """
-    found = await thread(outcomes_of, context.settings)
+    found = await run_in_thread(outcomes_of, context.settings)
     return Answer(found._asdict(), _text(found))
 
 
@@ -26,7 +26,7 @@ def outcomes_of(settings: Settings) -> OutcomeStatistics:
     Raises:
         StorageError: The log cannot be read.
     """
-    return count_outcomes(outcomes.read(outcomes.folder_of(settings.state), most=MOST_RECORDS))
+    return count_outcomes(outcomes.read(outcomes.folder_of(settings.state), most=MAX_OUTCOMES))
 
 
 def unreadable(found: OutcomeStatistics) -> str:

@@ -13,7 +13,7 @@ from code_intel.session.state import Session
 from code_intel.tools.context.degraded import status_data, status_text
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import BUDGET, bounded, tokens
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, bounded, tokens
 
 MAX_TEXT_CHARS = 100
 MAX_LIST_ITEMS = 12
@@ -51,7 +51,7 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
         "next_step": _next(session, rows),
     }
     record = _short(_record(session)) | {"guards": guards, "upstreams": states}
-    left = BUDGET - tokens(json.dumps(fixed, ensure_ascii=False))
+    left = MAX_SEARCH_TOKENS - tokens(json.dumps(fixed, ensure_ascii=False))
     return _answer(session, rows, fixed | bounded(record, left), states, guards)
 
 

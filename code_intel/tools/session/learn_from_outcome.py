@@ -10,7 +10,7 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.aliases import contradicts
 from code_intel.learned.files.agreements import make_key
 from code_intel.learned.files.rename import rename
-from code_intel.learned.learn import LONGEST, Learned, learn, reconfirm
+from code_intel.learned.learn import MAX_FIELD_CHARS, Learned, learn, reconfirm
 from code_intel.learned.status.agreement_status import standings_of
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.validity import lookup_name
@@ -18,7 +18,7 @@ from code_intel.records import Agreement, FileReference
 from code_intel.session import learning
 from code_intel.session.state import Session
 from code_intel.tools.context.freshness import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import changed_in
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.search.map_answers import (
@@ -37,7 +37,7 @@ GONE = (
 )
 
 
-class Taught(NamedTuple):
+class LearnedOutcome(NamedTuple):
     """What a success has written: pairs (confirmed ones again as `earned`), files, whether the map finds them."""
 
     pairs: tuple[Pair, ...] = ()
@@ -47,19 +47,19 @@ class Taught(NamedTuple):
     note: str = ""
 
 
-async def teach(context: GatewayContext, session: Session, *, insist: bool) -> Taught:
+async def teach(context: GatewayContext, session: Session, *, insist: bool) -> LearnedOutcome:
     """Learn what the session has earned; with `insist`, write what it has not as unconfirmed.
 
     A pair that says the opposite of itself waits, unconfirmed, for a person.
     """
     await refresh_source(context, session.explored_files)
-    changed = await thread(changed_in, context.root, session)
+    changed = await run_in_thread(changed_in, context.root, session)
     if changed is not False:
         await _judge_offer(context, session)
     may, reason = learning.may_learn(session, git_changed=changed)
     pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
-    gone = await thread(_gone, context, session, pairs)
-    absurd = await thread(_absurd, context, pairs)
+    gone = await run_in_thread(_gone, context, session, pairs)
+    absurd = await run_in_thread(_absurd, context, pairs)
     earned = tuple(pair for pair in pairs if may and pair not in {*gone, *absurd})
     chosen = pairs if insist else tuple(pair for pair in pairs if may and pair not in gone)
     reasons = [
@@ -67,7 +67,7 @@ async def teach(context: GatewayContext, session: Session, *, insist: bool) -> T
         *_objections(gone, absurd, renamed=GONE if not earned else ""),
     ]
     if not chosen:
-        return Taught(note=f"Nothing learned: {'; '.join(reasons)}.")
+        return LearnedOutcome(note=f"Nothing learned: {'; '.join(reasons)}.")
     written = [await _write(context, session, pair, confirmed=pair in earned) for pair in chosen]
     synced = [await refresh_map(context, item.agreement_file) for item in written]
     files = tuple(dict.fromkeys(item.agreement_file for item in written))
@@ -78,7 +78,7 @@ async def teach(context: GatewayContext, session: Session, *, insist: bool) -> T
         )
     notes += _remarks(written)
     sync = next((one for one in synced if one.state != "done"), synced[0])
-    return Taught(chosen, earned, files, sync, " ".join(notes))
+    return LearnedOutcome(chosen, earned, files, sync, " ".join(notes))
 
 
 def _objections(gone: Sequence[Pair], absurd: Sequence[Pair], *, renamed: str) -> Iterator[str]:
@@ -146,22 +146,24 @@ async def _write(
         if session.frame
         else (),
     )
-    offer = await thread(with_current_name, context, last_map_answer(session))
+    offer = await run_in_thread(with_current_name, context, last_map_answer(session))
     if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
         with suppress(NotFoundError, UsageError):  # deleted or taken meanwhile: learned anew
             return await _once_more(context, offer, agreement)
-    return await thread(learn, context.settings, agreement, confirmed=confirmed)
+    return await run_in_thread(learn, context.settings, agreement, confirmed=confirmed)
 
 
 async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agreement) -> Learned:
     """Confirm the agreement that answered this session; the words it was asked for become an alias."""
     if offer.now != offer.symbol:  # the code has renamed it, and the session has verified that
-        await thread(rename, context.settings, (offer.nl_term, offer.symbol), symbol=offer.now)
-    return await thread(
+        await run_in_thread(
+            rename, context.settings, (offer.nl_term, offer.symbol), symbol=offer.now
+        )
+    return await run_in_thread(
         reconfirm,
         context.settings,
         (offer.nl_term, offer.now),
-        alias=offer.words if len(offer.words) <= LONGEST["alias"] else agreement.nl_term,
+        alias=offer.words if len(offer.words) <= MAX_FIELD_CHARS["alias"] else agreement.nl_term,
         session_id=agreement.session_id,
         digest=agreement.digest,
         body=agreement.body,
@@ -181,7 +183,7 @@ async def _judge_offer(context: GatewayContext, session: Session) -> None:
     if session.ready_by not in {"map", "verification"}:
         return
     its_files = session._replace(explored_files=offer.files, planned_files=())
-    elsewhere = await thread(changed_in, context.root, its_files) is not True
+    elsewhere = await run_in_thread(changed_in, context.root, its_files) is not True
     if elsewhere and learning.chose_another(session, offer.now):
         await record_feedback(context, session, "rejected", offer, "another symbol")
     else:

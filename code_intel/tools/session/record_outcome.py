@@ -9,10 +9,10 @@ from code_intel.errors import CodeIntelError
 from code_intel.learned.history import outcomes
 from code_intel.session import steps
 from code_intel.session.state import Session
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
-from code_intel.tools.session.learn_from_outcome import Taught, teach
+from code_intel.tools.session.learn_from_outcome import LearnedOutcome, teach
 
 Names = Annotated[
     list[Annotated[str, Field(max_length=300)]],
@@ -64,12 +64,17 @@ async def record_outcome(
         session = held.session
         record = _record(session, outcome, analysis, trigger_message)
         # Learning writes many files and may fail; how the session ended is known whatever comes of it.
-        log = await thread(outcomes.append, outcomes.folder_of(context.settings.state), record)
+        log = await run_in_thread(
+            outcomes.append, outcomes.folder_of(context.settings.state), record
+        )
         await held.append(steps.outcome(outcome, analysis.model_dump()))
         if outcome == "success":
             taught, error = await _taught(context, session, insist=insist)
         else:
-            taught, error = Taught(note=await _note_failure(context, session, outcome)), None
+            taught, error = (
+                LearnedOutcome(note=await _note_failure(context, session, outcome)),
+                None,
+            )
         if learned := [steps.learned(*pair) for pair in taught.earned]:
             await held.append(*learned)
     files = [file.name for file in taught.files]
@@ -93,13 +98,13 @@ async def record_outcome(
 
 async def _taught(
     context: GatewayContext, session: Session, *, insist: bool
-) -> tuple[Taught, str | None]:
+) -> tuple[LearnedOutcome, str | None]:
     """Return what a success has taught, and what kept it from teaching."""
     try:
         return await teach(context, session, insist=insist), None
     except CodeIntelError as error:
         note = f"Not learned: {error.message} {error.hint} Then call record_outcome again."
-        return Taught(note=note), error.message
+        return LearnedOutcome(note=note), error.message
 
 
 async def _note_failure(context: GatewayContext, session: Session, outcome: str) -> str:

@@ -11,7 +11,7 @@ from code_intel.foundation.git import head
 from code_intel.session import journal, phases
 from code_intel.session.frame import SLOTS
 from code_intel.session.phases import Intent, Phase
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import baseline
 from code_intel.tools.declaration import Answer
 
@@ -42,10 +42,10 @@ async def start_session(
     Next, call set_query_frame with the slots of the query. A session survives restarts and
     expires a day after its last use.
     """
-    await thread(_check_project, context.root, repo_path)
-    before = await thread(baseline, context.root)
-    commit = await thread(head, context.root)
-    session, handle = await thread(
+    await run_in_thread(_check_project, context.root, repo_path)
+    before = await run_in_thread(baseline, context.root)
+    commit = await run_in_thread(head, context.root)
+    session, handle = await run_in_thread(
         journal.create, context.sessions, Intent(intent), query, baseline=before, commit=commit
     )
     context.remember(handle)

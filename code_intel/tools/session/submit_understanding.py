@@ -9,16 +9,16 @@ from code_intel.session import requirements
 from code_intel.session.guidance import next_step
 from code_intel.session.requirements import Submission, UnderstandingFacts, UnderstandingVerdict
 from code_intel.session.state import Session, Step
-from code_intel.tools.context.gateway import GatewayContext, thread
-from code_intel.tools.context.project_files import Files, existing_files, spelled_files
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.project_files import FileList, existing_files, spelled_files
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
     canonical,
+    created_since,
     defines_code,
     knows_all_code,
-    looked_at,
-    made_since,
     readable,
+    seen_symbols,
     symbol_scores,
 )
 from code_intel.tools.declaration import Answer, SessionId
@@ -35,7 +35,8 @@ async def submit_understanding(
         Names, Field(description="Functions or methods where the flow starts.")
     ] = [],
     files_analyzed: Annotated[
-        Files, Field(description="Files you have looked at, as this session's tools returned them.")
+        FileList,
+        Field(description="Files you have looked at, as this session's tools returned them."),
     ] = [],
     existing_patterns: Annotated[Names, Field(description="Conventions of the code to keep.")] = [],
     notes: str = "",
@@ -47,7 +48,7 @@ async def submit_understanding(
     or still a hypothesis. Formal errors and unused tools are refused; the phase stays.
     """
     symbols = await canonical(context, symbols_identified)
-    files_analyzed = await thread(spelled_files, context.root, files_analyzed)
+    files_analyzed = await run_in_thread(spelled_files, context.root, files_analyzed)
     submission = Submission(
         tuple(symbols),
         tuple(entry_points),
@@ -70,14 +71,14 @@ async def _facts(
     context: GatewayContext, session: Session, symbols: Sequence[str], files: Sequence[str]
 ) -> UnderstandingFacts:
     """Return the facts to check a submission against, from index, map, model and disk."""
-    defined, opened = await looked_at(context, session, symbols)
+    defined, opened = await seen_symbols(context, session, symbols)
     feature = session.own_words
     defines = await defines_code(context, [*files, *session.seen_files])
     return UnderstandingFacts(
         defined=frozenset(defined),
         opened=frozenset(opened),
-        existing_files=frozenset(await thread(existing_files, context.root, files)),
-        made=await made_since(context, session, symbols, files),
+        existing_files=frozenset(await run_in_thread(existing_files, context.root, files)),
+        made=await created_since(context, session, symbols, files),
         learned=frozenset(await agreed_symbols(context, feature, symbols)),
         scores=await symbol_scores(context, feature, defined),
         symbols_readable=defines and readable([*files, *session.seen_files]),

@@ -8,12 +8,12 @@ from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
 from code_intel.session.state import CORROBORATING, Session, Step
-from code_intel.tools.context.gateway import GatewayContext, thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
+    created_since,
     defines_code,
-    made_since,
     readable,
     symbol_scores,
 )
@@ -68,7 +68,7 @@ async def submit_verification(
                 item.evidence.tool,
                 item.evidence.target,
                 item.evidence.result,
-                tuple(await thread(spelled_files, context.root, item.evidence.files)),
+                tuple(await run_in_thread(spelled_files, context.root, item.evidence.files)),
             ),
         )
         for item in verified
@@ -87,7 +87,7 @@ async def submit_verification(
         # If the symbol was renamed meanwhile, the rejection does not concern the agreement.
         if (
             verdict.next_phase is Phase.EXPLORATION
-            and await thread(with_current_name, context, offer) == offer
+            and await run_in_thread(with_current_name, context, offer) == offer
         ):
             await record_feedback(context, session, "rejected", offer, "verification")
     message = f"{session.phase}. {next_step(session)}"
@@ -121,5 +121,5 @@ async def _facts(context: GatewayContext, session: Session) -> evidence.Verifica
         await defines_code(context, session.seen_files) and readable(session.seen_files),
         frozenset(await agreed_symbols(context, feature, names)),
         await symbol_scores(context, feature, names),
-        await made_since(context, session, names),
+        await created_since(context, session, names),
     )

@@ -13,12 +13,12 @@ from code_intel.foundation.text import counted, visible
 from code_intel.records import Definition, FileReference, Freshness, Hit
 from code_intel.tools.wire.suspicion import NOTE, flags_of
 
-BUDGET = 2000
+MAX_SEARCH_TOKENS = 2000
 """Tokens of a search answer."""
-CAP = 8000
-"""Tokens of the rows of any answer, so that the whole answer stays below `HARD_CAP`."""
-NONE_YET = "Nothing found in what is indexed so far. Try again in a few seconds."
-HARD_CAP = 10_000
+MAX_ROW_TOKENS = 8000
+"""Tokens of the rows of any answer, so that the whole answer stays below `MAX_ANSWER_TOKENS`."""
+NO_HITS_YET = "Nothing found in what is indexed so far. Try again in a few seconds."
+MAX_ANSWER_TOKENS = 10_000
 """Tokens of any answer of any tool."""
 NAME_TOKENS = 6
 """Tokens of a hit's number and line range."""
@@ -33,7 +33,7 @@ def tokens(text: str) -> int:
 
 
 def fit(
-    hits: Sequence[Hit], budget: int = BUDGET, *, cut: bool = False
+    hits: Sequence[Hit], budget: int = MAX_SEARCH_TOKENS, *, cut: bool = False
 ) -> tuple[list[tuple[Hit, str]], bool]:
     """Cut the chunks of `hits` to whole lines so that they fit `budget` together.
 
@@ -76,7 +76,9 @@ def _head(text: str, budget: int) -> str:
     return "".join(kept)
 
 
-def within(rows: Iterable[Mapping[str, Any]], budget: int = CAP) -> list[Mapping[str, Any]]:
+def within(
+    rows: Iterable[Mapping[str, Any]], budget: int = MAX_ROW_TOKENS
+) -> list[Mapping[str, Any]]:
     """Return the first rows whose JSON fits `budget` tokens, at least one."""
     kept: list[Mapping[str, Any]] = []
     for row in rows:
@@ -87,7 +89,7 @@ def within(rows: Iterable[Mapping[str, Any]], budget: int = CAP) -> list[Mapping
     return kept
 
 
-def bounded(data: Mapping[str, Any], cap: int = HARD_CAP) -> dict[str, Any]:
+def bounded(data: Mapping[str, Any], cap: int = MAX_ANSWER_TOKENS) -> dict[str, Any]:
     """Return `data` cut to `cap` tokens; cut data gets `truncated`.
 
     Halve the longest list until it fits; if no list is left, halve the texts.
@@ -106,7 +108,7 @@ def bounded(data: Mapping[str, Any], cap: int = HARD_CAP) -> dict[str, Any]:
     return cut | {"truncated": True}
 
 
-def bounded_text(text: str, cap: int = HARD_CAP) -> str:
+def bounded_text(text: str, cap: int = MAX_ANSWER_TOKENS) -> str:
     """Return `text` cut to about `cap` tokens, with a note if it was cut."""
     return text if tokens(text) <= cap else text[:cap] + "\n… (cut: request less per call)"
 

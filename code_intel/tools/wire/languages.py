@@ -4,7 +4,7 @@ from code_intel.chunking.languages import LANGUAGES, PLAIN, Language, row_of
 from code_intel.errors import UsageError
 
 _NAMES = {row.name: row for row in LANGUAGES}
-READ = tuple(row.name for row in LANGUAGES if row.grammar or row.reader)
+PARSED_LANGUAGES = tuple(row.name for row in LANGUAGES if row.grammar or row.reader)
 """Languages whose symbols are recognized."""
 
 
@@ -23,8 +23,8 @@ def row_named(language: str, field: str = "language") -> Language:
     if row is PLAIN:
         raise UsageError(
             f"{field}: unknown language {language[:80]!r}.",
-            hint=f"Use one of {', '.join(READ)}, or an extension such as py.",
-            details={"field": field, "languages": list(READ)},
+            hint=f"Use one of {', '.join(PARSED_LANGUAGES)}, or an extension such as py.",
+            details={"field": field, "languages": list(PARSED_LANGUAGES)},
         )
     return row
 
@@ -32,7 +32,7 @@ def row_named(language: str, field: str = "language") -> Language:
 def type_named(language: str) -> str:
     """Return ripgrep's name of a language; unknown names stay, since ripgrep may know them."""
     row = _row(language)
-    return row.name if row.name in READ else language
+    return row.name if row.name in PARSED_LANGUAGES else language
 
 
 def _row(language: str) -> Language:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from code_intel.forest.bundles.bundle import Bundle, Candidate
+from code_intel.forest.bundles.bundle import Bundle, BundleCandidate
 from code_intel.forest.bundles.fragments import Fragment, Size, fragments, outline
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of, is_instruction
@@ -90,7 +90,7 @@ def _within_limits(costs: Sequence[int], budget: int) -> bool:
 
 
 def _item(
-    candidate: Candidate, terms: Sequence[str], size: Size, *, compact: bool = False
+    candidate: BundleCandidate, terms: Sequence[str], size: Size, *, compact: bool = False
 ) -> dict[str, Any]:
     shown = fragments(candidate.source, candidate.chunks, terms, size)
     texts = [] if compact else [each.text for each in shown]
@@ -112,7 +112,7 @@ def _fragment(fragment: Fragment, *, compact: bool) -> dict[str, Any]:
     return data
 
 
-def _line(candidate: Candidate, terms: Sequence[str]) -> str:
+def _line(candidate: BundleCandidate, terms: Sequence[str]) -> str:
     """Return a file in one line, without text that looks like an instruction."""
     line, text = outline(candidate.source, candidate.chunks, terms)
     if not line:

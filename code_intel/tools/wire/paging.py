@@ -15,7 +15,7 @@ from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.session.state import MAX_OPENED_FILES
-from code_intel.tools.wire.answers import CAP, tokens
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, tokens
 from code_intel.tools.wire.suspicion import note_of
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ MAX_TEXT_ROWS = 30
 _CURSOR = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\.([0-9a-f]{8})")
 
 
-class Page(NamedTuple):
+class AnswerPage(NamedTuple):
     """One page of an answer.
 
     Attributes:
@@ -131,8 +131,8 @@ def page(
     shown: Callable[[T], Any],
     *question: object,
     most: int = 1000,
-    budget: int = CAP,
-) -> Page:
+    budget: int = MAX_ROW_TOKENS,
+) -> AnswerPage:
     """Return the rows from `start` on that fit, at least one if there is any.
 
     Args:
@@ -152,7 +152,7 @@ def page(
         kept.append(data)
     end = start + len(kept)
     following = cursor_at(end, *question) if end < len(rows) else None
-    return Page(kept, start, following, _mark(question))
+    return AnswerPage(kept, start, following, _mark(question))
 
 
 def files_shown(every: Iterable[str], shown: Iterable[str]) -> list[str]:
@@ -165,7 +165,7 @@ def files_shown(every: Iterable[str], shown: Iterable[str]) -> list[str]:
     return found if len(found) > MAX_OPENED_FILES else list(dict.fromkeys(shown))
 
 
-def by_section(page: Page, sections: Sequence[str]) -> dict[str, list[Any]]:
+def by_section(page: AnswerPage, sections: Sequence[str]) -> dict[str, list[Any]]:
     """Return the rows of a page of (section, row) pairs by section, including empty sections."""
     return {name: [row for section, row in page.rows if section == name] for name in sections}
 

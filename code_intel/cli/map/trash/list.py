@@ -11,7 +11,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import visible
 from code_intel.learned.files import agreements, trash
-from code_intel.learned.files.trash import Kept
+from code_intel.learned.files.trash import TrashEntry
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if rows else 1
 
 
-def row_of(kept: Kept) -> dict[str, Any]:
+def row_of(kept: TrashEntry) -> dict[str, Any]:
     """Return one file of the trash as JSON data."""
     said = trash.pair_of(kept) if kept.is_pair else agreements.load(kept.path).agreement
     return {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from code_intel.index.corpus import LARGEST
+from code_intel.index.corpus import MAX_FILE_BYTES
 
 MAX_RESOLVE_TRIES = 20
 """Attempts to resolve a path whose links change meanwhile."""
@@ -22,7 +22,7 @@ _FOLDER = _SAFE | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _FILE = _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def read_inside(root: Path, name: str, most: int = LARGEST + 1) -> bytes:
+def read_inside(root: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> bytes:
     """Return the first `most` bytes of a regular file below `root`, unchanged while they were read.
 
     Args:
@@ -36,16 +36,16 @@ def read_inside(root: Path, name: str, most: int = LARGEST + 1) -> bytes:
     return _read(lambda: _opened(root, name), most)[0]
 
 
-def read_resolved(real: str, most: int = LARGEST + 1) -> tuple[bytes, os.stat_result]:
+def read_resolved(real: str, most: int = MAX_FILE_BYTES + 1) -> tuple[bytes, os.stat_result]:
     """Return the first `most` bytes of a regular file at a resolved path, and its state.
 
     Raises:
         OSError: As `read_inside`.
     """
-    return _read(lambda: opened_straight(real), most)
+    return _read(lambda: open_resolved(real), most)
 
 
-def read_document(folder: Path, name: str, most: int = LARGEST + 1) -> bytes:
+def read_document(folder: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> bytes:
     """Return the first `most` bytes of an indexed file; its name is below `folder`, or absolute.
 
     Raises:
@@ -56,7 +56,7 @@ def read_document(folder: Path, name: str, most: int = LARGEST + 1) -> bytes:
     return read_inside(folder, name, most)
 
 
-def read_plain(path: Path, most: int = LARGEST) -> bytes:
+def read_plain(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
     """Return the first `most` bytes of a regular file that is not a link itself.
 
     For files in folders that code-intel owns. Links among the folders are followed.
@@ -120,7 +120,7 @@ def utf8_name(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
-def opened_straight(real: str) -> int:
+def open_resolved(real: str) -> int:
     """Open the file at a resolved path for reading, without following links; return its descriptor.
 
     Raises:

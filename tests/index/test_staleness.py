@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.config import IndexConfig, load_settings
 from code_intel.index.facade import Index
-from code_intel.index.looking import NOT_CHECKED, staleness
+from code_intel.index.staleness import NOT_CHECKED, staleness
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import counted
 from code_intel.index import walk
-from code_intel.index.corpus import LARGEST
-from code_intel.index.reading import read_resolved
+from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.rows import DocumentRow
+from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import unsettled
 
@@ -44,7 +44,7 @@ def staleness(store: Store, config: IndexConfig, seconds: float = TIMEOUT_S) -> 
     return _message(count) or NOT_CHECKED
 
 
-def _is_changed(known: DocumentRow | None, found: walk.Found) -> bool:
+def _is_changed(known: DocumentRow | None, found: walk.FoundFile) -> bool:
     """Whether a file's content differs from the index, or is missing there."""
     try:
         data, _ = read_resolved(found.real)
@@ -52,7 +52,7 @@ def _is_changed(known: DocumentRow | None, found: walk.Found) -> bool:
         return known is not None
     if known is not None:
         return hashlib.sha256(data).hexdigest() != known.digest
-    return len(data) <= LARGEST and decode(data) is not None
+    return len(data) <= MAX_FILE_BYTES and decode(data) is not None
 
 
 def _message(count: int) -> str:

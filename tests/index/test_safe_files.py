@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.index.reading import read_inside, size_inside
+from code_intel.index.safe_files import read_inside, size_inside
 
 
 @pytest.fixture

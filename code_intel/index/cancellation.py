@@ -23,7 +23,7 @@ STEPS = 20_000
 _cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default=None)
 
 
-async def reading(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_read(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run blocking work that only reads on a worker thread; after a cancellation, abandon it."""
     cancelled = threading.Event()
 
@@ -37,17 +37,17 @@ async def reading(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         cancelled.set()
 
 
-def is_over() -> bool:
+def is_cancelled() -> bool:
     """Whether the call that this thread works for was cancelled."""
     cancelled = _cancelled.get()
     return cancelled is not None and cancelled.is_set()
 
 
-def check() -> None:
+def raise_if_cancelled() -> None:
     """Stop the work of a cancelled call.
 
     Raises:
         BusyError: The call was cancelled.
     """
-    if is_over():
+    if is_cancelled():
         raise BusyError("The call was cancelled.")

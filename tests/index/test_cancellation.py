@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from code_intel.errors import BusyError
+from code_intel.index.cancellation import is_cancelled, raise_if_cancelled, run_read
 from code_intel.index.database import Database
-from code_intel.index.waiting import check, is_over, reading
 from upstreams import until
 
 pytestmark = pytest.mark.anyio
@@ -33,13 +33,13 @@ async def test_a_statement_that_nobody_waits_for_is_interrupted_and_the_connecti
             raise
 
     async with anyio.create_task_group() as group:
-        group.start_soon(reading, work)
+        group.start_soon(run_read, work)
         await until(begun.is_set)
         with anyio.move_on_after(0.1):  # so that it is, usually, within the statement
             await anyio.sleep_forever()
         group.cancel_scope.cancel()
     with anyio.fail_after(60):
-        assert await reading(database.value, "SELECT 1") == 1
+        assert await run_read(database.value, "SELECT 1") == 1
     await until(lambda: len(ended) == 1)
     database.write("CREATE TABLE free(a)")  # no transaction was left open
     database.close()
@@ -58,7 +58,7 @@ async def test_work_ends_between_two_statements_once_its_call_is_cancelled(tmp_p
             ended.set()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(reading, work)
+        group.start_soon(run_read, work)
         await until(lambda: statements)
         group.cancel_scope.cancel()
     goes_on.set()
@@ -70,8 +70,8 @@ async def test_work_ends_between_two_statements_once_its_call_is_cancelled(tmp_p
 async def test_what_is_waited_for_goes_on_and_calls_do_not_end_each_other(tmp_path: Path) -> None:
     database = Database(tmp_path / "index.db", readonly=False)
     with anyio.move_on_after(0.05):
-        await reading(database.rows, LONG)
-    assert await reading(lambda: (is_over(), database.value("SELECT 2"))) == (False, 2)
+        await run_read(database.rows, LONG)
+    assert await run_read(lambda: (is_cancelled(), database.value("SELECT 2"))) == (False, 2)
     assert database.value("SELECT 3") == 3
-    check()
+    raise_if_cancelled()
     database.close()

@@ -16,7 +16,7 @@ import pytest
 from code_intel.config import IndexConfig
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
-from code_intel.index.role import Role
+from code_intel.index.lease import IndexerLease
 from index.samples import DIMENSIONS
 from privileges import without_root
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
 import sys
 from pathlib import Path
-from code_intel.index.role import Role
+from code_intel.index.lease import Role
 role = Role(Path(sys.argv[1]), every=0)
 assert role.acquire()
 print("leading", flush=True)
@@ -127,21 +127,21 @@ def test_a_complete_index_is_read_where_nothing_can_be_written() -> None:
 
 
 def test_one_s_own_silence_is_none(config: IndexConfig) -> None:
-    role = Role(config.db_path)
+    role = IndexerLease(config.db_path)
     assert role.acquire()
     quiet_for(config, MINUTES)
     assert role.overdue() == 0.0
-    assert Role(config.db_path).overdue() >= MINUTES
+    assert IndexerLease(config.db_path).overdue() >= MINUTES
     role.heartbeat()
-    assert Role(config.db_path).overdue() == 0.0
+    assert IndexerLease(config.db_path).overdue() == 0.0
     role.release()
 
 
 def test_who_only_asks_whether_the_role_is_free_keeps_nobody_from_it(
     config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("code_intel.index.role.ACQUIRE_TIMEOUT_S", 60.0)
-    asking, role = Role(config.db_path), Role(config.db_path)
+    monkeypatch.setattr("code_intel.index.lease.ACQUIRE_TIMEOUT_S", 60.0)
+    asking, role = IndexerLease(config.db_path), IndexerLease(config.db_path)
     assert asking.acquire()
     with ThreadPoolExecutor(1) as threads:
         taken = threads.submit(role.acquire)

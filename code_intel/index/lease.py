@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout  # noqa: TID251 - held for long
 
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
-from code_intel.index.reading import read_plain
+from code_intel.index.safe_files import read_plain
 
 HEARTBEAT_S = 5.0
 HEARTBEAT_TIMEOUT_S = 60.0
@@ -24,7 +24,7 @@ ACQUIRE_TIMEOUT_S = 0.1
 """Outlasts `is_free` of another process, which holds the lock for a moment."""
 
 
-class Role:
+class IndexerLease:
     """The lease of the process that indexes one database.
 
     Args:

@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.errors import StorageError
 from code_intel.index.facade import Index
-from code_intel.index.rows import DocumentRow, spelling, spells
+from code_intel.index.rows import DocumentRow, names_symbol, normalize_symbol
 from code_intel.index.store import Store
 from code_intel.records import Symbol
 from index.samples import parsed
@@ -29,12 +29,12 @@ def test_a_common_name_is_found_by_its_scope_as_if_all_of_that_name_were_compare
 ) -> None:
     for path in PATHS:
         put(store, path, SYMBOLS)
-    name = spelling(asked)
+    name = normalize_symbol(asked)
     everything = store.defined_in(PATHS)
     wanted = {
         (d.qualified, d.file)
         for d in everything
-        if d.name == name.rpartition(".")[2] and spells(name, d.qualified, d.file)
+        if d.name == name.rpartition(".")[2] and names_symbol(name, d.qualified, d.file)
     }
     found = store.definitions(asked, exact=True, limit=100)
     assert {(d.qualified, d.file) for d in found} == wanted

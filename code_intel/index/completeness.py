@@ -11,7 +11,7 @@ NOTES = {
 """What the numbers mean that a sync stores in `meta`."""
 
 
-class Counts(NamedTuple):
+class Completeness(NamedTuple):
     """How complete an index is.
 
     Attributes:
@@ -27,11 +27,11 @@ class Counts(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def counts_of(store: Store) -> Counts:
+def completeness_of(store: Store) -> Completeness:
     """Read the counts in one snapshot of the database."""
     with store.snapshot():
         scanned = store.get_meta("scanned_ns") is not None
-        return Counts(store.document_count(), _pending(store), scanned, _notes(store))
+        return Completeness(store.document_count(), _pending(store), scanned, _notes(store))
 
 
 def _pending(store: Store) -> int:
