@@ -78,7 +78,7 @@ class PlannedCall(NamedTuple):
 
 
 class SkippedCall(NamedTuple):
-    """A call that is not made, and why; `slot` as in `Asked`."""
+    """A call that is not made, and why; `slot` as in `SearchTerms`."""
 
     tool: str
     slot: str

@@ -6,6 +6,7 @@ session's own words (`Session.own_words`) change the phase.
 """
 
 from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Validity
@@ -130,7 +131,7 @@ GUARDS: tuple[ReadyGuard, ...] = (
 )
 """Conditions for READY in addition to the score, in the order in which failures are reported."""
 
-_BY_NAME = {guard.name: guard for guard in GUARDS}
+_BY_NAME = MappingProxyType({guard.name: guard for guard in GUARDS})
 
 
 def explained(failed: Iterable[str]) -> list[dict[str, str]]:

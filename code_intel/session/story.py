@@ -70,7 +70,7 @@ class _Moment(NamedTuple):
     after: Session
 
 
-def tell(records: Iterable[JournalRecord]) -> Story:
+def describe(records: Iterable[JournalRecord]) -> Story:
     """Describe records up to the first invalid one; consecutive calls of a tool share a line."""
     moments, broken = _replayed(records)
     lines: list[StoryLine] = []
@@ -78,15 +78,15 @@ def tell(records: Iterable[JournalRecord]) -> Story:
         run = list(group)
         at, after = run[0].record.at, run[-1].after
         if run[0].record.event is Event.CALLED:
-            told: Iterable[Words] = (_calls([moment.after.calls[-1] for moment in run]),)
+            words: Iterable[Words] = (_calls([moment.after.calls[-1] for moment in run]),)
         else:
-            told = _told(run[0].record)
-        lines += [StoryLine(at, after.phase.value, what, text) for what, text in told]
+            words = _words(run[0].record)
+        lines += [StoryLine(at, after.phase.value, what, text) for what, text in words]
         lines += _moved(run[-1])
     return Story(tuple(lines), moments[-1].after if moments else None, broken)
 
 
-def woven(story: Story, notes: Iterable[StoryLine]) -> Story:
+def with_notes(story: Story, notes: Iterable[StoryLine]) -> Story:
     """Insert notes from other sources into a story, by time."""
     lines: list[StoryLine] = []
     left = sorted(notes, key=lambda note: note.at)
@@ -111,9 +111,9 @@ def _replayed(records: Iterable[JournalRecord]) -> tuple[list[_Moment], str]:
     return moments, ""
 
 
-def _told(record: JournalRecord) -> list[Words]:
+def _words(record: JournalRecord) -> list[Words]:
     try:
-        return list(TELLERS[record.event](record.data))
+        return list(DESCRIPTIONS[record.event](record.data))
     except (KeyError, TypeError, ValueError, AttributeError):  # written by another version
         return [(record.event.value, "")]
 
@@ -250,7 +250,7 @@ def _ended(data: Data) -> Iterator[Words]:
     yield "ended", f"{data['outcome']}: {said}" if said else data["outcome"]
 
 
-TELLERS: Mapping[Event, Callable[[Data], Iterable[Words]]] = MappingProxyType(
+DESCRIPTIONS: Mapping[Event, Callable[[Data], Iterable[Words]]] = MappingProxyType(
     {
         Event.STARTED: _started,
         Event.FRAMED: _framed,

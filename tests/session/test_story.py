@@ -16,7 +16,7 @@ from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import JOURNAL_VERSION, apply
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import JournalRecord, Session, Step
-from code_intel.session.story import TELLERS, Story, StoryLine, duration, tell, woven
+from code_intel.session.story import DESCRIPTIONS, Story, StoryLine, describe, duration, with_notes
 from planted import pieces, planted
 from session.sessions import FACTS, FILES, KNOWN, SYMBOLS, map_facts, submission
 
@@ -65,7 +65,7 @@ class Writer:
         )
 
     def told(self) -> list[tuple[str, str]]:
-        return said(tell(self.records))
+        return said(describe(self.records))
 
 
 def said(story: Story) -> list[tuple[str, str]]:
@@ -92,7 +92,7 @@ def whole() -> Writer:
 
 
 def test_every_event_can_be_told() -> None:
-    assert TELLERS.keys() | {Event.CALLED} == set(Event)
+    assert DESCRIPTIONS.keys() | {Event.CALLED} == set(Event)
 
 
 def test_the_long_way_is_told_as_it_was() -> None:
@@ -130,7 +130,7 @@ def test_the_long_way_is_told_as_it_was() -> None:
 
 def test_each_line_says_when_and_in_which_phase() -> None:
     writer = whole()
-    story = tell(writer.records)
+    story = describe(writer.records)
     assert story.session == writer.session
     assert [line.at for line in story.lines] == sorted(line.at for line in story.lines)
     phases = [line.phase for line in story.lines]
@@ -251,13 +251,13 @@ def test_nothing_is_hidden_and_no_secret_is_told() -> None:
 def test_what_cannot_be_replayed_ends_the_story_and_says_why() -> None:
     writer = whole()
     writer.records[5] = writer.records[5]._replace(data={})
-    story = tell(writer.records)
+    story = describe(writer.records)
     assert story.session is not None
     assert (story.session.seq, story.session.phase) == (5, Phase.SEMANTIC)
     assert said(story) == writer.told()
     assert said(story)[-1][0] == "phase"
     assert "Event 6 (supposed)" in story.broken
-    assert tell([]) == Story((), None)
+    assert describe([]) == Story((), None)
 
 
 def test_an_event_of_another_shape_is_named_at_least() -> None:
@@ -267,10 +267,10 @@ def test_an_event_of_another_shape_is_named_at_least() -> None:
 
 
 def test_notes_from_elsewhere_stand_where_they_belong() -> None:
-    story = tell(whole().records)
+    story = describe(whole().records)
     note = StoryLine("2026-01-02T03:02:30.5+00:00", "", "refused", "too early")
     late = StoryLine("2027-01-01T00:00:00+00:00", "", "decided", "late")
-    lines = woven(story, [late, note]).lines
+    lines = with_notes(story, [late, note]).lines
     assert [line for line in lines if line.what not in {"refused", "decided"}] == list(story.lines)
     assert lines[2] == note._replace(phase="EXPLORATION")
     assert lines[-1] == late._replace(phase="READY")
@@ -311,7 +311,7 @@ def test_whatever_a_journal_holds_is_told_without_failing(
 ) -> None:
     records = whole().records[:keep]
     records.append(JournalRecord(keep + 1, "2026-01-02T09:00:00+00:00", event, data))
-    story = tell(records)
+    story = describe(records)
     assert (
         said(story)[: len(told_of(records[:-1]))] == told_of(records[:-1]) or event is Event.CALLED
     )
@@ -319,7 +319,7 @@ def test_whatever_a_journal_holds_is_told_without_failing(
 
 
 def told_of(records: Iterable[JournalRecord]) -> list[tuple[str, str]]:
-    return said(tell(records))
+    return said(describe(records))
 
 
 def test_a_confirmation_that_raised_the_risk_says_why() -> None:

@@ -22,7 +22,7 @@ from code_intel.session.heads import SessionPaths
 from code_intel.session.listing import list_sessions
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
-from code_intel.session.story import Story, StoryLine, duration, plain, tell, woven
+from code_intel.session.story import Story, StoryLine, describe, duration, plain, with_notes
 from code_intel.tools.context.gateway import sessions_of
 
 FIRST_LINES, LAST_LINES = 30, 50
@@ -61,8 +61,10 @@ def run(args: argparse.Namespace) -> int:
     paths = sessions_of(settings)
     name = _meant(paths, args.id)
     left = journal.read_intact(paths, name)
-    told = tell(left.records)
-    story = woven(told, _decided(settings, name))._replace(broken=told.broken or left.problem)
+    described = describe(left.records)
+    story = with_notes(described, _decided(settings, name))._replace(
+        broken=described.broken or left.problem
+    )
     left_out = 0 if args.all else max(0, len(story.lines) - FIRST_LINES - LAST_LINES)
     state = _state(story, settings.session_hours)
     shown = story.lines[:FIRST_LINES] + story.lines[FIRST_LINES + left_out :]
