@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from code_intel.embedding.engine import (
+    MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
-    MAX_QUERY_CHARS,
     check_vectors,
     prepare_texts,
 )
@@ -32,7 +32,7 @@ class HashEmbedder:
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._vectors(prepare_texts(texts, MAX_QUERY_CHARS))
+        return self._vectors(prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS))
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._vectors(prepare_texts(texts, MAX_PASSAGE_CHARS))

@@ -14,7 +14,7 @@ from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.errors import UsageError
 from code_intel.tools.search.context_bundle import context_bundle
 
-OPTIONS = (
+CONTEXT_OPTIONS = (
     ToolOption("--failing-test", "artifacts.failing_tests", "TEST", "a test that fails"),
     ToolOption("--diff", "artifacts.last_diff", "FILE", "a unified diff; - reads standard input"),
     ToolOption("--editing", "artifacts.editing_path", "PATH", "a file being edited"),
@@ -30,7 +30,7 @@ OPTIONS = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("goal", nargs="+", help="what you want to do, in any language")
-    add_options(parser, context_bundle, OPTIONS)
+    add_options(parser, context_bundle, CONTEXT_OPTIONS)
     add_project(parser)
 
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     diff = getattr(args, "artifacts.last_diff")
     if diff:
         setattr(args, "artifacts.last_diff", _read(diff))
-    answer = run_tool(args, context_bundle, OPTIONS, {"goal": " ".join(args.goal)})
+    answer = run_tool(args, context_bundle, CONTEXT_OPTIONS, {"goal": " ".join(args.goal)})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["files"] else 1
 

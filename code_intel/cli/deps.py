@@ -7,7 +7,7 @@ from code_intel.cli.project import add_project
 from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.tools.code.deps_closure import deps_closure
 
-OPTIONS = (
+DEPS_OPTIONS = (
     ToolOption("--direction", "direction"),
     ToolOption("--depth", "max_depth", "N"),
     ToolOption("--limit", "limit", "N"),
@@ -18,12 +18,12 @@ OPTIONS = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("path", help="a file of the project")
-    add_options(parser, deps_closure, OPTIONS)
+    add_options(parser, deps_closure, DEPS_OPTIONS)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the files; return 1 when there are none."""
-    answer = run_tool(args, deps_closure, OPTIONS, {"path": args.path})
+    answer = run_tool(args, deps_closure, DEPS_OPTIONS, {"path": args.path})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["nodes"] else 1

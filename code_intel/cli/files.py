@@ -7,7 +7,7 @@ from code_intel.cli.project import add_project
 from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.tools.search.files_search import files_search
 
-OPTIONS = (
+FILES_OPTIONS = (
     ToolOption("--top-k", "top_k", "N", "number of files"),
     ToolOption("--boost", "boost_profile", about="kind of file to rank first"),
     ToolOption("--directory", "directory", "FOLDER"),
@@ -20,12 +20,12 @@ OPTIONS = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("query", nargs="+", help="words; quote a phrase")
-    add_options(parser, files_search, OPTIONS)
+    add_options(parser, files_search, FILES_OPTIONS)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the files; return 1 when nothing was found."""
-    answer = run_tool(args, files_search, OPTIONS, {"query": " ".join(args.query)})
+    answer = run_tool(args, files_search, FILES_OPTIONS, {"query": " ".join(args.query)})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["results"] else 1

@@ -41,7 +41,7 @@ from code_intel.tools.plans.plan_answers import STOPS
 from code_intel.tools.plans.plan_inputs import preview
 from code_intel.tools.wire.answers import index_text
 
-OPTIONS = (
+PLAN_OPTIONS = (
     ToolOption("--query", "initialQueries", "QUERY", "a query to try first"),
     ToolOption("--keyword", "expectedResults.keywords", "WORD"),
     ToolOption("--pattern", "expectedResults.contentPatterns", "RE2"),
@@ -71,7 +71,7 @@ _COLUMNS, _NAME = 76, 50
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("goal", nargs="*", help="what to find out, in any language")
-    add_options(parser, gistdex_query_plan, OPTIONS)
+    add_options(parser, gistdex_query_plan, PLAN_OPTIONS)
     parser.add_argument(
         "--no-intermediate", action="store_true", help="store the texts of final results only"
     )
@@ -89,13 +89,13 @@ def run(args: argparse.Namespace) -> int:
     root = place.root_of(settings)
     given = _given(args, settings, root)
     if args.dry_run:
-        with naming_options(gistdex_query_plan, OPTIONS):
+        with naming_options(gistdex_query_plan, PLAN_OPTIONS):
             plan = preview(settings, Tool(gistdex_query_plan, "").arguments(given)[0])
         emit(args, _planned(plan), "\n".join(_plan_text(plan)))
         return 0
     began = datetime.now(UTC).isoformat(timespec="seconds")
     try:
-        with naming_options(gistdex_query_plan, OPTIONS), _progress() as report:
+        with naming_options(gistdex_query_plan, PLAN_OPTIONS), _progress() as report:
             answer = call(settings, gistdex_query_plan, given, report)
     except KeyboardInterrupt:
         _print_stored_plan(root, given, began)
@@ -110,7 +110,7 @@ def _given(args: argparse.Namespace, settings: Settings, root: Path) -> dict[str
     Raises:
         UsageError: There is no goal.
     """
-    given = given_inputs(args, OPTIONS)
+    given = given_inputs(args, PLAN_OPTIONS)
     if args.no_intermediate:
         given["saveIntermediateResults"] = False
     if "db" in given:

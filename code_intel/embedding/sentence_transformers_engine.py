@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding.background import thread_count, workers
 from code_intel.embedding.engine import (
+    MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
-    MAX_QUERY_CHARS,
     check_vectors,
     prepare_texts,
 )
@@ -96,7 +96,7 @@ class SentenceTransformersEngine:
 
     def queries(self, texts: Sequence[str]) -> "Floats":
         """Embed queries."""
-        return self._embed("query", prepare_texts(texts, MAX_QUERY_CHARS))
+        return self._embed("query", prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS))
 
     def passages(self, texts: Sequence[str]) -> "Floats":
         """Embed passages."""

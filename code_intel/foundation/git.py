@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from anyio import from_thread
 
-TIMEOUT_S = 5.0
+GIT_TIMEOUT_S = 5.0
 """How long a command may take."""
 POLL_INTERVAL_S = 0.2
 """How often a slow command is checked for cancellation."""
@@ -54,7 +54,7 @@ def kill_all() -> None:
         process.kill()
 
 
-def run(folder: Path, *arguments: str, deadline: float = TIMEOUT_S) -> bytes | None:
+def run(folder: Path, *arguments: str, deadline: float = GIT_TIMEOUT_S) -> bytes | None:
     """Return the output of `git -C folder …`, None without git or repository or after an error.
 
     No program runs that the repository itself configures (docs/decisions/0039).

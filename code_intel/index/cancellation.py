@@ -15,7 +15,7 @@ from anyio import to_thread
 from code_intel.errors import BusyError
 
 P = ParamSpec("P")
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 STEPS = 20_000
 """SQLite instructions between two checks, about a millisecond."""
@@ -23,11 +23,11 @@ STEPS = 20_000
 _cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default=None)
 
 
-async def run_read(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_read(work: Callable[P, ResultT], *args: P.args, **kwargs: P.kwargs) -> ResultT:
     """Run blocking work that only reads on a worker thread; after a cancellation, abandon it."""
     cancelled = threading.Event()
 
-    def run() -> T:
+    def run() -> ResultT:
         _cancelled.set(cancelled)  # each call of a worker has its own context
         return work(*args, **kwargs)
 

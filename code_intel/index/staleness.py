@@ -18,12 +18,12 @@ from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import unsettled
 
-TIMEOUT_S = 0.5
+CHECK_TIMEOUT_S = 0.5
 """Limit of one check, which takes about 0.1 s for a thousand files."""
 NOT_CHECKED = "index: results may be out of date. Run `code-intel sync`"
 
 
-def staleness(store: Store, config: IndexConfig, seconds: float = TIMEOUT_S) -> str:
+def staleness(store: Store, config: IndexConfig, seconds: float = CHECK_TIMEOUT_S) -> str:
     """Return why the index may be out of date, or an empty text."""
     end = time.monotonic() + seconds
     try:

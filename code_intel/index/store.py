@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 __all__ = ["MAX_HITS", "Store"]
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 _PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
 
@@ -180,7 +180,9 @@ class Store:
         """Return (chunk id, path, document digest) of each first chunk with a card, by path."""
         return self._db.rows(schema.CARDS)
 
-    def derived(self, name: str, version: object, make: Callable[[T | None], T]) -> T:
+    def derived(
+        self, name: str, version: object, make: Callable[[ResultT | None], ResultT]
+    ) -> ResultT:
         """Return a value computed from the index, computed again when `version` changes.
 
         Call it inside a snapshot. The store keeps one value per name.

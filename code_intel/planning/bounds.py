@@ -30,8 +30,8 @@ MAX_TIME_MS = 1e12
 _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 _PLAN: tuple[tuple[str, Callable[[QueryPlan], bool]], ...] = (
-    ("goal", lambda plan: len(plan.goal) <= goals.MAX_GOAL_CHARS and _is_text(plan.goal)),
-    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS)),
+    ("goal", lambda plan: len(plan.goal) <= goals.MAX_GOAL_CHARS_READ and _is_text(plan.goal)),
+    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS_READ)),
     ("expectedResults.contentPatterns", lambda plan: _are(plan.expected.patterns, patterns.MAX_PATTERNS, patterns.MAX_PATTERN_CHARS)),
     ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MAX_MATCHES),
     ("expectedResults.confidence", lambda plan: 0 <= plan.expected.confidence <= 1),
@@ -69,7 +69,7 @@ def _is_iteration(each: Iteration) -> bool:
         and _are((each.query,), 1, MAX_DERIVED_QUERY_CHARS)
         and all(0 <= share <= 1 for share in shares)
         and 0 <= each.milliseconds <= MAX_TIME_MS
-        and _are(each.expected_keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS)
+        and _are(each.expected_keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS_READ)
         and all(len(text) <= MAX_DERIVED_QUERY_CHARS for text in (each.feedback, each.error, *told))
         and are_results(each.results)
     )

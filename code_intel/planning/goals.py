@@ -14,7 +14,7 @@ from code_intel.planning.records import MAX_KEYWORDS, Strategy
 
 BROAD = 2
 """Keywords of a broad query."""
-MAX_GOAL_CHARS = 4000
+MAX_GOAL_CHARS_READ = 4000
 """Characters of a goal that are read, as of a question."""
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
@@ -40,7 +40,7 @@ def keywords(goal: str) -> tuple[str, ...]:
     has the ones, comments and documents may have the others. At most MAX_KEYWORDS; never empty for a
     goal with a word or a number in it.
     """
-    text = unicodedata.normalize("NFKC", goal[:MAX_GOAL_CHARS])
+    text = unicodedata.normalize("NFKC", goal[:MAX_GOAL_CHARS_READ])
     every = _japanese(text) if _JAPANESE.search(text) else _SPOKEN.findall(text)
     telling = [word for word in every if not _says_nothing(word)]
     return tuple(distinct(telling or every or _SPOKEN.findall(text)))[:MAX_KEYWORDS]
@@ -74,7 +74,7 @@ def distinct(queries: Iterable[str]) -> list[str]:
 
 def english_of(goal: str) -> list[str]:
     """Return the words that code is most likely to use for a Japanese goal; none for any other."""
-    return [said[0] for _, said in terms(goal[:MAX_GOAL_CHARS]) if not _says_nothing(said[0])]
+    return [said[0] for _, said in terms(goal[:MAX_GOAL_CHARS_READ]) if not _says_nothing(said[0])]
 
 
 def spoken(name: str) -> list[str]:

@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_camel
 from code_intel.errors import StorageError
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Strategy
 
-T = TypeVar("T")
+RecordT = TypeVar("RecordT")
 
 SEED_NAMES: Mapping[tuple[type, str], str] = MappingProxyType(
     {
@@ -58,7 +58,7 @@ def as_json(value: object) -> Any:
     return value
 
 
-def record(kind: type[T], document: object, where: str = "") -> T:
+def record(kind: type[RecordT], document: object, where: str = "") -> RecordT:
     """Return a record of that kind.
 
     Raises:
@@ -100,7 +100,7 @@ def loads(data: bytes, version: int, name: str) -> dict[str, Any]:
     return document
 
 
-def parsed(kind: type[T], data: bytes, version: int, name: str) -> T:
+def parsed(kind: type[RecordT], data: bytes, version: int, name: str) -> RecordT:
     """Return the record that a file of that version keeps.
 
     Raises:

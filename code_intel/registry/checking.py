@@ -42,7 +42,7 @@ _TYPES: Mapping[type, str] = {
     float: "a number",
     type(None): "null",
 }
-T = TypeVar("T", dict[str, Any], list[Any], str, bool)
+JsonT = TypeVar("JsonT", dict[str, Any], list[Any], str, bool)
 
 
 class MalformedRegistry(ValueError):  # noqa: N818 - why a file is not what it should be
@@ -193,7 +193,7 @@ def _needed(given: Mapping[str, Any], key: str, where: str) -> object:
     return given[key]
 
 
-def _of(kind: type[T], value: object, where: str) -> T:
+def _of(kind: type[JsonT], value: object, where: str) -> JsonT:
     if type(value) is not kind:
         raise MalformedRegistry(f"{where} must be {_TYPES[kind]}, not {_TYPES[type(value)]}")
     return value

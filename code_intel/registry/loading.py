@@ -34,7 +34,7 @@ DEFAULT_REGISTRIES: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.R
 SETTLED_AFTER_S = 2.0
 """Seconds: a file changed since may change again within what its disk tells as one time (FAT: 2 s)."""
 
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,9 @@ class Registries:
             )
         return place.first(config[agent], self._within), config[agent]
 
-    def _read(self, key: str, path: Path, most: int, made: Callable[[bytes, str], T]) -> T:
+    def _read(
+        self, key: str, path: Path, most: int, made: Callable[[bytes, str], ResultT]
+    ) -> ResultT:
         """Return what a file is read as, from memory where the file is as it was; what is wrong with it, too."""
         try:
             value = self._known(key, path, most, made)
@@ -180,15 +182,15 @@ class Registries:
         return value
 
     def _known(
-        self, key: str, path: Path, most: int, made: Callable[[bytes, str], T]
-    ) -> T | MalformedRegistry:
+        self, key: str, path: Path, most: int, made: Callable[[bytes, str], ResultT]
+    ) -> ResultT | MalformedRegistry:
         real = place.confined(path, self._within)
         if real is None:
             raise MalformedRegistry("It leads outside the project and the home folder")
         kept = self._kept.get(key)
         if kept and kept.path != path:
             kept = None
-        value: T | MalformedRegistry
+        value: ResultT | MalformedRegistry
         if kept and kept.is_settled and kept.stamp == _stamp(real, os.stat(real)):  # noqa: PTH116 - of one moment
             value = kept.value
             return value
@@ -213,7 +215,9 @@ class Registries:
         )
 
 
-def _outcome(made: Callable[[bytes, str], T], data: bytes, digest: str) -> T | MalformedRegistry:
+def _outcome(
+    made: Callable[[bytes, str], ResultT], data: bytes, digest: str
+) -> ResultT | MalformedRegistry:
     try:
         return made(data, digest)
     except MalformedRegistry as error:

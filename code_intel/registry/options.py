@@ -41,19 +41,19 @@ class CommandOption(NamedTuple):
     about: str
 
 
-OPTIONS = (
+COMMAND_OPTIONS = (
     CommandOption("edition", ("--edition", "-e"), "the name of an edition"),
     CommandOption("adaptation", ("--adaptation", "-a"), "the name of an adaptation"),
     CommandOption("file", ("--from", "-f", "--file"), "the path of a file"),
     CommandOption("destination", ("--destination", "-d", "-o"), "a path"),
     CommandOption("stdin", (), "a text"),
 )
-OPTION_KEYS = tuple(option.key for option in OPTIONS)
+OPTION_KEYS = tuple(option.key for option in COMMAND_OPTIONS)
 NOT_GIVEN: tuple[object, ...] = (None, False)
 """What models write for what they leave out of a form; describe says false of what a command does not take."""
 MAY_BE_EMPTY = frozenset({"stdin"})
 """Of any other option the empty text, which models fill in, is one that was not given."""
-_BY_FLAG = {flag: option.key for option in OPTIONS for flag in option.flags}
+_BY_FLAG = {flag: option.key for option in COMMAND_OPTIONS for flag in option.flags}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,9 @@ def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
 
 def argv(asked: OptionRequest) -> list[str]:
     """Return the arguments that say so; `stdin` is none of them."""
-    given = ((option.flags[0], getattr(asked, option.key)) for option in OPTIONS if option.flags)
+    given = (
+        (option.flags[0], getattr(asked, option.key)) for option in COMMAND_OPTIONS if option.flags
+    )
     named = ((f"--{name}", value) for name, value in asked.variables)
     return [f"{flag}={value}" for flag, value in given if value] + [
         f"{flag}={value}" for flag, value in named
@@ -146,7 +148,7 @@ def _pair(number: int, item: object) -> tuple[str, str]:
     flag, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
     key = _BY_FLAG.get(flag) or (flag[2:] if VARIABLE_PATTERN.fullmatch(flag[2:]) else "")
     if not (equals and key and flag.startswith("-")):
-        flags = ", ".join(option.flags[0] for option in OPTIONS if option.flags)
+        flags = ", ".join(option.flags[0] for option in COMMAND_OPTIONS if option.flags)
         raise _wrong(
             f"[{number}]", f"is {_shown(item)}", f"Write --flag=value; flags: {flags}, --uv-NAME."
         )
@@ -172,7 +174,7 @@ def _text(key: str, value: object) -> str:
     Raises:
         UsageError: It is none.
     """
-    about = next((option.about for option in OPTIONS if option.key == key), "a text")
+    about = next((option.about for option in COMMAND_OPTIONS if option.key == key), "a text")
     if not isinstance(value, str):
         raise _wrong(key, f"must be {about}", f"Give {about}, in quotes, or leave it out.")
     if key == "stdin":

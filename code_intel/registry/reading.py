@@ -13,7 +13,7 @@ from code_intel.chunking.words import STOP_WORDS, query_words, stem, words
 from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.records import Command
 
-MAX_QUERY_CHARS = 1_000
+MAX_COMMAND_QUERY_CHARS = 1_000
 """Characters of a query that are read."""
 _STOPS = frozenset(map(stem, STOP_WORDS))
 
@@ -42,7 +42,7 @@ def description_terms(text: str) -> list[str]:
 
 def read_query(query: str) -> QueryReading:
     """Read a query; one without words has no terms."""
-    query = query[:MAX_QUERY_CHARS]
+    query = query[:MAX_COMMAND_QUERY_CHARS]
     own, said = query_words(query), query_words(_english(query, 1))
     terms = dict.fromkeys((*query_words(_english(query, ALTERNATIVES)), *own))
     return QueryReading(tuple(terms), tuple(tuple(way) for way in (own, said) if way))

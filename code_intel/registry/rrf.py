@@ -3,14 +3,16 @@
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
-T = TypeVar("T", bound=Hashable)
+ItemT = TypeVar("ItemT", bound=Hashable)
 
 K = 60
 """Smooths the first places; the usual value."""
 NOT_FOUND = -1
 
 
-def fused(rankings: Sequence[Sequence[T]], k: int = K) -> list[tuple[T, float, tuple[int, ...]]]:
+def fused(
+    rankings: Sequence[Sequence[ItemT]], k: int = K
+) -> list[tuple[ItemT, float, tuple[int, ...]]]:
     """Return each thing with Σ 1/(k + place) and its place in each ranking, best first.
 
     Args:
@@ -24,7 +26,7 @@ def fused(rankings: Sequence[Sequence[T]], k: int = K) -> list[tuple[T, float, t
     >>> [(name, places) for name, _, places in fused([["a", "b"], ["b", "c"]])]
     [('b', (2, 1)), ('a', (1, -1)), ('c', (-1, 2))]
     """
-    places: dict[T, list[int]] = {}
+    places: dict[ItemT, list[int]] = {}
     for number, ranking in enumerate(rankings):
         for place, thing in enumerate(dict.fromkeys(ranking), start=1):
             places.setdefault(thing, [NOT_FOUND] * len(rankings))[number] = place

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.cli.commands import COMMANDS_SUBCOMMANDS
+from code_intel.cli.commands import SUBCOMMANDS
 from code_intel.cli.main import main, parser_of
 from code_intel.config import SETTINGS
 from code_intel.registry import (
@@ -132,8 +132,8 @@ def test_the_config_of_several_agents_is_one(project: Path) -> None:
 
 
 def test_every_word_and_option_tool_and_setting_is_on_the_page() -> None:
-    missing = [word.name for word in COMMANDS_SUBCOMMANDS if f"`{word.name}`" not in PAGE]
-    for word in COMMANDS_SUBCOMMANDS:
+    missing = [word.name for word in SUBCOMMANDS if f"`{word.name}`" not in PAGE]
+    for word in SUBCOMMANDS:
         flags = set(re.findall(r"--[a-z][a-z-]+", parser_of(word, "x").format_help()))
         told = flags - {"--help", "--project", "--json"}
         missing += [f"{word.name} {flag}" for flag in sorted(told) if flag not in PAGE]
@@ -151,7 +151,7 @@ def test_every_word_and_option_tool_and_setting_is_on_the_page() -> None:
 def test_options_variables_and_runners_are_those_of_the_code() -> None:
     rows = {row[0].strip("`"): row for row in table("Execute")}
     assert rows.keys() == {*options.OPTION_KEYS, "uv-NAME"}
-    for option in options.OPTIONS:
+    for option in options.COMMAND_OPTIONS:
         if option.flags:
             assert rows[option.key][2].startswith(f"`{option.flags[0]}=")
     variables = {row[0].strip("`{}") for row in table("Prompts rendered here")}

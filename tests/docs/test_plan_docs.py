@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
-from code_intel.cli.plan import OPTIONS
+from code_intel.cli.plan import PLAN_OPTIONS
 from code_intel.cli.tool_call import call
 from code_intel.planning.evaluation import WEIGHTS, evaluate, status_of
 from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
@@ -150,7 +150,7 @@ def test_every_input_is_told_with_its_option() -> None:
     page = PAGE.partition("## What comes back")[0]
     rows = dict(re.findall(r"^\| `([\w.]+)` \| `?(--[\w-]+|GOAL|)`? ?\|", page, re.MULTILINE))
     assert {name for name in inputs if name not in rows} == set()
-    options = {row.field: row.flag for row in OPTIONS}
+    options = {row.field: row.flag for row in PLAN_OPTIONS}
     options |= {"goal": "GOAL", "saveIntermediateResults": "--no-intermediate", "session_id": ""}
     assert options == {name: rows[name] for name in inputs}
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from code_intel.errors import UsageError
 from code_intel.foundation.text import hidden_character
 from code_intel.registry.options import (
+    COMMAND_OPTIONS,
     MAX_INPUT_CHARS,
     MAX_VALUE_CHARS,
     MAX_VARIABLES,
-    OPTIONS,
     OptionRequest,
     argv,
     check_identifiers,
@@ -181,7 +181,7 @@ def test_an_identifier_is_a_name_and_nothing_else(field: str, value: str) -> Non
 
 
 values = st.text(max_size=40) | st.sampled_from(["--help", "-e=x", "docs/todo.md", "default"])
-keys = st.sampled_from([option.key for option in OPTIONS] + ["uv-a", "uv-B-2"]) | st.text(
+keys = st.sampled_from([option.key for option in COMMAND_OPTIONS] + ["uv-a", "uv-B-2"]) | st.text(
     max_size=8
 )
 
@@ -201,7 +201,7 @@ def test_an_argument_is_one_known_flag_with_its_value_or_nothing_is_handed_on(
     if error is not None:
         assert error.details["field"].startswith("options")
         assert not hidden_character(error.message)
-    known = {option.flags[0] for option in OPTIONS if option.flags}
+    known = {option.flags[0] for option in COMMAND_OPTIONS if option.flags}
     for argument in argv(asked):
         flag, equals, value = argument.partition("=")
         assert flag in known or flag[2:] in options

@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, TextContent
 from code_intel.errors import UpstreamError
 from code_intel.servers.upstream.answer import (
     MAX_CHUNK_CHARS,
-    MAX_TEXT_CHARS,
+    MAX_HIT_TEXT_CHARS,
     answer_of,
     content_of,
     project_name,
@@ -47,7 +47,7 @@ def test_whatever_is_passed_on_is_within_its_bounds(data: dict[str, Any], most: 
         assert 0 <= hit.similarity <= 1
         assert min(hit.position, hit.start_line, hit.end_line) >= 0
         assert len(hit.chunk) <= MAX_CHUNK_CHARS
-        assert len(hit.document) <= MAX_TEXT_CHARS
+        assert len(hit.document) <= MAX_HIT_TEXT_CHARS
         assert "\0" not in hit.document + hit.chunk
     json.dumps([str(hit) for hit in answer.hits], ensure_ascii=False).encode()
 

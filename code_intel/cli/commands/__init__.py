@@ -17,7 +17,7 @@ from code_intel.errors import UsageError
 if TYPE_CHECKING:  # imported as late as its server
     from code_intel.servers.protocol import ToolServer
 
-COMMANDS_SUBCOMMANDS = (
+SUBCOMMANDS = (
     CliCommand("search", "code_intel.cli.commands.search", "find commands by purpose"),
     CliCommand(
         "describe", "code_intel.cli.commands.describe", "show a command's purpose and options"
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.allow_abbrev = False  # otherwise `--all` of a subcommand would mean `--allow-host`
     add_http(parser)
     add_writes(parser)
-    add_subcommands(parser, COMMANDS_SUBCOMMANDS, required=False)
+    add_subcommands(parser, SUBCOMMANDS, required=False)
 
 
 def run(args: argparse.Namespace) -> int:

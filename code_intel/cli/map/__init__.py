@@ -12,7 +12,7 @@ from code_intel.cli.project import project_of
 from code_intel.cli.subcommands import add_subcommands
 from code_intel.learned.files.generated import notice
 
-MAP_SUBCOMMANDS = (
+SUBCOMMANDS = (
     CliCommand("list", "code_intel.cli.map.list", "list agreements with their status"),
     CliCommand("show", "code_intel.cli.map.show", "show one agreement in full, with its history"),
     CliCommand("add", "code_intel.cli.map.add", "add an unconfirmed agreement"),
@@ -42,7 +42,7 @@ MAP_SUBCOMMANDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their options."""
-    add_subcommands(parser, MAP_SUBCOMMANDS)
+    add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -27,16 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
 
 
-MAX_QUERY_CHARS = 4000
+MAX_REJECTED_QUERY_CHARS = 4000
 """The limit of the search tools."""
 
 
 def _check(words: str) -> None:
     if not words.strip():
         raise UsageError("--query is empty.", details={"field": "query"})
-    if len(words) > MAX_QUERY_CHARS:
+    if len(words) > MAX_REJECTED_QUERY_CHARS:
         raise UsageError(
-            f"--query has {counted(len(words), 'character')}; the limit is {MAX_QUERY_CHARS}.",
+            f"--query has {counted(len(words), 'character')}; the limit is {MAX_REJECTED_QUERY_CHARS}.",
             hint="Give the words of the search only.",
             details={"field": "query"},
         )

@@ -5,7 +5,7 @@ import argparse
 from code_intel.cli.main import CliCommand
 from code_intel.cli.subcommands import add_subcommands
 
-PLANS_SUBCOMMANDS = (
+SUBCOMMANDS = (
     CliCommand("list", "code_intel.cli.plans.list", "list plans, the most recently used first"),
     CliCommand("show", "code_intel.cli.plans.show", "show what a plan asked, found and missed"),
     CliCommand("presets", "code_intel.cli.plans.presets", "list named expectations"),
@@ -16,7 +16,7 @@ PLANS_SUBCOMMANDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their options."""
-    add_subcommands(parser, PLANS_SUBCOMMANDS)
+    add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:

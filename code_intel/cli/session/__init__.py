@@ -9,7 +9,7 @@ import argparse
 from code_intel.cli.main import CliCommand
 from code_intel.cli.subcommands import add_subcommands
 
-SESSION_SUBCOMMANDS = (
+SUBCOMMANDS = (
     CliCommand("list", "code_intel.cli.session.list", "list sessions, the last used first"),
     CliCommand("show", "code_intel.cli.session.show", "show what one has asked, found and done"),
 )
@@ -17,7 +17,7 @@ SESSION_SUBCOMMANDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their options."""
-    add_subcommands(parser, SESSION_SUBCOMMANDS)
+    add_subcommands(parser, SUBCOMMANDS)
 
 
 def run(args: argparse.Namespace) -> int:

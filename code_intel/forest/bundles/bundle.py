@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
-T = TypeVar("T")
+ItemT = TypeVar("ItemT")
 
 UNITS: Mapping[str, float] = MappingProxyType(
     {
@@ -292,6 +292,8 @@ def _best(scored: Iterable[tuple[str, _Standing]], most: int) -> list[tuple[str,
     ]
 
 
-def _grouped(rows: Iterable[T], path_of: Callable[[T], str]) -> dict[str, tuple[T, ...]]:
+def _grouped(
+    rows: Iterable[ItemT], path_of: Callable[[ItemT], str]
+) -> dict[str, tuple[ItemT, ...]]:
     """Return rows that come by path, by path."""
     return {path: tuple(found) for path, found in groupby(rows, key=path_of)}

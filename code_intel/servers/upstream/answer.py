@@ -30,10 +30,10 @@ DEVRAG_1_1 = {
 }
 """Our key -> devrag's until 1.1.0."""
 MAX_CHUNK_CHARS = 20_000
-MAX_TEXT_CHARS = 4096
+MAX_HIT_TEXT_CHARS = 4096
 """Of any other text, such as a path."""
 MAX_LIST_ITEMS = 50
-MAX_HITS = 100
+MAX_ANSWER_HITS = 100
 _KIND = re.compile(r"[a-z]{1,20}")
 
 Naming = Callable[[str], str]
@@ -67,7 +67,7 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
 
 
 def answer_of(
-    data: Mapping[str, Any], *, top_k: int = MAX_HITS, named: Naming = str
+    data: Mapping[str, Any], *, top_k: int = MAX_ANSWER_HITS, named: Naming = str
 ) -> tuple[SearchAnswer, Counter[str]]:
     """Read a search answer.
 
@@ -83,8 +83,8 @@ def answer_of(
     if not isinstance(results, list):
         raise UpstreamError("it answered without a list of results")
     bad: Counter[str] = Counter()
-    hits = [_hit(item, named, bad) for item in results[:MAX_HITS]]
-    bad["hits beyond what was asked for"] += max(0, len(results) - max(top_k, MAX_HITS))
+    hits = [_hit(item, named, bad) for item in results[:MAX_ANSWER_HITS]]
+    bad["hits beyond what was asked for"] += max(0, len(results) - max(top_k, MAX_ANSWER_HITS))
     index = data.get("index")
     answer = SearchAnswer(
         tuple(hit for hit in hits if hit is not None)[:top_k],
@@ -205,7 +205,7 @@ def _whole(value: object) -> int:
     return cast("int", value) if good else 0
 
 
-def _text(value: object, max_chars: int = MAX_TEXT_CHARS) -> str:
+def _text(value: object, max_chars: int = MAX_HIT_TEXT_CHARS) -> str:
     """Return a text, cut, without NUL and lone surrogates; "" for anything else."""
     if not isinstance(value, str):
         return ""

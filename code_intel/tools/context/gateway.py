@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # most sessions execute no command
 MAX_CONNECTIONS = 1000
 """Connections whose last session is remembered; the least recently used is dropped first."""
 P = ParamSpec("P")
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass
@@ -207,13 +207,15 @@ class LockedSession:
         )
         return self.session
 
-    async def decide(self, judgement: Callable[[Session], tuple[T, Sequence[Step]]]) -> T:
+    async def decide(
+        self, judgement: Callable[[Session], tuple[ResultT, Sequence[Step]]]
+    ) -> ResultT:
         """Judge the session as it is on disk and append the result, under its file lock.
 
         `judgement` returns its verdict and the steps to append. When it raises, nothing is written.
         """
 
-        def work() -> T:
+        def work() -> ResultT:
             sessions, seen = self.context.sessions, self.session
             with journal.transaction(sessions, self.handle, seen=seen) as held:
                 phases.check_allowed(held.session, self.tool, self.context.offered or None)
@@ -232,6 +234,6 @@ def sessions_of(settings: Settings) -> SessionPaths:
     return place._replace(journals=settings.state_dir / "journals" / place.project)
 
 
-async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def run_in_thread(work: Callable[P, ResultT], *args: P.args, **kwargs: P.kwargs) -> ResultT:
     """Run blocking work on a worker thread; cancelling the call abandons it."""
     return await to_thread.run_sync(lambda: work(*args, **kwargs), abandon_on_cancel=True)

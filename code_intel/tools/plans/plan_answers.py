@@ -35,7 +35,7 @@ FEEDBACK_TOKENS = 350
 ITERATION_TOKENS = 450
 RESULT_TOKENS = 850
 """Tokens of feedback, iterations and final results in the text of an answer."""
-MAX_GOAL_CHARS = 200
+MAX_GOAL_CHARS_SHOWN = 200
 """Characters of another plan's goal and query."""
 
 
@@ -104,10 +104,10 @@ def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
     offers = [
         {
             "planId": each.id,
-            "goal": each.goal[:MAX_GOAL_CHARS],
+            "goal": each.goal[:MAX_GOAL_CHARS_SHOWN],
             "status": each.status,
             "confidence": round(each.confidence, 6),
-            "query": each.query[:MAX_GOAL_CHARS],
+            "query": each.query[:MAX_GOAL_CHARS_SHOWN],
             "likeness": round(each.likeness, 4),
             **flags_of(each.goal, each.query),
         }

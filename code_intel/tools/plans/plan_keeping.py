@@ -28,7 +28,7 @@ from code_intel.tools.wire.paging import files_shown
 PLAN_SESSION_CHANGED_NOTE = (
     "The session changed while this ran, so nothing was recorded in it. Call again."
 )
-T = TypeVar("T")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass
@@ -100,7 +100,7 @@ class PlanStore:
     def _save(self, plan: QueryPlan) -> Path:
         return keeping.save(self.root, plan, intermediate=self.intermediate)
 
-    async def _tried(self, what: str, work: Awaitable[T]) -> T | None:
+    async def _tried(self, what: str, work: Awaitable[ResultT]) -> ResultT | None:
         try:
             return await work
         except CodeIntelError as error:

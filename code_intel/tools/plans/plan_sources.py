@@ -32,7 +32,7 @@ from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.forest_service import document_name, forest_service
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
-MAX_HITS = 50
+MAX_SEARCH_HITS = 50
 """Hits of one search, before filtering and ranking."""
 FOREST, MAP = ("forest", "devrag-forest"), ("map", "devrag-map")
 PROVIDERS = (*FOREST, *MAP)
@@ -115,7 +115,7 @@ async def _hybrid(context: GatewayContext) -> PlanSource:
     elsewhere = "devrag-forest" in context.settings.upstreams
 
     async def search(query: str) -> FoundResults:
-        answer = await context.searcher.search_forest(query, MAX_HITS)
+        answer = await context.searcher.search_forest(query, MAX_SEARCH_HITS)
         source.index = answer.index
         return await run_read(
             found_in, context.settings, context.forest, answer, query, measured=not elsewhere
@@ -136,11 +136,13 @@ async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: b
 
     def ask(query: str) -> tuple[FoundResults, Freshness]:
         if hybrid:
-            answer = service.search(query, MAX_HITS)
+            answer = service.search(query, MAX_SEARCH_HITS)
         else:
             service.index.request_scan()
             folders = bases(service.index.config)
-            hits = search_forest(service.index.store, query, None, top_k=MAX_HITS, bases=folders)
+            hits = search_forest(
+                service.index.store, query, None, top_k=MAX_SEARCH_HITS, bases=folders
+            )
             answer = SearchAnswer(tuple(hits), service.index.freshness())
         return found_in(
             service.settings, service.index, answer, query, measured=hybrid
@@ -162,7 +164,7 @@ def _map(context: GatewayContext) -> PlanSource:
     """Return the map. Its scores are calibrated, but move no phase here."""
 
     async def search(query: str) -> FoundResults:
-        answer = await context.searcher.search_map(query, MAX_HITS)
+        answer = await context.searcher.search_map(query, MAX_SEARCH_HITS)
         source.index = answer.index
         results = tuple(
             replace(result_of(hit, hit.chunk, hit.score or 0.0), symbol=hit.agreement.symbol)
@@ -256,7 +258,7 @@ def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[QueryKey, Fres
     condition = index.freshness()
     engine = index.store.generations.active().identity if hybrid else ""
     whole = condition.state == "fresh" and not (engine and condition.pending)
-    key = QueryKey(name, index.store.revision(), engine, is_whole=whole, limit=MAX_HITS)
+    key = QueryKey(name, index.store.revision(), engine, is_whole=whole, limit=MAX_SEARCH_HITS)
     return key, condition
 
 

@@ -15,7 +15,7 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, bounded, tokens
 
-MAX_TEXT_CHARS = 100
+MAX_STATUS_TEXT_CHARS = 100
 MAX_LIST_ITEMS = 12
 """Items shown of each list; a list that may be longer has a count beside it."""
 
@@ -107,13 +107,13 @@ def _record(session: Session) -> dict[str, Any]:
 
 
 def _short(node: Any) -> Any:
-    """Return a JSON value with every text cut to `MAX_TEXT_CHARS`."""
+    """Return a JSON value with every text cut to `MAX_STATUS_TEXT_CHARS`."""
     if isinstance(node, Mapping):
         return {key: _short(value) for key, value in node.items()}
     if isinstance(node, list | tuple):
         return [_short(item) for item in node]
-    if isinstance(node, str) and len(node) > MAX_TEXT_CHARS:
-        return f"{node[:MAX_TEXT_CHARS]}…"
+    if isinstance(node, str) and len(node) > MAX_STATUS_TEXT_CHARS:
+        return f"{node[:MAX_STATUS_TEXT_CHARS]}…"
     return node
 
 

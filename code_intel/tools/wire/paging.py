@@ -18,7 +18,7 @@ from code_intel.session.state import MAX_OPENED_FILES
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, tokens
 from code_intel.tools.wire.suspicion import note_of
 
-T = TypeVar("T")
+ItemT = TypeVar("ItemT")
 
 Cursor = Annotated[
     str, Field(max_length=100, description="next_cursor of the last answer; same arguments.")
@@ -126,9 +126,9 @@ def cursor_at(start: int, *question: object, within: int = 0) -> str:
 
 
 def page(
-    rows: Sequence[T],
+    rows: Sequence[ItemT],
     start: int,
-    shown: Callable[[T], Any],
+    shown: Callable[[ItemT], Any],
     *question: object,
     most: int = 1000,
     budget: int = MAX_ROW_TOKENS,

@@ -8,7 +8,7 @@ import argparse
 from code_intel.cli.main import CliCommand
 from code_intel.cli.subcommands import add_subcommands
 
-TRASH_SUBCOMMANDS = (
+SUBCOMMANDS = (
     CliCommand("list", "code_intel.cli.map.trash.list", "list the trash"),
     CliCommand("show", "code_intel.cli.map.trash.show", "show a file of the trash in full"),
     CliCommand("restore", "code_intel.cli.map.trash.restore", "restore a file to its place"),
@@ -18,4 +18,4 @@ TRASH_SUBCOMMANDS = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their options."""
-    add_subcommands(parser, TRASH_SUBCOMMANDS)
+    add_subcommands(parser, SUBCOMMANDS)
