@@ -197,7 +197,7 @@ class Store:
             value = make(value)
             if version is not None:
                 self._derived[name] = (version, value)
-        return cast("T", value)
+        return cast(ResultT, value)
 
     def state(self) -> tuple[int, ...] | None:
         """Return a value that changes with every write by any process; None inside a batch."""
