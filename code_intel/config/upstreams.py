@@ -38,7 +38,7 @@ PASSED_ON = (
 """Variables that a program inherits: what it needs to run, no secrets, nothing that loads code."""
 
 INHERITED = (*PASSED_ON, "CLAUDE_PROJECT_DIR", "CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING")
-"""Variables that an upstream gets of ours; `env` adds to them."""
+"""Variables that an upstream inherits; `env` adds to them."""
 
 
 class UpstreamKey(NamedTuple):

@@ -142,7 +142,10 @@ async def _end(process: Process) -> None:
         await process.wait()
     if child_guard.send_signal(process.pid, signal.SIGTERM):
         with anyio.move_on_after(GRACE_S):
-            # The kernel sends no event for the end of a group.
-            while process.returncode is None or child_guard.send_signal(process.pid, 0):  # noqa: ASYNC110
-                await anyio.sleep(0.01)
+            while process.returncode is None or _is_group_alive(process):  # noqa: ASYNC110
+                await anyio.sleep(0.01)  # the kernel sends no event for the end of a group
     await processes.end(process)
+
+
+def _is_group_alive(process: Process) -> bool:
+    return child_guard.send_signal(process.pid, 0)

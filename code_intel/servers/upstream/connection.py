@@ -286,7 +286,7 @@ def _reject(link: Link, error: UselessError) -> None:
 
 
 def _is_lost(error: Exception) -> bool:
-    """Whether a request failed because there is no connection any more.
+    """Return whether a request failed because there is no connection any more.
 
     Servers use the same code for errors of their own; the SDK's words tell them apart.
     """

@@ -18,9 +18,9 @@ Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessa
 Transport = AbstractAsyncContextManager[Streams]
 
 MAX_ANSWER_BYTES = 8 << 20
-"""What a server may send until we get an answer that we can use; the largest is far smaller."""
+"""Most that a server may send between two good answers; the largest answer is far smaller."""
 MESSAGE_COST_BYTES = 1024
-"""What a message costs beside its bytes: reading one takes time, however short it is."""
+"""Cost of a message beside its bytes: reading one takes time, however short it is."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ async def watched(transport: Transport, link: Link) -> AsyncIterator[Streams]:
                         link.ignored["messages that are not JSON-RPC"] += 1
                         continue
                     if not isinstance(item.message, JSONRPCResponse | JSONRPCError):
-                        link.ignored["messages nobody asked for"] += 1
+                        link.ignored["unrequested messages"] += 1
                     await send.send(item)
             link.end("")
 

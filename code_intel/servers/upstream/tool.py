@@ -71,6 +71,6 @@ def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def may_repeat(tool: Tool | None) -> bool:
-    """Whether a tool declares that calling it twice does no harm."""
+    """Return whether a tool declares that calling it twice does no harm."""
     hints = tool.annotations if tool is not None else None
     return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)

@@ -155,7 +155,7 @@ def _matching_files(
 
 
 def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], file: str) -> bool:
-    """Whether a file of an agreement may count as explored.
+    """Return whether a file of an agreement may count as explored.
 
     A file that defines the symbol must define it as it was when agreed. Any other file counts only
     if the agreement is confirmed.
@@ -168,7 +168,7 @@ def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], fi
 
 
 def _is_ours(root: Path, file: str) -> bool:
-    """Whether an agreement's file can be read in the project; a merged one may name any path."""
+    """Return whether a file that an agreement names is in the project and can be read."""
     try:
         return bool(file) and _is_readable(root, confined(root, file))
     except UsageError:
@@ -176,7 +176,7 @@ def _is_ours(root: Path, file: str) -> bool:
 
 
 def _is_readable(folder: Path, name: str) -> bool:
-    """Whether a file can be read now. An unreadable file proves nothing."""
+    """Return whether a file can be read now. An unreadable file proves nothing."""
     try:
         read_document(folder, name, 0)
     except (OSError, ValueError):
@@ -185,7 +185,7 @@ def _is_readable(folder: Path, name: str) -> bool:
 
 
 def _is_disputed(standing: AgreementStatus, session: Session | None) -> bool:
-    """Whether it is disputed here; a team's server does not know what this project rejected."""
+    """Return whether it is disputed in this project, which a team's server cannot know."""
     against = standing.objections
     return bool(against.doubt) or (
         session is not None and fold(session.own_words) in against.wordings
@@ -195,7 +195,7 @@ def _is_disputed(standing: AgreementStatus, session: Session | None) -> bool:
 def _relies_on_alias(
     standing: AgreementStatus, session: Session | None, score: float | None
 ) -> bool:
-    """Whether only an alias made the score certain, and its words differ from the term."""
+    """Return whether only an alias made the score certain, and its words differ from the term."""
     agreement = standing.entry.agreement
     if session is None or agreement is None or score is None or score < EXACT:
         return False
@@ -205,7 +205,7 @@ def _relies_on_alias(
 def _is_only_remote(
     context: GatewayContext, standing: AgreementStatus, session: Session | None
 ) -> bool:
-    """Whether only an upstream says that the words mean this agreement.
+    """Return whether only an upstream says that the words mean this agreement.
 
     A file of the project names the upstream. A branch that changes it could make any agreement
     answer any question.

@@ -92,7 +92,7 @@ async def search_smart(
 
 
 def _spares_the_search(judged: JudgedAnswer, session: Session | None) -> bool:
-    """Whether a hit makes the forest unnecessary; not if the session rejected its symbol."""
+    """Return whether a hit makes the forest unnecessary; not if the session rejected its symbol."""
     if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
         return False
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
