@@ -260,7 +260,7 @@ def test_a_broken_file_of_the_project_is_named(shop: Project, name: str) -> None
         error = answer(shop, *command, "--json", code=2)
         assert error["error"] == "invalid_config"
         assert name in error["message"]
-    served = shop.run("code-intel", "serve", check=False)
+    served = shop.spawn("code-intel", "serve", check=False)
     assert (served.returncode, served.stdout) == (2, "")
     assert name in served.stderr
 

@@ -80,9 +80,9 @@ def test_without_a_model_there_are_words_and_no_vectors_and_every_answer_says_so
 def test_real_vectors_are_made_without_the_network_each_of_length_one_and_their_model_is_kept(
     offline: Project,
 ) -> None:
-    offline.run("devrag", "sync")  # words only: what comes later is no mixture
+    offline.spawn("devrag", "sync")  # words only: what comes later is no mixture
     project = Project(offline.root, {**offline.env, "CODE_INTEL_EMBEDDING": "auto"})
-    done = json.loads(project.run("devrag", "sync").stdout)["data"]
+    done = json.loads(project.spawn("devrag", "sync").stdout)["data"]
     assert (done["pending"], done["warnings"]) == (0, [])
     found = vectors(project.root / "vectors.db")
     assert len(found) == 2

@@ -57,7 +57,7 @@ def busy(project: Project, work: str) -> Iterator[None]:
 
 def searched(project: Project, *command: str) -> list[tuple[str, float]]:
     """Return term and score of the agreements that a terminal finds."""
-    done = project.run(*command, check=False)
+    done = project.spawn(*command, check=False)
     said = json.loads(done.stdout)
     return found(said.get("data", said))
 
