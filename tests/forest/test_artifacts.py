@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.forest.bundles.artifacts import MAX_ARTIFACT_FILES, GivenArtifacts, read_artifacts
+from code_intel.forest.bundles.artifacts import MAX_FILES, GivenArtifacts, read_artifacts
 
 DOCUMENTS = (
     "src/auth/service.py",
@@ -106,7 +106,7 @@ texts = st.text(alphabet='ab./\\:-+ 0378\n"語é\u0301', max_size=80)
 def test_whatever_is_given_only_documents_are_named(given_: GivenArtifacts) -> None:
     at_hand = read_artifacts(given_, DOCUMENTS)
     assert set(at_hand.files) <= set(DOCUMENTS)
-    assert len(at_hand.files) <= MAX_ARTIFACT_FILES
+    assert len(at_hand.files) <= MAX_FILES
     assert all(tags for tags in at_hand.files.values())
 
 

@@ -57,5 +57,5 @@ def test_a_glob_made_to_explode_ends_and_says_that_nothing_is_meant(bomb: str) -
 
 
 def test_too_many_alternatives_are_refused() -> None:
-    with pytest.raises(UsageError, match="include stands for more than 64"):
+    with pytest.raises(UsageError, match="include expands to more than 64"):
         selector("{a,b}" * 12, "include")

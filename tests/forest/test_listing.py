@@ -79,7 +79,7 @@ async def test_a_listing_that_does_not_end_is_cut_and_that_is_said(
     listing = await late(work, told.exists, seconds=30)
     assert listing.names == ("a.py",)
     assert listing.truncated
-    assert "narrow" in listing.note
+    assert "Narrow" in listing.note
 
 
 async def test_sizes_are_those_of_files_that_are_inside(tree: Path) -> None:

@@ -14,7 +14,7 @@ from code_intel.config import TokenizationStrategy
 from code_intel.errors import UsageError
 from code_intel.forest.bundles.tokens import tokenise
 from code_intel.forest.ranking.search import search, within
-from code_intel.forest.text.globs import MAX_GLOBS, expand, matches
+from code_intel.forest.text.globs import MAX_ALTERNATIVES, expand, matches
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -175,7 +175,7 @@ def test_globs_mean_what_people_mean_by_them(glob: str, path: str, *, meant: boo
 @example("**/" * 13)
 @example("{a,b}**/" * 6 + "*" * 200)
 def test_any_glob_is_some_globs_and_a_name_is_its_own(glob: str) -> None:
-    assert 1 <= len(expand(glob)) <= 2 * MAX_GLOBS
+    assert 1 <= len(expand(glob)) <= 2 * MAX_ALTERNATIVES
     assert matches("a/b.py", glob) in {True, False}
     if "[" not in glob:
         assert matches(glob, glob)

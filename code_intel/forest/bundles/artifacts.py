@@ -1,7 +1,6 @@
-"""What a caller has at hand besides words: failing tests, a diff, the file being edited, hints.
+"""Read the artifacts of a bundle request: failing tests, a diff, the edited file, hints.
 
-Files they name are told from words by the index: a name counts as a file when exactly one document
-has it. Nothing is opened.
+A name in them counts as a file if exactly one document of the index has it. No file is opened.
 """
 
 import re
@@ -12,23 +11,22 @@ from typing import NamedTuple
 from code_intel.foundation.spelling import composed
 
 MAX_DIFF_CHARS = 200_000
-"""Characters of a diff that are read."""
-MAX_ARTIFACT_FILES = 20
+MAX_FILES = 20
 MAX_DIFF_WORDS = 12
-"""Words taken from a diff: those that changed lines use most."""
+"""Words taken from a diff, the most frequent ones of the changed lines."""
 
 _DIFF_FILE = re.compile(r"^(?:\+\+\+|---|rename to|rename from) (.+?)(?:\t.*)?$", re.MULTILINE)
 _ESCAPED = re.compile(rb"\\(?:([0-3][0-7]{2})|(.))")
 _SIDE = re.compile("^[ab]/")
 _LINES = re.compile(r":\d+(?:[-:]\d+)?$")
 _DIFF_LINE = re.compile(r"^[+-](?![+-]{2} )(.*)$", re.MULTILINE)
-_BETWEEN = re.compile(r"[\s:\"'()\[\]<>,|]+")
-"""What stands between the names of files in a text."""
+_SEPARATORS = re.compile(r"[\s:\"'()\[\]<>,|]+")
+"""Separators of file names in a text."""
 _NAME = re.compile(r"[^\W\d]\w{2,}")
 
 
 class GivenArtifacts(NamedTuple):
-    """What is at hand, as the caller gives it."""
+    """Artifacts as the caller passes them."""
 
     failing_tests: tuple[str, ...] = ()
     last_diff: str = ""
@@ -37,11 +35,11 @@ class GivenArtifacts(NamedTuple):
 
 
 class AtHand(NamedTuple):
-    """The same, read.
+    """Parsed artifacts.
 
     Attributes:
-        files: Documents that were named, with the artifacts that name them.
-        hints: Words of hints that name no file.
+        files: Documents that the artifacts name → the kinds of artifacts that name them.
+        hints: Hints that name no file.
         words: Words of failing tests and of the diff.
     """
 
@@ -51,7 +49,7 @@ class AtHand(NamedTuple):
 
 
 def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> AtHand:
-    """Return which documents are named, and the words that are left."""
+    """Return the documents that artifacts name, and the remaining words."""
     known = _Names(documents)
     files: dict[str, list[str]] = {}
 
@@ -63,7 +61,7 @@ def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> AtHand:
     for test in given.failing_tests:
         note("failing_test", known.all_in(test))
     diff = given.last_diff[:MAX_DIFF_CHARS]
-    note("last_diff", filter(None, map(known.find, map(_spelled, _DIFF_FILE.findall(diff)))))
+    note("last_diff", filter(None, map(known.find, map(_unquoted, _DIFF_FILE.findall(diff)))))
     hints = []
     for hint in given.hints:
         path = known.find(hint)
@@ -72,16 +70,16 @@ def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> AtHand:
         else:
             hints.append(hint)
     tests = (name for test in given.failing_tests for name in _NAME.findall(test))
-    named = list(files)[:MAX_ARTIFACT_FILES]
+    named = list(files)[:MAX_FILES]
     return AtHand(
         {path: tuple(dict.fromkeys(files[path])) for path in named},
         tuple(hints),
-        tuple(dict.fromkeys((*tests, *_changed(diff)))),
+        tuple(dict.fromkeys((*tests, *_changed_words(diff)))),
     )
 
 
-def _spelled(name: str) -> str:
-    """Return a file of a diff as it is on disk; git quotes what is not ASCII, byte by byte in octal."""
+def _unquoted(name: str) -> str:
+    """Return the path of a file in a diff; git writes other bytes than ASCII in octal."""
     if name.startswith('"') and name.endswith('"'):
         quoted = name[1:-1].encode("utf-8", "replace")
         plain = _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if m[1] else m[2], quoted)
@@ -89,35 +87,37 @@ def _spelled(name: str) -> str:
     return _SIDE.sub("", name)
 
 
-def _changed(diff: str) -> Sequence[str]:
+def _changed_words(diff: str) -> Sequence[str]:
     names = Counter(name for line in _DIFF_LINE.findall(diff) for name in _NAME.findall(line))
     return [name for name, _ in names.most_common(MAX_DIFF_WORDS)]
 
 
 class _Names:
-    """Documents by the names people give them: whole, from any folder on, or below a root."""
+    """Finds documents by full path, by the end of the path, or by a path with extra folders."""
 
     def __init__(self, documents: Collection[str]) -> None:
         self._documents = {composed(path): path for path in documents}
-        self._last: dict[str, list[str]] = {}
+        self._by_name: dict[str, list[str]] = {}
         for path in self._documents:
-            self._last.setdefault(path.rpartition("/")[2], []).append(path)
+            self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
 
     def find(self, name: str) -> str:
-        """Return the one document that a name means, or empty; `a.py:12` means `a.py`."""
-        asked = composed(name.strip().replace("\\", "/")).removeprefix("./")
-        if asked not in self._documents:
-            asked = _LINES.sub("", asked)
-        if asked in self._documents:
-            return self._documents[asked]
+        """Return the only document that a name fits, or an empty text; `a.py:12` means `a.py`."""
+        wanted = composed(name.strip().replace("\\", "/")).removeprefix("./")
+        if wanted not in self._documents:
+            wanted = _LINES.sub("", wanted)
+        if wanted in self._documents:
+            return self._documents[wanted]
         alike = [
             path
-            for path in self._last.get(asked.rpartition("/")[2], ())
-            if path.endswith(f"/{asked}") or asked.endswith(f"/{path}")
+            for path in self._by_name.get(wanted.rpartition("/")[2], ())
+            if path.endswith(f"/{wanted}") or wanted.endswith(f"/{path}")
         ]
         return self._documents[alike[0]] if len(alike) == 1 else ""
 
     def all_in(self, text: str) -> list[str]:
-        """Return the documents that a text names."""
-        found = (self.find(name) for name in _BETWEEN.split(text[:MAX_DIFF_CHARS]) if "." in name)
-        return list(dict.fromkeys(filter(None, found)))[:MAX_ARTIFACT_FILES]
+        """Return the documents that are named in a text."""
+        found = (
+            self.find(name) for name in _SEPARATORS.split(text[:MAX_DIFF_CHARS]) if "." in name
+        )
+        return list(dict.fromkeys(filter(None, found)))[:MAX_FILES]

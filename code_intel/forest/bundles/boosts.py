@@ -1,7 +1,7 @@
-"""What kind of file is wanted: boost profiles `default`, `docs` and `none` (seed 002).
+"""Boost or penalise kinds of file: profiles `default`, `docs` and `none` (seed 002).
 
-`files_search` multiplies, `context_bundle` adds, and it leaves the folders of `BLACKLIST` out. A boost
-is applied once a file, after the sum; a penalty only takes from what is above zero.
+`files_search` multiplies a score, `context_bundle` adds to it and omits the folders of `BLACKLIST`.
+A boost is applied once per file; a penalty only reduces a positive score.
 """
 
 import re
@@ -16,7 +16,7 @@ BoostProfile = Literal["default", "docs", "none"]
 
 
 class FileType(StrEnum):
-    """What a path says of a file."""
+    """The kind of a file, by its path."""
 
     IMPLEMENTATION = "src"
     TEST = "test"
@@ -25,13 +25,13 @@ class FileType(StrEnum):
 
 
 class Boost(NamedTuple):
-    """One profile.
+    """A boost profile.
 
     Attributes:
-        factors: What `files_search` multiplies a score by, 1 where nothing is said.
-        terms: What `context_bundle` adds to a score, 0 where nothing is said.
-        blacklist: Folders that `context_bundle` leaves out.
-        wanted: Kinds of file that the ranking does not put behind others then; rows of `question.TOPICS`.
+        factors: Factors of `files_search`; 1 if missing.
+        terms: Terms that `context_bundle` adds; 0 if missing.
+        blacklist: Folders that `context_bundle` omits.
+        wanted: Rows of `question.TOPICS` whose files the ranking does not reduce.
     """
 
     factors: Mapping[FileType, float]
@@ -44,7 +44,7 @@ BLACKLIST = frozenset(
     {"docs", "tests", "test", "node_modules", ".git", ".cursor", "dist", "build", "coverage", "tmp"}
 )
 PENALTY = -100.0
-"""Score of a file in such a folder: nothing brings it back above zero."""
+"""Score of a file in such a folder, too low for any other term to compensate."""
 
 BOOSTS: Mapping[BoostProfile, Boost] = MappingProxyType(
     {
@@ -72,22 +72,23 @@ _SOURCE = re.compile(
     r"^(?:(?:packages|apps|crates|services)/[^/]+/)?(?:src|lib|app)/", re.IGNORECASE
 )
 _ASIDE = re.compile(
-    r"^[^/]*$|(?:^|/)(?:examples?|samples?|demos?|tutorials?|scripts|benchmarks?|docs?(?:_src)?|vendor"
+    r"^[^/]*$|(?:^|/)(?:examples?|samples?|demos?|tutorials?|scripts|benchmarks?"
+    r"|docs?(?:_src)?|vendor"
     r"|third_party|node_modules|dist|build|out|target|coverage|tmp|\.[^/]+)/",
     re.IGNORECASE,
 )
-"""What is no implementation where no source folder says that it is: files at the top, and folders beside it."""
+"""Paths without an implementation, unless they are in a source folder."""
 _DATA = frozenset({"", "text", "json", "json5", "jsonl", "toml", "ini", "html", "css", "scss"})
 _AMBIGUOUS = frozenset({"docs", "dist", "build", "coverage", "tmp"})
-"""Below a source folder these are names of modules: `src/build/plan.ts` is nobody's output."""
+"""Names of modules below a source folder: `src/build/plan.ts` is not build output."""
 
 
 def file_type(path: str, language: str) -> FileType:
-    """Return what kind of file a path names; many a project has its source in a folder of its own name.
+    """Return the kind of a file.
 
     Args:
-        path: Relative to what was indexed.
-        language: As chunking named it; empty when it knows none.
+        path: Relative to the indexed folder.
+        language: The name that chunking gave it, or empty.
     """
     if _DOCUMENT.search(path):
         return FileType.DOCUMENT
@@ -99,21 +100,25 @@ def file_type(path: str, language: str) -> FileType:
 
 
 def multiplied(score: float, kind: FileType, profile: BoostProfile) -> float:
-    """Return a score of `files_search` with its boost."""
+    """Return a score of `files_search`, multiplied by its boost."""
     return score * BOOSTS[profile].factors.get(kind, 1.0)
 
 
 def added(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0) -> float:
-    """Return a score of `context_bundle` with its boost; no penalty where there is no score.
+    """Return a score of `context_bundle` plus its boost; a penalty only if the score is positive.
 
-    `unit` is what a term of 1 is on the scale of the score.
+    Args:
+        score: The score.
+        kind: The kind of file.
+        profile: The boost profile.
+        unit: The size of a term of 1 on the scale of the score.
     """
     term = unit * BOOSTS[profile].terms.get(kind, 0.0)
     return score + term if term > 0 or score > 0 else score
 
 
 def tag(kind: FileType, profile: BoostProfile) -> str:
-    """Return what `why` says of the boost, or empty."""
+    """Return the tag of the boost for `why`, or an empty text."""
     factor = BOOSTS[profile].factors.get(kind, 1.0)
     if factor == 1.0:
         return ""
@@ -121,12 +126,12 @@ def tag(kind: FileType, profile: BoostProfile) -> str:
 
 
 def blacklisted(path: str, profile: BoostProfile, exempt: Collection[str] = ()) -> str:
-    """Return the folder for which a bundle leaves a file out, or empty.
+    """Return the blacklisted folder that a file is in, or an empty text.
 
     Args:
-        path: Relative to what was indexed.
-        profile: `docs` lifts `docs`, `none` lifts all.
-        exempt: Files that the caller named: what is being edited, fails or was changed.
+        path: Relative to the indexed folder.
+        profile: `docs` allows `docs`, `none` allows all.
+        exempt: Files that the artifacts name.
     """
     if path in exempt:
         return ""

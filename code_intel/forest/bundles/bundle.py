@@ -1,8 +1,8 @@
-"""What to read for a goal: files in the order of the ranking, moved by what is at hand (seed 002).
+"""Select the files to read for a goal, ranked with regard to the caller's artifacts (seed 002).
 
-goal and artifacts -> files found, with dependencies and neighbours of those named -> the forest's ranking
--> blacklist -> terms of the formula that settle near ties (docs/decisions/0023). What of a file is shown
-decides `fragments`.
+The files found, and the dependencies and neighbours of files that artifacts name, are ranked as by
+a search. Then the blacklist removes files, and the terms of the formula settle near ties
+(docs/decisions/0023). `fragments` decides which lines are shown.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,42 +46,40 @@ ItemT = TypeVar("ItemT")
 
 UNITS: Mapping[str, float] = MappingProxyType(
     {
-        # The ranking has judged words, path and meaning already, and better: here they settle near ties.
+        # The ranking judges words, path and meaning better. These terms only settle near ties.
         "textMatch": 0.03,
         "pathMatch": 0.03,
         "structural": 0.03,
     }
 )
-"""What a weight of 1 may move a file by at most, where the best file of the ranking has 1."""
+"""Largest effect of a weight of 1, where the best file of the ranking has score 1."""
 SIGNALS: Mapping[str, str] = MappingProxyType(
     {"editing": "editing_path", "needed": "dependency", "near": "proximity"}
 )
-"""Rows of the ranking that a profile weighs: by as much as its weight is of the one in `default`."""
-MAX_WEIGHT_FACTOR = 3.0
-"""How many times the default a row may weigh."""
+"""Rows of the ranking that a profile scales, by its weight relative to the `default` profile."""
+MAX_SIGNAL_FACTOR = 3.0
 TYPE_UNITS: Mapping[BoostProfile, float] = MappingProxyType(
     {"default": 0.1, "docs": 0.4, "none": 0.0}
 )
-"""The same for the kind of file that is wanted; who asks for documents by name wants them in front."""
-MAX_FILES_READ = 40
-"""Files of the ranking whose text is looked at."""
-JOINING = 12
-"""Most files that join for being needed or near alone."""
-EXTRA_WORDS = 24
-"""Most words that artifacts add to the question."""
-TAGS = 8
-"""Most tags that say why."""
+"""The same for the wanted kind of file; `docs` puts documents first."""
+MAX_SCORED_FILES = 40
+"""Files of the ranking whose text is scored."""
+MAX_JOINED_FILES = 12
+"""Maximum files that are added only as dependencies or neighbours."""
+MAX_EXTRA_WORDS = 24
+"""Maximum words that artifacts add to the question."""
+MAX_TAGS = 8
 
 
 class BundleRequest(NamedTuple):
-    """What is wanted.
+    """A request for a bundle.
 
     Attributes:
         goal: In any language.
-        artifacts: What is at hand.
-        weights: Of the scoring profile.
-        boost: Which kind of file.
-        strategy: How terms are read.
+        artifacts: Failing tests, a diff, the edited file, hints.
+        weights: The scoring profile.
+        boost: The wanted kind of file.
+        strategy: How terms are split.
     """
 
     goal: str
@@ -92,7 +90,7 @@ class BundleRequest(NamedTuple):
 
 
 class BundleCandidate(NamedTuple):
-    """A file with its score (the best has 1), sorted tags that say why, and its chunks, best first."""
+    """A file with its score (the best has 1), sorted tags, and its chunks, best first."""
 
     path: str
     score: float
@@ -106,8 +104,8 @@ class Bundle(NamedTuple):
 
     Attributes:
         files: Candidates.
-        terms: Index tokens that shown lines should have.
-        left_out: How many files the blacklist took, by folder.
+        terms: Index tokens that the shown lines should contain.
+        left_out: Number of blacklisted files, by folder.
     """
 
     files: tuple[BundleCandidate, ...]
@@ -115,8 +113,8 @@ class Bundle(NamedTuple):
     left_out: Mapping[str, int]
 
 
-class _Standing(NamedTuple):
-    """Where the forest's ranking has a file: its evidence, score (the best has 1) and tags."""
+class _RankedFile(NamedTuple):
+    """A ranked file: its evidence, score (the best has 1) and tags."""
 
     file: File
     score: float
@@ -135,10 +133,10 @@ def gather_bundle(
 
     Args:
         store: The forest's index.
-        request: What is wanted.
-        vector: The goal's embedding, or None: then `structural` is 0 for all.
-        most: Most files.
-        bases: Folders that were indexed, as documents name them.
+        request: The goal, artifacts and weights.
+        vector: The goal's embedding; None makes `structural` 0 for all files.
+        most: Maximum number of files.
+        bases: Indexed folders as document names.
     """
     documents = [row.path for row in store.documents()] if any(request.artifacts) else []
     at_hand = read_artifacts(request.artifacts, documents)
@@ -148,19 +146,21 @@ def gather_bundle(
     files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
     situation = _situation(request.weights, at_hand, joined, recent_of(store))
     ranking = _ranking(RankingState(files, question, bases, graph, situation), at_hand)
-    looked = dict.fromkeys([*list(ranking)[:MAX_FILES_READ], *at_hand.files])
+    looked = dict.fromkeys([*list(ranking)[:MAX_SCORED_FILES], *at_hand.files])
     kept, left_out = _allowed(looked, request.boost, at_hand, bases)
     wanted = tokenise(_words(request.goal, at_hand), request.strategy)
     texts = _grouped(store.chunks_of(kept), lambda row: row.path)
     scored = []
     for path in kept:
-        standing = ranking.get(path, _Standing(File(path), 0.0, ()))
+        ranked_file = ranking.get(path, _RankedFile(File(path), 0.0, ()))
         rows = texts.get(path, ())
         named = at_hand.files.get(path, ())
         reached = joined.get(path, Reach())
-        score, why = _score(relative(path, bases), rows, wanted, standing, reached, named, request)
-        tags = tuple(sorted(why[:TAGS]))
-        scored.append((path, _Standing(standing.file, score, tags)))
+        score, why = _score(
+            relative(path, bases), rows, wanted, ranked_file, reached, named, request
+        )
+        tags = tuple(sorted(why[:MAX_TAGS]))
+        scored.append((path, _RankedFile(ranked_file.file, score, tags)))
     best = _best(scored, most)
     symbols = _grouped(store.defined_in([path for path, _ in best]), lambda each: each.file)
     candidates = (
@@ -181,9 +181,9 @@ def _words(goal: str, at_hand: AtHand) -> str:
 
 
 def _question(request: BundleRequest, at_hand: AtHand) -> RankedQuestion:
-    """Read goal and hints; what artifacts say adds words and never the wish for tests, a boost may."""
+    """Parse goal and hints; artifacts add words only, a boost may add topics."""
     question = read(_words(request.goal, at_hand))
-    more = query_words(" ".join(at_hand.words))[:EXTRA_WORDS]
+    more = query_words(" ".join(at_hand.words))[:MAX_EXTRA_WORDS]
     return replace(
         question,
         terms=tuple(dict.fromkeys((*question.terms, *more))),
@@ -192,13 +192,13 @@ def _question(request: BundleRequest, at_hand: AtHand) -> RankedQuestion:
 
 
 def _with_files(files: Sequence[File], at_hand: AtHand, joined: Mapping[str, Reach]) -> list[File]:
-    """Return the files found, and those that are there for what is at hand alone."""
+    """Return the found files, named files, and the closest dependencies and neighbours."""
     known = {file.path for file in files}
     alone = sorted(
         joined.keys() - known - at_hand.files.keys(), key=lambda path: (-joined[path].edges, path)
     )
     more = [path for path in at_hand.files if path not in known]
-    return [*files, *map(File, (*more, *alone[:JOINING]))]
+    return [*files, *map(File, (*more, *alone[:MAX_JOINED_FILES]))]
 
 
 def _situation(
@@ -211,23 +211,20 @@ def _situation(
         needed={path: 1 - 2.0**-each.edges for path, each in joined.items()},
         near={path: each.proximity for path, each in joined.items()},
         weights={
-            row: min(MAX_WEIGHT_FACTOR, getattr(weights, field) / getattr(default, field))
+            row: min(MAX_SIGNAL_FACTOR, getattr(weights, field) / getattr(default, field))
             for row, field in SIGNALS.items()
         },
     )
 
 
-def _ranking(state: RankingState, at_hand: AtHand) -> dict[str, _Standing]:
-    """Ask the forest; the one place where its ranking is called.
-
-    A file that the caller named stands for itself, whatever kind of file it is.
-    """
+def _ranking(state: RankingState, at_hand: AtHand) -> dict[str, _RankedFile]:
+    """Rank the files; do not reduce the score of a file that the caller named for its kind."""
     state.kinds = {
         path: () if path in at_hand.files else kinds for path, kinds in state.kinds.items()
     }
     ranked = rank(state)
     return {
-        each.file.path: _Standing(
+        each.file.path: _RankedFile(
             each.file,
             each.score / ranked[0].score,
             tuple(tag for tag in each.why if tag not in SIGNALS),
@@ -239,7 +236,7 @@ def _ranking(state: RankingState, at_hand: AtHand) -> dict[str, _Standing]:
 def _allowed(
     paths: Iterable[str], boost: BoostProfile, at_hand: AtHand, bases: Sequence[str]
 ) -> tuple[list[str], dict[str, int]]:
-    """Return the paths that the blacklist leaves, and how many each of its folders took."""
+    """Return the paths that are not blacklisted, and the number of the others by folder."""
     exempt = {relative(path, bases) for path in at_hand.files}
     kept, left_out = [], dict[str, int]()
     for path in paths:
@@ -255,16 +252,16 @@ def _score(
     path: str,
     rows: Sequence[ChunkRow],
     wanted: Terms,
-    standing: _Standing,
+    ranked_file: _RankedFile,
     joined: Reach,
     named: Sequence[str],
     request: BundleRequest,
 ) -> tuple[float, list[str]]:
-    """Return a file's score, the terms of the formula added, each bounded, and their tags."""
+    """Return a file's score plus the bounded terms of the formula, and its tags."""
     matched = text_match(fold("".join(row.text for row in rows)), wanted)
     most = len(wanted.keywords) + PHRASE_WEIGHT * len(wanted.phrases) or 1.0
     in_path, path_tag = path_match(path, wanted)
-    cosine = max(standing.file.cosines.values(), default=0.0)
+    cosine = max(ranked_file.file.cosines.values(), default=0.0)
     found = FileTraits(
         matched.keywords / most,
         matched.phrases / most,
@@ -275,16 +272,16 @@ def _score(
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
     tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
     phrases, words = matched.tags[: matched.phrases], matched.tags[matched.phrases :]
-    tags += [*joined.why, path_tag, *phrases, *standing.why, *words]
+    tags += [*joined.why, path_tag, *phrases, *ranked_file.why, *words]
     parts = terms(request.weights, found)
-    score = standing.score + sum(unit * parts[name] for name, unit in UNITS.items())
+    score = ranked_file.score + sum(unit * parts[name] for name, unit in UNITS.items())
     return boosts.added(score, kind, request.boost, TYPE_UNITS[request.boost]), list(
         filter(None, tags)
     )
 
 
-def _best(scored: Iterable[tuple[str, _Standing]], most: int) -> list[tuple[str, _Standing]]:
-    """Return the best files that have any score, relative to the best; equals by path."""
+def _best(scored: Iterable[tuple[str, _RankedFile]], most: int) -> list[tuple[str, _RankedFile]]:
+    """Return the best files with scores relative to the best, ties by path."""
     ordered = sorted((s for s in scored if s[1].score > 0), key=lambda s: (-s[1].score, s[0]))
     return [
         (path, each._replace(score=each.score / ordered[0][1].score))
@@ -295,5 +292,5 @@ def _best(scored: Iterable[tuple[str, _Standing]], most: int) -> list[tuple[str,
 def _grouped(
     rows: Iterable[ItemT], path_of: Callable[[ItemT], str]
 ) -> dict[str, tuple[ItemT, ...]]:
-    """Return rows that come by path, by path."""
+    """Group rows that are ordered by path."""
     return {path: tuple(found) for path, found in groupby(rows, key=path_of)}

@@ -1,10 +1,9 @@
-"""The score of seed 002: a weighted sum of what a file has to do with a goal.
+"""Compute the score of seed 002, a weighted sum.
 
     textMatch x (keywords + 2 x phrases) + pathMatch x path + editingPath x editing
     + dependency x dependency + proximity x proximity + structural x structural
 
-It is a pure function with golden numbers. How its weights enter the ranking, and why they are bounded
-there, is decided in docs/decisions/0023.
+docs/decisions/0023 says how its weights enter the ranking, and why they are bounded there.
 """
 
 from typing import NamedTuple
@@ -13,22 +12,22 @@ from code_intel.forest.bundles.profiles import Profile
 from code_intel.forest.bundles.tokens import Terms, fold
 
 PHRASE_WEIGHT = 2.0
-"""Keywords that a phrase counts for."""
+"""Weight of a phrase; a keyword has 1."""
 PATH_PHRASE, PATH_SEGMENT, PATH_KEYWORD = 1.5, 1.0, 0.5
-"""What a path is worth for the first phrase in it, else for a segment, else for a keyword."""
+"""Value of a path that contains a phrase, else a segment, else a keyword."""
 
 
 class FileTraits(NamedTuple):
-    """What a file has to do with a goal, before any weight.
+    """The unweighted inputs of the formula for one file.
 
     Attributes:
-        keywords: How many different keywords its text has.
-        phrases: How many different phrases.
-        path: One of the three numbers above, or 0.
-        editing: 1 when it is being edited.
-        dependency: How many edges join it to the files that matter.
-        proximity: 1 when it lies beside one of them.
-        structural: Cosine of its meaning to the goal's; 0 without vectors.
+        keywords: Number of different keywords in its text.
+        phrases: Number of different phrases.
+        path: One of the three path values, or 0.
+        editing: 1 if it is being edited.
+        dependency: Number of import edges to the edited or named files.
+        proximity: 1 if it is in a folder of one of them.
+        structural: Cosine with the goal; 0 without vectors.
     """
 
     keywords: float = 0.0
@@ -41,7 +40,7 @@ class FileTraits(NamedTuple):
 
 
 class GoalMatch(NamedTuple):
-    """Terms that were found, with a tag for each."""
+    """The number of found terms, with a tag for each."""
 
     keywords: int
     phrases: int
@@ -49,12 +48,12 @@ class GoalMatch(NamedTuple):
 
 
 def score(profile: Profile, found: FileTraits) -> float:
-    """Return the score of a file; 0 when it has nothing to do with the goal."""
+    """Return the score of a file."""
     return sum(terms(profile, found).values())
 
 
 def terms(profile: Profile, found: FileTraits) -> dict[str, float]:
-    """Return what each weight contributes, by its name in the seed's files."""
+    """Return the contribution of each weight, by its name in profile files."""
     return {
         "textMatch": profile.text_match * (found.keywords + PHRASE_WEIGHT * found.phrases),
         "pathMatch": profile.path_match * found.path,
@@ -66,7 +65,7 @@ def terms(profile: Profile, found: FileTraits) -> dict[str, float]:
 
 
 def text_match(text: str, wanted: Terms) -> GoalMatch:
-    """Count the terms that a text has; `text` as `tokens.fold` gives it."""
+    """Count the terms in a text that `tokens.fold` returned."""
     phrases = [phrase for phrase in wanted.phrases if phrase in text]
     keywords = [keyword for keyword in wanted.keywords if keyword in text]
     tags = (*(f"phrase:{p}" for p in phrases), *(f"text:{k}" for k in keywords))
@@ -74,7 +73,7 @@ def text_match(text: str, wanted: Terms) -> GoalMatch:
 
 
 def path_match(path: str, wanted: Terms) -> tuple[float, str]:
-    """Return what a path is worth, and the tag of the first match; (0, "") without one."""
+    """Return the value of a path and the tag of the first match; (0, "") without a match."""
     folded = fold(path)
     *folders, name = folded.split("/")
     components = {*folders, name, name.partition(".")[0]}

@@ -1,6 +1,6 @@
-"""Which lines of a file to show: small, at the boundaries of symbols, never the same line twice.
+"""Select the lines of a file to show: few, whole symbols where possible, no line twice.
 
-A file is shown in one of the sizes of `Size`. Ranges that overlap, touch or nearly do are one.
+`Size` says how much is shown. Ranges that overlap or nearly touch are merged.
 """
 
 import re
@@ -12,31 +12,28 @@ from code_intel.chunking.words import words
 from code_intel.index.rows import ChunkRow
 from code_intel.records import Definition
 
-AROUND = 2
-"""Lines shown before and after the line that fits best."""
-HEAD = 4
-"""Lines of a symbol that say what it is: its signature, and where its documentation begins."""
-COMMENT = 4
-"""Most lines of a comment above a symbol that are shown with it."""
-WINDOW = 40
-"""Most lines shown of one symbol."""
-PLACES = 3
-"""Most chunks of a file that are shown."""
-
-GAP = 2
-"""Lines between two ranges that cost no more than saying that they are two."""
+CONTEXT_LINES = 2
+"""Lines before and after the best line."""
+HEAD_LINES = 4
+"""First lines of a symbol: its signature and the start of its documentation."""
+MAX_COMMENT_LINES = 4
+"""Maximum comment lines above a symbol that are shown with it."""
+MAX_SYMBOL_LINES = 40
+MAX_CHUNKS = 3
+MERGE_GAP_LINES = 2
+"""Ranges with at most so many lines between them are merged."""
 
 Range = tuple[int, int]
 """First and last line, 1-based, both shown."""
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-"""As the index counts them; a form feed ends no line."""
+"""Lines as the index counts them; a form feed does not end a line."""
 _COMMENTS = ("//", "/*", "*", "#", "--", ";;", '"""')
 
 
 class Size(IntEnum):
-    """How much of a file is shown."""
+    """How much of a file to show."""
 
     NAMED = 0
     SIGNATURE = 1
@@ -45,7 +42,7 @@ class Size(IntEnum):
 
 
 class Fragment(NamedTuple):
-    """Lines of a file, verbatim, and the symbol they begin in (or empty)."""
+    """Lines of a file, verbatim, and the symbol around the first one, or an empty text."""
 
     start_line: int
     end_line: int
@@ -54,7 +51,7 @@ class Fragment(NamedTuple):
 
 
 class FragmentPlace(NamedTuple):
-    """Where in a file it is: a symbol if there is one, a line of it, and how many words are there."""
+    """The best symbol of a chunk, or None, its best line, and the number of wanted words in it."""
 
     symbol: Definition | None
     line: int
@@ -65,8 +62,8 @@ class FragmentSource(NamedTuple):
     """A file as the index knows it.
 
     Attributes:
-        lines: Its lines by number, line ends included.
-        symbols: What it defines, outer ones before inner ones.
+        lines: Its lines by number, with line ends.
+        symbols: Its symbols, outer before inner ones.
     """
 
     lines: Mapping[int, str]
@@ -74,7 +71,7 @@ class FragmentSource(NamedTuple):
 
 
 def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> FragmentSource:
-    """Return a file from all of its chunks, in order."""
+    """Rebuild a file from all its chunks in order."""
     lines: dict[int, str] = {}
     for row in rows:
         for at, line in enumerate(_LINE.findall(row.text), row.start_line):
@@ -85,17 +82,17 @@ def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> Fragme
 def fragments(
     source: FragmentSource, chunks: Sequence[ChunkRow], terms: Collection[str], size: Size
 ) -> list[Fragment]:
-    """Return what of a file is shown at a size, in the order of its lines.
+    """Return the fragments of a file to show at a size, in the order of its lines.
 
     Args:
         source: The file.
         chunks: Its chunks, best first.
-        terms: Index tokens that the shown lines should have.
-        size: How much.
+        terms: Index tokens that the shown lines should contain.
+        size: How much to show.
     """
     if size is Size.NAMED or not source.lines:
         return []
-    places = chunks[: PLACES if size is Size.SYMBOLS else 1]
+    places = chunks[: MAX_CHUNKS if size is Size.SYMBOLS else 1]
     wide = size is not Size.SIGNATURE
     wanted = frozenset(terms)
     ranges = [span for chunk in places for span in _ranges(source, chunk, wanted, wide=wide)]
@@ -118,10 +115,10 @@ def outline(
 
 
 def merged(ranges: Iterable[Range]) -> list[Range]:
-    """Return the same lines as ranges in order, those one that overlap or lie within `GAP` lines."""
+    """Sort ranges and merge those that overlap or are at most `MERGE_GAP_LINES` apart."""
     found: list[Range] = []
     for start, end in sorted(ranges):
-        if found and start <= found[-1][1] + 1 + GAP:
+        if found and start <= found[-1][1] + 1 + MERGE_GAP_LINES:
             found[-1] = found[-1][0], max(found[-1][1], end)
         else:
             found.append((start, end))
@@ -129,28 +126,30 @@ def merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def innermost(symbols: Iterable[Definition], line: int) -> Definition | None:
-    """Return the smallest symbol that a line is part of."""
+    """Return the innermost symbol around a line."""
     holding = [s for s in symbols if s.line <= line <= s.end_line]
     return min(holding, key=lambda s: (s.end_line - s.line, -s.line), default=None)
 
 
 def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) -> FragmentPlace:
-    """Return where in a chunk most of the wanted words are: a symbol, and its best line.
+    """Return the symbol of a chunk with most wanted words, and its best line.
 
-    A line belongs to the innermost symbol around it. Of equals the first is taken, a symbol before lines
-    of none.
+    A line belongs to the innermost symbol around it. Ties go to symbols, then to the first one.
     """
     near = [
         s for s in source.symbols if s.line <= chunk.end_line and s.end_line >= chunk.start_line
     ]
-    said: dict[Definition | None, set[str]] = {}
+    words_by_symbol: dict[Definition | None, set[str]] = {}
     best: dict[Definition | None, tuple[int, int]] = {}
     for number in range(chunk.start_line, chunk.end_line + 1):
         symbol = innermost(near, number)
         found = wanted.intersection(words(source.lines.get(number, "")))
-        said.setdefault(symbol, set()).update(found)
+        words_by_symbol.setdefault(symbol, set()).update(found)
         best[symbol] = max(best.get(symbol, (-1, 0)), (len(found), -number))
-    symbol = max(said, key=lambda s: (len(said[s]), s is not None, -(s.line if s else 0)))
+    symbol = max(
+        words_by_symbol,
+        key=lambda s: (len(words_by_symbol[s]), s is not None, -(s.line if s else 0)),
+    )
     fits, line = best[symbol]
     return FragmentPlace(symbol, -line, fits)
 
@@ -158,31 +157,33 @@ def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) 
 def _ranges(
     source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str], *, wide: bool
 ) -> list[Range]:
-    """Return the lines to show of one chunk."""
+    """Return the ranges to show of one chunk."""
     symbol, line, fits = best_place(source, chunk, wanted)
-    around = WINDOW // 2 if wide else AROUND
+    around = MAX_SYMBOL_LINES // 2 if wide else CONTEXT_LINES
     if symbol is None:
         first, last = max(line - around, chunk.start_line), min(line + around, chunk.end_line)
         return [_clipped(source, first, last)]
     first, last = _documented(source, symbol.line), symbol.end_line
-    if wide and last - symbol.line < WINDOW:
+    if wide and last - symbol.line < MAX_SYMBOL_LINES:
         return [_clipped(source, first, last)]
-    head = _clipped(source, first, min(symbol.line + HEAD - 1, last))
+    head = _clipped(source, first, min(symbol.line + HEAD_LINES - 1, last))
     if not fits:
         return [head]
     return [head, _clipped(source, max(line - around, first), min(line + around, last))]
 
 
 def _documented(source: FragmentSource, line: int) -> int:
-    """Return where the comment begins that stands right above a line."""
+    """Return the first line of the comment directly above a line."""
     first = line
-    while line - first < COMMENT and source.lines.get(first - 1, "").lstrip().startswith(_COMMENTS):
+    while line - first < MAX_COMMENT_LINES and source.lines.get(first - 1, "").lstrip().startswith(
+        _COMMENTS
+    ):
         first -= 1
     return first
 
 
 def _clipped(source: FragmentSource, start: int, end: int) -> Range:
-    """Return a range within the file, blank lines at its ends left out."""
+    """Clip a range to the file, without blank lines at its ends."""
     start, end = max(start, min(source.lines)), min(end, max(source.lines))
     while start < end and not source.lines.get(end, "").strip():
         end -= 1

@@ -1,12 +1,12 @@
-"""How much each kind of evidence weighs, by what somebody is doing (seed 002 on scoring profiles).
+"""Define the weights of evidence by task, the scoring profiles of seed 002.
 
-The rows below are shipped. `.code-intel/scoring-profiles.toml` changes weights of them, or adds
-profiles; it is read at each use, so that an edit counts at once:
+`.code-intel/scoring-profiles.toml` overrides the profiles below or adds others. It is read at each
+use, so an edit takes effect at once:
 
     [bugfix]
     dependency = 0.9
 
-    [review]            # what is not said is as in `default`
+    [review]            # missing weights are those of `default`
     proximity = 0.5
 """
 
@@ -22,7 +22,7 @@ from code_intel.errors import ConfigError
 
 PROFILES_FILE = "scoring-profiles.toml"
 MAX_WEIGHT = 10.0
-"""The largest weight; beyond it one kind of evidence would be all there is."""
+"""The largest weight: more would outweigh all other evidence."""
 
 
 class Profile(NamedTuple):
@@ -46,28 +46,28 @@ WEIGHT_KEYS: Mapping[str, str] = MappingProxyType(
         "structural": "structural",
     }
 )
-"""The weights by their names in the file, which are the seed's."""
+"""Weight names in the file → fields."""
 
 DEFAULT_PROFILE = "default"
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         DEFAULT_PROFILE: Profile(),
-        # A bug is often in what the code at hand depends on.
+        # A bug is often in a dependency of the code at hand.
         "bugfix": Profile(editing_path=1.8, dependency=0.7, proximity=0.35, structural=0.7),
-        # What a failing test imports is what fails.
+        # A failing test imports the code that fails.
         "testfail": Profile(editing_path=1.6, dependency=0.85, proximity=0.3, structural=0.7),
         # Type errors cluster within a module.
         "typeerror": Profile(editing_path=1.4, proximity=0.4),
-        # New code depends on little, and lies beside its like.
+        # New code has few dependencies and is beside similar code.
         "feature": Profile(editing_path=1.5, dependency=0.45, proximity=0.5),
-        # Named by the seed, which gives it no weights.
+        # The seed names it without weights.
         "refactor": Profile(),
     }
 )
 
 
 class ChosenProfile(NamedTuple):
-    """The profile that counts, and what the caller should be told."""
+    """The selected profile, and warnings for the caller."""
 
     name: str
     weights: Profile
@@ -78,11 +78,11 @@ def choose(name: str, state: Path) -> ChosenProfile:
     """Return the profile of that name; an unknown one is `default`, with a warning.
 
     Args:
-        name: As asked for; empty means `default`.
+        name: The requested name; empty means `default`.
         state: The project's `.code-intel`.
 
     Raises:
-        ConfigError: The user's file is malformed; names file, profile and key.
+        ConfigError: The user's file is invalid; the message names file, profile and key.
     """
     profiles, warnings = load(state / PROFILES_FILE)
     name = name.strip() or DEFAULT_PROFILE
@@ -93,7 +93,7 @@ def choose(name: str, state: Path) -> ChosenProfile:
 
 
 def load(file: Path) -> tuple[dict[str, Profile], tuple[str, ...]]:
-    """Return all profiles by name, the user's over the shipped ones, and warnings.
+    """Return all profiles by name, with the user's overrides, and warnings.
 
     Raises:
         ConfigError: As `choose`.

@@ -1,7 +1,7 @@
-"""What joins a bundle without matching its goal: dependencies of the files that were named, and their neighbours.
+"""Find files to add to a bundle although they do not match its goal: dependencies and neighbours.
 
-A hub that everything imports is no sign of anything, and a chain of imports soon reaches all of a project:
-two steps, in either direction, and none through a hub.
+Imports are followed for two steps in both directions. A hub that most files import is not followed,
+since it would reach the whole project.
 """
 
 from collections.abc import Collection, Iterable
@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from code_intel.forest.dependencies import Graph
 
-HUB = 30
-"""Neighbours above which a file is a hub, whose edges say nothing."""
-FAR = 0.5
-"""What an edge counts for that is two steps away."""
+MAX_EDGES = 30
+"""A file with more edges is a hub."""
+SECOND_STEP_WEIGHT = 0.5
+"""Weight of an edge that is two steps away."""
 
 
 class Reach(NamedTuple):
-    """How a file is joined to those that matter: how many edges, whether beside one, and tags."""
+    """How a file is connected to named files: weighted edges, proximity, and tags."""
 
     edges: float = 0.0
     proximity: float = 0.0
@@ -24,12 +24,12 @@ class Reach(NamedTuple):
 
 
 def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[str, Reach]:
-    """Return every file that is joined to a named one, named ones included.
+    """Return every file that is connected to a named one, including named ones.
 
     Args:
-        named: Files the caller named.
-        graph: Who imports whom.
-        paths: Files that may lie beside one.
+        named: Files that the caller named.
+        graph: The import graph.
+        paths: All files that may be neighbours.
     """
     edges: dict[str, float] = {}
     why: dict[str, list[str]] = {}
@@ -48,13 +48,13 @@ def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[st
 
 
 def _around(seed: str, graph: Graph) -> dict[str, float]:
-    """Return what the files within two steps of a seed count for; not the seed itself."""
+    """Return the weights of the files within two steps of a seed, without the seed."""
     found: dict[str, float] = {}
     border, worth = [seed], 1.0
     for _ in range(2):
         near = ((*graph.outbound(path), *graph.inbound(path)) for path in border)
-        ahead = [path for paths in near if len(paths) <= HUB for path in paths]
+        ahead = [path for paths in near if len(paths) <= MAX_EDGES for path in paths]
         ahead = [path for path in dict.fromkeys(ahead) if path != seed and path not in found]
         found |= dict.fromkeys(ahead, worth)
-        border, worth = ahead, worth * FAR
+        border, worth = ahead, worth * SECOND_STEP_WEIGHT
     return found

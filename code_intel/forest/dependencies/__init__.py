@@ -1,10 +1,10 @@
-"""Which document uses which, from the imports that the index keeps (docs/decisions/0022).
+"""Follow the imports of documents, as the index stores them (docs/decisions/0022).
 
 graph = graph_of(store, bases(config))
-graph.outbound("src/app.py")    # what it imports: documents of the index
-graph.inbound("src/app.py")     # who imports it
-graph.packages("src/app.py")    # what it imports from elsewhere
-closure(graph, "src/app.py")    # what that imports in turn
+graph.outbound("src/app.py")    # imported documents
+graph.inbound("src/app.py")     # documents that import it
+graph.packages("src/app.py")    # imported packages
+closure(graph, "src/app.py")    # all of it, transitively
 """
 
 from code_intel.forest.dependencies.build import graph_of

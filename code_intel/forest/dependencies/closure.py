@@ -1,7 +1,7 @@
-"""What a document depends on, step by step, and what depends on it.
+"""Follow imports transitively from a document, in either direction.
 
-Breadth first with a visited set: a cycle, a self edge or an absurd depth ends like anything else. Depth 2
-by default, at most 10, as docs/decisions/0022 says.
+The search is breadth first with a visited set, so cycles end it. The default depth is 2, the
+maximum 10 (docs/decisions/0022).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -13,8 +13,8 @@ Direction = Literal["outbound", "inbound", "both"]
 DEFAULT_DEPTH = 2
 MAX_CLOSURE_DEPTH = 10
 MAX_NODES = 200
-"""Documents of a closure; beyond that it says nothing about the one that was asked for."""
-CYCLES = 10
+"""Maximum documents of a closure; a larger one says little about its start."""
+MAX_CYCLES = 10
 
 
 class Node(NamedTuple):
@@ -22,9 +22,9 @@ class Node(NamedTuple):
 
     Attributes:
         path: The document.
-        depth: How many imports away it is.
+        depth: Number of imports between it and the start.
         direction: `outbound`: it is imported; `inbound`: it imports.
-        via: The document one step nearer through which it is reached, the first by name.
+        via: The document one step nearer, the first by name.
     """
 
     path: str
@@ -34,13 +34,13 @@ class Node(NamedTuple):
 
 
 class Closure(NamedTuple):
-    """The documents around one, by depth and then name.
+    """The documents around one, ordered by depth and name.
 
     Attributes:
-        nodes: The documents, the one asked for left out.
-        packages: What is imported from elsewhere within the same number of steps, by name; outbound alone.
-        cycles: The shortest cycle of each group of documents that import each other; the first document
-            of a cycle follows its last.
+        nodes: The documents, without the start.
+        packages: Packages imported within the same depth, by name; outbound only.
+        cycles: The shortest cycle of each group of documents that import each other; its first
+            document follows its last.
         truncated: Whether there were more documents than the cap.
     """
 
@@ -60,12 +60,12 @@ def closure(
     """Return the documents within `depth` imports of one.
 
     Args:
-        graph: Who imports whom.
+        graph: The import graph.
         path: The document.
-        direction: What it imports, who imports it, or both; a document that is both is told by the
-            shorter way, then as imported.
-        depth: Most steps.
-        cap: Most documents.
+        direction: Imported documents, importing ones, or both. A document that is both is listed by
+            the shorter path, then as imported.
+        depth: Maximum number of steps.
+        cap: Maximum number of documents.
     """
     found: dict[str, Node] = {}
     truncated = False
@@ -87,7 +87,7 @@ def closure(
     near = (node.path for node in nodes if node.direction == "outbound" and node.depth < depth)
     used = [path, *near] if direction != "inbound" else []
     packages = sorted({name for each in used for name in graph.packages(each)})
-    cycles = tuple(_cycles(graph, {path, *found}))[:CYCLES]
+    cycles = tuple(_cycles(graph, {path, *found}))[:MAX_CYCLES]
     return Closure(nodes, tuple(packages), cycles, truncated)
 
 
@@ -105,7 +105,7 @@ def _sides(
 def _step(
     border: Iterable[str], seen: set[str], neighbours: Callable[[str], Iterable[str]]
 ) -> dict[str, str]:
-    """Return what is reached for the first time, and from where; adds it to `seen`."""
+    """Return newly reached documents with their predecessor, and add them to `seen`."""
     reached: dict[str, str] = {}
     for path in border:
         for other in neighbours(path):
@@ -116,7 +116,7 @@ def _step(
 
 
 def _cycles(graph: Graph, within: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the shortest cycle through the first document of each group of mutual imports, by name."""
+    """Yield the shortest cycle through the first document of each group of mutual imports."""
     for group in sorted(sorted(group) for group in _groups(graph, within)):
         first = group[0]
         members = frozenset(group)
@@ -137,7 +137,7 @@ def _cycles(graph: Graph, within: Collection[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _groups(graph: Graph, within: Collection[str]) -> Iterator[list[str]]:
-    """Yield the strongly connected components that have a cycle (Tarjan's, without recursion)."""
+    """Yield the strongly connected components with a cycle (Tarjan's algorithm, iterative)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     open_: dict[str, None] = {}
@@ -166,7 +166,7 @@ def _groups(graph: Graph, within: Collection[str]) -> Iterator[list[str]]:
 
 
 def _closed(graph: Graph, path: str, open_: dict[str, None]) -> Iterator[list[str]]:
-    """Take a finished component off the open documents; yield it if it has a cycle."""
+    """Remove a finished component from the open documents; yield it if it has a cycle."""
     group = []
     while path in open_:
         group.append(open_.popitem()[0])

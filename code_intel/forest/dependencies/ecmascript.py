@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: relative paths, aliases, packages of the same workspace."""
+"""Resolve imports of JavaScript and TypeScript: relative paths, aliases, workspace packages."""
 
 from collections.abc import Iterable, Iterator
 from posixpath import dirname, splitext
@@ -8,7 +8,8 @@ from code_intel.forest.dependencies.paths import ancestors, joined
 from code_intel.forest.dependencies.project import Project
 
 _ENDINGS = (
-    "", ".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json",
+    "", ".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte",
+    ".json",
     "/index.ts", "/index.tsx", "/index.js", "/index.jsx", "/index.mts", "/index.mjs", "/index.cjs",
     "/index.d.ts", "/index.vue", "/index.svelte",
 )  # fmt: skip
@@ -18,16 +19,16 @@ _WRITTEN = {
     ".mjs": (".mts", ".d.mts"),
     ".cjs": (".cts", ".d.cts"),
 }
-"""What TypeScript means by an extension that the compiler will only make."""
+"""Extensions of compiled files → extensions of their TypeScript sources."""
 _BUILT = ("dist", "build", "lib", "out", "esm", "cjs", "es", "types")
-"""Folders of what is made from `src`."""
+"""Folders of files built from `src`."""
 _SOURCE = "src"
 _OWN = ("@/", "~/")
-"""What bundlers take for the source folder, by convention."""
+"""Prefixes that bundlers map to the source folder by convention."""
 
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file that a module's name stands for."""
+    """Return the file of a module."""
     name = target.partition("?")[0]
     if name.startswith("."):
         return _file(project, joined(dirname(path), name))
@@ -38,7 +39,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def package(target: str) -> str:
-    """Return the package's name: two parts behind a scope; of a path, nothing."""
+    """Return the package name, with its scope; empty for a path."""
     if target.startswith((".", "/", "#", *_OWN)):
         return ""
     scope, _, rest = target.partition("/")
@@ -87,7 +88,7 @@ def _packaged(project: Project, name: str) -> tuple[str, ...]:
 
 
 def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
-    """Return the file behind a package's name and what follows it."""
+    """Return the file for a package name and the path after it."""
     found = _listed(project, known, known.entries, rest)
     if found:
         return found
@@ -102,7 +103,7 @@ def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
 def _listed(
     project: Project, known: Package, entries: Iterable[tuple[str, tuple[str, ...]]], name: str
 ) -> tuple[str, ...]:
-    """Return the file that a manifest lists under a name, or the source it is made from."""
+    """Return the file that a manifest lists under a name, or its source."""
     for pattern, files in entries:
         rest = matched(pattern, name)
         if rest is None:
@@ -115,7 +116,7 @@ def _listed(
 
 
 def _sources(file: str) -> Iterator[str]:
-    """Yield a file, and where its source may be: `dist/esm/a.js` is made from `src/a.ts`."""
+    """Yield a file and possible sources: `dist/esm/a.js` may be built from `src/a.ts`."""
     yield file
     parts = file.split("/")
     plain = parts

@@ -1,4 +1,4 @@
-"""Which document uses which: a graph that is made once and follows its index."""
+"""Represent the imports between documents as an immutable graph."""
 
 from collections.abc import Iterable, Mapping
 from posixpath import basename, dirname
@@ -10,12 +10,12 @@ from code_intel.forest.dependencies.resolvers import RESOLVERS
 
 
 class Links(NamedTuple):
-    """What one document imports, each once, in the order of its text.
+    """The imports of a document, each once, in the order of its text.
 
     Attributes:
         outbound: Documents.
-        passed: Those of them that it passes on to whoever imports it.
-        packages: Names of what is no document: libraries, the language's own modules.
+        passed: Those of them that it exports again.
+        packages: Names of other imports: libraries and modules of the language.
     """
 
     outbound: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ _NONE = Links()
 
 
 class Graph:
-    """Which document imports which; immutable. A document it does not know imports nothing."""
+    """An immutable import graph. Unknown documents import nothing."""
 
     def __init__(
         self, links: Mapping[str, Links], inbound: Mapping[str, tuple[str, ...]] | None = None
@@ -44,15 +44,15 @@ class Graph:
         return self._inbound.get(path, ())
 
     def passed(self, path: str) -> tuple[str, ...]:
-        """Return the documents that `path` passes on: `export … from`, `pub use`, an `__init__.py`."""
+        """Return the documents that `path` exports again, by `export … from` or `pub use`."""
         return self._links.get(path, _NONE).passed
 
     def packages(self, path: str) -> tuple[str, ...]:
-        """Return the names of what `path` imports from elsewhere: `numpy`, `react`, `java.util`."""
+        """Return the packages that `path` imports: `numpy`, `react`, `java.util`."""
         return self._links.get(path, _NONE).packages
 
     def replaced(self, changed: Mapping[str, Links]) -> Self:
-        """Return the graph with other links of some documents; costs by their number."""
+        """Return the graph with the links of some documents replaced."""
         inbound = dict(self._inbound)
         for path, links in changed.items():
             before, after = set(self.outbound(path)), set(links.outbound)
@@ -72,7 +72,7 @@ def _reversed(links: Mapping[str, Links]) -> Mapping[str, tuple[str, ...]]:
 
 
 def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
-    """Resolve the imports of one document; a document does not import itself."""
+    """Resolve the imports of a document, without imports of itself."""
     language = project.files.get(path, "")
     resolver = RESOLVERS.get(language)
     if resolver is None:

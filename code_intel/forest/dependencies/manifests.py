@@ -1,7 +1,7 @@
-"""What manifests say of names and folders; one that is no JSON or TOML says nothing.
+"""Read names and folders from manifests; invalid JSON or TOML is ignored.
 
-`go.mod` names a module, `Cargo.toml` a crate, `package.json` a package with its entries, `tsconfig.json`
-aliases of paths, `composer.json` the folders of namespaces.
+`go.mod` names a module, `Cargo.toml` a crate, `package.json` a package with its entries,
+`tsconfig.json` aliases of paths, `composer.json` the folders of namespaces.
 """
 
 import json
@@ -16,17 +16,17 @@ _NAMED = re.compile(
     r"(?:^|/)(?:go\.mod|Cargo\.toml|(?:package|composer|jsconfig|tsconfig[^/]*)\.json)$"
 )
 _CRATE_ENTRIES = ("src/main.rs", "src/lib.rs")
-EXTENDS = 5
-"""Configurations that may extend one another."""
+MAX_EXTENDS = 5
+"""Length of a chain of configurations that extend each other."""
 
 _MODULE = re.compile(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
 _JSONC = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*(?:.*?\*/|.*)|,(?=\s*[}\]])', re.DOTALL)
-"""What is no text in JSON; what never ends ends with the file, or looking for ends would never end."""
+"""Strings, comments and trailing commas; an unterminated one extends to the end."""
 _ENTRIES = ("source", "types", "typings", "module", "main")
 
 
 class Package(NamedTuple):
-    """A package of JavaScript: its folder, and files by what follows its name; both may have one `*`."""
+    """A JavaScript package: its folder, and files by subpath pattern with at most one `*`."""
 
     folder: str
     entries: tuple[tuple[str, tuple[str, ...]], ...]
@@ -34,17 +34,17 @@ class Package(NamedTuple):
 
 
 class Manifests:
-    """The facts of all manifests.
+    """The content of all manifests.
 
     Attributes:
         modules: Go: folder by module path, the longest first.
-        crates: Rust: the file a crate begins with, by its name, `-` as `_`.
-        entries: Rust: the same by that file's folder.
+        crates: Rust: root file of a crate by its name, with `-` as `_`.
+        entries: Rust: the same by the folder of that file.
         crate_folders: Rust: folders of crates.
         packages: JavaScript: package by name.
-        package_at: The same by folder, those without a name too.
-        aliases: TypeScript: by folder, pairs of a pattern and the paths it stands for.
-        namespaces: PHP: folders by the namespace whose classes are in them; the empty one is any.
+        package_at: The same by folder, including packages without a name.
+        aliases: TypeScript: by folder, pairs of a pattern and its paths.
+        namespaces: PHP: folders by namespace; the empty namespace matches any class.
     """
 
     def __init__(self, texts: Mapping[str, str], files: Collection[str]) -> None:
@@ -121,7 +121,7 @@ class Manifests:
 
 
 def matched(pattern: str, name: str) -> str | None:
-    """Return what `*` of a pattern stands for in a name (nothing without one), None when it does not fit."""
+    """Return the part of a name that `*` of a pattern matches; None if it does not match."""
     before, star, after = pattern.partition("*")
     if not star:
         return "" if name == pattern else None
@@ -134,15 +134,15 @@ def matched(pattern: str, name: str) -> str | None:
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a document is a manifest by its name."""
+    """Whether a document is a manifest, by its name."""
     return path.endswith((".mod", ".toml", ".json")) and _NAMED.search(path) is not None
 
 
 def _aliases(
     path: str, configs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the aliases of a configuration and of those it extends, its own first."""
-    for _ in range(EXTENDS):
+    """Yield the aliases of a configuration, followed by those of configurations it extends."""
+    for _ in range(MAX_EXTENDS):
         data = configs.get(path, {})
         options = _mapping(data, "compilerOptions")
         base = options.get("baseUrl")
@@ -159,7 +159,7 @@ def _aliases(
 
 
 def _json(text: str) -> Mapping[str, Any]:
-    """Read JSON as tsconfig.json is written: with comments and commas too many."""
+    """Parse JSON with comments and trailing commas, as in tsconfig.json."""
     plain = _JSONC.sub(lambda found: found[0] if found[0].startswith('"') else "", text)
     try:
         data = json.loads(plain)

@@ -1,4 +1,4 @@
-"""Languages whose imports name packages or classes that folders follow: Go, the JVM's, PHP, Ruby, Lua."""
+"""Resolve imports of packages and classes that match folders: Go, JVM languages, PHP, Ruby, Lua."""
 
 from collections.abc import Iterable
 from posixpath import basename, dirname
@@ -9,12 +9,12 @@ from code_intel.forest.dependencies.project import Project
 _JVM = (".java", ".kt", ".scala")
 _JVM_LANGUAGES = frozenset({"java", "kotlin", "scala"})
 MAX_PACKAGE_FILES = 30
-"""Files of a package above which an import of all of it says nothing about any of them."""
+"""Imports of larger packages are ignored, because they say little about each file."""
 _LOAD_PATHS = frozenset({"lib", "app", "spec", "test", "tests", "src", "ext", "lua"})
 
 
 def go(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the files of a package, its tests left out."""
+    """Return the files of a package without its tests."""
     for module, folder in project.manifests.modules.items():
         if target == module or target.startswith(f"{module}/"):
             return _go_files(project, joined(folder, target[len(module) :].lstrip("/")))
@@ -30,13 +30,13 @@ def _go_files(project: Project, folder: str) -> tuple[str, ...]:
 
 
 def go_package(target: str) -> str:
-    """Return the module's usual name: three parts behind a host, else all of it."""
+    """Return the module: the first three parts after a host, else the whole path."""
     parts = target.split("/")
     return "/".join(parts[:3]) if "." in parts[0] else target
 
 
 def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of a class, or of the class a member belongs to; of a package, its files."""
+    """Return the file of a class or of a member's class, or the files of a package."""
     parts = target.split(".")
     for count in range(len(parts), min(len(parts), 2) - 1, -1):
         tail = "/".join(parts[:count])
@@ -47,7 +47,7 @@ def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def _jvm_defining(project: Project, path: str, parts: list[str]) -> tuple[str, ...]:
-    """Return the file of a package that defines a name, or the class that has it as a member."""
+    """Return the file in a package that defines a name, or the class with that member."""
     for count in (len(parts) - 1, len(parts) - 2):
         if count > 0:
             tail = "/".join(parts[:count])
@@ -58,7 +58,7 @@ def _jvm_defining(project: Project, path: str, parts: list[str]) -> tuple[str, .
 
 
 def _jvm_package(project: Project, parts: list[str]) -> tuple[str, ...]:
-    """Return the files of a package, unless they are too many for any of them to mean something."""
+    """Return the files of a package, unless there are too many."""
     tail = "/".join(parts)
     folders = (
         folder
@@ -71,14 +71,14 @@ def _jvm_package(project: Project, parts: list[str]) -> tuple[str, ...]:
 
 
 def jvm_package(target: str) -> str:
-    """Return the package: what comes before the first name with a capital."""
+    """Return the package: the parts before the first capitalised name."""
     parts = target.split(".")
     lower = next((n for n, part in enumerate(parts) if part[:1].isupper()), len(parts))
     return ".".join(parts[:lower])
 
 
 def php(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of a class by composer.json, else by its longest tail; of a path, the file."""
+    """Return the file of a class by composer.json or by its longest suffix, or that of a path."""
     if target.endswith((".php", ".inc", ".phtml")):
         tail = target.lstrip("/")
         climbed = (joined(folder, tail) for folder in ancestors(path))
@@ -89,7 +89,7 @@ def php(project: Project, path: str, target: str) -> tuple[str, ...]:
         tail = "/".join(parts[count:])
         if found := project.first(joined(folder, f"{tail}.php") for folder in folders):
             return found
-    # Where composer.json says nothing, a vendor's name or two may have no folder of their own.
+    # Without composer.json, the first one or two namespaces may have no folder.
     left_out = range(1 if project.manifests.namespaces else min(len(parts) - 1, 3))
     for start in left_out:
         tail = "/".join(parts[start:])
@@ -99,13 +99,13 @@ def php(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def php_package(target: str) -> str:
-    """Return the outermost namespace; of a file, nothing."""
+    """Return the outermost namespace; empty for a file."""
     name = target.strip("\\")
     return "" if name.endswith((".php", ".inc", ".phtml")) else name.partition("\\")[0]
 
 
 def ruby(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of `require_relative` beside the importer, of `require` below a load path."""
+    """Return the file of `require_relative` (relative) or `require` (below a load path)."""
     name = target if target.endswith((".rb", ".rake")) else f"{target}.rb"
     if target.startswith("."):
         return project.first(joined(dirname(path), each) for each in (name, target))
@@ -119,12 +119,12 @@ def lua(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def first_part(target: str) -> str:
-    """Return what a required name begins with; of a path, nothing."""
+    """Return the first part of a required name; empty for a path."""
     return "" if target.startswith((".", "/")) else target.replace(".", "/").partition("/")[0]
 
 
 def _loaded(project: Project, path: str, tails: Iterable[str]) -> tuple[str, ...]:
-    """Return the file below a folder that is a load path, or that the importer is in."""
+    """Return the file below a load path or a folder of the importer."""
     found = []
     for tail in tails:
         for file in project.ending(tail):

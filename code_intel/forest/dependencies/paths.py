@@ -1,23 +1,23 @@
-"""Folders and paths as documents are named: POSIX, relative to the config's folder, absolute outside it."""
+"""Compute with document names: POSIX paths, relative to the config's folder or absolute."""
 
 from collections.abc import Callable, Iterable, Iterator
 from posixpath import dirname, normpath
 
 
 def joined(folder: str, relative: str) -> str:
-    """Return a path as documents are named, `..` taken away; above the config's folder it keeps them."""
+    """Join and normalise a path; `..` above the config's folder remains."""
     path = normpath(f"{folder}/{relative}" if folder else relative)
     return "" if path == "." else path
 
 
 def nearest(paths: Iterable[str], importer: str) -> tuple[str, ...]:
-    """Return the one of the paths that shares most folders with the importer; then the shortest."""
+    """Return the path that shares most folders with the importer, then the shortest."""
     found = tuple(paths)
     return (min(found, key=distance_from(importer)),) if len(found) > 1 else found
 
 
 def distance_from(importer: str) -> Callable[[str], tuple[int, int, str]]:
-    """Return how far paths are from the importer, as a key to sort them by."""
+    """Return a sort key for the distance of paths from the importer."""
     here = dirname(importer).split("/")
 
     def distance(path: str) -> tuple[int, int, str]:
@@ -37,7 +37,7 @@ def holds(folder: str, path: str) -> bool:
 
 
 def ancestors(path: str) -> Iterator[str]:
-    """Yield the folders a path is in, the nearest first, the config's own last."""
+    """Yield the folders of a path, the innermost first, the config's folder last."""
     while path:
         outer = dirname(path)
         if outer == path:

@@ -1,4 +1,4 @@
-"""What resolvers know of a project: its documents by folder and by name, and what its manifests say."""
+"""Hold what resolvers know about a project: documents by folder and name, and manifests."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -10,17 +10,17 @@ from code_intel.forest.dependencies.paths import ancestors
 
 
 class Project:
-    """The documents of an index, as imports can name them; what they mean never changes once it is made.
+    """The documents of an index, as imports can name them; immutable except for caches.
 
     Args:
-        files: Language by path, as the index names both.
-        texts: Text of the manifests by path.
-        bases: Folders that were indexed, as documents name them; the config's own left out.
-        names: What documents define, by path, where an import may name it; see `Resolver.by_name`.
+        files: Language by path.
+        texts: Texts of the manifests by path.
+        bases: Indexed folders as document names, without the config's folder.
+        names: Names that documents define and imports may name, by path; see `Resolver.by_name`.
 
     Attributes:
-        importable: Python: roots by importing folder and name, as far as they were asked for.
-        resolved: Documents by importing folder, language and target, as far as they were asked for.
+        importable: Python: cached roots by importing folder and name.
+        resolved: Cached documents by importing folder, language and target.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Project:
         bases: tuple[str, ...],
         names: Mapping[str, Collection[str]],
     ) -> bool:
-        """Whether these are its documents; what their manifests say is not compared."""
+        """Whether the documents are the same; manifests are not compared."""
         return (self.files, self.bases, self.names) == (files, bases, names)
 
     @cached_property
@@ -54,7 +54,7 @@ class Project:
 
     @cached_property
     def folders(self) -> Mapping[str, Sequence[str]]:
-        """Paths by folder; the folder of the config is the empty string."""
+        """Paths by folder; the config's folder is the empty text."""
         return _grouped((dirname(path), path) for path in sorted(self.files))
 
     @cached_property
@@ -69,9 +69,9 @@ class Project:
 
     @cached_property
     def python_roots(self) -> Mapping[str, Sequence[tuple[str, bool]]]:
-        """By the first part of a module's path: (folder it is imported from, whether that is certain).
+        """First part of a module path → (folder it is imported from, whether that is certain).
 
-        Certain is what a regular package says: its outermost folder with an `__init__.py`.
+        It is certain for a regular package, by its outermost folder with an `__init__.py`.
         """
         packages = {dirname(path) for path in self.named.get("__init__.py", ())}
         roots: dict[str, dict[tuple[str, bool], None]] = {}
@@ -87,7 +87,7 @@ class Project:
         return {first: tuple(found) for first, found in roots.items()}
 
     def ending(self, tail: str) -> list[str]:
-        """Return the documents whose path is `tail` or ends with it, whole names only."""
+        """Return the documents whose path is `tail` or ends with `/tail`."""
         found = self.named.get(basename(tail), ())
         return [path for path in found if path == tail or path.endswith(f"/{tail}")]
 

@@ -1,4 +1,4 @@
-"""Python: relative and absolute imports; source roots are told from where packages begin."""
+"""Resolve Python imports; packages show where source roots are."""
 
 import sys
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from code_intel.forest.dependencies.paths import distance_from, holds, joined
 from code_intel.forest.dependencies.project import Project
 
 _ROOTS = frozenset({"src", "lib", "python"})
-"""Folders that are put on the path by convention."""
+"""Folders that are on the import path by convention."""
 _ENDINGS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 _PACKAGE = ("__init__.py", "__init__.pyi")
 
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the module that `a.b.name` comes from: `a/b/name.py`, else `a/b.py`."""
+    """Return the module for `a.b.name`: `a/b/name.py`, else `a/b.py`."""
     if target.startswith("."):
         name = target.lstrip(".")
         base = dirname(path)
@@ -29,7 +29,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def _roots(project: Project, path: str, first: str) -> Sequence[str]:
-    """Return the folders from which a module may import a name, the nearest first."""
+    """Return the roots from which a module may import a name, the nearest first."""
     asked = dirname(path), first
     if asked not in project.importable:
         all_roots = project.python_roots.get(first, ())
@@ -44,15 +44,15 @@ def _roots(project: Project, path: str, first: str) -> Sequence[str]:
 
 
 def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:
-    """Whether a module finds names below a root: a script's own folder, one above it, a source root."""
+    """Whether a module may import from a root: its own folder, one above it, or a source root."""
     if first in sys.stdlib_module_names:
-        # Only a script's neighbour hides a module of the standard library.
+        # Only a file beside a script shadows a module of the standard library.
         return root == dirname(path) and joined(root, "__init__.py") not in project.files
     return certain or root in project.tops or holds(root, path) or basename(root) in _ROOTS
 
 
 def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
-    """Return the file of a module, or of the one before it, which then defines the last name."""
+    """Return the file of a module, or of its parent, which then defines the last name."""
     for count in range(len(parts), max(len(parts) - 2, -1), -1):
         if not (count or outer):
             break
@@ -64,5 +64,5 @@ def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tu
 
 
 def package(target: str) -> str:
-    """Return the outermost module; of a relative import, nothing."""
+    """Return the outermost module; empty for a relative import."""
     return target.partition(".")[0]

@@ -1,4 +1,4 @@
-"""One row a language: which documents an import means, and which package where it means none."""
+"""Map languages to the functions that resolve their imports."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -8,17 +8,17 @@ from code_intel.forest.dependencies import ecmascript, files, namespaces, python
 from code_intel.forest.dependencies.project import Project
 
 Resolve = Callable[[Project, str, str], tuple[str, ...]]
-"""(project, importing path, target) -> documents; pure."""
+"""(project, importing path, target) → documents; a pure function."""
 
 
 class Resolver(NamedTuple):
-    """How a language's imports are read.
+    """How imports of a language are resolved.
 
     Attributes:
-        resolve: Which documents a target means.
-        package: The name of what is no document, or nothing.
-        by_folder: Whether all files of a folder mean the same by a target.
-        by_name: Whether an import may name what a file defines, whatever the file is called.
+        resolve: Returns the documents of a target.
+        package: Returns the package of a target that is no document, or an empty text.
+        by_folder: Whether a target means the same for all files of a folder.
+        by_name: Whether imports name definitions, independent of file names.
     """
 
     resolve: Resolve
@@ -27,7 +27,7 @@ class Resolver(NamedTuple):
     by_name: bool = False
 
 
-def _unknown(project: Project, path: str, target: str) -> tuple[str, ...]:  # noqa: ARG001 - as every resolver
+def _unknown(*_: object) -> tuple[str, ...]:
     return ()
 
 
@@ -62,14 +62,14 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
         "csharp": _NAMED,
     }
 )
-"""By the name of a language; Swift and C# import modules and namespaces, which no file is called after."""
+"""By language. Swift and C# import modules and namespaces, which do not match file names."""
 
 
 def follows(language: str) -> bool:
-    """Whether imports of a language lead to documents; those of others are only named, or not read."""
+    """Whether imports of a language are resolved to documents."""
     return language in RESOLVERS and RESOLVERS[language].resolve is not _unknown
 
 
 def is_named(language: str) -> bool:
-    """Whether files of a language are imported by what they define."""
+    """Whether imports of a language name definitions instead of files."""
     return language in RESOLVERS and RESOLVERS[language].by_name

@@ -1,4 +1,4 @@
-"""Rust: modules of a crate by path, other crates of the workspace by name."""
+"""Resolve Rust imports: modules of a crate by path, other workspace crates by name."""
 
 from posixpath import basename, dirname
 
@@ -7,14 +7,14 @@ from code_intel.forest.dependencies.project import Project
 
 _ENTRIES = ("lib.rs", "main.rs")
 _ALONE = ("tests", "examples", "benches")
-"""Folders whose files are crates of their own."""
+"""Folders in which each file is a crate."""
 
 _LANGUAGE = frozenset({"std", "core", "alloc", "proc_macro", "test"})
-"""Crates of the language, which no crate of the workspace is meant by."""
+"""Crates of the language, never of the workspace."""
 
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the module that a path leads to; what it names in there is not looked at."""
+    """Return the file of the module in a path; names inside the module are ignored."""
     first, *rest = target.removeprefix("::").split("::")
     entry = _entry(project, path)
     here = _inside(path, entry)
@@ -34,13 +34,13 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def package(target: str) -> str:
-    """Return the crate's name; of a path within the crate, nothing."""
+    """Return the crate's name; empty for a path within the crate."""
     first = target.removeprefix("::").partition("::")[0]
     return "" if first in {"crate", "self", "super"} else first
 
 
 def _entry(project: Project, path: str) -> str:
-    """Return the file that a file's crate begins with: itself, where nothing else is known."""
+    """Return the root file of a file's crate, or the file itself if unknown."""
     known, folder = project.manifests, dirname(path)
     if (
         known.entries.get(folder) == path
@@ -61,7 +61,7 @@ def _entry(project: Project, path: str) -> str:
 
 
 def _holds_crates(project: Project, folder: str) -> bool:
-    """Whether files right below are crates of their own, and folders with a `main.rs` too."""
+    """Whether each file directly below, and each folder with a `main.rs`, is a crate."""
     outer = dirname(folder)
     if folder.endswith("src/bin"):
         outer = dirname(outer)
@@ -71,14 +71,14 @@ def _holds_crates(project: Project, folder: str) -> bool:
 
 
 def _inside(path: str, entry: str) -> str:
-    """Return the folder of a module's own modules."""
+    """Return the folder of a module's submodules."""
     if path == entry or basename(path) in {*_ENTRIES, "mod.rs"}:
         return dirname(path)
     return path.removesuffix(".rs")
 
 
 def _home(project: Project, inside: str, entry: str) -> tuple[str, ...]:
-    """Return the file of the module whose own modules are in a folder."""
+    """Return the file of the module whose submodules are in a folder."""
     if inside == dirname(entry):
         return (entry,)
     return project.first((f"{inside}.rs", f"{inside}/mod.rs"))
@@ -87,7 +87,7 @@ def _home(project: Project, inside: str, entry: str) -> tuple[str, ...]:
 def _walk(
     project: Project, inside: str, steps: list[str], found: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Follow the steps as far as they are modules with files of their own."""
+    """Follow the steps while they are modules with a file."""
     for step in steps:
         below = joined(inside, step)
         deeper = project.first((f"{below}.rs", f"{below}/mod.rs"))

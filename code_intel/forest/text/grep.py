@@ -1,12 +1,12 @@
-"""Regular expressions and whole words over the files on disk, through ripgrep.
+"""Search the files on disk for regular expressions and whole words, through ripgrep.
 
-ripgrep respects the project's ignore rules, matches in linear time and skips binary files. Without a
-ripgrep that works, plain words are searched all the same, and the answer says so. Files that may hold
-secrets are not searched, and secret values in others are masked (docs/decisions/0020).
+ripgrep respects ignore rules, matches in linear time and skips binary files. Without a working
+ripgrep, only plain words are searched, and the answer says so. Files that may hold secrets are not
+searched, and secret values in others are masked (docs/decisions/0020).
 
-ripgrep opens files by their paths, so a link swapped in while it runs could lead it out of the project. Its
-matches are therefore taken for what they say of files that are read again without following any link, and
-what is shown comes from there (docs/decisions/0030).
+ripgrep opens files by path, so a link that is swapped in meanwhile could lead it out of the
+project. So each file with a match is read again without following links, and the answer shows that
+content (docs/decisions/0030).
 """
 
 import codecs
@@ -42,11 +42,15 @@ __all__ = [
 ]
 
 TIMEOUT_S = 10.0
-"""Seconds; a linear-time engine needs less for any repository a person works in."""
+"""Seconds; a linear-time engine needs less for common repositories."""
 INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
-_CHANGED = "Some files changed while they were searched and are left out; ask again."
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
-"""Byte order marks that ripgrep heeds, as it does by itself; all other text is UTF-8 to it."""
+_CHANGED = "Files that changed during the search were omitted. Search again."
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks that ripgrep recognises; it reads all other text as UTF-8."""
 
 
 async def grep(
@@ -57,17 +61,17 @@ async def grep(
     Args:
         root: The project.
         question: What to look for.
-        program: Which ripgrep; by default what `find_program` finds.
-        deadline: Seconds it may take.
+        program: Path of ripgrep; by default the result of `find_program`.
+        deadline: Maximum seconds.
 
     Raises:
-        UsageError: The pattern is no regular expression, the type is unknown, or the path is
+        UsageError: The pattern is not a regular expression, the type is unknown, or the path is
             missing or outside the root.
-        CodeIntelError: `tool_missing` or `tool_failed`: there is no ripgrep that works, and the
-            pattern is more than plain words.
+        CodeIntelError: `tool_missing` or `tool_failed`: there is no working ripgrep, and the
+            pattern is not plain words.
     """
     path = _searched(root, question.path)
-    # A few more, since some files are left out of the answer.
+    # Ask for more, because the answer omits some files.
     wanted = replace(question, max_results=question.max_results + 50)
     program = program or find_program()
     try:
@@ -75,16 +79,15 @@ async def grep(
     except ripgrep.RipgrepFailure as failure:
         found = await _without(root, wanted, path, deadline, failure, missing=not program)
         return _first(found, question.max_results)
-    return await to_thread.run_sync(_presentable, root, found, question.max_results)
+    return await to_thread.run_sync(_verified, root, found, question.max_results)
 
 
 async def list_files(
     root: Path, path: str, file_type: str = "", *, program: str = "", deadline: float = TIMEOUT_S
 ) -> FileListing:
-    """Return the files below `path` that are searched, whatever is in them: those git does not ignore.
+    """Return the files below `path` that git does not ignore.
 
-    Not with ripgrep's own globs: they go over the ignore rules, so that `*` would mean what a project
-    has hidden. Arguments and errors as in `grep`.
+    ripgrep's own globs are not used, because they override ignore rules. See `grep` for arguments.
 
     Raises:
         UsageError: The type is unknown, or the path is missing or outside the root.
@@ -101,37 +104,38 @@ async def list_files(
 
 
 def sizes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
-    """Return those of some listed files that are there without a link on the way, with their bytes."""
+    """Return the sizes of those listed files that exist and are not behind a link."""
     sizes = ((name, size_inside(root, name)) for name in names)
     return {name: size for name, size in sizes if size is not None}
 
 
 def base_of(root: Path, path: str) -> str:
-    """Return what the names of `list_files` begin with below `path`: its folder with a slash, or nothing."""
+    """Return the prefix of `list_files` names below `path`: its folder with a slash, or empty."""
     below = confined(root, path)
     folder = below if (root / below).is_dir() else below.rpartition("/")[0]
     return "" if folder in {"", "."} else f"{folder}/"
 
 
 def find_program(beside: Path | None = None, search_path: str | None = None) -> str:
-    """Return ripgrep: the one installed beside this interpreter, else the one on PATH, else nothing."""
+    """Return the path of ripgrep beside this interpreter, else on PATH, else an empty text."""
     name = "rg.exe" if sys.platform == "win32" else "rg"
     installed = (beside or Path(sys.executable).parent) / name
     return str(installed) if installed.is_file() else shutil.which("rg", path=search_path) or ""
 
 
 def confined(root: Path, path: str, field: str = "path") -> str:
-    """Return `path` relative to `root`, links resolved, as the disk spells it; it must exist below `root`.
+    """Return an existing `path` relative to `root`, links resolved, in the spelling of the disk.
 
     Raises:
-        UsageError: It does not; code `path_outside_root` when it is elsewhere. Names `field`.
+        UsageError: The path does not exist, or is outside `root` (code `path_outside_root`); names
+            `field`.
     """
     try:
         real, top = real_path(spelled(real_path(root / path))), real_path(root)
     except OSError:
         raise UsageError(
-            f"{path[:200]} is being replaced all the time.",
-            hint="Ask again when it is at rest.",
+            f"{path[:200]} keeps changing and cannot be resolved.",
+            hint="Try again later.",
             details={"field": field},
         ) from None
     if not real.is_relative_to(top):
@@ -159,7 +163,7 @@ async def _without(
     *,
     missing: bool,
 ) -> TextMatches:
-    """Search plain words by ourselves; refuse expressions.
+    """Search for plain words without ripgrep; refuse expressions.
 
     Raises:
         CodeIntelError: The pattern is an expression.
@@ -175,31 +179,31 @@ async def _without(
 
 
 def _searched(root: Path, path: str) -> str:
-    """Return `path` as `confined` does; it is a folder, or a file that may be searched.
+    """Return `path` as `confined` does, if it is a folder or a file that may be searched.
 
     Raises:
-        UsageError: It is elsewhere or missing; may hold secrets; or is a pipe, a socket or a device.
+        UsageError: The path is outside or missing, may hold secrets, or is not a regular file.
     """
     below = confined(root, path)
     hint = ""
     if refusal(below) == SECRET_REASON:
-        why, hint = f"{SECRET_REASON} and is never searched", "What it holds is shown by no tool."
+        why, hint = f"{SECRET_REASON} and is never searched", "No tool shows its content."
     elif not (root / below).is_file() and not (root / below).is_dir():
-        why = "is no file and no folder"
+        why = "is neither a file nor a folder"
     else:
         return below
     raise UsageError(f"{path[:200]} {why}.", hint=hint or None, details={"field": "path"})
 
 
-def _first(found: TextMatches, most: int) -> TextMatches:
-    """Return at most `most` of the matches, none of a file that may hold secrets."""
+def _first(found: TextMatches, limit: int) -> TextMatches:
+    """Return at most `limit` matches, without files that may hold secrets."""
     kept = tuple(m for m in found.matches if refusal(m.file) != SECRET_REASON)
-    return replace(found, matches=kept[:most], truncated=found.truncated or len(kept) > most)
+    return replace(found, matches=kept[:limit], truncated=found.truncated or len(kept) > limit)
 
 
-def _presentable(root: Path, found: TextMatches, most: int) -> TextMatches:
-    """Show of each match what its file says there, read without following links; leave out the others."""
-    first = _first(found, most)
+def _verified(root: Path, found: TextMatches, limit: int) -> TextMatches:
+    """Read the files again without following links; keep the matches that they contain."""
+    first = _first(found, limit)
     files = {file: _Source(root, file) for file in {match.file for match in first.matches}}
     shown = tuple(
         as_read
@@ -212,7 +216,7 @@ def _presentable(root: Path, found: TextMatches, most: int) -> TextMatches:
 
 
 class _Source:
-    """A file that ripgrep says it has found something in; binary and large ones have no lines."""
+    """The content of a file with matches; binary and large files have no lines."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.changed = False
@@ -226,13 +230,13 @@ class _Source:
         if len(data) > MAX_FILE_BYTES or (text := _as_ripgrep_reads(data)) is None:
             return
         self._lines = text.split("\n")
-        # What makes a line's value a secret may be a line above: its name, or where a key begins.
+        # Mask the whole text, because a name or the start of a key may be in a line above.
         whole, found = mask(text)
         if found:
             self._masked = [line.rstrip("\r")[:MAX_LINE] for line in whole.split("\n")]
 
     def shown(self, match: TextMatch) -> TextMatch | None:
-        """Return the match with its lines as they are here; None when they are others."""
+        """Return the match with the lines of this file; None if its line differs."""
         place = match.line - 1
         if not self._lines:
             return None
@@ -246,7 +250,7 @@ class _Source:
 
 
 def _as_ripgrep_reads(data: bytes) -> str | None:
-    """Return a text as ripgrep takes it; None for what is binary."""
+    """Decode a file as ripgrep does; return None for a binary file."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
@@ -254,7 +258,7 @@ def _as_ripgrep_reads(data: bytes) -> str | None:
 
 
 def _with_lines(match: TextMatch, lines: list[str]) -> TextMatch:
-    """Return the match with its lines as they are in `lines`, the file's; spans say nothing then."""
+    """Return the match with masked lines of the file, without spans if its line differs."""
     place = match.line - 1
     if not lines or lines[place : place + 1] == [match.content]:
         changed = match

@@ -1,17 +1,17 @@
-"""What a search for text is asked and answers, whoever carries it out."""
+"""Define queries and results of text searches."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_LINE = 500
-"""Characters of a line that are shown."""
+"""Characters of a line in a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """One matching line: path relative to the root, 1-based line, the line without its end.
+    """A matching line: path relative to the root, 1-based line number, the line without its end.
 
-    `spans` are (text, first character, character after the last) within the line. Secret values are masked.
+    `spans` are (text, start, end) within the line. Secret values are masked.
     """
 
     file: str
@@ -24,12 +24,12 @@ class TextMatch:
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """What was found, in order of path and line.
+    """The matches, ordered by path and line.
 
     Attributes:
         matches: The lines.
-        truncated: Whether there was more, or the search was cut short.
-        note: What the reader must know of how it was searched, or empty.
+        truncated: Whether there were more, or the search ended early.
+        note: What the reader must know about the search, or empty.
     """
 
     matches: tuple[TextMatch, ...]
@@ -43,12 +43,12 @@ class TextQuery:
 
     Attributes:
         pattern: A regular expression, or plain text when `literal`.
-        literal: Take the pattern as text, and only where it is a whole word.
-        path: Folder or file to look in, relative to the root.
+        literal: Match the pattern as a whole word of plain text.
+        path: Folder or file to search, relative to the root.
         file_type: A ripgrep type such as `py`, or empty.
-        case_sensitive: As it says.
+        case_sensitive: Whether case matters.
         context_lines: Lines before and after each match.
-        max_results: At most this many matches in all.
+        max_results: Maximum number of matches.
     """
 
     pattern: str
@@ -64,9 +64,9 @@ class FileListing(NamedTuple):
     """Files, relative to the root, by name.
 
     Attributes:
-        names: As the disk has them; bytes that are no UTF-8 are surrogates.
-        truncated: Whether the listing was cut short.
-        note: What the reader must know of how they were listed, or empty.
+        names: As on disk; invalid UTF-8 is kept as surrogates.
+        truncated: Whether the listing ended early.
+        note: What the reader must know about the listing, or empty.
     """
 
     names: tuple[str, ...]

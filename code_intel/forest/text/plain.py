@@ -1,6 +1,6 @@
-"""Plain words, found by ourselves where ripgrep is missing or broken: slower, and no expressions.
+"""Search for plain words where ripgrep is missing or broken.
 
-Python's own engine would take for ever on some expressions, so those are refused (see `grep`).
+Regular expressions are refused (see `grep`), since Python's engine takes exponential time for some.
 """
 
 import re
@@ -21,14 +21,14 @@ _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 
 def is_plain(question: TextQuery) -> bool:
-    """Whether the pattern means itself."""
+    """Whether the pattern contains no special characters."""
     return question.literal or not _SPECIAL.search(question.pattern)
 
 
 def search(root: Path, question: TextQuery, path: str, deadline: float) -> TextMatches:
-    """Return the matching lines below `path`, as ripgrep would; hidden files are left out, as by it.
+    """Return the matching lines below `path` as ripgrep would, without hidden files.
 
-    `file_type` is taken for the ending of the names.
+    `file_type` is compared with the ending of the names.
     """
     ends = time.monotonic() + deadline
     words = re.escape(question.pattern)
@@ -47,7 +47,7 @@ def search(root: Path, question: TextQuery, path: str, deadline: float) -> TextM
 
 
 def names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
-    """Return the files below `path` that `search` would look at; `file_type` as there."""
+    """Return the files below `path` that `search` would read."""
     ending = f".{file_type}" if file_type else ""
     return tuple(file for file in _files(root, path) if file.endswith(ending))
 
@@ -65,7 +65,7 @@ def _files(root: Path, path: str) -> Iterator[str]:
 
 def _listed(base: Path) -> list[str]:
     listed = None
-    with suppress(StorageError):  # a git that hangs
+    with suppress(StorageError):  # git does not answer
         listed = git_files(base)
     return list(walk_folder(base, rules=True)) if listed is None else listed
 

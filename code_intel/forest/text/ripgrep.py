@@ -1,7 +1,7 @@
-"""One run of ripgrep, which is not trusted to be there, whole, or quick.
+"""Run ripgrep once, within limits.
 
-It is given an argument vector that cannot turn a pattern into an option, no stdin, a process group of
-its own, a deadline, and caps on what is read from it; it and its children die with the call.
+It gets an argument list in which a pattern cannot become an option, no stdin, its own process
+group, a deadline and limits on its output. It and its children end with the call.
 """
 
 import base64
@@ -22,37 +22,37 @@ from code_intel.foundation.redaction import masked
 
 MAX_OUTPUT = 8 << 20
 MAX_LISTING = 32 << 20
-"""Bytes of names: some half a million files."""
+"""Bytes of file names, about half a million files."""
 MAX_MESSAGE = 4096
-READ_OF_A_LINE = 1 << 15
-"""Characters of a line in which secrets are looked for; what is shown is far shorter."""
+MAX_MASKED_CHARS = 1 << 15
+"""Characters of a line that are searched for secrets; far fewer are shown."""
 MAX_SPANS = 100
-DEADLINE_NOTE = "The search was stopped after {} seconds; narrow it with path or file_type."
-OUTPUT_NOTE = "There was more than can be read; narrow the pattern."
+DEADLINE_NOTE = "The search was stopped after {} seconds. Narrow it with path or file_type."
+OUTPUT_NOTE = "There are more matches than can be read. Narrow the pattern."
 _TYPES = {"javascript": "js", "bash": "sh", "tsx": "ts"}
-"""Languages that ripgrep calls by another name than we do."""
-LISTING_NOTE = "There are more files than can be listed; narrow with path."
+"""Language names → ripgrep's names, where they differ."""
+LISTING_NOTE = "There are more files than can be listed. Narrow with path."
 
 
-class RipgrepFailure(Exception):  # noqa: N818 - never leaves the package: somebody else searches then
-    """The program cannot be started or is not the one we know; says why."""
+class RipgrepFailure(Exception):  # noqa: N818 - internal: `plain` searches instead
+    """ripgrep cannot be started or does not work; the text says why."""
 
 
 async def run(
     program: str, root: Path, question: TextQuery, path: str, deadline: float
 ) -> TextMatches:
-    """Return the matching lines below `path`, which is relative to `root`; no program is a failure.
+    """Return the matching lines below `path`, which is relative to `root`.
 
     Raises:
-        UsageError: The pattern is no regular expression, or the type is unknown.
+        UsageError: The pattern is not a regular expression, or the type is unknown.
         RipgrepFailure: The program does not work.
     """
     reading = _Reading(question)
-    end = await _carried_out(program, root, _arguments(question, path), deadline, reading.collect)
+    end = await _run_program(program, root, _arguments(question, path), deadline, reading.collect)
     if reading.garbage:
-        raise RipgrepFailure(f"answers what it should not: {reading.garbage}")
+        raise RipgrepFailure(f"returns unexpected output: {reading.garbage}")
     if reading.whole and end.code not in {0, 1}:
-        _refused(question.file_type, question.pattern, end)
+        _raise_failure(question.file_type, question.pattern, end)
     note = DEADLINE_NOTE.format(f"{deadline:g}") if end.late else reading.note
     return TextMatches(tuple(reading.found[: question.max_results]), not reading.whole, note)
 
@@ -60,7 +60,7 @@ async def run(
 async def files(
     program: str, root: Path, path: str, file_type: str, deadline: float
 ) -> FileListing:
-    """Return the files below `path` that would be searched, of any size, in no order.
+    """Return the files below `path` that would be searched, in no order.
 
     Raises:
         UsageError: The type is unknown.
@@ -81,9 +81,9 @@ async def files(
 
     flags = ["--files", "--null", "--no-messages", "--no-config", "--no-ignore-dot"]
     flags += _typed(file_type)
-    end = await _carried_out(program, root, [*flags, "--", path], deadline, collect)
+    end = await _run_program(program, root, [*flags, "--", path], deadline, collect)
     if whole and end.code not in {0, 1}:
-        _refused(file_type, "", end)
+        _raise_failure(file_type, "", end)
     *listed, _ = bytes(names).split(b"\0")
     note = "" if whole else DEADLINE_NOTE.format(f"{deadline:g}") if end.late else LISTING_NOTE
     return FileListing(
@@ -92,24 +92,24 @@ async def files(
 
 
 class _End(NamedTuple):
-    """How a run ended: its code, what it said on stderr, whether it took too long."""
+    """How a run ended: exit code, stderr, whether the deadline passed."""
 
     code: int
     message: str
     late: bool
 
 
-async def _carried_out(
+async def _run_program(
     program: str,
     root: Path,
     arguments: Sequence[str],
     deadline: float,
     read: Callable[[Process], Awaitable[None]],
 ) -> _End:
-    """Run the program until `read` has read enough of it, then end it.
+    """Run the program until `read` returns, then end it.
 
     Raises:
-        RipgrepFailure: There is none, or it cannot be started.
+        RipgrepFailure: There is no program, or it cannot be started.
     """
     if not program:
         raise RipgrepFailure("was not found")
@@ -132,15 +132,15 @@ async def _carried_out(
 
 @dataclass
 class _Reading:
-    """What was read of a run so far.
+    """The output of a run so far.
 
     Attributes:
-        question: What was asked.
-        found: The matches, one more than wanted at the most.
-        size: Bytes.
-        whole: Whether it ended by itself.
-        note: Why it was cut short, if the reader can do something about it.
-        garbage: What was no answer of ripgrep's, or empty.
+        question: The query.
+        found: The matches, at most one more than requested.
+        size: Bytes read.
+        whole: Whether the program ended by itself.
+        note: Why reading ended early, if the caller can change that.
+        garbage: Output that is not ripgrep's, or empty.
     """
 
     question: TextQuery
@@ -151,7 +151,7 @@ class _Reading:
     garbage: str = ""
 
     async def collect(self, process: Process) -> None:
-        """Read matches until there are more than wanted, or wait for the end."""
+        """Read matches until there are more than requested, or until the end."""
         try:
             async for match in _matches(process, self):
                 self.found.append(match)
@@ -167,12 +167,12 @@ class _Reading:
         self.whole = True
 
 
-def _refused(file_type: str, pattern: str, end: _End) -> None:
-    """Raise what a refusal means: the caller's mistake, or a program that does not work.
+def _raise_failure(file_type: str, pattern: str, end: _End) -> None:
+    """Raise the error for a failed run.
 
     Raises:
-        UsageError: The pattern or the type is wrong.
-        RipgrepFailure: Anything else.
+        UsageError: The pattern or the type is invalid.
+        RipgrepFailure: Any other failure.
     """
     code, reason = end.code, " ".join(end.message.split())[:300]
     if code > 0 and "file type" in reason:
@@ -192,7 +192,7 @@ def _refused(file_type: str, pattern: str, end: _End) -> None:
 
 def _arguments(question: TextQuery, path: str) -> list[str]:
     flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
-    flags += ["--no-ignore-dot"]  # what the index holds is searched: git's rules and no other's
+    flags += ["--no-ignore-dot"]  # search what is indexed: only git's rules count
     flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
     flags += ["--fixed-strings", "--word-regexp"] if question.literal else []
     flags += _typed(question.file_type)
@@ -230,7 +230,7 @@ async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[st
     """Yield (type, data) of each line.
 
     Raises:
-        ValueError: A line is none of ripgrep's.
+        ValueError: A line is not an event of ripgrep.
     """
     assert process.stdout is not None  # noqa: S101 - asked for a pipe
     rest = b""
@@ -240,43 +240,43 @@ async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[st
         for line in lines:
             event = json.loads(line)
             if not isinstance(event, dict) or not isinstance(event.get("data", {}), dict):
-                raise ValueError("a line that is no event")  # noqa: TRY004 - one kind of garbage
+                raise ValueError("a line that is not an event")  # noqa: TRY004 - caught as garbage
             yield str(event.get("type")), event.get("data", {})
         if reading.size > MAX_OUTPUT:
             return
 
 
 def _match(data: dict[str, Any], before: tuple[str, ...]) -> TextMatch:
-    """Read one match.
+    """Parse a match.
 
     Raises:
-        ValueError: It lacks what every match has.
+        ValueError: A field is missing.
     """
     file = _text(data.get("path"), "surrogateescape")
     number, spans = data.get("line_number"), data.get("submatches")
     if not isinstance(number, int) or not isinstance(spans, list):
-        raise ValueError("a match without its place")  # noqa: TRY004 - one kind of garbage
+        raise ValueError("a match without a position")  # noqa: TRY004 - caught as garbage
     raw = _bytes(data.get("lines"))
-    line = masked(raw.decode("utf-8", "replace")[:READ_OF_A_LINE])
+    line = masked(raw.decode("utf-8", "replace")[:MAX_MASKED_CHARS])
     places = tuple(_span(raw, line, span) for span in spans[:MAX_SPANS])
     return TextMatch(file.removeprefix("./"), number, _cut(line), places, before)
 
 
 def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:
-    """Return what matched and where, as it is shown: ripgrep counts bytes, a line is read in characters."""
+    """Return the matched text and its range in characters; ripgrep counts bytes."""
     if not isinstance(span, dict):
-        raise ValueError("a submatch that is none")  # noqa: TRY004 - one kind of garbage
+        raise ValueError("an invalid submatch")  # noqa: TRY004 - caught as garbage
     start, end = span.get("start"), span.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
-        raise ValueError("a submatch without its place")  # noqa: TRY004 - one kind of garbage
+        raise ValueError("a submatch without a position")  # noqa: TRY004 - caught as garbage
     first = len(raw[:start].decode("utf-8", "replace"))
     length = len(raw[start:end].decode("utf-8", "replace"))
     return _cut(line[first : first + length]), first, first + length
 
 
 def shown(text: str) -> str:
-    """Return a line of a file as it is shown: without its end, masked, and not too long."""
-    return _cut(masked(text[:READ_OF_A_LINE]))
+    """Return a line without its end, masked and cut to `MAX_LINE`."""
+    return _cut(masked(text[:MAX_MASKED_CHARS]))
 
 
 def _cut(line: str) -> str:
@@ -284,19 +284,19 @@ def _cut(line: str) -> str:
 
 
 def _text(value: Any, errors: str = "replace") -> str:
-    """Return ripgrep's text, or its base64 bytes as text; ValueError when it is neither."""
+    """Return a text or base64 field as text; raise ValueError if it is neither."""
     return _bytes(value).decode("utf-8", errors)
 
 
 def _bytes(value: Any) -> bytes:
-    """Return the bytes behind ripgrep's text, or its base64.
+    """Return the bytes of a text or base64 field.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: The value is neither.
     """
     if isinstance(value, dict):
         if isinstance(value.get("text"), str):
             return str(value["text"]).encode("utf-8", "replace")
         if isinstance(value.get("bytes"), str):
             return base64.b64decode(value["bytes"])
-    raise ValueError("a text that is none")
+    raise ValueError("an invalid text")
