@@ -12,6 +12,7 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.tools.declaration import MAX_CALL_BYTES, MAX_ITEMS, Answer, Tool
 from code_intel.tools.table import CORE, GATEWAY_TOOLS, INDEX_TOOLS
+from example_calls import EXAMPLE_CALLS
 
 validators = importlib.import_module("jsonschema")  # comes with mcp, without types
 TOOLS = {f"{group}.{tool.name}": tool for group, tools in (
@@ -80,7 +81,7 @@ def test_at_most_twenty_five_tools_are_listed_unasked_and_no_name_twice() -> Non
 @every_tool
 def test_a_missing_argument_is_named(tool: Tool) -> None:
     for field in tool.schema.get("required", []):
-        error = refusal(tool, **{k: v for k, v in GOOD[tool.name].items() if k != field})
+        error = refusal(tool, **{k: v for k, v in EXAMPLE_CALLS[tool.name].items() if k != field})
         assert error["error"] == "invalid_argument"
         assert error["field"] == field
         assert field in error["message"]
@@ -92,7 +93,7 @@ def test_an_argument_of_the_wrong_type_is_named(tool: Tool) -> None:
     for field, schema in tool.schema["properties"].items():
         kinds = {schema.get("type"), *(option.get("type") for option in schema.get("anyOf", ()))}
         wrong: object = 7 if kinds & {"string", "object"} else {"no": "such"}
-        error = refusal(tool, **GOOD[tool.name] | {field: wrong})
+        error = refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: wrong})
         assert error["error"] == "invalid_argument"
         assert str(error["field"]).split(".")[0] in {field, *tool.schema.get("required", [])}
 
@@ -100,7 +101,7 @@ def test_an_argument_of_the_wrong_type_is_named(tool: Tool) -> None:
 @pytest.mark.covers("rule.argument.unknown")
 @every_tool
 def test_unknown_arguments_are_ignored_and_named(tool: Tool) -> None:
-    arguments, unknown = tool.arguments(GOOD[tool.name] | {"zeta": 1, "alpha": None})
+    arguments, unknown = tool.arguments(EXAMPLE_CALLS[tool.name] | {"zeta": 1, "alpha": None})
     assert unknown == ("alpha", "zeta")
     assert not arguments.keys() & {"alpha", "zeta"}
 
@@ -108,7 +109,7 @@ def test_unknown_arguments_are_ignored_and_named(tool: Tool) -> None:
 @pytest.mark.covers("rule.argument.json_strings")
 @every_tool
 def test_every_argument_may_arrive_as_a_json_string(tool: Tool) -> None:
-    good = GOOD[tool.name]
+    good = EXAMPLE_CALLS[tool.name]
     as_text = {k: v if isinstance(v, str) else json.dumps(v) for k, v in good.items()}
     assert tool.arguments(as_text) == tool.arguments(good)
 
@@ -198,9 +199,9 @@ def test_every_number_has_bounds_and_nothing_beyond_them_is_a_number(tool: Tool)
             continue
         low, high = number["minimum"], number["maximum"]
         for value in (low, high):
-            assert tool.arguments(GOOD[tool.name] | {field: value})[0][field] == value
+            assert tool.arguments(EXAMPLE_CALLS[tool.name] | {field: value})[0][field] == value
         for value in (low - 1, high + 1, -(10**30), 10**30, *NO_NUMBERS):
-            error = refusal(tool, **GOOD[tool.name] | {field: value})
+            error = refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: value})
             assert error["field"] == field, value
             assert field in error["message"]
 
@@ -212,10 +213,12 @@ def test_a_required_text_of_which_nothing_is_seen_is_refused_by_name(tool: Tool)
         if texts is None or "enum" in texts or field in tool.verbatim:
             continue
         for blank in BLANKS[0 if texts.get("minLength") else 1 :]:
-            assert refusal(tool, **GOOD[tool.name] | {field: blank})["field"] == field, blank
+            assert refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: blank})["field"] == field, (
+                blank
+            )
         if "maxLength" in texts:
             long = "長" * (texts["maxLength"] + 1)
-            assert refusal(tool, **GOOD[tool.name] | {field: long})["field"] == field
+            assert refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: long})["field"] == field
 
 
 @pytest.mark.covers("rule.argument.bounded")
@@ -223,11 +226,11 @@ def test_a_required_text_of_which_nothing_is_seen_is_refused_by_name(tool: Tool)
 def test_no_argument_takes_more_than_a_thousand_items_or_bad_characters(tool: Tool) -> None:
     for field, schema in tool.schema["properties"].items():
         if branch(schema, "array"):
-            error = refusal(tool, **GOOD[tool.name] | {field: ["a"] * (MAX_ITEMS + 1)})
+            error = refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: ["a"] * (MAX_ITEMS + 1)})
             assert error["field"] == field
         if branch(schema, "string"):
             for spoilt in ("a\x00b", "a\ud800", "\udfff"):
-                assert refusal(tool, **GOOD[tool.name] | {field: spoilt})["field"] == field
+                assert refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: spoilt})["field"] == field
 
 
 def nested(depth: int) -> object:
@@ -257,64 +260,5 @@ def test_a_call_is_measured_in_bytes_as_they_travel() -> None:
     assert "1 MiB" in refusal(SAMPLE, words="w", unknown="x" * MAX_CALL_BYTES)["message"]
 
 
-GOOD: dict[str, dict[str, Any]] = {
-    "start_session": {"intent": "MODIFY", "query": "fix the login"},
-    "set_query_frame": {"target_feature": {"value": "login", "quote": "login"}},
-    "search_smart": {"query": "login", "top_k": 3},
-    "search_map": {"query": "login", "include_expired": False},
-    "search_forest": {"query": "login", "top_k": 3},
-    "files_search": {"query": "login", "top_k": 3, "boost_profile": "docs"},
-    "context_bundle": {"goal": "login", "artifacts": {"hints": ["a"]}, "compact": True},
-    "semantic_rerank": {"query": "login", "candidates": ["src/a.py:3-9", {"document": "b.py"}]},
-    "search_text": {"pattern": "log.n", "context_lines": 1, "case_sensitive": True},
-    "find_definitions": {"symbol": "login", "exact_match": True},
-    "find_references": {"symbol": "login"},
-    "deps_closure": {"path": "src/auth/service.py", "direction": "both"},
-    "snippets_get": {"path": "src/auth/service.py", "start_line": 3},
-    "validate_symbol_relevance": {"target_feature": "login", "symbols": ["login"]},
-    "confirm_symbol_relevance": {"relevant_symbols": ["login"], "code_evidence": "it logs in"},
-    "submit_understanding": {"symbols_identified": ["login"], "files_analyzed": ["a.py"]},
-    "submit_semantic": {"hypotheses": [{"text": "x"}], "devrag_reason": "architecture_unknown"},
-    "submit_verification": {"verified": [{"hypothesis": "x", "status": "confirmed", "evidence": {
-        "tool": "find_definitions", "target": "x", "result": "y"}}]},
-    "check_write_target": {"file_path": "a.py", "allow_new_files": False},
-    "add_explored_files": {"files": ["a.py"]},
-    "revert_to_exploration": {"reason": "it was about something else"},
-    "record_outcome": {"outcome": "success", "analysis": {"root_cause": "x"}},
-    "get_session_status": {},
-    "get_outcome_stats": {},
-    "query": {"question": "[1]", "intent": "MODIFY", "path": "src", "show_plan": False},
-    "gistdex_query_plan": {
-        "goal": "login",
-        "initialQueries": ["[1]"],
-        "maxIterations": 1,
-        "saveIntermediateResults": False,
-        "expectedResults": {"keywords": ["login"], "minMatches": 2},
-        "strategy": {"initialMode": "broad"},
-    },
-    "command_search": {"query": "[1]", "queries": ["commit"], "limit": 3},
-    "command_describe": {"c1": "git", "c2": "merge-up", "c3": "base-branch"},
-    "command_execute": {"c1": "git", "c2": "merge-up", "c3": "base-branch", "options": {"file": "a"}},
-    "command_reload": {"agent": "climpt"},
-    "search_files": {"pattern": "src/**/*.py", "path": "."},
-    "get_symbols": {"path": "src", "kind": "class"},
-    "analyze_structure": {"code": "[1]", "language": "python"},
-    "get_function_at_line": {"file_path": "src/a.py", "line_number": 3},
-    "repo_pack": {"path": "src", "include": ["*.py"], "exclude": []},
-    "analyze_impact": {"target_files": ["src/a.py"], "change_description": "[1]"},
-    "add_agreement": {"nl_term": "login", "symbol": "login", "code_evidence": "x"},
-    "list_agreements": {"limit": 5},
-    "search": {"query": "login", "top_k": 3},
-    "list_documents": {"limit": 5},
-    "index_markdown": {"filepath": "docs/a.md"},
-    "index_code": {"filepath": "a.py", "force": True},
-    "reindex_document": {"filename": "a.py"},
-    "delete_document": {"filename": "a.py", "remove_file": True},
-    "add_frontmatter": {"filepath": "a.md", "docType": "spec"},
-    "update_frontmatter": {"filepath": "a.md", "tags": "a, b"},
-    "sync": {},
-}  # fmt: skip
-
-
-def test_the_samples_of_this_file_cover_every_tool() -> None:
-    assert GOOD.keys() == BY_NAME.keys()
+def test_every_tool_has_an_example_call() -> None:
+    assert EXAMPLE_CALLS.keys() == BY_NAME.keys()
