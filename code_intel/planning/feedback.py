@@ -38,7 +38,7 @@ class Phrase(NamedTuple):
 METRIC_NAMES: Mapping[str, Phrase] = {
     "keyword_match": Phrase("keywords", "キーワードの一致"),
     "pattern_match": Phrase("patterns", "パターンの一致"),
-    "semantic_similarity": Phrase("likeness to the query", "クエリとの類似度"),
+    "semantic_similarity": Phrase("similarity to the query", "クエリとの類似度"),
     "coverage": Phrase("number of results", "結果の件数"),
     "precision": Phrase("results without any keyword", "キーワードのない結果"),
     "recall": Phrase("keywords found nowhere", "どこにもないキーワード"),
@@ -53,20 +53,33 @@ NO_RESULTS = Phrase("Nothing was found", "何も見つかりませんでした")
 NOT_FOUND = Phrase("Not found: {names}", "見つからないもの: {names}")
 TOO_FEW_RESULTS = Phrase("{count} of {least} results", "結果は {count} 件({least} 件必要)")
 UNLIKE = Phrase(
-    "Results hardly resemble the query ({value:.2f})",
+    "The results are not similar to the query ({value:.2f})",
     "結果がクエリにあまり似ていません({value:.2f})",
 )
-COSTS = Phrase("Most is lost by {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
+COSTS = Phrase("Largest deduction: {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
 MORE = Phrase(" and {count} more", " ほか {count} 件")
 
 SUGGESTED: Mapping[str, Phrase] = {
-    "drop": Phrase("Leave out {names}: in no result.", "{names} を除く: どの結果にもありません。"),
-    "ask": Phrase("Ask for {names}: expected, not found.", "{names} を加える: 期待したのに見つかりません。"),
-    "pattern": Phrase("Ask for what {names} stands for: no match.", "{names} に当たる言葉を加える: 一致がありません。"),
-    "common": Phrase("Add {names}: common to the best results.", "{names} を加える: 上位の結果に共通しています。"),
-    "broad": Phrase("Ask with fewer words: {count} of {least} results.", "語を減らす: 結果は {count} 件({least} 件必要)。"),
-    "other": Phrase("Say it in other words, or name a symbol or file.", "言い換えるか、シンボル名やファイル名を挙げる。"),
-}  # fmt: skip
+    "drop": Phrase("Remove {names}: in no result.", "{names} を除く: どの結果にもありません。"),
+    "ask": Phrase(
+        "Add {names}: expected, but not found.", "{names} を加える: 期待した語が見つかりません。"
+    ),
+    "pattern": Phrase(
+        "Add words for {names}: no match.", "{names} に当たる語を加える: 一致がありません。"
+    ),
+    "common": Phrase(
+        "Add {names}: common to the best results.",
+        "{names} を加える: 上位の結果に共通しています。",
+    ),
+    "broad": Phrase(
+        "Use fewer words: {count} of {least} results.",
+        "語を減らす: 結果は {count} 件({least} 件必要)。",
+    ),
+    "other": Phrase(
+        "Use other words, or name a symbol or file.",
+        "言い換えるか、シンボル名やファイル名を挙げる。",
+    ),
+}
 """What to try, by the evidence for it; in this order."""
 
 

@@ -109,7 +109,7 @@ def load(root: Path, plan_id: str) -> QueryPlan:
     except FileNotFoundError:
         raise NotFoundError(
             f"There is no plan {plan_id}.",
-            hint="Leave planId out to begin a new plan; `code-intel plans list` names those that are kept.",
+            hint="Leave planId out for a new plan. `code-intel plans list` lists the stored plans.",
             details={"field": "planId"},
         ) from None
 
@@ -172,9 +172,9 @@ def parsed(data: bytes, name: str) -> QueryPlan:
     """
     plan = stored.parsed(QueryPlan, data, PLAN_VERSION, name)
     if name != f"{plan.id}.json":
-        raise damaged(name, "planId is that of another plan")
+        raise damaged(name, "planId belongs to another plan")
     if field := excess(plan):
-        raise damaged(name, f"{field} is more than a plan can have")
+        raise damaged(name, f"{field} is above the limit of a plan")
     return plan
 
 
@@ -257,7 +257,7 @@ def _checked(plan_id: str) -> str:
         pass
     raise UsageError(
         f"planId must be the id of a plan, a UUID, not {plan_id[:60]!r}.",
-        hint="Pass a planId as gistdex_query_plan has returned it, or leave it out.",
+        hint="Pass a planId from gistdex_query_plan, or leave it out.",
         details={"field": "planId"},
     )
 

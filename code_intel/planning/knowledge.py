@@ -144,7 +144,7 @@ def _is_better(old: PageFrontMatter, new: PageFrontMatter) -> bool:
 def _described(name: str, data: bytes) -> dict[str, Any]:
     front = page.read(data.decode("utf-8", "replace"))
     if front is None:
-        raise damaged(name, "it is no page of a plan")
+        raise damaged(name, "it is not a page of a plan")
     return {
         "goal": front.goal,
         "planId": front.plan_id,

@@ -39,10 +39,8 @@ SAVE_SECONDS = 5.0
 """Seconds that keeping a plan may take once the call was cancelled: a file is written, no more."""
 EVALUATION_SECONDS = 2.0
 """Seconds that comparing by words may take though the time is over: what was found shall not be lost."""
-NOT_EVALUATED = (
-    "evaluation: none, since comparing took too long; simpler patterns are compared sooner"
-)
-WORDS_ONLY_NOTE = "evaluation: by words alone, since comparing meanings {}"
+NOT_EVALUATED = "evaluation: none, because the comparison took too long; use simpler patterns"
+WORDS_ONLY_NOTE = "evaluation: by words only, because the comparison of meanings {}"
 
 
 async def _silent(done: float, total: float | None, message: str) -> None:

@@ -25,15 +25,21 @@ MAX_MEMORY_BYTES = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BY_NUMBER = re.compile(r"\\x\{[0-9A-Fa-f]*\}")
 _TOO_LARGE = "pattern too large"
-_OTHER = "Correct it; the syntax is RE2's. For the words themselves, put them into keywords."
+_OTHER = "Correct it (RE2 syntax), or use keywords for plain words."
 _REMEDIES = (
-    (r"invalid perl operator: \(\?<?[=!]", "Leave out what looks ahead or behind; give what must be there as a pattern of its own."),
-    (r"invalid escape sequence: \\[1-9]", "Leave out the back-reference and spell what it repeats."),
-    (r"invalid escape sequence: \\u", r"Write characters as they are, or by number: \x{3042}."),
-    (r"invalid repetition size", "Repeat 1,000 times at most, nested ones multiplied, or write + instead."),
-    (_TOO_LARGE, "Repeat less often, nested repetitions multiplied; or write + instead."),
-    (r"missing \)|unexpected \)|missing \]", r"Close what is open, or put \ before a bracket that means itself."),
-    (r"no argument for repetition|bad repetition", r"Put \ before a *, + or ? that means itself, and one alone after what is repeated."),
+    (r"invalid perl operator: \(\?<?[=!]", "Remove look-ahead and look-behind, or make them patterns of their own."),
+    (r"invalid escape sequence: \\[1-9]", "Replace the back-reference by the text that it repeats."),
+    (r"invalid escape sequence: \\u", r"Write the character itself or its number: \x{3042}."),
+    (r"invalid repetition size", "Repeat at most 1,000 times (nested repetitions are multiplied), or use +."),
+    (_TOO_LARGE, "Repeat fewer times (nested repetitions are multiplied), or use +."),
+    (
+        r"missing \)|unexpected \)|missing \]",
+        r"Close the bracket, or put \ before a literal bracket.",
+    ),
+    (
+        r"no argument for repetition|bad repetition",
+        r"Put \ before a literal *, + or ?, and only one of them after an element.",
+    ),
     (r"trailing \\", r"Write \\ for a backslash."),
 )  # fmt: skip
 """What RE2 says, and what to write instead; the first that fits."""
@@ -65,22 +71,24 @@ def compiled(pattern: str, field: str) -> ContentPattern:
             and what to write instead.
     """
     if not pattern.strip():
-        raise _refused(field, "is empty: it would match everything", "Leave it out.")
+        raise _refused(field, "is empty and would match everything", "Leave it out.")
     if len(pattern) > MAX_PATTERN_CHARS:
         raise _refused(
             field,
-            f"has {counted(len(pattern), 'character')}; {MAX_PATTERN_CHARS} are the most",
-            "Shorten it, or make several of it.",
+            f"has {counted(len(pattern), 'character')}; the limit is {MAX_PATTERN_CHARS}",
+            "Shorten it, or split it into several patterns.",
         )
     if surrogate := _SURROGATE.search(pattern):
         raise _refused(
             field,
-            f"has half a character at {surrogate.start()}: U+{ord(surrogate[0]):04X}",
-            "Send the whole character, both halves in order.",
+            f"has half of a surrogate pair at {surrogate.start()}: U+{ord(surrogate[0]):04X}",
+            "Send the whole character.",
         )
     program = _compiled(pattern)
     if isinstance(program, str):
-        raise _refused(field, f"is no pattern: {_placed(program, pattern)}", _remedy(program))
+        raise _refused(
+            field, f"is not a valid pattern: {_placed(program, pattern)}", _remedy(program)
+        )
     return ContentPattern(pattern, program)
 
 
@@ -95,8 +103,8 @@ def all_compiled(
     if len(patterns) > MAX_PATTERNS:
         raise _refused(
             field,
-            f"has {counted(len(patterns), 'pattern')}; {MAX_PATTERNS} are the most",
-            "Keep those that tell most.",
+            f"has {counted(len(patterns), 'pattern')}; the limit is {MAX_PATTERNS}",
+            "Keep the most significant ones.",
         )
     return tuple(compiled(pattern, f"{field}[{at}]") for at, pattern in enumerate(patterns))
 

@@ -124,10 +124,10 @@ def _refuse_links(base: Path, *parts: str) -> None:
         try:
             is_link = path.is_symlink()
         except OSError as error:  # a name longer than any disk has
-            raise StorageError(f"{path} cannot be looked at: {error.strerror}.") from error
+            raise StorageError(f"{path} cannot be read: {error.strerror}.") from error
         if is_link:
             raise StorageError(
-                f"{path} is a link; plans are kept in folders of their own.",
-                hint="Remove the link; a folder is made in its place when needed.",
+                f"{path} is a link, which is not allowed here.",
+                hint="Remove the link. A folder is created when needed.",
                 details={"field": "plans_dir"},
             )

@@ -28,7 +28,7 @@ from code_intel.planning.records import (
 )
 
 MAX_PRESET_NAME_CHARS, MAX_ABOUT_CHARS = 64, 300
-PRESET_REMEDY = "Correct it, or leave the preset out; docs/plans.md shows one."
+PRESET_REMEDY = "Correct or remove the preset; docs/plans.md has an example."
 KIND, WORDS_TOO = 0.75, 0.8
 """What shipped presets ask for, without and with keywords of their own. Places of the right kind that have nothing
 of the goal reach 0.51 and 0.79 at a likeness of 0.85 to what was asked last, since a rule asks for the kind alone."""
@@ -79,7 +79,7 @@ PRESETS = (
     ),
     Preset(
         "configuration",
-        "What can be set: settings, defaults, environment variables, configuration files.",
+        "Configuration: settings, defaults, environment variables, configuration files.",
         "設定項目、既定値、環境変数、設定ファイル。",
         keywords=("config",),
         patterns=_any(
@@ -98,7 +98,7 @@ PRESETS = (
     ),
     Preset(
         "tests",
-        "Tests of something, and what they expect.",
+        "Tests, and what they expect.",
         "何かのテストと、その期待値。",
         keywords=("test",),
         patterns=_any(
@@ -114,7 +114,7 @@ PRESETS = (
     ),
     Preset(
         "errors",
-        "How failures are raised, caught and told.",
+        "How errors are raised, caught and reported.",
         "失敗の送出、捕捉、通知のしかた。",
         keywords=("error",),
         patterns=_any(
@@ -130,7 +130,7 @@ PRESETS = (
     ),
     Preset(
         "api",
-        "What others may call: routes, exported names, entry points.",
+        "Interfaces: routes, exported names, entry points.",
         "外から呼べるもの。経路、公開された名前、入口。",
         patterns=_any(
             r"\b(?:app|api|router|server|mux|http)\.(?:(?i:get|post|put|patch|delete)|route|use|Handle(?:Func)?)\(",
@@ -147,7 +147,7 @@ PRESETS = (
     ),
     Preset(
         "data",
-        "Data models and schemas: what is stored, its fields and types.",
+        "Data models and schemas: stored data, fields and types.",
         "データモデルとスキーマ。何が保存され、どんな項目と型か。",
         patterns=_any(
             r"@dataclass\b|\((?:[\w.]+,[ \t]*)*(?:\w+\.)?(?:BaseModel|Model|TypedDict|NamedTuple)\)",
@@ -164,7 +164,7 @@ PRESETS = (
     ),
     Preset(
         "concurrency",
-        "What runs at the same time: tasks, threads, locks, queues.",
+        "Concurrency: tasks, threads, locks, queues.",
         "並行して動くもの。タスク、スレッド、ロック、キュー。",
         patterns=_any(
             r"\basync[ \t]+(?:def|with|for)[ \t]+[\w(.]+[^\n]*:|\b(?:threading|asyncio|anyio|multiprocessing)\.\w+",
@@ -180,7 +180,7 @@ PRESETS = (
     ),
     Preset(
         "performance",
-        "What makes it fast or slow: caches, batches, measurements, buffers.",
+        "Performance: caches, batches, measurements, buffers.",
         "速さを左右するもの。キャッシュ、まとめ処理、計測、バッファ。",
         patterns=_any(
             r"@(?:functools\.)?(?:lru_cache|cache|cached_property)\b|@Cacheable\b",
@@ -195,7 +195,7 @@ PRESETS = (
     ),
     Preset(
         "security",
-        "What guards: authentication, permissions, checked input, secrets.",
+        "Security: authentication, permissions, input validation, secrets.",
         "守るもの。認証、権限、入力の検査、秘密情報。",
         patterns=_any(
             r"\b(?i:(?:check|verify|validate|require|ensure|is|has|can)_?\w*"
@@ -298,7 +298,7 @@ def chosen(name: str, user: Mapping[str, Preset]) -> Preset:
     if name not in presets:
         raise UsageError(
             f"There is no preset {name[:MAX_PRESET_NAME_CHARS]!r}.",
-            hint=f"Name one of {', '.join(map(printable_key, presets))}, or leave it out.",
+            hint=f"Use one of {', '.join(map(printable_key, presets))}, or leave it out.",
             details={"field": "preset"},
         )
     return presets[name]

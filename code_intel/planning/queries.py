@@ -139,9 +139,9 @@ def parsed(data: bytes, name: str) -> CachedQuery:
     """
     kept = stored.parsed(CachedQuery, data, QUERY_VERSION, name)
     if name_of(kept.key, kept.query) != name:
-        raise damaged(name, "it is the answer to another query")
+        raise damaged(name, "it belongs to another query")
     if not are_results(kept.results):
-        raise damaged(name, "results is more than a search can find")
+        raise damaged(name, "results is above the limit of a search")
     return kept
 
 

@@ -29,7 +29,7 @@ from code_intel.planning.records import (
     Refinement,
 )
 
-SETTINGS_REMEDY = "Correct the file, or remove it: the next plan writes the defaults."
+SETTINGS_REMEDY = "Correct the file, or remove it; the next plan writes the defaults."
 SETTINGS_VERSION = 1
 MIB = 1024 * 1024
 MAX_SETTINGS_BYTES = MIB
@@ -49,18 +49,16 @@ class PlanSettingKey(NamedTuple):
 
 
 PLAN_KEYS = (
-    PlanSettingKey("limits", "plans", 200, 1, 100_000, about="Plans that are kept."),
-    PlanSettingKey("limits", "plansMiB", 64, 1, 10_000, about="Room that plans may take."),
+    PlanSettingKey("limits", "plans", 200, 1, 100_000, about="Number of stored plans."),
+    PlanSettingKey("limits", "plansMiB", 64, 1, 10_000, about="Disk space for plans."),
+    PlanSettingKey("limits", "queries", 1000, 1, 100_000, about="Number of stored search answers."),
+    PlanSettingKey("limits", "queriesMiB", 64, 1, 10_000, about="Disk space for search answers."),
     PlanSettingKey(
-        "limits", "queries", 1000, 1, 100_000, about="Answers of searches that are kept."
+        "limits", "knowledge", 200, 1, 10_000, about="Number of stored knowledge pages."
     ),
-    PlanSettingKey("limits", "queriesMiB", 64, 1, 10_000, about="Room that answers may take."),
-    PlanSettingKey("limits", "knowledge", 200, 1, 10_000, about="Knowledge pages that are kept."),
+    PlanSettingKey("limits", "knowledgeMiB", 4, 1, 1000, about="Disk space for knowledge pages."),
     PlanSettingKey(
-        "limits", "knowledgeMiB", 4, 1, 1000, about="Room that knowledge pages may take."
-    ),
-    PlanSettingKey(
-        "defaults", "maxIterations", ITERATIONS, 1, MAX_ITERATIONS, about="Queries of one call."
+        "defaults", "maxIterations", ITERATIONS, 1, MAX_ITERATIONS, about="Queries per call."
     ),
     PlanSettingKey(
         "defaults",
@@ -68,13 +66,13 @@ PLAN_KEYS = (
         SECONDS,
         MIN_PLAN_SECONDS,
         MAX_PLAN_SECONDS,
-        about="Time of one call.",
+        about="Time per call.",
     ),
     PlanSettingKey(
-        "defaults", "minMatches", MIN_MATCHES, 1, MAX_MATCHES, about="Results that are expected."
+        "defaults", "minMatches", MIN_MATCHES, 1, MAX_MATCHES, about="Number of expected results."
     ),
     PlanSettingKey(
-        "defaults", "confidence", CONFIDENCE, 0, 1, about="Score from which a plan succeeds."
+        "defaults", "confidence", CONFIDENCE, 0, 1, about="Score at which a plan succeeds."
     ),
     PlanSettingKey(
         "defaults", "evaluationMode", "fuzzy", choices=get_args(Mode), about="How keywords match."
@@ -90,7 +88,7 @@ PLAN_KEYS = (
         "defaults",
         "saveIntermediateResults",
         default=True,
-        about="Whether the texts of all results are kept, or of the final ones alone.",
+        about="Whether the texts of all results are stored, or only of the final ones.",
     ),
 )
 """In the order in which the file is written; docs/plans.md has the same table."""

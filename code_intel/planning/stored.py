@@ -92,7 +92,7 @@ def loads(data: bytes, version: int, name: str) -> dict[str, Any]:
     try:
         document = json.loads(data)
         if not isinstance(document, dict):
-            raise Unreadable("it is no JSON object")
+            raise Unreadable("it is not a JSON object")
     except (ValueError, RecursionError) as error:
         raise damaged(name, str(error)) from None
     if document.get("version") != version:
@@ -116,7 +116,7 @@ def damaged(name: str, reason: str) -> StorageError:
     """Return the error that a kept file cannot be read."""
     return StorageError(
         f"{name} cannot be read: {reason}.",
-        hint="Delete the file: it is a cache, and planning again makes it anew.",
+        hint="Delete the file. It is a cache, and planning creates it again.",
         details={"file": name},
     )
 

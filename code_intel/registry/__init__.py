@@ -1,7 +1,7 @@
-"""A need, give me the command that fits: search, describe and execute prompt commands (seeds 000 and 001; docs/decisions/0044).
+"""Search, describe and execute prompt commands (seeds 000 and 001; docs/decisions/0044).
 
-These three are the operations of seed 000 on a list of commands; what files, meaning and experience add to them is in the
-modules beside.
+The functions here are the operations of seed 000 on a list of commands. The modules add files,
+vectors and learning. What the tools answer is in `tools/commands`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ __all__ = ["Command", "RRFResult", "SearchResult", "describe", "search", "search
 def search(
     commands: Sequence[Command], query: str, top_n: int = DEFAULT_RESULTS
 ) -> list[SearchResult]:
-    """Return the commands that share words with a query, best first, by BM25; none where nothing fits."""
+    """Return the commands that share words with a query, ranked by BM25; empty without a match."""
     index = bm25.BM25Index(commands)
     return [
         SearchResult(one.c1, one.c2, one.c3, one.description, score)
@@ -27,7 +27,7 @@ def search(
 def search_with_rrf(
     commands: Sequence[Command], queries: Sequence[str], top_n: int = DEFAULT_RESULTS
 ) -> list[RRFResult]:
-    """Return the commands that several queries find, their whole rankings fused by rank, best first."""
+    """Return the commands that several queries find, ranked by reciprocal rank fusion."""
     index = bm25.BM25Index(commands)
     rankings = [[position for position, _ in index.search(query)] for query in queries]
     return [
@@ -38,5 +38,5 @@ def search_with_rrf(
 
 
 def describe(commands: Sequence[Command], c1: str, c2: str, c3: str) -> list[Command]:
-    """Return the commands with exactly these names, in the order of the registry; several may share them."""
+    """Return the commands with exactly these names, in the order of the registry."""
     return [one for one in commands if (one.c1, one.c2, one.c3) == (c1, c2, c3)]

@@ -1,7 +1,7 @@
-"""BM25 over the commands of a registry (seed 000): which of them share the words of a query that say most.
+"""Rank the commands of a registry by BM25 (seed 000).
 
-What a term adds to a command's score depends on the registry alone, so it is reckoned once; a search adds up the
-rows of the query's terms. A term that the query repeats counts as often, as in the formula.
+The weight of a term in a command depends only on the registry, so it is computed once. A search
+adds the rows of the query's terms; a repeated term counts repeatedly, as in the formula.
 """
 
 import math
@@ -23,14 +23,14 @@ B = 0.75
 
 
 class BM25Index:
-    """The terms of a registry's commands; immutable, so any number of threads may search.
+    """The terms of a registry's commands; immutable, so threads may share it.
 
     Args:
-        commands: In the order of the registry; of those with the same c1, c2 and c3 the first is kept.
-        tokenize: What the terms of a text are; seed 000's, unless another ranking is wanted.
+        commands: In the order of the registry; of equal c1, c2 and c3 the first is used.
+        tokenize: Returns the terms of a text; the default is seed 000's rule.
 
     Attributes:
-        commands: Those that are found, which positions refer to.
+        commands: The searchable commands; positions refer to them.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class BM25Index:
         return list(zip(kept.tolist(), scores[kept].tolist(), strict=True))
 
     def scores(self, terms: Sequence[str]) -> "NDArray[np.float64]":
-        """Return the score of every command for such terms, shape (commands,); 0 where it has none of them."""
+        """Return the scores of all commands for these terms, shape (commands,); else 0."""
         import numpy as np
 
         scores = np.zeros(len(self.commands))
@@ -89,14 +89,14 @@ class BM25Index:
         return self._tokenize(query)
 
     def most(self, query: str) -> float:
-        """Return the sum of the weights (IDF) of a query's terms, which its score is a share of on the wire.
+        """Return the sum of the weights (IDF) of a query's terms.
 
-        Terms that no command has count, too, so an unknown word lowers the share; 0 for a query without terms.
+        Terms of no command count as well, so an unknown word lowers the score. 0 without terms.
         """
         return math.fsum(map(self.idf, self.terms(query)))
 
     def idf(self, term: str) -> float:
-        """Return how much a term says: above 0, the more, the fewer commands have it (seed 000, IDF 計算)."""
+        """Return the weight of a term: above 0, and higher for rarer terms (seed 000, IDF 計算)."""
         row = self._rows.get(term, slice(0, 0))
         return self._idf(row.stop - row.start)
 
@@ -114,7 +114,7 @@ def _saturated(
 
 
 def first_of_each(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands without those that have the name of an earlier one (seed 000, 重複排除)."""
+    """Yield the commands without later ones of the same name (seed 000, 重複排除)."""
     seen: set[tuple[str, str, str]] = set()
     for command in commands:
         name = (command.c1, command.c2, command.c3)

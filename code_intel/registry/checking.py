@@ -1,8 +1,8 @@
-"""The schema of a registry and of the config, and what is wrong with a file that does not keep it (seed 001).
+"""Check registries and their config against the schema of seed 001.
 
-A file may be anything: a repository's config may name one of the user's own. So a reason names a place, a key and a
-type, and never repeats a value. Keys that the seed does not have are the file's own and are passed over; so is of
-upstream's `uv`, the variables of a prompt, whatever has not its form.
+The file may be anything: the config of a repository may name one of the user's own files. So a
+reason names the place, the key and the type, but no value. Unknown keys are ignored, and so are
+malformed entries of upstream's `uv`, the variables of a prompt.
 """
 
 import json
@@ -50,10 +50,10 @@ class MalformedRegistry(ValueError):  # noqa: N818 - why a file is not what it s
 
 
 def parsed(data: bytes) -> object:
-    """Return what JSON in UTF-8 says; a mark of the byte order is passed over.
+    """Parse JSON in UTF-8; a byte order mark is ignored.
 
     Raises:
-        Malformed: It is none, is nested too deep, or an object has a key twice, which readers take differently.
+        Malformed: It is not JSON, is nested too deeply, or an object has a key twice.
     """
     try:
         return json.loads(
@@ -66,7 +66,7 @@ def parsed(data: bytes) -> object:
             f"Not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
     except RecursionError:
-        raise MalformedRegistry("Not valid JSON: it is nested too deep") from None
+        raise MalformedRegistry("Not valid JSON: it is nested too deeply") from None
     except MalformedRegistry:
         raise
     except ValueError:  # the one that is left: digits beyond what Python reads as a number
@@ -84,7 +84,8 @@ def registry(document: object, agent: str, path: Path) -> Registry:
     given = _of(list, _needed(tools, "commands", "tools"), "tools.commands")
     if len(given) > MAX_COMMANDS:
         raise MalformedRegistry(
-            f"tools.commands has {counted(len(given), 'entry', 'entries')}; at most {MAX_COMMANDS:,} are read"
+            f"tools.commands has {counted(len(given), 'entry', 'entries')}; "
+            f"the limit is {MAX_COMMANDS:,}"
         )
     _names(tools, "availableConfigs", "tools", MAX_COMMANDS)
     commands = tuple(
@@ -109,12 +110,12 @@ def registries(document: object) -> dict[str, str]:
     given = _of(dict, _needed(_of(dict, document, "The file"), "registries", ""), "registries")
     if len(given) > MAX_AGENTS:
         raise MalformedRegistry(
-            f"registries has {counted(len(given), 'agent')}; at most {MAX_AGENTS} are read"
+            f"registries has {counted(len(given), 'agent')}; the limit is {MAX_AGENTS}"
         )
     for agent in given:
         _identifier(agent, f"registries.{printable_key(agent)}", "an agent's name")
         if not _text(given, agent, "registries"):
-            raise MalformedRegistry(f"registries.{agent} must be a path, not empty")
+            raise MalformedRegistry(f"registries.{agent} must be a path and not empty")
     return dict(given)
 
 
@@ -177,11 +178,12 @@ def _notes(commands: Sequence[Command]) -> tuple[str, ...]:
         before = seen.setdefault(command.key, place)
         if before != place:
             notes.append(
-                f"tools.commands[{place}] has the name of tools.commands[{before}]; a search finds the first"
+                f"tools.commands[{place}] has the same name as tools.commands[{before}], "
+                "and search finds only that one"
             )
         if not command.description.strip():
             notes.append(
-                f"tools.commands[{place}].description is empty; a search has its name alone"
+                f"tools.commands[{place}].description is empty, so search uses only its name"
             )
     more = len(notes) - MAX_REGISTRY_NOTES
     return (*notes[:MAX_REGISTRY_NOTES], *([f"{more:,} more of this kind"] if more > 0 else []))
@@ -204,11 +206,11 @@ def _text(given: Mapping[str, Any], key: str, where: str) -> str:
     text = _of(str, given.get(key, ""), place)
     if len(text) > MAX_TEXT_CHARS:
         raise MalformedRegistry(
-            f"{place} has {counted(len(text), 'character')}; at most {MAX_TEXT_CHARS:,} are read"
+            f"{place} has {counted(len(text), 'character')}; the limit is {MAX_TEXT_CHARS:,}"
         )
     if _UNREADABLE.search(text):
         raise MalformedRegistry(
-            f"{place} has a character that no text has (NUL, or half of a pair)"
+            f"{place} has an invalid character (NUL or half of a surrogate pair)"
         )
     return text
 
@@ -220,7 +222,7 @@ def _names(
     names = _of(list, given.get(key, []), place)
     if len(names) > most:
         raise MalformedRegistry(
-            f"{place} has {counted(len(names), 'entry', 'entries')}; at most {most:,} are read"
+            f"{place} has {counted(len(names), 'entry', 'entries')}; the limit is {most:,}"
         )
     return tuple(_name(name, f"{place}[{at}]") for at, name in enumerate(names))
 
@@ -229,8 +231,8 @@ def _identifier(value: object, where: str, kind: str = "an identifier") -> str:
     text = _of(str, value, where)
     if len(text) > MAX_NAME_CHARS or not IDENTIFIER_PATTERN.fullmatch(text):
         raise MalformedRegistry(
-            f"{where} must be {kind}: ASCII letters, digits, '.', '_' and '-', the first a letter or a digit, "
-            f"at most {MAX_NAME_CHARS}"
+            f"{where} must be {kind}: at most {MAX_NAME_CHARS} ASCII letters, digits, '.', '_' "
+            "and '-', the first a letter or a digit"
         )
     return text
 
@@ -239,7 +241,7 @@ def _name(value: object, where: str) -> str:
     text = _of(str, value, where)
     if len(text) > MAX_NAME_CHARS or not EDITION_NAME_PATTERN.fullmatch(text):
         raise MalformedRegistry(
-            f"{where} must be a name: letters, digits, '.', '_' and '-', at most {MAX_NAME_CHARS}"
+            f"{where} must be a name: at most {MAX_NAME_CHARS} letters, digits, '.', '_' and '-'"
         )
     return text
 
@@ -259,4 +261,4 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(_: str) -> NoReturn:
-    raise MalformedRegistry("Not valid JSON: a number is not a number, or infinite")
+    raise MalformedRegistry("Not valid JSON: NaN and Infinity are not allowed")

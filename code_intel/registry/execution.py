@@ -1,6 +1,7 @@
-"""Executing a command: its identifiers and options are checked, a runner is chosen, and its prompt or its failure told.
+"""Execute a command: check its arguments, choose a runner, and return its prompt or its failure.
 
-The shapes are seed 001's: a prompt, or an error with `command` and `stderr` (docs/decisions/0046).
+The results are those of seed 001: a prompt, or an error with `command` and `stderr`
+(docs/decisions/0046).
 """
 
 import codecs
@@ -35,17 +36,21 @@ MAX_RUNNING = 4
 SIGNAL_EXIT_BASE = 128
 """What a shell adds to the number of the signal that ended its program."""
 _NOT_FETCHED = re.compile(
-    r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading |Module not found \"|"
+    r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading "
+    r"|Module not found \"|"
     r"Could not find version of )",
     re.MULTILINE,
 )
 FETCH_HINT = (
-    "Deno could not fetch climpt. CODE_INTEL_COMMAND_RUNNER=prompts renders the registry's own prompts without"
-    " a network; or set CODE_INTEL_CLIMPT_MODULE to a local copy."
+    "Deno could not download climpt. Set CODE_INTEL_COMMAND_RUNNER=prompts to render the "
+    "registry's own prompts without network, or CODE_INTEL_CLIMPT_MODULE to a local copy."
 )
-SLOW_HINT = "Try again, or set CODE_INTEL_COMMAND_TIMEOUT to more seconds."
-BUSY_HINT = "Call it again when one of them has been answered; each is ended after {} (CODE_INTEL_COMMAND_TIMEOUT)."
-START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER; prompts renders the registry's own prompts."
+SLOW_HINT = "Try again, or raise CODE_INTEL_COMMAND_TIMEOUT."
+BUSY_HINT = (
+    "Call it again when one of them has ended; "
+    "each is stopped after {} (CODE_INTEL_COMMAND_TIMEOUT)."
+)
+START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER, or set it to prompts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +90,19 @@ async def execute(
     """Execute a command and return its prompt.
 
     Args:
-        settings: Of the project, where the program runs.
-        loaded_path: The registry the command is from; its prompts are beside it.
-        command: The first of its name.
+        settings: The settings of the project, in which the program runs.
+        loaded_path: The registry of the command; its prompts are beside it.
+        command: The first command of its name.
         options: A mapping, or upstream's list; see `options.checked`.
-        report: Takes the seconds gone by, and those it may take.
-        turns: How many programs run at a time, of all that share it; None where nobody else executes.
+        report: Called with the elapsed and the allowed seconds.
+        turns: Limits the programs that run at a time; None: no limit.
 
     Raises:
-        BusyError: As many programs as may ran all the time that one may take; this one was not started.
-        ConfigError: A setting is none of its values.
-        ExecutionError: No runner, no prompt, or the program failed; details `command`, `stderr`, `runner`, and
-            `exit_code`, `signal` or `timeout`.
-        UsageError: An identifier or an option; names the field.
+        BusyError: The limit of running programs was reached the whole time; nothing was started.
+        ConfigError: A setting has an invalid value.
+        ExecutionError: There is no runner or no prompt, or the program failed; details `command`,
+            `stderr`, `runner`, and `exit_code`, `signal` or `timeout`.
+        UsageError: An identifier or an option is invalid; it names the field.
     """
     runner, asked = await to_thread.run_sync(_prepared, settings, command, options)
     if not runner.program:
@@ -147,8 +152,8 @@ async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> Async
         await turns.acquire()
     if waiting.cancelled_caught:
         raise BusyError(
-            f"{command.name} was not started: for {counted(seconds, 'second')} {counted(int(turns.total_tokens), 'other')} were being executed,"
-            " as many as may at a time.",
+            f"{command.name} was not started: {counted(int(turns.total_tokens), 'command')} "
+            f"(the limit) were still running after {counted(seconds, 'second')}.",
             hint=BUSY_HINT.format(counted(seconds, "second")),
         )
     try:
@@ -205,28 +210,24 @@ def _executed(
     )
     notes = []
     if heard.cut:
-        notes.append(f"It is longer than {MAX_OUTPUT_BYTES >> 10} KiB: its end is missing.")
+        notes.append(f"It is longer than {MAX_OUTPUT_BYTES >> 10} KiB. Its end is missing.")
     if "\ufffd" in prompt:
-        notes.append("It is not UTF-8 throughout.")
+        notes.append("It has bytes that are not valid UTF-8.")
     return ExecutionResult(prompt, runner.name, heard.cut, tuple(notes))
 
 
 def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, int], str | None]:
-    """Return what went wrong, details of it, and what helps; nothing went wrong where the first is empty."""
+    """Return the problem, its details and a remedy; the problem is empty after a success."""
     code = heard.code
     if heard.late:
         seconds = settings.command_timeout
         return f"did not end within {counted(seconds, 'second')}", {"timeout": seconds}, SLOW_HINT
     if heard.flooded or code is None:
-        return f"wrote more than {MAX_STDERR_BYTES >> 20} MiB on stderr and was ended", {}, None
+        return f"wrote more than {MAX_STDERR_BYTES >> 20} MiB to stderr and was stopped", {}, None
     if code < 0:
-        return f"was ended by {_signal(-code)}", {"signal": -code}, None
+        return f"was killed by {_signal(-code)}", {"signal": -code}, None
     if code:
-        by = (
-            f", as {_signal(code - SIGNAL_EXIT_BASE)} ends one"
-            if _signal(code - SIGNAL_EXIT_BASE)
-            else ""
-        )
+        by = f" ({_signal(code - SIGNAL_EXIT_BASE)})" if _signal(code - SIGNAL_EXIT_BASE) else ""
         return f"ended with exit code {code}{by}", {"exit_code": code}, None
     if not heard.stdout.strip():
         return "printed no prompt", {"exit_code": 0}, None

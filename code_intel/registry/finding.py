@@ -1,14 +1,14 @@
-"""Which commands fit what somebody wants to do: several rankings of a registry made one (docs/decisions/0045).
+"""Find the commands that fit a task, by several rankings of a registry (docs/decisions/0045).
 
-| ranking | of | who is in it |
+| ranking | method | members |
 |---|---|---|
-| words | BM25 as seed 000 has it | who has enough of what the query's words weigh |
-| reading | BM25 by stems, and of Japanese in English | the same |
+| words | BM25 of seed 000 | commands with enough of the weight of the query's words |
+| reading | BM25 on stems, and on English for Japanese | the same |
 | meaning | cosines to the commands' cards | all |
 
-They are fused by rank, as seed 000 fuses queries; what several queries find is fused so once more. What was
-executed before for a feature like this lifts a command a few places. A score says how likely a command is right
-(`score`), and never rises down the list.
+They are fused by rank, as are the results of several queries. Commands that were executed for a
+similar feature move up a few places. A score says how likely a command is right (`score`), and
+never rises down the list.
 """
 
 from collections.abc import Sequence
@@ -30,16 +30,17 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     Values = NDArray[np.float64]
 
 MIN_WORD_SHARE = 0.4
-"""Share of a query's words from which on a command is ranked by them, where meaning is known, too."""
+"""Share of the weight of a query's words that a command needs in a ranking by words."""
 MIN_WORD_SHARE_ALONE = 0.1
 """The same where words are all there is."""
 READING_WEIGHT = 0.75
-"""What a share is worth that only a reading has: stems and a dictionary are not the words themselves."""
+"""Weight of a share that only stems or the dictionary give."""
 MAX_RANK = 200
 """Places of a ranking that count; those behind are worth nothing that anybody would notice."""
 HISTORY_WEIGHT = 0.1
-"""What the first place among the commands executed for this very feature is worth beside one ranking's; from
-the seventh place on it leads to the first at most."""
+"""Weight of the first command executed for this feature, relative to one ranking. A command at the
+seventh place or later moves at most to the first.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,14 @@ class CommandFinding:
 
 @dataclass(frozen=True, slots=True)
 class CommandMatches:
-    """What was found, best first; `degraded` says in sentences what the ranking had to do without."""
+    """The results, best first; `degraded` says which rankings were missing and why."""
 
     results: tuple[CommandFinding, ...] = ()
     degraded: tuple[str, ...] = ()
 
 
 class _View(NamedTuple):
-    """One query's look at a registry: positions best first, and of each command, shape (commands,), what is known."""
+    """The rankings of one query: positions best first, and values of shape (commands,)."""
 
     order: list[int]
     scores: "Values"
@@ -155,7 +156,7 @@ def _view(
         _best(np.where(readings >= enough, read.scores(said.terms), 0)),
     ]
     if meant is None:
-        # Who shares no word with the query has the share of its reading for a score, having no other.
+        # A command without common words has only the share of its stems as a score.
         scores, similarity = np.where(bm25 > 0, words, READING_WEIGHT * readings), None
     else:
         evidence, curve = meant
@@ -174,7 +175,7 @@ def _shares(scores: "Values", most: float) -> "Values":
 
 
 def _best(values: "Values") -> list[int]:
-    """Return the positions of the highest values above 0, best first; of equal ones the registry's first."""
+    """Return the positions of values above 0, highest first, then in the registry's order."""
     import numpy as np
 
     found = np.flatnonzero(values > 0)
@@ -188,7 +189,7 @@ def _best(values: "Values") -> list[int]:
 def _learned(
     loaded: LoadedRegistry, experience: CommandExperience | None, feature: str
 ) -> dict[int, tuple[float, CommandUse]]:
-    """Return what of this registry was executed for features like this one, by position: likeness and use, best first."""
+    """Return (position, likeness, use) of commands executed for similar features, best first."""
     near = experience.near(feature) if experience is not None else []
     here = [row for row in near if row[0] in loaded.positions]
     return {loaded.positions[key]: (share, use) for key, share, use in here[:MAX_LIFTED]}
@@ -200,7 +201,7 @@ def _together(
     learned: dict[int, tuple[float, CommandUse]],
     top_n: int,
 ) -> list[CommandFinding]:
-    """Make one ranking of what all queries found, and of what was learned; return its first ones."""
+    """Fuse the rankings of all queries and the learned uses; return the first results."""
     fused = rrf.fused([view.order for view in views])
     ranks = {at: places for at, _, places in fused}
     worth = {at: value for at, value, _ in fused}
@@ -226,9 +227,10 @@ def _together(
 
 
 def _scores(views: Sequence[_View], without: Sequence[int], order: Sequence[int]) -> list[float]:
-    """Return the score of each place of `order`, never rising, as in `without`, the order without experience.
+    """Return a score for each place of `order`, never rising.
 
-    Whom experience lifts is said to be as good as those it passes: they do not look worse for it.
+    `without` is the order without learned uses. A command that learned uses moved up gets the score
+    of those it passed.
     """
     own = (max(float(view.scores[at]) for view in views) for at in without)
     falling = dict(zip(without, accumulate(own, min), strict=True))

@@ -1,8 +1,8 @@
-"""Which command was executed for which feature, and so which fits a feature like it (docs/decisions/0047).
+"""Remember which command was executed for which feature (docs/decisions/0047).
 
-`.code-intel/commands.json` has a row a command and feature: how often, and when last. People may read and change it, a
-repository may have brought it: what it says is data, checked row by row, and all that it can do is lift a command that
-the registry has. Nothing here is worth an error to whoever executes a command, so noting answers whether it was kept.
+`.code-intel/commands.json` has a row for each command and feature, with the number of uses and the
+last time. People may edit it, and a repository may contain it. So each row is checked, and the file
+can only move up commands that the registry has. Failing to record a use is not an error.
 """
 
 import json
@@ -29,7 +29,7 @@ from code_intel.registry.records import CommandKey
 USES_FILE = "commands.json"
 USES_VERSION = 1
 MAX_USES = 500
-"""Uses that are kept, those of last; a project has some dozens of commands and asks for each in a few ways."""
+"""Stored uses, the latest first; a project has a few dozen commands."""
 MAX_USES_BYTES = 4 << 20
 MAX_FEATURE_CHARS = 300
 """Characters of a feature, and of a name."""
@@ -37,13 +37,13 @@ MAX_FEATURE_CHARS_READ = 4_000
 """Characters of a feature that are looked at."""
 MAX_USE_COUNT = 1_000_000
 MIN_LIKENESS = 0.06
-"""Likeness below which two features have words in common by chance; chosen with what it is worth (docs/decisions/0047)."""
+"""Least likeness of two features; below it common words are chance (docs/decisions/0047)."""
 MAX_LIFTED = 2
-"""Commands at most that one feature lifts: what is first without them stays among the first three, whoever wrote the file."""
+"""Commands that one feature moves up; the first one without them stays among the first three."""
 MAX_LIKENESS = 0.99
 """Most that features are alike which are not the same."""
 USES_LOCK_TIMEOUT_S = 2.0
-"""Seconds that a change waits for another process: whoever executed a command waits for its answer."""
+"""Seconds that a change waits for another process; the caller waits, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Said(NamedTuple):
 
 
 class UseStore(NamedTuple):
-    """What the file says; `damage` is why it is put aside before it is next written, a `newer` one is left alone."""
+    """The content of the file; `damage` says why it is unusable. A `newer` file is not changed."""
 
     uses: tuple[CommandUse, ...] = ()
     damage: str = ""
@@ -90,7 +90,7 @@ class UseStore(NamedTuple):
     def note(self) -> str:
         """Why it says nothing, a sentence; empty where nothing is wrong."""
         if self.newer:
-            return f"{USES_FILE} was written by a newer version and is left alone."
+            return f"{USES_FILE} was written by a newer version. It is neither read nor changed."
         return f"{USES_FILE} cannot be read: {self.damage}." if self.damage else ""
 
 
@@ -115,10 +115,10 @@ class CommandExperience:
         self._read: tuple[object, UseStore] = (None, UseStore())
 
     def note(self, key: CommandKey, feature: str) -> bool:
-        """Keep that a command was executed, successfully, for a feature; return whether it could be kept.
+        """Record a successful execution of a command for a feature; return whether that worked.
 
-        False for a feature without words, on a read-only project, while another process writes for too long, and where a
-        newer version wrote the file.
+        False for a feature without words, in a read-only project, while another process has the
+        lock, and if a newer version wrote the file.
         """
         told = cleaned(feature)
         if not told:
@@ -139,10 +139,10 @@ class CommandExperience:
         return list(self.kept().uses)
 
     def near(self, feature: str) -> list[tuple[CommandKey, float, CommandUse]]:
-        """Return the commands that were executed for features like this one, best first, each with its likest use.
+        """Return the commands executed for similar features, best first, each with its best use.
 
-        Likeness is 1 for the same feature, else the share of the one's ideas that the other has, by their rarity and
-        whether in Japanese or in English, times the same the other way round; below LEAST nothing is alike.
+        Likeness is 1 for the same feature. Else it is the share of the ideas of each feature that
+        the other has, multiplied. Ideas are weighted by rarity and compared across languages.
         """
         asked = _said(cleaned(feature))
         if not asked.folded:
@@ -159,11 +159,11 @@ class CommandExperience:
         return sorted(rows, key=lambda row: (-row[1], -row[2].times))
 
     def forget(self, key: CommandKey | None = None, feature: str = "") -> int:
-        """Take out the uses of a command, of a feature, of a command for a feature, or all; return how many.
+        """Remove the uses of a command, of a feature, of both, or all; return their number.
 
         Raises:
             StorageError: The file cannot be written, or a newer version wrote it.
-            BusyError: Another process writes for too long.
+            BusyError: Another process holds the lock.
         """
         about = _folded(cleaned(feature))
 
@@ -182,7 +182,7 @@ class CommandExperience:
         if self.path.exists() and not self._change(without):
             raise StorageError(
                 f"{USES_FILE} was written by a newer version.",
-                hint="Use the newer code-intel for it.",
+                hint="Use the newer version of code-intel.",
             )
         return gone
 
@@ -216,7 +216,7 @@ class CommandExperience:
 
 
 def cleaned(feature: str) -> str:
-    """Return a feature as it is kept and shown: one line of bounded length, no secrets, nothing that nobody can see."""
+    """Return a feature for storage: one short line without secrets and invisible characters."""
     # Masked before it is cut: half a secret is not known for one.
     return masked(without_hidden(" ".join(feature[:MAX_FEATURE_CHARS_READ].split())))[
         :MAX_FEATURE_CHARS
@@ -233,18 +233,18 @@ def _parsed(path: Path, now: datetime) -> UseStore:
         if document["version"] > USES_VERSION:
             return UseStore(newer=True)
         if not isinstance(rows, list):
-            return UseStore(damage="uses is no list")
+            return UseStore(damage="uses is not a list")
     except OSError as error:
         return UseStore(damage=error.strerror or str(error))
     except (ValueError, RecursionError, KeyError, TypeError):
-        return UseStore(damage="it is no JSON object with version and uses")
+        return UseStore(damage="it is not a JSON object with version and uses")
     found = [use for row in rows[: 2 * MAX_USES] if (use := _use(row, now))]
     found.sort(key=lambda use: use.last, reverse=True)
     return UseStore(tuple(found[:MAX_USES]))
 
 
 def _use(row: Any, now: datetime) -> CommandUse | None:
-    """Return a row as a use, None for what is none; one of the future is as of now, or it would never be replaced."""
+    """Return a row as a use, None if it is invalid; a time in the future becomes now."""
     try:
         names = [row[name] for name in ("agent", "c1", "c2", "c3")]
         feature, times = cleaned(row["feature"]), row["times"]

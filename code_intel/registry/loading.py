@@ -1,7 +1,7 @@
-"""The registries of a project: found, read once a state of their files, checked (seed 000; docs/decisions/0044).
+"""Find, read and check the registries of a project (seed 000; docs/decisions/0044).
 
-A file that is as it was is not read again; one that is not is, at the next call. Nothing is ever written: who has no
-config has the default one.
+An unchanged file is not read again, a changed one is read at the next call. Nothing is written: a
+project without a config has the default one.
 """
 
 import hashlib
@@ -28,11 +28,11 @@ ALL_AGENTS = "*"
 MAX_REGISTRY_BYTES = 8 * 1024 * 1024
 MAX_CONFIG_BYTES = 256 * 1024
 MAX_CACHED_BYTES = 4 * MAX_REGISTRY_BYTES
-"""Bytes of files that are remembered as read, those read last; each takes some eight times as much memory."""
+"""Bytes of the files in memory, the latest first; each needs about eight times its size."""
 DEFAULT_REGISTRIES: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
 """What a missing config means (seed 000)."""
 SETTLED_AFTER_S = 2.0
-"""Seconds: a file changed since may change again within what its disk tells as one time (FAT: 2 s)."""
+"""Seconds: a file may change again within the time resolution of its disk (FAT: 2 s)."""
 
 ResultT = TypeVar("ResultT")
 
@@ -106,17 +106,19 @@ class Registries:
             return tuple(self._config())
 
     def of(self, agent: str = DEFAULT_AGENT) -> LoadedRegistry:
-        """Return an agent's registry, as its file is now.
+        """Return the current registry of an agent.
 
         Raises:
-            RegistryError: There is no such agent, or config or registry cannot be used: names the file and, in
-                `details`, the entry and the field.
+            RegistryError: There is no such agent, or the config or registry cannot be used; it
+                names the file and, in `details`, the entry and the field.
         """
         with self._lock:
             path, written = self._place(agent)
             if path is None:
                 missing = place.candidates(written, self._within)[0]
-                hint = f"Put one there, as docs/command-registry.md shows, or name another in {place.CONFIG}."
+                hint = (
+                    f"Create it (docs/command-registry.md), or name another file in {place.CONFIG}."
+                )
                 raise self._error(missing, "File not found", hint)
 
             def made(data: bytes, digest: str) -> LoadedRegistry:
@@ -125,12 +127,12 @@ class Registries:
             return self._read(agent, path, MAX_REGISTRY_BYTES, made)
 
     def reload(self, agent: str = DEFAULT_AGENT) -> Iterator[LoadedRegistry]:
-        """Read an agent's registry again, or those of all agents (`*`), whatever their files look like.
+        """Read the registry of an agent, or all registries (`*`), even if the files are unchanged.
 
-        One after the other, as they are asked for: together they may be more than there is room for.
+        They are read one after the other, because all may need too much memory.
 
         Raises:
-            RegistryError: As `of` does, at the first that cannot be used.
+            RegistryError: As in `of`, at the first that cannot be used.
         """
         with self._lock:
             self._kept.clear() if agent == ALL_AGENTS else self._kept.pop(agent, None)
@@ -154,23 +156,23 @@ class Registries:
         if agent not in config:
             known = ", ".join(config) or "none"
             raise RegistryError(
-                f"There is no such agent; there is: {known}.",
-                hint=f"Name one that is there, or add it to {place.CONFIG}.",
+                f"There is no such agent. Agents: {known}.",
+                hint=f"Use one of them, or add the agent to {place.CONFIG}.",
                 details={
                     "path": place.shown(path, self._within),
-                    "details": f"registries has no such agent; it has: {known}",
+                    "details": f"registries has no such agent; agents: {known}",
                 },
             )
         if not place.candidates(config[agent], self._within):
             raise self._error(
-                path, f"registries.{agent} leads outside the project and the home folder"
+                path, f"registries.{agent} is outside the project and the home folder"
             )
         return place.first(config[agent], self._within), config[agent]
 
     def _read(
         self, key: str, path: Path, most: int, made: Callable[[bytes, str], ResultT]
     ) -> ResultT:
-        """Return what a file is read as, from memory where the file is as it was; what is wrong with it, too."""
+        """Return the content of a file or its problem, from memory if the file is unchanged."""
         try:
             value = self._known(key, path, most, made)
         except MalformedRegistry as error:
@@ -186,7 +188,7 @@ class Registries:
     ) -> ResultT | MalformedRegistry:
         real = place.confined(path, self._within)
         if real is None:
-            raise MalformedRegistry("It leads outside the project and the home folder")
+            raise MalformedRegistry("It is outside the project and the home folder")
         kept = self._kept.get(key)
         if kept and kept.path != path:
             kept = None
@@ -225,19 +227,19 @@ def _outcome(
 
 
 def _content(real: Path, most: int) -> tuple[bytes, _Stamp]:
-    """Return a regular file's bytes, as they were at one moment, and what tells that moment from others."""
+    """Return the bytes of a regular file at one moment, and its stamp at that moment."""
     for _ in range(2):
         with os.fdopen(open_resolved(str(real)), "rb") as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
-                raise MalformedRegistry("It is no regular file")
+                raise MalformedRegistry("It is not a regular file")
             if before.st_size > most:
                 raise MalformedRegistry(f"It is larger than {most // 1024:,} KiB")
             data = file.read(most + 1)
             after = os.fstat(file.fileno())
         if _stamp(real, before) == _stamp(real, after) and len(data) == after.st_size:
             return data, _stamp(real, after)
-    raise MalformedRegistry("It changed while it was read")
+    raise MalformedRegistry("It changed while it was being read")
 
 
 def _stamp(real: Path, found: os.stat_result) -> _Stamp:

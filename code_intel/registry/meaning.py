@@ -1,8 +1,8 @@
-"""What commands mean: their vectors, made in the background when they are first needed, and those of questions.
+"""Make the vectors of commands in the background, and those of questions.
 
-Vectors of commands are kept in the user's cache by text, so a registry that changed a little is soon ready
-again. Until all of a registry's are there it has none: commands without a vector would stand behind those that
-have one (docs/decisions/0045).
+Vectors of commands are cached by text, so a slightly changed registry is ready soon. A registry
+has vectors only when all of its commands have one; else those without would be ranked last
+(docs/decisions/0045).
 """
 
 import logging
@@ -32,14 +32,14 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 logger = logging.getLogger(__name__)
 
 VECTOR_TIMEOUT_S = 3.0
-"""Seconds that a search waits for a small registry's vectors: once a process, while its model is loaded."""
+"""Seconds that a search waits for the vectors of a small registry while the model loads."""
 COUNT_SHARE = 1 / 3
-"""Share of that which may go until it is known how many have none: a large registry is waited for no longer."""
+"""Share of that time for counting the missing vectors; a large registry is not waited for."""
 MAX_WAITED_TEXTS = 200
 """Texts without a vector up to which a registry is small; more take longer than anybody waits."""
 TEXTS_PER_BATCH = 64
 VECTORS_PER_BLOCK = 1_024
-"""Vectors that are brought into the space at a time: on the way there they take six times their room."""
+"""Vectors that are converted at a time; conversion needs six times their memory."""
 RETRY_SECONDS = 10.0
 """After which a model that failed is tried again."""
 STOP_SECONDS = 5.0
@@ -49,20 +49,21 @@ MAX_REGISTRIES = 8
 MAX_QUESTIONS = 256
 """Questions whose vectors are held."""
 
-NO_MODEL = "embedding: words only, since there is no model"
-UNCALIBRATED = "embedding: words only, since no score is calibrated for {}"
-LOADING = "embedding: words only, while the model is loaded; search again in a moment"
-PENDING = "embedding: words only, until {:,} more of {:,} commands have their vectors"
+NO_MODEL = "embedding: words only, because there is no model"
+UNCALIBRATED = "embedding: words only, because no score is calibrated for {}"
+LOADING = "embedding: words only while the model is loading; search again in a moment"
+PENDING = "embedding: words only; {:,} of {:,} commands have no vector yet"
 
 
 class RegistryVectors(NamedTuple):
-    """What the commands of a registry mean.
+    """The vectors of the commands of a registry.
 
     Attributes:
-        identity: Of the engine that made them.
-        rows: One a command of `Loaded.index.commands`, of length 1 in `space`; shape (commands, dimensions).
-        everyday: Matters that no command is for, likewise.
-        space: Where they are compared with questions.
+        identity: The identity of the engine.
+        rows: One per command of `Loaded.index.commands`, of length 1 in `space`; shape (commands,
+            dimensions).
+        everyday: Vectors of everyday matters that no command is for.
+        space: The space in which they are compared with questions.
     """
 
     identity: str
@@ -112,10 +113,10 @@ class CommandVectors:
     """The vectors of registries and of questions; safe for threads.
 
     Args:
-        embedder: The process's; one that makes the forest's passages is quick.
-        cache: The user's.
-        patience: Seconds that a search waits at most; who answers once and ends has more of it than a server.
-        retry: Seconds after which a model that failed is tried again.
+        embedder: The embedder of the process; the forest's engine is the fastest.
+        cache: The user's vector cache.
+        patience: Seconds that a search waits at most.
+        retry: Seconds after which a failed model is tried again.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class CommandVectors:
         self._closed = False
 
     def of(self, loaded: LoadedRegistry) -> RegistryVectors | None:
-        """Return the vectors of a registry; None while they are made, or where there can be none (`why_not`)."""
+        """Return the vectors of a registry; None if there are none (see `why_not`)."""
         job = self._wanted(loaded)
         if job is not None:
             until = time.monotonic() + self._patience
@@ -148,9 +149,9 @@ class CommandVectors:
             return self._ready.get((self._embedder.identity, loaded.digest))
 
     def complete(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
-        """Wait until a registry has its vectors, or cannot have them; return why not, as `why_not` does.
+        """Wait for the vectors of a registry; return why there are none, as `why_not` does.
 
-        `told` learns every now and then how many texts have theirs, of how many.
+        `told` is called now and then with the number of finished texts and their total.
         """
         job = self._wanted(loaded)
         while job is not None and not job.over.wait(PROGRESS_SECONDS):
@@ -184,11 +185,11 @@ class CommandVectors:
         return PENDING.format(left, total) if (left := self.pending(loaded)) else LOADING
 
     def question(self, query: str) -> "Rows":
-        """Return the vector of a question, shape (dimensions,), of length 1; the last ones are remembered.
+        """Return the vector of a question, shape (dimensions,), of length 1; the latest are cached.
 
         Raises:
-            EmbeddingError: The model fails.
-            UsageError: There is nothing in it to embed.
+            EmbeddingError: The model failed.
+            UsageError: There is nothing to embed.
         """
         query = " ".join(query.split())  # a space at its end is another question to a model
         key = (self._embedder.identity, query)
@@ -215,7 +216,7 @@ class CommandVectors:
             worker.join(STOP_SECONDS)
 
     def _wanted(self, loaded: LoadedRegistry) -> _Job | None:
-        """Return the job that makes a registry's vectors, new if need be; None where there is nothing to do."""
+        """Return the job that makes the vectors of a registry; None if there is nothing to do."""
         identity, whose = self._embedder.identity, _whose(loaded)
         if not loaded.index.commands or not _calibrated(identity):
             return None
@@ -246,7 +247,7 @@ class CommandVectors:
                 job.fail(error.message)
             except Exception as error:  # a defect, or no memory: nobody shall wait for it for ever
                 logger.exception("vectors of commands failed")
-                job.fail(f"words only, since {type(error).__name__} came up")
+                job.fail(f"words only, because of an unexpected {type(error).__name__}")
 
     def _next(self) -> _Job | None:
         """Return the job with the least to do; with none left, the thread that asks ends."""
@@ -270,7 +271,7 @@ class CommandVectors:
         if left:
             made = self._embedder.passages(left[:TEXTS_PER_BATCH])
             if self._embedder.identity != job.identity:
-                raise EmbeddingError("The model of passages has changed; search again.")
+                raise EmbeddingError("The embedding model has changed. Search again.")
             new = dict(zip(left[:TEXTS_PER_BATCH], made, strict=True))
             self._cache.put(job.identity, new)
             job.known.update(new)
@@ -306,7 +307,7 @@ class CommandVectors:
 
 
 def card(command: Command) -> str:
-    """Return the text that a question is compared with: the names in words, then the description."""
+    """Return the text to embed for a command: its names as words, then its description."""
     return f"{split_identifier(command.name).lower()}. {command.description}"
 
 

@@ -1,7 +1,8 @@
-"""What may be given to a command: its identifiers and its options, checked before anything is started.
+"""Check the identifiers and options of a command before anything is started.
 
-`OPTIONS` is seed 000's mapping as a table. A program gets the long form of each, as one argument that cannot be
-read as another option: the short `-d` means different things in different versions (docs/decisions/0046).
+`OPTIONS` is seed 000's mapping as a table. A program gets the long form of each option as one
+argument that cannot be read as another option: the short `-d` has different meanings in different
+versions (docs/decisions/0046).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,12 +30,12 @@ MAX_VARIABLES = 50
 MAX_VALUE_CHARS, MAX_INPUT_CHARS = 1000, 200_000
 """Characters of a value, and of what is read from stdin."""
 MAX_VALUE_CHARS = 100
-DESCRIBE_HINT = "Call describe: it says what the command takes."
+DESCRIBE_HINT = "Call describe for the options of the command."
 GivenOptions = Mapping[str, Any] | Sequence[str] | None
 
 
 class CommandOption(NamedTuple):
-    """One row of the table: its key, the flags that stand for it (a program gets the first), what it is."""
+    """One row of the table: key, flags (a program gets the first), description."""
 
     key: str
     flags: tuple[str, ...]
@@ -50,17 +51,17 @@ COMMAND_OPTIONS = (
 )
 OPTION_KEYS = tuple(option.key for option in COMMAND_OPTIONS)
 NOT_GIVEN: tuple[object, ...] = (None, False)
-"""What models write for what they leave out of a form; describe says false of what a command does not take."""
+"""Values that models write for missing options."""
 MAY_BE_EMPTY = frozenset({"stdin"})
-"""Of any other option the empty text, which models fill in, is one that was not given."""
+"""Options whose empty text counts as given; models fill in empty texts elsewhere."""
 _BY_FLAG = {flag: option.key for option in COMMAND_OPTIONS for flag in option.flags}
 
 
 @dataclass(frozen=True, slots=True)
 class OptionRequest:
-    """The options of one execution, checked; what was not given is empty, `stdin` None.
+    """The checked options of one execution; missing ones are empty, `stdin` is None.
 
-    `file` and `destination` are relative to the project; `variables` are pairs of `uv-NAME` and a value.
+    `file` and `destination` are relative to the project; `variables` are (`uv-NAME`, value) pairs.
     """
 
     edition: str = ""
@@ -80,34 +81,36 @@ def check_identifiers(agent: str, c1: str, c2: str, c3: str) -> None:
     for field, value in {"agent": agent, "c1": c1, "c2": c2, "c3": c3}.items():
         if len(value) > MAX_NAME_CHARS or not IDENTIFIER_PATTERN.fullmatch(value):
             raise UsageError(
-                f"{field} is {_shown(value)}, which names no command.",
-                hint=f"{field} has letters, digits, dots, dashes and underscores; search says what there is.",
+                f"{field} is {_shown(value)}, which cannot be part of a command.",
+                hint=f"{field} has letters, digits, dots, dashes and underscores. "
+                "Search lists the commands.",
                 details={"field": field},
             )
 
 
 def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
-    """Read the options of a call, as a mapping (seed 001) or as a list of `--flag=value` (upstream's form).
+    """Check the options of a call: a mapping (seed 001) or upstream's list of `--flag=value`.
 
     Args:
-        given: `edition`, `adaptation`, `file`, `destination`, `stdin`, `uv-NAME`; what is None or false was not given.
-        command: Takes them, or says that it does not.
+        given: `edition`, `adaptation`, `file`, `destination`, `stdin`, `uv-NAME`; None and false
+            stand for a missing option.
+        command: The command, which may say that it does not take an option.
         root: The project; paths are relative to it, and inside it.
 
     Raises:
-        UsageError: Names the option: `options.edition`.
+        UsageError: An option is invalid; it is named, such as `options.edition`.
     """
     texts: dict[str, str] = {}
     for key, value in _pairs(given):
         if key in texts:
-            raise _wrong(key, "is given twice", "Give it once.")
+            raise _wrong(key, "is given twice", "Pass it once.")
         if not any(value is each for each in NOT_GIVEN) and (value != "" or key in MAY_BE_EMPTY):
             texts[key] = _text(key, value)
     for key, value in texts.items():
         _taken(key, value, command)
     variables = tuple((key, value) for key, value in texts.items() if key not in OPTION_KEYS)
     if len(variables) > MAX_VARIABLES:
-        raise _wrong("", f"has more than {MAX_VARIABLES} variables", "Give fewer.")
+        raise _wrong("", f"has more than {MAX_VARIABLES} variables", "Pass fewer.")
     return OptionRequest(
         edition=texts.get("edition", ""),
         adaptation=texts.get("adaptation", ""),
@@ -140,7 +143,7 @@ def _pairs(given: GivenOptions) -> list[tuple[str, Any]]:
     if isinstance(given, Mapping):
         return [(_known(str(key)), value) for key, value in given.items()]
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise _wrong("", "must be an object", 'Give an object such as {"edition": "default"}.')
+        raise _wrong("", "must be an object", 'Pass an object such as {"edition": "default"}.')
     return [_pair(number, item) for number, item in enumerate(given)]
 
 
@@ -165,28 +168,32 @@ def _known(key: str) -> str:
         return key
     near = get_close_matches(key[:MAX_VALUE_CHARS], OPTION_KEYS, n=1)
     known = f"did you mean {near[0]}?" if near else f"options: {', '.join(OPTION_KEYS)}, uv-NAME."
-    raise _wrong(key, "is no option", f"Leave it out; {known}")
+    raise _wrong(key, "is not an option", f"Leave it out; {known}")
 
 
 def _text(key: str, value: object) -> str:
-    """Return a value that can be handed on: no option in disguise, nothing that nobody can see, not endless.
+    """Return a valid value: a short text that is not an option and has no invisible characters.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is not.
     """
     about = next((option.about for option in COMMAND_OPTIONS if option.key == key), "a text")
     if not isinstance(value, str):
-        raise _wrong(key, f"must be {about}", f"Give {about}, in quotes, or leave it out.")
+        raise _wrong(key, f"must be {about}", f"Pass {about} as a string, or leave it out.")
     if key == "stdin":
         if len(value) > MAX_INPUT_CHARS:
-            raise _wrong(key, f"has more than {MAX_INPUT_CHARS:,} characters", "Give less of it.")
+            raise _wrong(
+                key, f"has more than {MAX_INPUT_CHARS:,} characters", "Pass a shorter text."
+            )
         return value
     if len(value) > MAX_VALUE_CHARS:
-        raise _wrong(key, f"has more than {MAX_VALUE_CHARS:,} characters", f"Give {about}.")
+        raise _wrong(key, f"has more than {MAX_VALUE_CHARS:,} characters", f"Pass {about}.")
     if value.startswith("-"):
-        raise _wrong(key, f"is {_shown(value)}", "No value begins with a dash.")
+        raise _wrong(key, f"is {_shown(value)}", "A value must not begin with a dash.")
     if hidden_character(value):
-        raise _wrong(key, f"is {_shown(value)}", "Give it on one line, without control characters.")
+        raise _wrong(
+            key, f"is {_shown(value)}", "Write it on one line, without control characters."
+        )
     return value
 
 
@@ -203,9 +210,11 @@ def _taken(key: str, value: str, command: Command) -> None:
             has = visible(", ".join(listed[:20]))
             raise _wrong(key, f"is {_shown(value)}; {name} has {has}", f"Use one of {has}.")
         if not EDITION_NAME_PATTERN.fullmatch(value):
-            raise _wrong(key, f"is {_shown(value)}, which is no name", DESCRIBE_HINT)
+            raise _wrong(key, f"is {_shown(value)}, which is not a name", DESCRIBE_HINT)
     elif key in OPTION_KEYS and says is not None and not getattr(says, key):
-        raise _wrong(key, f"is given, and {name} takes none", f"Leave it out. {DESCRIBE_HINT}")
+        raise _wrong(
+            key, f"is given, but {name} does not take it", f"Leave it out. {DESCRIBE_HINT}"
+        )
 
 
 def _file(root: Path, value: str) -> str:
@@ -216,26 +225,26 @@ def _file(root: Path, value: str) -> str:
     """
     below = confined(root, value, "options.file")
     if not (root / below).is_file():
-        raise _wrong("file", f"is {_shown(value)}, which is no file", "Give the path of a file.")
+        raise _wrong("file", f"is {_shown(value)}, which is not a file", "Pass the path of a file.")
     if refusal(below) == SECRET_REASON:
-        raise _wrong("file", f"is {_shown(value)}, which {SECRET_REASON}", "Give another file.")
+        raise _wrong("file", f"is {_shown(value)}, which {SECRET_REASON}", "Use another file.")
     return below
 
 
 def _destination(root: Path, value: str) -> str:
-    """Return where to write, relative to the project; it need not be there.
+    """Return the destination, relative to the project; it need not exist.
 
     Raises:
-        UsageError: It is elsewhere, or what no agent may write itself: of git, of this program, of its client.
+        UsageError: It is outside the project, or belongs to git, to code-intel or to a client.
     """
     top = real_path(root)
     place = real_path(top / value)
     inside = place.relative_to(top) if place.is_relative_to(top) else None
     if inside is None or not is_inside(inside.as_posix()) or belongs_to_us(inside):
         raise UsageError(
-            f"options.destination is {_shown(value)}, which is no place for files of the project.",
+            f"options.destination is {_shown(value)}, where files must not be written.",
             code="path_outside_root",
-            hint="Give a path inside the project, none of git's, of code-intel's or of its client's settings.",
+            hint="Use a path in the project, outside .git, .code-intel and clients' settings.",
             details={"field": "options.destination"},
         )
     return inside.as_posix()

@@ -1,11 +1,11 @@
-"""Where registries lie, and what of a disk they may be (seed 000, Registry Loading).
+"""Find registries, and confine them to the project and the user's home (seed 000).
 
-    .agent/climpt/config/registry_config.json    which agents there are, and the registry of each
-    .agent/climpt/registry.json                  the registry of `climpt`, unless the config names another
+    .agent/climpt/config/registry_config.json    the agents, and the registry of each
+    .agent/climpt/registry.json                  the registry of `climpt`, unless the config has one
     .agent/climpt/prompts/                       beside a registry: the prompts of its commands
 
-Each is looked for in the project, then in the user's home. A repository may carry a config that names any file, or a
-link in its place: what is read is really inside the one or the other.
+The project comes before the user's home. The config of a repository may name any file, or a link
+may be in its place, so the real path must be inside the project or the home.
 """
 
 import os
@@ -23,9 +23,9 @@ PROMPTS = "prompts"
 
 
 def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
-    """Return what registries are looked for in: the project, then the home of the user, or the one given.
+    """Return the folders of registries: the project, then `home` (default: the user's home).
 
-    A home that is the root of a disk, as services have, would confine nothing and is none.
+    A home that is the root of a disk would confine nothing, so it is left out.
     """
     project = root.absolute()
     told = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser fails without a home
@@ -35,7 +35,7 @@ def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
 
 
 def candidates(name: str, within: Sequence[Path]) -> tuple[Path, ...]:
-    """Return what a name means, relative to each folder; what would not be in any of them is left out."""
+    """Return the paths of a name in each folder, without those outside all folders."""
     paths = (root / name for root in within)
     return tuple(path for path in paths if _is_in(Path(os.path.normpath(path)), within))
 
@@ -65,9 +65,9 @@ def shown(path: Path, within: Sequence[Path]) -> str:
 
 
 def mentioned(path: Path, within: Sequence[Path], otherwise: str) -> str:
-    """Return a path as a message of ours may have it: as shown, or `otherwise` where it may be a sentence.
+    """Return a path for a message, or `otherwise` if it may contain a sentence.
 
-    A repository's config names it, and what files say stands in fields of data alone (docs/decisions/0020).
+    A repository chooses such paths, and messages contain no text of files (docs/decisions/0020).
     """
     told = shown(path, within)
     plain = all(printable_key(part) == part for part in told.removeprefix("~/").split("/"))
@@ -75,7 +75,7 @@ def mentioned(path: Path, within: Sequence[Path], otherwise: str) -> str:
 
 
 def has_registry(root: Path) -> bool:
-    """Whether a project has a registry of its own, or a config that names some; the home does not count."""
+    """Return whether a project has its own registry or config; the home does not count."""
     return any(os.path.lexists(root / name) for name in (CONFIG, REGISTRY))
 
 

@@ -1,7 +1,8 @@
-"""One run of a program that is not trusted to be whole, quick, or sparing of words.
+"""Run a program that may be slow, verbose or broken.
 
-It gets an argument vector and no shell, a process group of its own, an environment without secrets, a deadline, and
-is read within bounds; it and its children end with the call (docs/decisions/0046).
+It gets an argument vector without a shell, its own process group, an environment without secrets
+and a deadline. Its output is read up to a limit. It and its children end with the call
+(docs/decisions/0046).
 """
 
 import subprocess
@@ -29,7 +30,7 @@ MAX_STDERR_BYTES = 4 << 20
 DRAIN_SECONDS = 0.3
 """Seconds to read on when a program has ended and what it started holds its outputs open."""
 POLL_SECONDS = 0.05
-"""Seconds until it is asked again whether a program has ended: not every Python tells while outputs are open."""
+"""Seconds between checks whether a program has ended; some Pythons do not report it."""
 REPORT_SECONDS = 5.0
 """Seconds between reports of progress."""
 OMISSION = "\n...\n"
@@ -54,7 +55,7 @@ class OutputEnds:
         self.size += len(part)
 
     def text(self) -> str:
-        """Return both as they are shown: secrets masked, nothing hidden, no longer than `MAX_MESSAGE_BYTES`."""
+        """Return both for display: masked, visible, and at most `MAX_MESSAGE_BYTES` long."""
         whole = self.size == len(self.first) + len(self.last)
         data = self.first + (b"" if whole else OMISSION.encode()) + self.last
         said = visible(masked(data.decode("utf-8", "replace")), keep="\n\t").strip().encode()
@@ -127,9 +128,9 @@ async def run(
     report: Report | None = None,
     every: float = REPORT_SECONDS,
 ) -> ProgramOutput:
-    """Run a program until it has ended, was read far enough, or is late; nothing of it is left behind.
+    """Run a program until it ends, its output is too long, or the time is over; then kill it.
 
-    `report` is told after `every` so many seconds that it goes on.
+    `report` is called every `every` seconds.
 
     Raises:
         OSError: It cannot be started.

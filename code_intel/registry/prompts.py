@@ -1,10 +1,11 @@
-"""A command's own prompt, rendered here: for who has neither climpt nor Deno, nor a network.
+"""Render the prompt file of a command here, without climpt, Deno or network.
 
     prompts/{c1}/{c2}/{c3}/f_{edition}[_{adaptation}].md
 
-beside the registry, as upstream has them: front matter, then the prompt. Its variables are `{input_text}` (what was
-given on stdin, else the text of the file), `{input_text_file}` and `{destination_path}` (paths relative to the
-project) and `{uv-NAME}`. One pass replaces them: what a value says is never replaced again (docs/decisions/0046).
+The file is beside the registry, as in upstream: front matter, then the prompt. Its variables are
+`{input_text}` (stdin, else the text of the file), `{input_text_file}` and `{destination_path}`
+(paths relative to the project) and `{uv-NAME}`. They are replaced in one pass, so a value is never
+replaced again (docs/decisions/0046).
 """
 
 import re
@@ -35,7 +36,7 @@ GIVEN_BY = {
 
 
 class RenderedPrompt(NamedTuple):
-    """A prompt with its variables replaced, what is to be known of it, and whether its end is missing."""
+    """A rendered prompt, notes about it, and whether its end is missing."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -43,10 +44,10 @@ class RenderedPrompt(NamedTuple):
 
 
 def places(command: Command, asked: OptionRequest) -> tuple[str, ...]:
-    """Return the files that may be the prompt, the best first, relative to the folder of prompts.
+    """Return the possible prompt files, best first, relative to the folder of prompts.
 
-    An adaptation that there is no file of is left out; an edition that was asked for is not. Without one it is the
-    default edition, else the first that the command lists.
+    A missing adaptation is left out, a requested edition is not. Without one it is the default
+    edition, else the first that the command lists.
     """
     listed = command.options.edition if command.options else ()
     editions = [asked.edition] if asked.edition else [DEFAULT_EDITION, *listed]
@@ -72,17 +73,17 @@ def render(
     """
     place, text = chosen(folder, shown, command, asked, root)
     best = places(command, asked)[0]
-    notes = [] if place == best else [f"There is no {best}; this is {place}."]
+    notes = [] if place == best else [f"{best} does not exist; {place} was used."]
     if "\ufffd" in text:
-        notes.append(f"{place} is not UTF-8 throughout.")
+        notes.append(f"{place} has bytes that are not valid UTF-8.")
     body = _body(text)
     names = dict.fromkeys(found[1] for found in _VARIABLE.finditer(body))
     values = _values(asked, root, names, notes)
     rendered, whole = _filled(body, values)
-    notes += [f"{{{name}}} stays as it is: {_how(name)}." for name in names if name not in values]
-    notes += [f"The prompt has no place for {key}." for key in _unused(asked, names)]
+    notes += [f"{{{name}}} was not replaced: {_how(name)}." for name in names if name not in values]
+    notes += [f"The prompt does not use {key}." for key in _unused(asked, names)]
     if not whole:
-        notes.append(f"It is longer than {MAX_PROMPT_BYTES >> 10} KiB: its end is missing.")
+        notes.append(f"It is longer than {MAX_PROMPT_BYTES >> 10} KiB. Its end is missing.")
     return RenderedPrompt(rendered, tuple(notes[:MAX_PROMPT_NOTES]), not whole)
 
 
@@ -99,7 +100,7 @@ def chosen(
         if (text := _read(folder, shown, command, place, root)) is not None:
             return place, text
     looked = ", ".join(f"{shown}/{place}" for place in wanted[:4])
-    raise _failed(command, f"There is no prompt: {looked}.", "Write that file")
+    raise _failed(command, f"There is no prompt: {looked}.", "Create that file")
 
 
 def _read(folder: Path, shown: str, command: Command, place: str, root: Path) -> str | None:
@@ -114,7 +115,7 @@ def _read(folder: Path, shown: str, command: Command, place: str, root: Path) ->
         return None
     except OSError as error:
         why = f"{shown}/{place} cannot be read: {error.strerror or error}"
-        raise _failed(command, f"{why}.", "Make it a file of its own, no link") from None
+        raise _failed(command, f"{why}.", "Replace the link by a file") from None
     if len(data) > MAX_PROMPT_BYTES:
         raise _failed(
             command, f"{shown}/{place} is larger than {MAX_PROMPT_BYTES >> 10} KiB.", "Shorten it"
@@ -138,7 +139,7 @@ def _content(folder: Path, place: str, root: Path) -> bytes:
 
 
 def _body(text: str) -> str:
-    """Return what stands behind the front matter, which is not looked into: nothing in it is needed."""
+    """Return the text after the front matter, which is not parsed."""
 
     def unread(_block: str) -> dict[str, Any]:
         return {}
@@ -150,7 +151,7 @@ def _body(text: str) -> str:
 def _values(
     asked: OptionRequest, root: Path, names: Container[str], notes: list[str]
 ) -> Mapping[str, str]:
-    """Return what each variable that is given stands for; a file is read where its text is asked for."""
+    """Return the values of the variables; a file is read only if its text is needed."""
     values = dict(asked.variables)
     if asked.file:
         values["input_text_file"] = asked.file
@@ -183,12 +184,12 @@ def _text_of(root: Path, file: str, notes: list[str]) -> str:
         return ""
     text = data.decode("utf-8", "replace")
     if len(text) > MAX_INPUT_CHARS:
-        notes.append(f"Of {file} the first {MAX_INPUT_CHARS:,} characters are used.")
+        notes.append(f"Only the first {MAX_INPUT_CHARS:,} characters of {file} are used.")
     return text[:MAX_INPUT_CHARS]
 
 
 def _filled(body: str, values: Mapping[str, str]) -> tuple[str, bool]:
-    """Replace each variable once, and stop where nobody could read on; whether that is the whole."""
+    """Replace each variable once, up to the limit; return the text and whether it is complete."""
     parts: list[str] = []
     left = MAX_PROMPT_BYTES
     for part in _parts(body, values):
@@ -210,12 +211,12 @@ def _parts(body: str, values: Mapping[str, str]) -> Iterator[str]:
 
 
 def _how(name: str) -> str:
-    return f"the option {GIVEN_BY.get(name, name)} gives it"
+    return f"pass the option {GIVEN_BY.get(name, name)}"
 
 
 def _failed(command: Command, why: str, how: str) -> ExecutionError:
     return ExecutionError(
         why,
-        hint=f"{how}, or let climpt execute commands: setting command_runner.",
+        hint=f"{how}, or let climpt execute commands (setting command_runner).",
         details={"command": command.name, "stderr": why, "runner": "prompts"},
     )

@@ -1,8 +1,8 @@
-"""Another reading of commands and queries, beside seed 000's: by stems, and of Japanese in English, too.
+"""Match commands and queries by stems, and Japanese by its English translation as well.
 
-Seed 000's tokens are whole words between white space: `commits` is not `commit`, and Japanese is one word a sentence.
-Here words are the forest's (`chunking.words`: stems, and pairs of characters in Japanese), and to a Japanese text come
-the English words of the dictionary, so that either language finds the other (docs/decisions/0025, 0045).
+Seed 000's tokens are whole words between white space: `commits` is not `commit`, and a Japanese
+sentence is one word. The tokens here are those of the forest (`chunking.words`), and Japanese texts
+also get the English words of the dictionary (docs/decisions/0025, 0045).
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class QueryReading(NamedTuple):
     """The terms of a query.
 
     Attributes:
-        terms: All that are looked for, each once.
-        ways: The same said in one way each, in its own words and in English; to have all of one is enough.
+        terms: All terms, each once.
+        ways: Complete formulations, such as its own words or English; one match is enough.
     """
 
     terms: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""The nouns of the command registry, as seeds 000 and 001 name them.
+"""The records of the command registry, with the names of seeds 000 and 001.
 
-A command is named by three identifiers, C3L: its domain `c1` (`climpt-git`), its action `c2` (`group-commit`) and
-its target `c3` (`unstaged-changes`); with the agent that has it, that is its key.
+A command has three identifiers, C3L: its domain `c1` (`climpt-git`), its action `c2`
+(`group-commit`) and its target `c3` (`unstaged-changes`). With its agent they are its key.
 """
 
 import re
@@ -33,7 +33,7 @@ class CommandKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommandOptions:
-    """What a command says that it takes (seed 001): names of editions and adaptations, and three kinds of input."""
+    """The options of a command (seed 001): editions, adaptations, and three kinds of input."""
 
     edition: tuple[str, ...] = ()
     adaptation: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class RRFResult:
-    """A command found by several queries; `ranks` has its place in each, from 1, or -1 (seed 000)."""
+    """A command found by several queries; `ranks` has its places, from 1, or -1 (seed 000)."""
 
     c1: str
     c2: str

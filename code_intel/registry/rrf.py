@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: several rankings made one, by places alone, so that their scores need not be comparable (seed 000)."""
+"""Combine rankings by reciprocal rank fusion, which needs no comparable scores (seed 000)."""
 
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
@@ -13,15 +13,15 @@ NOT_FOUND = -1
 def fused(
     rankings: Sequence[Sequence[ItemT]], k: int = K
 ) -> list[tuple[ItemT, float, tuple[int, ...]]]:
-    """Return each thing with Σ 1/(k + place) and its place in each ranking, best first.
+    """Return each item with Σ 1/(k + place) and its place in each ranking, best first.
 
     Args:
-        rankings: Best first each; of a thing that stands in one twice, its first place counts.
+        rankings: Each best first; only the first place of an item counts.
         k: Smoothing.
 
     Returns:
-        Places count from 1; NOT_FOUND where a ranking does not have it. Of equal scores the one that the earlier
-        ranking has, or has earlier, comes first.
+        Places count from 1; NOT_FOUND if a ranking does not have the item. Of equal scores, the
+        item of the earlier ranking, or at the earlier place, comes first.
 
     >>> [(name, places) for name, _, places in fused([["a", "b"], ["b", "c"]])]
     [('b', (2, 1)), ('a', (1, -1)), ('c', (-1, 2))]

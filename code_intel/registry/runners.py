@@ -1,7 +1,7 @@
-"""Who executes a command: the table of runners, and which of them it is here (seed 000; docs/decisions/0046).
+"""Choose the runner that executes a command (seed 000; docs/decisions/0046).
 
-Runners are of the machine. A repository cannot name one, nor bring one: what PATH calls relative to where a program
-runs, and so to the project, is not looked into.
+The user of the machine chooses it. A repository cannot name or bring one: relative parts of PATH
+are ignored.
 """
 
 import os
@@ -26,11 +26,11 @@ PERMISSIONS = (
 QUIET_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {"NO_COLOR": "1", "DENO_NO_PROMPT": "1", "DENO_NO_UPDATE_CHECK": "1"}
 )
-"""What a program is told beside the environment that is passed on: nobody sees colours or answers questions."""
+"""Environment variables for programs in addition to those passed on: no colours, no prompts."""
 
 
 class Runner(NamedTuple):
-    """Who executes: its name, its program (empty: the prompt is rendered here), what goes before climpt's arguments."""
+    """A runner: its name, its program (empty: the prompt is rendered here), its first arguments."""
 
     name: str
     program: str = ""
@@ -94,8 +94,8 @@ def _module(settings: Settings) -> str:
 
 def _missing(name: str) -> Runner:
     raise NotFoundError(
-        f"There is no {name} on PATH.",
-        hint=f"Install {name}, or set CODE_INTEL_COMMAND_RUNNER to another runner: auto takes what is there.",
+        f"{name} is not on PATH.",
+        hint=f"Install {name}, or set CODE_INTEL_COMMAND_RUNNER to auto or to another runner.",
         details={"field": "command_runner"},
     )
 

@@ -1,16 +1,16 @@
-"""What a share of words and a cosine are worth as a score that means what seed 001's bands say, 0 to 1.
+"""Convert a share of words and a cosine to a score of 0 to 1 with the bands of seed 001.
 
 | score | seed 001 | here |
 |---|---|---|
 | 0.8 to 1.0 | very high | nine of ten such results are right |
 | 0.5 to 0.8 | medium | more are right than wrong |
 | 0.2 to 0.5 | low | every third is right |
-| below | nearly unrelated | below FLOOR nothing is answered at all |
+| below | nearly unrelated | below FLOOR there are no results |
 
-A cosine alone says little. What counts is how far a command stands out from the others of its registry, and whether
-the question is about anything that a command could be for: one that is close to everyday matters, such as the
-weather or a recipe, is answered less. The curves are fitted by `benchmarks/fit_commands.py`, one an engine, and worth
-nothing for another (docs/decisions/0009, 0045).
+A cosine alone is not enough. The score depends on how far a command stands out from the others of
+its registry, and on whether the question is about a command at all: questions close to everyday
+matters, such as the weather, get fewer results. `benchmarks/fit_commands.py` fits the curves for
+each engine (docs/decisions/0009, 0045).
 """
 
 import json
@@ -71,7 +71,7 @@ def _shipped() -> Mapping[str, Any]:
 
 @cache
 def curves() -> Mapping[str, ScoreCurve]:
-    """Return what is shipped, by the identity of the engine that made the commands' vectors; read at the first use."""
+    """Return the shipped curves by the identity of the engine; read on first use."""
     return {identity: ScoreCurve(**curve) for identity, curve in _shipped()["engines"].items()}
 
 
@@ -85,8 +85,8 @@ def evidence(cosines: "Values", everyday: "Values") -> MatchEvidence:
     """Measure how far each command stands out.
 
     Args:
-        cosines: Of a question to the commands, shape (commands,).
-        everyday: Of it to everyday matters, more than OTHERS of them; they are the others of a registry of a few.
+        cosines: Cosines of a question to the commands, shape (commands,).
+        everyday: Its cosines to more than OTHERS everyday matters, which complete a small registry.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
-"""The tokens of a command and of a query (seed 000, トークン化): white-space words, and the parts of compound ones.
+"""Tokenize commands and queries: words, and the parts of compound words (seed 000, トークン化).
 
-Words are split before they are lowered: in lower case there is no camelCase left (docs/decisions/0044). What a
-compound word is made of counts beside the word itself, and so does what its parts are made of.
+Words are split before they are lowered, because lower case has no camelCase
+(docs/decisions/0044). The parts of a compound word count beside the word, and so do their parts.
 """
 
 import re
@@ -12,13 +12,14 @@ from code_intel.registry.records import Command
 
 SEPARATORS = "-_"
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s$)")
-"""Where a capital begins a word, or an acronym ends; the s of `PRs` begins none, and `C3L` is one word."""
+"""Where a capital begins a word or an acronym ends; `PRs` and `C3L` are one word."""
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text in order, repeats kept: `groupCommit` is `group`, `commit`, `groupcommit`.
+    """Return the tokens of a text in order, with repetitions.
 
-    Full-width letters and spaces are read as what they look like; punctuation belongs to its word, as in seed 000.
+    `groupCommit` gives `group`, `commit`, `groupcommit`. Full-width letters and spaces are
+    normalised; punctuation is part of its word, as in seed 000.
 
     >>> tokens("Review pull-request")
     ['review', 'pull', 'request', 'pull-request']
@@ -28,7 +29,7 @@ def tokens(text: str) -> list[str]:
 
 
 def searched(command: Command) -> str:
-    """Return the text that a command is found by: its three names and its description (seed 000, 検索対象テキスト)."""
+    """Return the searched text of a command: names and description (seed 000, 検索対象テキスト)."""
     return f"{command.name} {command.description}"
 
 

@@ -144,7 +144,7 @@ def test_executing_prints_the_prompt_alone_and_notes_what_is_left_open(run: Run)
         "execute", *NOTES, "--destination", "N.md", "--uv", "audience=sailors", "--stdin", "x"
     )
     assert said.out == "For sailors, to N.md, about {input_text_file}:\nx\n"
-    assert "{input_text_file} stays as it is" in said.err
+    assert "{input_text_file} was not replaced" in said.err
     data = json.loads(run("execute", *NOTES, "--json").out)
     assert (data["runner"], data["truncated"]) == ("prompts", False)
     assert data["prompt"].startswith("For {uv-audience}")
@@ -297,7 +297,7 @@ def test_a_list_checks_the_registry_of_every_agent_and_exits_2_for_a_broken_one(
     )
     said = run("list", code=2).out
     assert "more: 2 commands in more.json" in said
-    assert "Note: tools.commands[1] has the name of tools.commands[0]" in said
+    assert "Note: tools.commands[1] has the same name as tools.commands[0]" in said
     assert "odd: broken.json: tools.commands[0].c1" in said
     rows = json.loads(run("list", "--json", code=2).out)["registries"]
     assert [row["agent"] for row in rows] == ["climpt", "more", "odd"]

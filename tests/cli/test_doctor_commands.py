@@ -81,13 +81,13 @@ def test_what_is_odd_warns_and_what_is_broken_is_an_error_that_names_the_place(
 def test_a_runner_that_is_not_there_is_said_before_anybody_needs_it(check: Check) -> None:
     (error,) = check(runner="climpt", registry=registry(COMMAND))
     assert error.level == "error"
-    assert "no climpt on PATH" in error.what
+    assert "climpt is not on PATH" in error.what
 
 
 @pytest.mark.parametrize(
     ("kept", "says"),
     [
-        ("{", "cannot be read: it is no JSON object"),
+        ("{", "cannot be read: it is not a JSON object"),
         ('{"version": 2, "uses": []}', "written by a newer version"),
     ],
 )

@@ -315,7 +315,7 @@ def test_a_plan_that_goes_on_is_whole_after_ctrl_c(project: Path, run: Run) -> N
         (["--confidence", "2"], "--confidence: ", "expectedResults.confidence"),
         (
             ["--pattern", "(?=x)"],
-            "--pattern[0] is no pattern",
+            "--pattern[0] is not a valid pattern",
             "expectedResults.contentPatterns[0]",
         ),
         (["--pattern", "(a", "--dry-run"], "--pattern[0]", "expectedResults.contentPatterns[0]"),

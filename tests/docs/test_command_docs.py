@@ -79,7 +79,7 @@ def test_the_example_is_a_registry_without_faults_and_every_command_has_its_prom
     for command in loaded.registry.commands:
         line = ["commands", "execute", command.c1, command.c2, command.c3]
         assert main(line) == 0
-    assert "Note: {uv-audience} stays" in capsys.readouterr().err
+    assert "Note: {uv-audience} was not replaced" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("line", "text"), SHOWN, ids=range(len(SHOWN)))

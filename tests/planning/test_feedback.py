@@ -20,7 +20,7 @@ def test_feedback_names_what_is_missing_and_what_costs_most() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
         "0.50 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
-        "Results hardly resemble the query (0.20). Most is lost by likeness to the query (-0.20)."
+        "The results are not similar to the query (0.20). Largest deduction: similarity to the query (-0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
@@ -58,11 +58,11 @@ def test_feedback_says_that_nothing_was_found(language: str, words: str) -> None
 def test_suggestions_come_from_the_evidence() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert suggestions("vitepress zebra the config", found, RESULTS, EXPECTED, "en") == (
-        "Leave out `zebra`: in no result.",
-        "Ask for `threshold`: expected, not found.",
-        "Ask for what `it\\(` stands for: no match.",
+        "Remove `zebra`: in no result.",
+        "Add `threshold`: expected, but not found.",
+        "Add words for `it\\(`: no match.",
         "Add `themeConfig`: common to the best results.",
-        "Ask with fewer words: 3 of 5 results.",
+        "Use fewer words: 3 of 5 results.",
     )
     japanese = suggestions("vitepress zebra the config", found, RESULTS, EXPECTED, "ja")
     assert [each.split("`")[1] for each in japanese[:4]] == [
@@ -76,8 +76,8 @@ def test_suggestions_come_from_the_evidence() -> None:
 def test_what_was_asked_for_in_vain_is_not_asked_for_again() -> None:
     found = evaluate(RESULTS, EXPECTED)
     told = suggestions("vitepress threshold", found, RESULTS, EXPECTED, "en")
-    assert told[0] == "Leave out `threshold`: in no result."
-    assert not any(each.startswith("Ask for `threshold`") for each in told)
+    assert told[0] == "Remove `threshold`: in no result."
+    assert not any(each.startswith("Add `threshold`") for each in told)
 
 
 def test_words_in_vain_are_those_no_result_has_in_any_of_its_ways() -> None:

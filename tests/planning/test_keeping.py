@@ -153,11 +153,11 @@ def test_a_plan_that_is_not_there_is_not_found_and_reading_makes_nothing(tmp_pat
 
 DAMAGE: dict[str, tuple[Any, str]] = {
     "no JSON": ("{", "cannot be read"),
-    "a list": ([], "it is no JSON object"),
+    "a list": ([], "it is not a JSON object"),
     "nested": ("[" * 100_000, "cannot be read"),
     "another version": ({"version": 2}, "version must be 1"),
     "no goal": ({"goal": None}, "goal must be a text"),
-    "an id of another": ({"planId": str(uuid.uuid4())}, "planId is that of another plan"),
+    "an id of another": ({"planId": str(uuid.uuid4())}, "planId belongs to another plan"),
     "no number": ({"totalTime": "soon"}, "totalTime must be a finite number"),
     "no choice": ({"evaluationMode": "loud"}, "evaluationMode must be one of strict, fuzzy, semantic"),
     "deep inside": ({"iterations": [{"iterationNumber": "1"}]}, r"iterations\[0\].iterationNumber must be a whole number"),

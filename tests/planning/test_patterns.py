@@ -44,24 +44,24 @@ def test_anchors_dots_case_and_classes_are_javascripts_without_flags(
 @pytest.mark.parametrize(
     ("pattern", "problem", "remedy"),
     [
-        ("(?=secret)x", "invalid perl operator: (?= at character 0", "ahead or behind"),
-        ("x(?<!a)b", "(?<! at character 1", "ahead or behind"),
+        ("(?=secret)x", "invalid perl operator: (?= at character 0", "look-ahead"),
+        ("x(?<!a)b", "(?<! at character 1", "look-ahead"),
         (r"(a)(b)\2", r"\2 at character 6", "back-reference"),
         ("a{1001}", "{1001} at character 1", "1,000 times"),
         ("((a{100}){100}){100}", "{100}", "1,000 times"),
-        (r"(\pL{30}){10}", "too large", "Repeat less often"),
-        ("x{1000}", "too large", "Repeat less often"),
-        ("(a|b)*a(a|b){400}c", "too large", "Repeat less often"),
-        ("((a?){17}){17}b", "too large", "Repeat less often"),
-        ("describe(", "missing )", r"Put|\ before a bracket"),
-        ("[abc", "missing ]", "Close what is open"),
-        ("*.ts", "repetition operator: * at character 0", "means itself"),
+        (r"(\pL{30}){10}", "too large", "Repeat fewer times"),
+        ("x{1000}", "too large", "Repeat fewer times"),
+        ("(a|b)*a(a|b){400}c", "too large", "Repeat fewer times"),
+        ("((a?){17}){17}b", "too large", "Repeat fewer times"),
+        ("describe(", "missing )", r"\ before a literal bracket"),
+        ("[abc", "missing ]", "Close the bracket"),
+        ("*.ts", "repetition operator: * at character 0", "before a literal"),
         (r"\u3042", r"\u at character 0", r"\x{3042}"),
         ("a\\", "trailing \\", "backslash"),
-        ("a" * 10_000, "10,000 characters; 500 are the most", "Shorten"),
+        ("a" * 10_000, "10,000 characters; the limit is 500", "Shorten"),
         ("", "is empty", "Leave it out"),
         ("  ", "is empty", "Leave it out"),
-        ("ab\ud800", "half a character at 2: U+D800", "both halves"),
+        ("ab\ud800", "half of a surrogate pair at 2: U+D800", "whole character"),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_refused_by_field_place_and_remedy(
@@ -91,9 +91,11 @@ def test_what_people_repeat_is_not_too_large(pattern: str) -> None:
 
 
 def test_the_first_wrong_pattern_of_several_is_named_by_its_place() -> None:
-    with pytest.raises(UsageError, match=r"expectedResults\.contentPatterns\[1\] is no pattern"):
+    with pytest.raises(
+        UsageError, match=r"expectedResults\.contentPatterns\[1\] is not a valid pattern"
+    ):
         all_compiled(["fine", "(?!x)", "(?=y)"])
-    with pytest.raises(UsageError, match="has 21 patterns; 20 are the most"):
+    with pytest.raises(UsageError, match="has 21 patterns; the limit is 20"):
         all_compiled(["x"] * (patterns.MAX_PATTERNS + 1))
 
 

@@ -86,8 +86,8 @@ def test_what_is_odd_is_noted_and_is_no_error() -> None:
     registry = checking.registry(document(ONE, {**ONE, "description": " "}), "climpt", PATH)
     assert len(registry.commands) == 2
     assert registry.notes == (
-        "tools.commands[1] has the name of tools.commands[0]; a search finds the first",
-        "tools.commands[1].description is empty; a search has its name alone",
+        "tools.commands[1] has the same name as tools.commands[0], and search finds only that one",
+        "tools.commands[1].description is empty, so search uses only its name",
     )
     many = checking.registry(document(*[ONE] * 5000), "climpt", PATH)
     assert many.notes[-1] == "4,989 more of this kind"
@@ -110,15 +110,19 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("c1", 5, "c1 must be a text, not a number"),
     ("c3", None, "c3 must be a text, not null"),
     ("description", ["a"], "description must be a text, not a list"),
-    ("description", "x" * 2001, "description has 2,001 characters; at most 2,000 are read"),
-    ("description", "\ud800", "description has a character that no text has"),
+    ("description", "x" * 2001, "description has 2,001 characters; the limit is 2,000"),
+    ("description", "\ud800", "description has an invalid character"),
     ("usage", True, "usage must be a text, not true or false"),
     ("options", [], "options must be an object, not a list"),
     ("options", {"edition": "default"}, "options.edition must be a list, not a text"),
     ("options", {"edition": [1]}, "options.edition[0] must be a text, not a number"),
     ("options", {"adaptation": ["詳細", "../b"]}, "options.adaptation[1] must be a name"),
     ("options", {"edition": [""]}, "options.edition[0] must be a name"),
-    ("options", {"adaptation": ["a"] * 101}, "options.adaptation has 101 entries; at most 100"),
+    (
+        "options",
+        {"adaptation": ["a"] * 101},
+        "options.adaptation has 101 entries; the limit is 100",
+    ),
     ("options", {"file": 1}, "options.file must be true or false, not a number"),
     ("options", {"stdin": "yes"}, "options.stdin must be true or false, not a text"),
     ("options", {"destination": None}, "options.destination must be true or false, not null"),
@@ -144,7 +148,7 @@ def test_as_many_commands_as_the_cap_and_no_more() -> None:
     many = document(*[ONE] * checking.MAX_COMMANDS)
     assert len(checking.registry(many, "climpt", PATH).commands) == checking.MAX_COMMANDS
     many["tools"]["commands"].append(ONE)
-    with pytest.raises(MalformedRegistry, match="has 20,001 entries; at most 20,000 are read"):
+    with pytest.raises(MalformedRegistry, match="has 20,001 entries; the limit is 20,000"):
         checking.registry(many, "climpt", PATH)
 
 

@@ -46,17 +46,15 @@ FAULTS = {
     "a prompt, and then an exit code": Fault(
         "echo x; exit 1", "climpt ended with exit code 1.", "", (("exit_code", 1),)
     ),
-    "exit code 137": Fault(
-        "exit 137", "exit code 137, as SIGKILL ends one", "", (("exit_code", 137),)
-    ),
+    "exit code 137": Fault("exit 137", "exit code 137 (SIGKILL)", "", (("exit_code", 137),)),
     "exit code 255": Fault("exit 255", "with exit code 255.", "", (("exit_code", 255),)),
-    "an end by SIGKILL": Fault("kill -KILL $$", "was ended by SIGKILL", "", (("signal", 9),)),
-    "an end by SIGSEGV": Fault("kill -SEGV $$", "was ended by SIGSEGV", "", (("signal", 11),)),
+    "an end by SIGKILL": Fault("kill -KILL $$", "was killed by SIGKILL", "", (("signal", 9),)),
+    "an end by SIGSEGV": Fault("kill -SEGV $$", "was killed by SIGSEGV", "", (("signal", 11),)),
     "stdout is closed": Fault("exec 1>&-; exit 0", "printed no prompt", "", (("exit_code", 0),)),
     "nothing is printed": Fault(
         "echo 'Usage: climpt' >&2", "printed no prompt", "Usage: climpt", (("exit_code", 0),)
     ),
-    "stderr without an end": Fault("exec yes E >&2", "more than 4 MiB on stderr", "E\nE\nE"),
+    "stderr without an end": Fault("exec yes E >&2", "more than 4 MiB to stderr", "E\nE\nE"),
     "a gigabyte on stderr, without a line end": Fault(
         "head -c 1000000000 /dev/zero | tr '\\0' E >&2; echo x", "more than 4 MiB", "EEE"
     ),
@@ -215,14 +213,14 @@ async def test_a_gigabyte_of_output_is_cut_and_not_read_on(
     assert time.monotonic() - began < SOON
     assert done.truncated
     assert len(done.prompt.encode()) == MAX_OUTPUT_BYTES
-    assert done.notes == ("It is longer than 256 KiB: its end is missing.",)
+    assert done.notes == ("It is longer than 256 KiB. Its end is missing.",)
     assert await none_left(tmp_path / "bin")
 
 
 async def test_output_that_is_not_utf8_is_replaced_and_told(root: Path, tmp_path: Path) -> None:
     done = await executed(root, program(tmp_path / "bin", "printf 'caf\\351\\n\\342\\200'"))
     assert done.prompt == "caf\ufffd\n\ufffd"
-    assert done.notes == ("It is not UTF-8 throughout.",)
+    assert done.notes == ("It has bytes that are not valid UTF-8.",)
 
 
 @pytest.mark.parametrize("outputs", ["", ">/dev/null 2>&1"], ids=["holding its outputs", "quietly"])
@@ -298,7 +296,7 @@ async def test_a_program_that_cannot_be_started_says_why(root: Path, tmp_path: P
 async def test_a_runner_that_is_named_and_not_there_is_an_execution_that_failed(
     root: Path,
 ) -> None:
-    await not_started(root, "climpt", "There is no climpt on PATH.")
+    await not_started(root, "climpt", "climpt is not on PATH.")
 
 
 async def test_a_project_that_has_gone_is_an_error(root: Path, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def test_the_prompts_beside_the_registry_are_rendered_where_nothing_execut
     done = await executed(root, "auto", {"stdin": "all"}, PATH="/nowhere")
     assert done.runner == "prompts"
     assert done.prompt.startswith("# Group the changes\n\nAbout: all\n")
-    assert "{uv-style} stays as it is: the option uv-style gives it." in done.notes
+    assert "{uv-style} was not replaced: pass the option uv-style." in done.notes
 
 
 async def test_what_it_would_do_is_said_and_not_done(root: Path, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_a_cut_does_not_fall_within_a_character(root: Path, tmp_path: Path
     script = f"printf x; yes あ | tr -d '\\n' | head -c {MAX_OUTPUT_BYTES * 2}"
     done = await executed(root, program(tmp_path / "bin", script))
     assert set(done.prompt) == {"x", "あ"}
-    assert done.notes == ("It is longer than 256 KiB: its end is missing.",)
+    assert done.notes == ("It is longer than 256 KiB. Its end is missing.",)
 
 
 async def test_several_are_executed_at_a_time(root: Path, tmp_path: Path) -> None:

@@ -180,9 +180,7 @@ def test_a_large_registry_answers_by_words_while_vectors_are_made(tmp_path: Path
     with meanings_of(embedder, tmp_path) as meanings:
         found = find(loaded, ["thing number 77"], meanings=meanings)
         assert found.results[0].command.c2 == "do-77"
-        assert found.degraded == (
-            "embedding: words only, until 500 more of 500 commands have their vectors",
-        )
+        assert found.degraded == ("embedding: words only; 500 of 500 commands have no vector yet",)
         embedder.gate.set()
 
 

@@ -117,15 +117,15 @@ def test_an_agent_that_no_config_names_is_an_error_that_names_those_there_are(
         _registries(project).of("nobody")
     assert error.value.details == {
         "path": place.CONFIG,
-        "details": "registries has no such agent; it has: dev, climpt",
+        "details": "registries has no such agent; agents: dev, climpt",
     }
-    assert error.value.message == "There is no such agent; there is: dev, climpt."
+    assert error.value.message == "There is no such agent. Agents: dev, climpt."
 
 
 def test_without_a_config_there_is_one_agent_and_no_file_is_blamed(project: Path) -> None:
     with pytest.raises(RegistryError) as error:
         _registries(project).of("nobody")
-    assert error.value.message == "There is no such agent; there is: climpt."
+    assert error.value.message == "There is no such agent. Agents: climpt."
 
 
 def test_a_registry_that_is_as_it_was_is_the_same_one(project: Path) -> None:

@@ -62,9 +62,8 @@ def test_a_large_registry_is_answered_at_once_and_says_how_much_is_pending(tmp_p
     with meanings_of(embedder, tmp_path) as meanings:
         assert meanings.of(loaded) is None
         assert meanings.pending(loaded) == MAX_WAITED_TEXTS + 100
-        assert (
-            f"until {MAX_WAITED_TEXTS + 100} more of {MAX_WAITED_TEXTS + 100}"
-            in meanings.why_not(loaded)
+        assert f"{MAX_WAITED_TEXTS + 100} of {MAX_WAITED_TEXTS + 100} commands" in meanings.why_not(
+            loaded
         )
         embedder.gate.set()
         for thread in working():
@@ -91,7 +90,7 @@ def test_a_small_registry_is_waited_for_but_no_longer_than_patience_lasts(tmp_pa
     embedder = Gated()
     with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
         assert meanings.of(loaded_of(SEVEN)) is None
-        assert "7 more of 7" in meanings.why_not(loaded_of(SEVEN))
+        assert "7 of 7 commands" in meanings.why_not(loaded_of(SEVEN))
         embedder.gate.set()
 
 
@@ -159,7 +158,7 @@ def test_nobody_waits_for_ever_for_what_nobody_foresaw(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
     with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
         why = meanings.complete(loaded, lambda *_: None)
-        assert why == "embedding: words only, since MemoryError came up"
+        assert why == "embedding: words only, because of an unexpected MemoryError"
         embedder.broken = False
         assert meanings.complete(loaded, lambda *_: None) == ""
 

@@ -77,12 +77,16 @@ def test_nothing_given_is_nothing_asked(root: Path, given: Any) -> None:
 REFUSED: dict[str, tuple[Any, str, str]] = {
     "no mapping and no list": ("--edition=x", "options", "must be an object"),
     "a number": (7, "options", "must be an object"),
-    "an unknown option": ({"editon": "x"}, "options.editon", "is no option"),
-    "an environment": ({"env": {"LD_PRELOAD": "x.so"}}, "options.env", "is no option"),
-    "a variable of the environment": ({"LD_PRELOAD": "x.so"}, "options.LD_PRELOAD", "no option"),
-    "a name with an equals sign": ({"uv-a=b": "c"}, "options.uv-a=b", "is no option"),
-    "a name that is none": ({"uv-": "c"}, "options.uv-", "is no option"),
-    "a key with a line in it": ({"uv-a\nb": "c"}, "options.uv-a\\nb", "is no option"),
+    "an unknown option": ({"editon": "x"}, "options.editon", "is not an option"),
+    "an environment": ({"env": {"LD_PRELOAD": "x.so"}}, "options.env", "is not an option"),
+    "a variable of the environment": (
+        {"LD_PRELOAD": "x.so"},
+        "options.LD_PRELOAD",
+        "not an option",
+    ),
+    "a name with an equals sign": ({"uv-a=b": "c"}, "options.uv-a=b", "is not an option"),
+    "a name that is none": ({"uv-": "c"}, "options.uv-", "is not an option"),
+    "a key with a line in it": ({"uv-a\nb": "c"}, "options.uv-a\\nb", "is not an option"),
     "true where a path is meant": ({"file": True}, "options.file", "the path of a file"),
     "no number is false": ({"file": 0}, "options.file", "the path of a file"),
     "a list of editions": ({"edition": ["x"]}, "options.edition", "the name of an edition"),
@@ -97,25 +101,37 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "an adaptation that it has not": ({"adaptation": "x"}, "options.adaptation", "has strict"),
     "an edition that is a path": ({"edition": "../../x"}, "options.edition", "../../x"),
     "a file that is not there": ({"file": "docs/no.md"}, "options.file", "does not exist"),
-    "a folder": ({"file": "docs"}, "options.file", "which is no file"),
+    "a folder": ({"file": "docs"}, "options.file", "which is not a file"),
     "a file elsewhere": ({"file": "../secret"}, "options.file", "outside the project"),
     "an absolute file elsewhere": ({"file": "/etc/passwd"}, "options.file", "outside the project"),
     "a file of secrets": ({"file": ".env"}, "options.file", "may hold secrets"),
     "a link out of the project": ({"file": "link"}, "options.file", "outside the project"),
-    "a place elsewhere": ({"destination": "../x"}, "options.destination", "is no place"),
-    "an absolute place": ({"destination": "/var/x"}, "options.destination", "is no place"),
-    "a place behind a link": ({"destination": "away/x"}, "options.destination", "is no place"),
-    "a place in git": ({"destination": ".git/hooks/x"}, "options.destination", "is no place"),
-    "a place in our state": ({"destination": ".code-intel/x"}, "options.destination", "no place"),
+    "a place elsewhere": ({"destination": "../x"}, "options.destination", "must not be written"),
+    "an absolute place": ({"destination": "/var/x"}, "options.destination", "must not be written"),
+    "a place behind a link": (
+        {"destination": "away/x"},
+        "options.destination",
+        "must not be written",
+    ),
+    "a place in git": (
+        {"destination": ".git/hooks/x"},
+        "options.destination",
+        "must not be written",
+    ),
+    "a place in our state": (
+        {"destination": ".code-intel/x"},
+        "options.destination",
+        "must not be written",
+    ),
     "what says which servers there are": (
         {"destination": "docs/../.mcp.json"},
         "options.destination",
-        "no place",
+        "must not be written",
     ),
     "what says who asks before a write": (
         {"destination": ".Claude/settings.local.json"},
         "options.destination",
-        "no place",
+        "must not be written",
     ),
     "a word in the list": (["detailed"], "options[0]", "is `detailed`"),
     "a flag without a value": (["-e=default", "--help"], "options[1]", "is `--help`"),
@@ -149,13 +165,13 @@ def test_what_is_not_to_be_handed_on_is_refused_by_name(root: Path, case: str) -
 @pytest.mark.parametrize("key", ["file", "destination", "stdin"])
 def test_what_a_command_says_that_it_does_not_take_is_refused(root: Path, key: str) -> None:
     error = refused({key: WHOLE[key]}, root, CLOSED)
-    assert "climpt-meta create instruction takes none" in error.message
+    assert "climpt-meta create instruction does not take it" in error.message
     assert getattr(checked({key: WHOLE[key]}, BARE, root), key) == WHOLE[key]
 
 
 def test_editions_are_free_where_a_command_lists_none_but_stay_names(root: Path) -> None:
     assert checked({"edition": "詳細"}, BARE, root).edition == "詳細"
-    assert "no name" in refused({"edition": "a/b"}, root, BARE).message
+    assert "not a name" in refused({"edition": "a/b"}, root, BARE).message
 
 
 def test_paths_are_told_relative_to_the_project_with_links_resolved(root: Path) -> None:

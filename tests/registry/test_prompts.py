@@ -51,9 +51,9 @@ def test_a_variable_that_was_not_given_stays_and_is_told(root: Path) -> None:
     done = rendered(root, {"stdin": "x"})
     assert "File: {input_text_file}\nTo: {destination_path}\nStyle: {uv-style}\n" in done.text
     assert done.notes == (
-        "{input_text_file} stays as it is: the option file gives it.",
-        "{destination_path} stays as it is: the option destination gives it.",
-        "{uv-style} stays as it is: the option uv-style gives it.",
+        "{input_text_file} was not replaced: pass the option file.",
+        "{destination_path} was not replaced: pass the option destination.",
+        "{uv-style} was not replaced: pass the option uv-style.",
     )
 
 
@@ -63,7 +63,7 @@ def test_what_was_given_and_has_no_place_is_told(root: Path) -> None:
     done = rendered(root, options, BARE)
     assert done.text == "Nothing {unknown} is asked.\n"
     assert done.notes == tuple(
-        f"The prompt has no place for {key}." for key in ("stdin", "file", "destination", "uv-a")
+        f"The prompt does not use {key}." for key in ("stdin", "file", "destination", "uv-a")
     )
 
 
@@ -95,7 +95,7 @@ def test_a_file_in_the_place_of_another_is_told(root: Path) -> None:
     done = rendered(root, {"adaptation": "strict", "stdin": "x"})
     folder = "climpt-git/group-commit/unstaged-changes"
     assert done.notes[0] == (
-        f"There is no {folder}/f_default_strict.md; this is {folder}/f_default.md."
+        f"{folder}/f_default_strict.md does not exist; {folder}/f_default.md was used."
     )
     write_prompt(root, "strict\n", "f_default_strict.md")
     assert rendered(root, {"adaptation": "strict"}) == RenderedPrompt("strict\n")
@@ -110,7 +110,7 @@ def test_an_edition_that_was_asked_for_is_not_replaced_by_another(root: Path) ->
     assert error["command"] == "climpt-git group-commit unstaged-changes"
     assert error["stderr"] == f"There is no prompt: {where}."
     assert error["runner"] == "prompts"
-    assert error["hint"].startswith("Write that file, or let climpt execute commands")
+    assert error["hint"].startswith("Create that file, or let climpt execute commands")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,9 @@ def test_what_is_not_utf8_is_replaced_and_told(root: Path) -> None:
     (root / "latin.txt").write_bytes(b"na\xefve")
     done = rendered(root, {"file": "latin.txt"}, BARE)
     assert done.text == "caf\ufffd na\ufffdve\n"
-    assert done.notes == (f"{'/'.join(BARE.key[1:])}/f_default.md is not UTF-8 throughout.",)
+    assert done.notes == (
+        f"{'/'.join(BARE.key[1:])}/f_default.md has bytes that are not valid UTF-8.",
+    )
 
 
 def test_a_prompt_is_bounded_before_and_after_its_variables_are_replaced(root: Path) -> None:
@@ -152,7 +154,7 @@ def test_a_prompt_is_bounded_before_and_after_its_variables_are_replaced(root: P
     assert done.truncated
     assert set(done.text) == {"あ"}
     assert MAX_PROMPT_BYTES - 3 < len(done.text.encode()) <= MAX_PROMPT_BYTES
-    assert "its end is missing" in done.notes[-1]
+    assert "Its end is missing" in done.notes[-1]
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "prompts", "fifo", "directory"])

@@ -34,11 +34,11 @@ FILES: dict[str, tuple[bytes, str]] = {
     "more behind it": (b"{} {}", "Not valid JSON at line 1, column 4: Extra data"),
     "no UTF-8": (b'{"tools": "\xff"}', "Not valid UTF-8 at byte 11"),
     "UTF-16": ("{}".encode("utf-16"), "Not valid UTF-8 at byte 0"),
-    "a number that is none": (b'{"version": NaN}', "Not valid JSON: a number is not a number, or infinite"),
-    "infinity": (b"[-Infinity]", "Not valid JSON: a number is not a number, or infinite"),
+    "a number that is none": (b'{"version": NaN}', "Not valid JSON: NaN and Infinity are not allowed"),
+    "infinity": (b"[-Infinity]", "Not valid JSON: NaN and Infinity are not allowed"),
     "a number without end": (b"1" * 5000, "Not valid JSON: a number has too many digits"),
-    "too deep": (b"[" * 100_000, "Not valid JSON: it is nested too deep"),
-    "objects too deep": (b'{"a":' * 100_000, "Not valid JSON: it is nested too deep"),
+    "too deep": (b"[" * 100_000, "Not valid JSON: it is nested too deeply"),
+    "objects too deep": (b'{"a":' * 100_000, "Not valid JSON: it is nested too deeply"),
     "a key twice": (
         b'{"tools": {"commands": [], "commands": []}}',
         "Not valid JSON: an object has the key commands twice",
@@ -70,7 +70,7 @@ FILES: dict[str, tuple[bytes, str]] = {
         json.dumps(document({**ONE, "c2": f"--help; rm {PRIVATE}"})).encode(),
         "tools.commands[0].c2 must be an identifier",
     ),
-    "100,000 commands": (_many(100_000), "tools.commands has 100,000 entries; at most 20,000 are read"),
+    "100,000 commands": (_many(100_000), "tools.commands has 100,000 entries; the limit is 20,000"),
     "too large": (b" " * (MAX_REGISTRY_BYTES + 1), "It is larger than 8,192 KiB"),
 }  # fmt: skip
 """What the file has, and how `details` begin."""
@@ -113,9 +113,9 @@ CONFIGS: dict[str, tuple[bytes, str]] = {
     "no registries": (b"{}", "registries is missing"),
     "registries are a list": (b'{"registries": ["climpt"]}', "registries must be an object, not a list"),
     "a path that is a number": (b'{"registries": {"climpt": 5}}', "registries.climpt must be a text, not a number"),
-    "an empty path": (b'{"registries": {"climpt": ""}}', "registries.climpt must be a path, not empty"),
-    "a path with NUL": (b'{"registries": {"climpt": "a\\u0000b"}}', "registries.climpt has a character"),
-    "a path with half a pair": (b'{"registries": {"climpt": "\\ud800"}}', "registries.climpt has a character"),
+    "an empty path": (b'{"registries": {"climpt": ""}}', "registries.climpt must be a path and not empty"),
+    "a path with NUL": (b'{"registries": {"climpt": "a\\u0000b"}}', "registries.climpt has an invalid character"),
+    "a path with half a pair": (b'{"registries": {"climpt": "\\ud800"}}', "registries.climpt has an invalid character"),
     "a path without end": (
         json.dumps({"registries": {"climpt": "a" * 2001}}).encode(),
         "registries.climpt has 2,001 characters",
@@ -126,20 +126,20 @@ CONFIGS: dict[str, tuple[bytes, str]] = {
     ),
     "too many agents": (
         json.dumps({"registries": {f"a{number}": "a" for number in range(101)}}).encode(),
-        "registries has 101 agents; at most 100 are read",
+        "registries has 101 agents; the limit is 100",
     ),
     "an agent twice": (
         b'{"registries": {"climpt": "a", "climpt": "b"}}',
         "Not valid JSON: an object has the key climpt twice",
     ),
-    "no agent": (b'{"registries": {}}', "registries has no such agent; it has: none"),
+    "no agent": (b'{"registries": {}}', "registries has no such agent; agents: none"),
     "../../etc": (
         b'{"registries": {"climpt": "../../../../../../../../etc/passwd"}}',
-        "registries.climpt leads outside the project and the home folder",
+        "registries.climpt is outside the project and the home folder",
     ),
     "an absolute path": (
         b'{"registries": {"climpt": "/etc/passwd"}}',
-        "registries.climpt leads outside the project and the home folder",
+        "registries.climpt is outside the project and the home folder",
     ),
     "too large": (b" " * (MAX_CONFIG_BYTES + 1), "It is larger than 256 KiB"),
 }  # fmt: skip
@@ -159,7 +159,7 @@ def test_an_agent_beside_a_broken_path_can_be_used(project: Path) -> None:
     registries = _registries(project)
     assert registries.agents() == ("bad", "climpt")
     assert len(registries.of("climpt").registry.commands) == 1
-    with pytest.raises(RegistryError, match="leads outside"):
+    with pytest.raises(RegistryError, match="is outside"):
         list(registries.reload("*"))
 
 
@@ -180,12 +180,12 @@ def _looped(path: Path, _: Path) -> None:
 
 
 PLANTED: dict[str, tuple[Callable[[Path, Path], Any], str]] = {
-    "a link outside": (_linked_outside, "It leads outside the project and the home folder"),
-    "a folder that is a link outside": (_below_a_link, "It leads outside the project and the home folder"),
-    "a link to a device": (lambda path, _: path.symlink_to("/dev/zero"), "It leads outside"),
+    "a link outside": (_linked_outside, "It is outside the project and the home folder"),
+    "a folder that is a link outside": (_below_a_link, "It is outside the project and the home folder"),
+    "a link to a device": (lambda path, _: path.symlink_to("/dev/zero"), "It is outside"),
     "a link to nothing": (lambda path, _: path.symlink_to("nothing"), "File not found"),
     "a link to itself": (_looped, "Too many levels of symbolic links"),
-    "a pipe": (lambda path, _: os.mkfifo(path), "It is no regular file"),
+    "a pipe": (lambda path, _: os.mkfifo(path), "It is not a regular file"),
     "a folder": (lambda path, _: path.mkdir(), "Is a directory"),
 }  # fmt: skip
 

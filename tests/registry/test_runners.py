@@ -64,7 +64,7 @@ def test_the_setting_names_one(tmp_path: Path, climpt: Path, deno: Path) -> None
 
 @pytest.mark.parametrize("name", ["climpt", "deno"])
 def test_one_that_is_not_there_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
-    with pytest.raises(NotFoundError, match=f"There is no {name} on PATH") as caught:
+    with pytest.raises(NotFoundError, match=f"{name} is not on PATH") as caught:
         chosen(settings(tmp_path, CODE_INTEL_COMMAND_RUNNER=name))
     assert "CODE_INTEL_COMMAND_RUNNER" in caught.value.hint
 
