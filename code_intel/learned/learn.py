@@ -17,10 +17,11 @@ from code_intel.foundation.text import code_point, counted, hidden_character, wi
 from code_intel.learned.aliases import is_term, why_no_alias
 from code_intel.learned.files import agreements, merge_agreements, trash
 from code_intel.learned.files.agreements import AgreementEntry, Key, Known
-from code_intel.learned.files.changes import AgreementChange, Written, changing
+from code_intel.learned.files.changes import MapChange, Written, changing
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.history.state import State
 from code_intel.learned.recall.recall import fold
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
@@ -56,7 +57,12 @@ class Learned:
 
 
 def learn(
-    settings: Settings, agreement: Agreement, *, confirmed: bool, now: datetime | None = None
+    settings: Settings,
+    agreement: Agreement,
+    *,
+    confirmed: bool,
+    now: datetime | None = None,
+    cache: SnapshotCache | None = None,
 ) -> Learned:
     """Write an agreement and its pair; one that is there already is updated in place.
 
@@ -69,6 +75,7 @@ def learn(
         agreement: What was learned; `confirmed` in it is ignored.
         confirmed: Whether the session earned it.
         now: When; fills `learned_at`.
+        cache: What a server keeps of the agreements.
 
     Raises:
         UsageError: Term, symbol or evidence is missing, too long, or a name has characters that cannot
@@ -78,7 +85,7 @@ def learn(
     """
     now = now or datetime.now(UTC)
     agreement = checked(agreement, now)
-    with changing(settings, now) as change:
+    with changing(settings, now, cache) as change:
         known = change.known()
         key = agreements.key_of(agreement)
         entry = known.by_key.get(key)
@@ -103,6 +110,7 @@ def reconfirm(
     evidence: Sequence[str],
     files: Sequence[FileReference],
     now: datetime | None = None,
+    cache: SnapshotCache | None = None,
 ) -> Learned:
     """Confirm an agreement by a session that asked in other words, for the symbol as it is now.
 
@@ -120,6 +128,7 @@ def reconfirm(
         evidence: What in the code shows it, as the session found it.
         files: The files it rests on.
         now: When.
+        cache: What a server keeps of the agreements.
 
     Raises:
         UsageError: The alias or the evidence is missing, too long or not readable; names the field.
@@ -129,7 +138,7 @@ def reconfirm(
     alias = unicodedata.normalize("NFC", spoken("alias", alias))
     earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
     earned = checked(replace(earned, digest=digest, body=body), now)
-    with changing(settings, now) as change:
+    with changing(settings, now, cache) as change:
         known = change.known()
         entry, old = agreements.existing(known, key)
         new, refused = _another_word(change.state, known, old, alias, session_id, now)
@@ -250,9 +259,7 @@ def _bounded(field: str, text: str) -> str:
     return text
 
 
-def _store_earned(
-    change: AgreementChange, entry: AgreementEntry | None, earned: Agreement
-) -> Learned:
+def _store_earned(change: MapChange, entry: AgreementEntry | None, earned: Agreement) -> Learned:
     """Write what a session has earned; it replaces an unconfirmed agreement and joins a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))

@@ -49,7 +49,6 @@ def _separate_reports(report: Report) -> tuple[Report, Report]:
 
 
 def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
-    from code_intel.learned.status.preload import Preload
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
     from code_intel.tools.context.commands import CommandContext, open_commands
@@ -79,9 +78,8 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         embedder=map_service.embedder,
         offered=listed,
         opens_commands=commands,
+        map_cache=map_service.cache,
     )
-
-    warming = Preload(settings, map_service.index, map_service.embedder.identity)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: ToolCall) -> Answer:
         report, of_upstreams = _separate_reports(call.report)
@@ -92,12 +90,10 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
 
     async def background() -> None:
         start_indexers(map_service, forest_service)
-        warming.start()
         if upstreams is not None:
             await upstreams.run()
 
     def close() -> None:
-        warming.close()
         for used in opened:
             used.close()
         map_service.index.close()

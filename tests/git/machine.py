@@ -170,8 +170,8 @@ class Machine:
         ):
             if sync:
                 index.complete(words_only=True)
-            hits = map_search.search(self.settings, index, forest, query, None, "", top_k=50)
-        return [hit.chunk for hit in hits]
+            found = map_search.search(self.settings, index, forest, query, None, "", top_k=50)
+        return [hit.chunk for hit in found.hits]
 
     def pairs(self) -> dict[Key, str]:
         """Return what learned_pairs.json says of each key once it is generated."""

@@ -20,7 +20,6 @@ TERMS = {f"{'送料' * 20} {number}" for number in range(60)}
 
 
 def known(settings: Settings) -> tuple[set[str], set[str]]:
-    agreements.forget()
     entries = agreements.load_all(settings.agreements)
     file = pairs.load(pairs.path_of(settings))
     return {e.agreement.nl_term for e in entries if e.agreement}, {p.nl_term for p in file.pairs}

@@ -27,7 +27,7 @@ from code_intel.learned.files.rebuild import rebuild
 from code_intel.learned.files.rename import rename
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm, learn, reconfirm
-from code_intel.learned.status.validity import confirmed_paths
+from code_intel.learned.status.validity import trust_of
 from code_intel.records import Agreement, FileReference
 from faulty_disk import DIED, REFUSED, TAKEN, changes, outcome
 from programs import output_of
@@ -117,15 +117,14 @@ def make(folder: Path) -> Settings:
 
 def known(settings: Settings) -> dict[str, Any]:
     """Return what the agreements and their pairs say, and what is confirmed."""
-    agreements.forget()
     file = pairs.load(pairs.path_of(settings))
     entries = [e for e in agreements.load_all(settings.agreements) if e.agreement]
     with open_state(settings.state) as state:
-        sure = confirmed_paths(settings, entries, state)
+        trust = trust_of(settings, frozenset(state.confirmed()))
     return {
         "agreements": {e.key: e.agreement for e in entries},
         "pairs": {pair.key: pair.code_evidence for pair in file.pairs},
-        "confirmed": {e.key: e.path in sure for e in entries},
+        "confirmed": {e.key: trust.confirms(e) for e in entries},
         "damage": file.damage,
     }
 

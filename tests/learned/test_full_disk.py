@@ -58,7 +58,6 @@ def fill(file: Path, rest: int) -> None:
 
 def said(settings: Settings) -> tuple[set[str], set[str]]:
     """Return the terms of both sides, as somebody sees them who comes anew."""
-    agreements.forget()
     entries = agreements.load_all(settings.agreements)
     assert not [entry.reason for entry in entries if entry.problem]
     file = pairs.load(pairs.path_of(settings))

@@ -22,10 +22,10 @@ from code_intel.learned.status.validity import (
     SCORE_CAP,
     SERVED,
     SymbolFacts,
-    confirmed_paths,
     is_confirmed,
     judge,
     lookup_name,
+    trust_of,
 )
 from code_intel.records import READY_SCORE, Agreement, Definition, FileReference, Validity
 
@@ -316,8 +316,7 @@ def test_a_committed_file_vouches_for_no_twin_of_its_key(tmp_path: Path) -> None
     (config.agreements / "twin.md").write_text(render(forged), encoding="utf-8")
     entries = load_all(config.agreements)
     assert [entry.path for entry in entries] == [path]
-    with open_state(config.state) as state:
-        assert confirmed_paths(config, entries, state) == set()
-        git(tmp_path, "add", "-A")
-        git(tmp_path, "commit", "-q", "-m", "both")
-        assert confirmed_paths(config, entries, state) == {path}
+    assert not trust_of(config, frozenset()).confirms(entries[0])
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "both")
+    assert trust_of(config, frozenset()).confirms(entries[0])

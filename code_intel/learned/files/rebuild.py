@@ -16,7 +16,7 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
 from code_intel.learned.files.agreements import Key, Known
-from code_intel.learned.files.changes import AgreementChange, changing
+from code_intel.learned.files.changes import MapChange, changing
 from code_intel.learned.files.generated import NOTES, Examined
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.pairs import Pair
@@ -67,7 +67,7 @@ def rebuild(
             if change
             else stack.enter_context(open_state(settings.state, create=False))
         )
-        known = agreements.look(settings.agreements)
+        known = change.known() if change else agreements.look(settings.agreements)
         found = generated.examine(settings, known, state.generated())
         if found.condition == "newer":
             raise StorageError(NOTES["newer"], hint="Use the newer code-intel.")
@@ -75,7 +75,7 @@ def rebuild(
         return work(change, known, found)
 
 
-def _from_agreements(change: AgreementChange | None, known: Known, found: Examined) -> Rebuilt:
+def _from_agreements(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
     if found.file.pairs and not known.by_key:
         raise UsageError(
             f"There are no agreements, and {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
@@ -86,7 +86,7 @@ def _from_agreements(change: AgreementChange | None, known: Known, found: Examin
     return Rebuilt(found.steps, len(found.wanted) - len(found.steps), notes=_notes(note))
 
 
-def _from_pairs(change: AgreementChange | None, known: Known, found: Examined) -> Rebuilt:
+def _from_pairs(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
     if not found.file.exists or found.file.damage:
         raise UsageError(
             f"{pairs.PAIRS_FILE} cannot be taken in: {found.file.damage or 'There is none.'}",
@@ -100,7 +100,7 @@ def _from_pairs(change: AgreementChange | None, known: Known, found: Examined) -
             entry = known.by_key.get(key)
             if entry and entry.agreement and merge_agreements.adds(entry.agreement, new):
                 trash.copy(change.settings, entry.path, now=change.now)
-        agreements.write_all(change.settings.agreements, plan.agreements.values())
+        agreements.write_all(change.settings.agreements, plan.agreements.values(), known)
         note = change.generate(replace_edits=True)
     kept = len(known.by_key) - len(plan.agreements.keys() & known.by_key.keys())
     return Rebuilt(plan.steps, kept, tuple(plan.waiting), (*plan.notes, *_notes(note)))

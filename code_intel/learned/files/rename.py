@@ -13,9 +13,10 @@ from code_intel.errors import UsageError
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import AgreementEntry, Key, Known
-from code_intel.learned.files.changes import AgreementChange, changing
+from code_intel.learned.files.changes import MapChange, changing
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import spoken
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
 
@@ -39,6 +40,7 @@ def rename(
     left: Collection[str] = (),
     now: datetime | None = None,
     dry: bool = False,
+    cache: SnapshotCache | None = None,
 ) -> Renamed:
     """Give an agreement another term, another symbol, or both; the old term becomes an alias.
 
@@ -55,6 +57,7 @@ def rename(
         left: The files that define the old symbol, as far as anybody knows.
         now: When.
         dry: Only say what would be.
+        cache: What a server keeps of the agreements.
 
     Raises:
         NotFoundError: There is no such agreement.
@@ -62,14 +65,15 @@ def rename(
         StorageError: The disk refused; the agreement has its old name or its new one.
     """
     now = now or datetime.now(UTC)
+    cache = cache or SnapshotCache()
     with ExitStack() as stack:
-        change = None if dry else stack.enter_context(changing(settings, now))
+        change = None if dry else stack.enter_context(changing(settings, now, cache))
         state = (
             change.state
             if change
             else stack.enter_context(open_state(settings.state, create=False))
         )
-        known = agreements.look(settings.agreements)
+        known = cache.known(settings)
         entry, old = agreements.existing(known, key)
         new = _renamed(old, term, symbol)
         if definition is not None and new.symbol != old.symbol:
@@ -138,7 +142,7 @@ def _require_room(known: Known, old: Agreement, new: Agreement) -> None:
         )
 
 
-def _write(change: AgreementChange, entry: AgreementEntry, new: Agreement, file: Path) -> None:
+def _write(change: MapChange, entry: AgreementEntry, new: Agreement, file: Path) -> None:
     """Write the new name into the old file, which commits the rename, then give the file its new name.
 
     What is remembered stands under both names until the file has the new one.

@@ -1,41 +1,40 @@
-"""Which agreements the team has merged: what git's trunk holds, byte for byte (docs/decisions/0013).
+"""Ask git what the team has merged: the contents that the trunk holds (docs/decisions/0013).
 
 A branch that is checked out and not merged has agreed nothing, whatever its files say.
 """
 
-import hashlib
 import os
-from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 
 from code_intel.config import Settings
 from code_intel.foundation import git
-from code_intel.index.safe_files import read_plain
+from code_intel.learned.files.stat_cache import Stat, file_stat
+
+_REFERENCES = ("HEAD", "packed-refs", "config", "index", "reftable/tables.list")
+"""Files that decide, beside the loose references, which commit a name means and what git carries."""
 
 
-def merged_paths(settings: Settings, paths: Collection[Path]) -> set[Path]:
-    """Return those files that are, line ends aside, what the project's trunk holds.
+def trunk_ids(settings: Settings) -> frozenset[str]:
+    """Return the ids of the contents below the agreements folder that the project's trunk holds.
 
-    Two questions to git for all of them; the second is asked once for each state of the trunk. A git
-    that cannot say, or not in time, has merged nothing.
+    Raises:
+        TimeoutError: Git did not answer in time.
     """
     folder = repository(settings)
-    found: set[Path] = set()
     try:
         below = Path(os.path.relpath(settings.agreements, folder)).as_posix()
-        for commit in git.trunk(folder, settings.trunk):
-            blobs = _blobs(folder, commit, below)
-            found |= {path for path in paths if _is_held(path, blobs)}
-            if len(found) == len(paths):
-                break
-    except OSError:  # TimeoutError among them
-        pass
-    return found
+    except ValueError:  # on another drive
+        return frozenset()
+    commits = git.trunk(folder, settings.trunk)
+    try:
+        return frozenset().union(*(_blobs(folder, commit, below) for commit in commits))
+    except FileNotFoundError:
+        return frozenset()
 
 
 def is_carried(settings: Settings) -> bool:
-    """Whether git carries this project's state store: then it is whoever's committed it, and no memory."""
+    """Return whether git carries this project's state store: then it is no memory of this machine."""
     try:
         return bool(git.run(settings.state, "ls-files", "-z", "--", "state.db*"))
     except TimeoutError:
@@ -43,7 +42,7 @@ def is_carried(settings: Settings) -> bool:
 
 
 def is_as_committed(settings: Settings, name: str) -> bool:
-    """Whether git carries a file of the state folder, and it says what the commit does: git wrote it, nobody else."""
+    """Return whether git carries a file of the state folder, and it says what the commit says."""
     try:
         carried = git.run(settings.state, "ls-files", "-z", "--", name)
         return (
@@ -56,38 +55,71 @@ def is_as_committed(settings: Settings, name: str) -> bool:
 def repository(settings: Settings) -> Path:
     """Return the folder whose repository says what was merged.
 
-    Agreements inside the project are the project's own business: a repository within it, such as a
-    submodule that a branch has added, has no say. Those elsewhere are the owner's explicit choice.
+    For agreements inside the project that is the project's: a repository within it, such as a
+    submodule that a branch has added, has no say. Agreements elsewhere are the owner's explicit choice.
     """
     inside = Path(os.path.normpath(settings.agreements)).is_relative_to(settings.root)
     return settings.root if inside else settings.agreements
 
 
+def reference_stats(folder: Path) -> tuple[Stat, ...]:
+    """Return the stats of everything by which git knows its commits; empty where no repository is found.
+
+    A reference that moves is renamed into place, which changes its folder.
+    """
+    found = _git_folders(folder)
+    paths = [str(place / name) for place in found for name in _REFERENCES]
+    for place in found:
+        paths += _folders_below(str(place / "refs"))
+    return tuple(map(file_stat, paths))
+
+
 @lru_cache(maxsize=8)
 def _blobs(folder: Path, commit: str, below: str) -> frozenset[str]:
-    """Return the object ids of the files of a commit in that folder, whatever they are called.
+    """Return the object ids of the regular files of a commit in that folder.
 
     Raises:
-        OSError: Git could not say; a commit never changes, but that may.
+        FileNotFoundError: Git cannot list the commit.
+        TimeoutError: Git did not answer in time.
     """
     listed = git.run(folder, "ls-tree", "-r", "-z", commit, "--", f"{below}/")
     if listed is None:
         raise FileNotFoundError(f"git cannot list {commit}.")
     facts = (record.partition(b"\t")[0] for record in listed.split(b"\0"))
-    # regular files; links and submodules hold nothing
+    # links and submodules hold no content
     return frozenset(each.split(b" ")[-1].decode() for each in facts if each.startswith(b"100"))
 
 
-def _is_held(path: Path, blobs: frozenset[str]) -> bool:
+def _git_folders(folder: Path) -> list[Path]:
+    """Return the folder of the work tree's own references, and the one it shares, if that is another."""
+    for above in (folder, *folder.parents):
+        mark = above / ".git"
+        if mark.is_dir():
+            return [mark]
+        if mark.is_file():
+            own = _named_in(mark, "gitdir:", above)
+            has_shared = (own / "commondir").is_file()
+            shared = _named_in(own / "commondir", "", own) if has_shared else own
+            return [own, *([shared] if shared != own else [])]
+    return []
+
+
+def _named_in(file: Path, before: str, base: Path) -> Path:
     try:
-        data = read_plain(path)
+        text = file.read_text("utf-8", "surrogateescape").strip()
     except OSError:
-        return False
-    length = len(next(iter(blobs), ""))
-    return not blobs.isdisjoint(_object_ids((data, data.replace(b"\r\n", b"\n")), length))
+        return base
+    return Path(os.path.normpath(base / text.removeprefix(before).strip()))
 
 
-def _object_ids(contents: Iterable[bytes], length: int) -> set[str]:
-    """Return git's blob ids: SHA-1, or SHA-256 in repositories made with it."""
-    kind = "sha1" if length == 40 else "sha256"  # noqa: PLR2004 - hex digits of SHA-1
-    return {hashlib.new(kind, b"blob %d\0" % len(data) + data).hexdigest() for data in contents}
+def _folders_below(folder: str) -> list[str]:
+    """Return `folder` and every folder in it."""
+    found = [folder]
+    try:
+        with os.scandir(folder) as entries:
+            inner = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return found
+    for each in sorted(inner):
+        found += _folders_below(each)
+    return found

@@ -8,6 +8,7 @@ the same scale as a map of many (docs/decisions/0009).
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
@@ -83,6 +84,7 @@ class Wording(NamedTuple):
     actions: frozenset[int]
 
 
+@lru_cache(maxsize=1 << 14)
 def wording(agreement: Agreement) -> Wording:
     """Prepare an agreement's own words and its aliases'; of an alias that is a sentence only the whole counts."""
     symbol = split_symbol(agreement.symbol)

@@ -14,11 +14,9 @@ from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.index.rows import ChunkRow
 from code_intel.learned.files.agreements import AgreementEntry
-from code_intel.learned.files.folder import NOW
-from code_intel.learned.recall.agreement_index import DEALT, IndexRow, deck_of
+from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCache
 from code_intel.learned.recall.recall import WORDS_ONLY, Recalled, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
-from code_intel.learned.status.snapshot import ledger
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
 from code_intel.records import AgreementHit, Hit
 
@@ -32,7 +30,14 @@ OTHER_DOCUMENT_CHUNKS = 20
 """Chunks that words find among which other documents than agreements are looked for."""
 
 
-class Spoken(NamedTuple):
+class MapResult(NamedTuple):
+    """Hits, best first, and how many agreements wait for a merge to be resolved."""
+
+    hits: list[Hit]
+    conflicts: int
+
+
+class WordHits(NamedTuple):
     """What words find in the map: (chunk, weight) best first, and the chunks."""
 
     hits: Sequence[tuple[int, float]]
@@ -44,12 +49,6 @@ class Spoken(NamedTuple):
         return [self.chunks[chunk].path for chunk, _ in self.hits if chunk in self.chunks]
 
 
-def spoken_of(index: Index, query: str) -> Spoken:
-    """Return what words find; no agreement is looked at, so that it can be done while the disk is asked."""
-    hits = index.store.word_hits(query_words(query), "body", DEALT)
-    return Spoken(hits, index.store.chunk_rows([chunk for chunk, _ in hits]))
-
-
 def search(
     settings: Settings,
     index: Index,
@@ -59,10 +58,9 @@ def search(
     identity: str,
     *,
     top_k: int,
-    since: float = NOW,
-    spoken: Spoken | None = None,
-) -> list[Hit]:
-    """Return agreements that speak to the query, best first, then other documents of the map.
+    cache: MapCache | None = None,
+) -> MapResult:
+    """Return agreements that answer the query, best first, then other documents of the map.
 
     Args:
         settings: The project.
@@ -72,26 +70,32 @@ def search(
         vector: The query's embedding; None: words only, and no score reaches VERIFICATION_SCORE.
         identity: Of the model that `vector` comes from; any text without one.
         top_k: Most hits.
-        since: How old what is known of the agreements may be; see `ledger`.
-        spoken: What words find, if that is known.
+        cache: What is kept between questions, if anything.
     """
+    cache = cache or MapCache()
     now = datetime.now(UTC)
-    found = ledger(settings, now=now, since=since)
-    deck = deck_of(index, found, identity)
-    spoken = spoken or spoken_of(index, query)
-    places = deck.dealt(query, vector, spoken.documents)
-    cards = [deck.cards[place] for place in places]
+    found = cache.snapshot(settings, now=now)
+    known = cache.cards(index, found, identity)
+    words = _word_hits(index, query)
+    places = known.candidates(query, vector, words.documents)
+    cards = [known.cards[place] for place in places]
     recalled = recall(query, vector, cards, identity) if cards else []
     judge = judging(settings, forest, found, now)
-    ranked = ((deck.rows[places[item.card]], item) for item in recalled)
+    ranked = ((known.rows[places[item.card]], item) for item in recalled)
     hits = _best(index, judge, ranked, top_k)
-    return [*hits, *_other_documents(spoken, deck.documents)][:top_k]
+    others = _other_documents(words, known.documents)
+    return MapResult([*hits, *others][:top_k], found.known.conflicts)
+
+
+def _word_hits(index: Index, query: str) -> WordHits:
+    hits = index.store.word_hits(query_words(query), "body", MAX_CANDIDATES)
+    return WordHits(hits, index.store.chunk_rows([chunk for chunk, _ in hits]))
 
 
 def _best(
     index: Index,
     judge: Callable[[AgreementEntry], AgreementStatus],
-    ranked: Iterable[tuple[IndexRow, Recalled]],
+    ranked: Iterable[tuple[CardRow, Recalled]],
     top_k: int,
 ) -> list[Hit]:
     """Return the best hits by capped score, judging no more agreements than that takes."""
@@ -111,7 +115,7 @@ def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 
-def _hit(index: Index, row: IndexRow, standing: AgreementStatus, found: Recalled) -> Hit:
+def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: Recalled) -> Hit:
     agreement = row.agreement
     text, position, start, end = _said(index, row)
     return Hit(
@@ -136,7 +140,7 @@ def _hit(index: Index, row: IndexRow, standing: AgreementStatus, found: Recalled
     )
 
 
-def _said(index: Index, row: IndexRow) -> tuple[str, int, int, int]:
+def _said(index: Index, row: CardRow) -> tuple[str, int, int, int]:
     """Return the text of an agreement, its position and lines.
 
     Of its file where that is newer than the index, or where git shows two lists of aliases, read as one.
@@ -149,9 +153,9 @@ def _said(index: Index, row: IndexRow) -> tuple[str, int, int, int]:
     return text, 0, 1, text.count("\n")
 
 
-def _other_documents(spoken: Spoken, known: Collection[str]) -> list[Hit]:
+def _other_documents(words: WordHits, known: Collection[str]) -> list[Hit]:
     """Return documents that are no agreements, served or not, by words; they stay below every band."""
-    hits = spoken.hits[:OTHER_DOCUMENT_CHUNKS]
+    hits = words.hits[:OTHER_DOCUMENT_CHUNKS]
     best = hits[0][1] if hits else 1.0
     return [
         Hit(
@@ -165,5 +169,5 @@ def _other_documents(spoken: Spoken, known: Collection[str]) -> list[Hit]:
             why=("words",),
         )
         for chunk, value in hits
-        if (row := spoken.chunks.get(chunk)) is not None and row.path not in known
+        if (row := words.chunks.get(chunk)) is not None and row.path not in known
     ]

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
@@ -25,7 +25,6 @@ from code_intel.learned.recall.contrast import (
 )
 from code_intel.learned.recall.evidence import Wording, measure, shared, wording
 from code_intel.learned.recall.glossary import read
-from code_intel.learned.recall.short_forms import shortened
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement, Definition
 
 if TYPE_CHECKING:
@@ -79,9 +78,9 @@ _REQUESTS = (
 """What is said around a term: that something is to be done to it, never what it is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Card:
-    """One agreement of the map as recall sees it; what it says is prepared when it is first asked about.
+    """One agreement of the map as recall sees it.
 
     Attributes:
         agreement: What was agreed.
@@ -94,17 +93,6 @@ class Card:
     vector: "NDArray[np.float32] | None" = None
     aliases_certain: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
-
-    @cached_property
-    def said(self) -> Wording:
-        """The agreement's words, prepared for comparison: some milliseconds' tenths, and a few KB."""
-        return wording(self.agreement)
-
-    def prepared_as(self, other: "Card | None") -> "Card":
-        """Return this card, having taken over what another of the very same agreement has prepared."""
-        if other is not None and other.agreement is self.agreement and "said" in vars(other):
-            vars(self)["said"] = other.said
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +134,7 @@ def recall(
     if not fold(query):
         raise UsageError("query is empty.", details={"field": "query"})
     constants = calibration.fitted(identity) if query_vector is not None else None
-    wordings = [card.said for card in cards]
+    wordings = [wording(card.agreement) for card in cards]
     found: list[_Judged | None] = [None] * len(cards)
     if constants is not None and query_vector is not None:
         _add_meaning(found, query, query_vector, cards, wordings, constants)
@@ -158,14 +146,6 @@ def recall(
         for card, said, known in zip(cards, wordings, found, strict=True)
     ]
     return _ranked(judged, cards)
-
-
-def prepare(card: Card) -> None:
-    """Prepare a card in every form in which questions are compared with it, before the first one comes."""
-    term, said = card.agreement.nl_term, card.said
-    least(term, card)
-    most(term, said)
-    shortened(term, term, said.symbol)
 
 
 def ready_margin(identity: str) -> float:

@@ -1,38 +1,31 @@
-"""What files, this machine's memory and git say of every agreement: kept while none of them has changed.
+"""What files, this machine's memory and git say of every agreement of a project.
 
-A question to a map of 10,000 must not read 10,000 files, so each source is asked whether it is another before it is
-read (docs/decisions/0028). What the index of the source says is looked up at each answer, for what is
-answered: that is `standings`.
+What the index of the source says is looked up for the agreements that are answered: see `standings`.
 """
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.config import Settings
-from code_intel.errors import CodeIntelError
-from code_intel.foundation import git
-from code_intel.learned.files import agreements, fingerprints
-from code_intel.learned.files.agreements import AgreementEntry, Key, Known
-from code_intel.learned.files.fingerprints import Stamp
-from code_intel.learned.files.folder import NOW
-from code_intel.learned.files.trunk import is_carried, repository
+from code_intel.learned.files.agreements import AgreementCache, AgreementEntry, Key, Known
+from code_intel.learned.files.stat_cache import StatCache, database_stats
+from code_intel.learned.files.trunk import reference_stats, repository
 from code_intel.learned.history.experience import AgreementExperience, Objections, weigh
-from code_intel.learned.history.state import State, open_state
+from code_intel.learned.history.state import open_state
 from code_intel.learned.recall.recall import fold
-from code_intel.learned.status.validity import confirmed_paths
+from code_intel.learned.status.validity import Trust, trust_of, trust_without_trunk
 
 CERTAIN_SESSIONS = 2
-"""Sessions that confirmed an alias until it is as good as the term (docs/decisions/0007)."""
-TRUSTED_SECONDS = 60.0
-"""After these git is asked although nothing it rests on seems changed: it may have failed the last time."""
+"""Sessions that confirmed an alias until it is as good as the term (docs/decisions/0027)."""
+TRUNK_SECONDS = 60
+"""After these git is asked again although its files seem unchanged: it may have failed the last time."""
+NOW = 0.0
+"""As `since`: look at the disk."""
 
 
 class Memory(NamedTuple):
@@ -45,199 +38,108 @@ class Memory(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementSnapshot:
-    """Everything about the agreements but what the index of the source says.
+class Snapshot:
+    """Everything about the agreements at one moment, except what the index of the source says.
 
     Attributes:
-        revision: Another one than before means that the agreements, who saw their aliases, or what
-            stands against them, are others: all that recall goes by.
+        revision: Changes whenever agreements, alias sightings or objections change.
         known: The agreements.
         memory: What this machine remembers of them.
-        objections: What stands against each.
-        confirmed: The paths of those that are confirmed.
+        objections: The objections to each.
+        trust: What confirms their contents.
     """
 
     revision: int
     known: Known
     memory: Memory
     objections: Mapping[Key, Objections]
-    confirmed: frozenset[Path]
+    trust: Trust
 
-
-_NOTHING = AgreementSnapshot(0, Known(0, (), {}), Memory(), {}, frozenset())
-
-
-def ledger(
-    settings: Settings,
-    *,
-    now: datetime | None = None,
-    since: float = NOW,
-) -> AgreementSnapshot:
-    """Return what is known of every agreement now; what was found out at `since` or later is good enough.
-
-    Args:
-        settings: The project.
-        now: With an offset.
-        since: A time of `time.monotonic`, such as when the question came; by default everything is asked.
-
-    Raises:
-        StorageError: The agreements or the memory are there but cannot be read.
-        BusyError: Another process kept the memory for too long.
-    """
-    keeper = _keeper(settings.agreements, settings.state)
-    return keeper.look(settings, now or datetime.now(UTC), since)
-
-
-def forget() -> None:
-    """Forget what this process knows of any project; the next question finds everything out again."""
-    _keeper.cache_clear()
-    agreements.forget()
-
-
-@contextmanager
-def looking(settings: Settings) -> Iterator[float]:
-    """Find it out on a thread of its own while something else is waited for; yields since when.
-
-    The disk is asked about each file, which needs no interpreter, and takes as long as embedding a question.
-    """
-
-    def look() -> None:
-        with suppress(CodeIntelError):  # whoever asks next is told
-            ledger(settings, since=since)
-
-    since = time.monotonic()
-    thread = threading.Thread(target=look, name="ledger", daemon=True)
-    thread.start()
-    try:
-        yield since
-    finally:
-        thread.join()
-
-
-def certain_aliases(found: AgreementSnapshot, entry: AgreementEntry) -> frozenset[str]:
-    """Return the aliases that enough sessions confirmed; one that people took out of the file is none."""
-    seen = found.memory.sightings.get(entry.key, {}) if entry.key else {}
-    if entry.agreement is None or not seen:
-        return frozenset()
-    written = set(map(fold, entry.agreement.aliases))
-    return frozenset(
-        alias
-        for alias, sessions in seen.items()
-        if sessions >= CERTAIN_SESSIONS and alias in written
-    )
-
-
-class _Keeper:
-    """The ledger of one project, as this process knows it; safe for threads."""
-
-    def __init__(self, folder: Path, state: Path) -> None:
-        self._folder = folder
-        self._state = state
-        self._lock = threading.Lock()
-        self._looked = -1.0
-        self._kept = _NOTHING
-        self._stamp: Stamp | None = None
-        self._confirmations = _Confirmations()
-
-    def look(self, settings: Settings, now: datetime, since: float) -> AgreementSnapshot:
-        with self._lock:
-            if not 0 < since <= self._looked:
-                began = time.monotonic()
-                known = agreements.look(self._folder, began)
-                self._kept = self._current(settings, known, now)
-                self._looked = began
-            return self._kept
-
-    def _current(self, settings: Settings, known: Known, now: datetime) -> AgreementSnapshot:
-        old, stamp = self._kept, fingerprints.of_database(self._state / "state.db")
-        remembered = stamp.proves(self._stamp)
-        merged = self._confirmations.are_current(settings)
-        memory, confirmed = old.memory, old.confirmed
-        if not (remembered and merged and known.revision == old.known.revision):
-            with open_state(self._state, create=False) as state:
-                memory = memory if remembered else _memory(state, memory)
-                confirmed = self._confirmations.of(settings, known.entries, memory.confirmed, state)
-        self._stamp = stamp
-        objections = weigh(memory.contested, now)
-        same = (
-            known.revision == old.known.revision
-            and memory.sightings == old.memory.sightings
-            and objections == old.objections
+    def certain_aliases(self, entry: AgreementEntry) -> frozenset[str]:
+        """Return the aliases in the file that enough sessions confirmed, folded."""
+        seen = self.memory.sightings.get(entry.key, {}) if entry.key else {}
+        if entry.agreement is None or not seen:
+            return frozenset()
+        written = set(map(fold, entry.agreement.aliases))
+        return frozenset(
+            alias
+            for alias, sessions in seen.items()
+            if sessions >= CERTAIN_SESSIONS and alias in written
         )
-        return AgreementSnapshot(old.revision + (not same), known, memory, objections, confirmed)
 
 
-class _Confirmations:
-    """Which agreements are confirmed; only those are judged anew that something was changed about."""
+_EMPTY = Snapshot(0, Known(0, (), {}), Memory(), {}, Trust())
+
+
+class SnapshotCache:
+    """Takes snapshots of one project; reads only what has changed since the last one. Safe for threads."""
 
     def __init__(self) -> None:
-        self._stamp: Stamp | None = None
-        self._seen: Stamp | None = None
-        self._is_current = False
-        self._asked = -TRUSTED_SECONDS
-        self._basis: tuple[object, ...] | None = None
-        self._here: frozenset[str] = frozenset()
-        self._entries: dict[Path, AgreementEntry] = {}
-        self._paths: frozenset[Path] = frozenset()
+        self._lock = threading.Lock()
+        self._agreements = AgreementCache()
+        self._memory: StatCache[Memory] = StatCache()
+        self._trust: StatCache[Trust] = StatCache()
+        self._last = _EMPTY
+        self._taken = -1.0
 
-    def are_current(self, settings: Settings) -> bool:
-        """Whether git holds what it held."""
-        self._seen = fingerprints.of_references(repository(settings))
-        self._is_current = self._seen.proves(self._stamp) and self._is_young()
-        return self._is_current
+    def snapshot(
+        self, settings: Settings, *, now: datetime | None = None, since: float = NOW
+    ) -> Snapshot:
+        """Return what is known now, or the last snapshot if it was taken at `since` or later.
 
-    def _is_young(self) -> bool:
-        return time.monotonic() - self._asked < TRUSTED_SECONDS
+        Args:
+            settings: The project; always the same.
+            now: With an offset.
+            since: A time of `time.monotonic`, such as when the question came.
 
-    def of(
-        self,
-        settings: Settings,
-        entries: Sequence[AgreementEntry],
-        here: frozenset[str],
-        state: State,
-    ) -> frozenset[Path]:
-        """Return the confirmed paths; `are_current` was asked before."""
-        tired, basis, changed = not self._is_young(), self._basis, self._here ^ here
-        if not self._is_current:
-            basis = self._asked_of_git(settings)
-        anew = basis is None or basis != self._basis
-        doubtful = [
-            entry
-            for entry in entries
-            if anew
-            or (tired and entry.path not in self._paths)
-            or entry.digest in changed
-            or self._entries.get(entry.path) != entry
-        ]
-        if doubtful:
-            gone = {entry.path for entry in doubtful}
-            found = confirmed_paths(settings, doubtful, state)
-            self._paths = frozenset(path for path in self._paths if path not in gone) | found
-        self._entries = {entry.path: entry for entry in entries}
-        self._paths = frozenset(path for path in self._paths if path in self._entries)
-        self._here, self._basis = here, basis
-        self._stamp = self._seen if basis is not None else None
-        return self._paths
+        Raises:
+            StorageError: The agreements or the memory exist but cannot be read.
+            BusyError: Another process kept the memory for too long.
+        """
+        with self._lock:
+            if 0 < since <= self._taken:
+                return self._last
+            began, last = time.monotonic(), self._last
+            known = self._agreements.look(settings.agreements)
+            memory = self._memory.get(
+                database_stats(settings.state / "state.db"), None, lambda: _memory(settings)
+            )
+            objections = weigh(memory.contested, now or datetime.now(UTC))
+            same = (
+                known.revision == last.known.revision
+                and memory.sightings == last.memory.sightings
+                and objections == last.objections
+            )
+            trust = self._trust_now(settings, memory.confirmed)
+            revision = last.revision + (not same)
+            self._last = Snapshot(revision, known, memory, objections, trust)
+            self._taken = began
+            return self._last
 
-    def _asked_of_git(self, settings: Settings) -> tuple[object, ...] | None:
-        """Return what decides whether a content is merged; None when git cannot say in time."""
-        self._asked = time.monotonic()
+    def known(self, settings: Settings) -> Known:
+        """Return the agreements as they are now.
+
+        Raises:
+            StorageError: The folder exists but cannot be listed.
+        """
+        with self._lock:
+            return self._agreements.look(settings.agreements)
+
+    def _trust_now(self, settings: Settings, here: frozenset[str]) -> Trust:
+        stats = reference_stats(repository(settings))
+        minute = time.monotonic() // TRUNK_SECONDS
+        key = (settings.trust_git, settings.trunk, here, minute)
         try:
-            trunk = git.trunk(repository(settings), settings.trunk) if settings.trust_git else ()
+            return self._trust.get(stats, key, lambda: trust_of(settings, here))
         except TimeoutError:
-            return None
-        return settings.trust_git, trunk, is_carried(settings)
+            return trust_without_trunk(settings, here)
 
 
-def _memory(state: State, before: Memory) -> Memory:
-    """Read what this machine remembers; the very same object where it is the same."""
-    found = Memory(
-        frozenset(state.confirmed()),
-        state.last_uses(),
-        state.alias_sessions(),
-        tuple(state.contested()),
-    )
-    return before if found == before else found
-
-
-_keeper = lru_cache(maxsize=8)(_Keeper)
+def _memory(settings: Settings) -> Memory:
+    with open_state(settings.state, create=False) as state:
+        return Memory(
+            frozenset(state.confirmed()),
+            state.last_uses(),
+            state.alias_sessions(),
+            tuple(state.contested()),
+        )

@@ -6,18 +6,18 @@ symbol is gone is not served however young it is (seed 004 §7 C).
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from code_intel.config import Settings
 from code_intel.foundation.spelling import composed
 from code_intel.foundation.text import code_point, counted, mixed_word
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.merge_agreements import when
-from code_intel.learned.files.trunk import is_carried, merged_paths
+from code_intel.learned.files.trunk import is_carried, trunk_ids
 from code_intel.learned.history.state import State
 from code_intel.records import READY_SCORE, Agreement, Definition, Validity
 
@@ -161,36 +161,61 @@ def judge(
     return found[0][0] if found else "valid", (*(reason for _, reason in found), *notes)
 
 
-def is_confirmed(settings: Settings, entry: AgreementEntry, state: State) -> bool:
-    """Say whether an agreement's content was confirmed here, or agreed on in git."""
-    return entry.path in confirmed_paths(settings, [entry], state)
+class Trust(NamedTuple):
+    """What confirms an agreement's content.
 
-
-def confirmed_paths(
-    settings: Settings, entries: Sequence[AgreementEntry], state: State
-) -> set[Path]:
-    """Return the paths of the entries that are confirmed; git is asked for all of them together.
-
-    This machine's store holds the content's digest, or, with `trust_git`, the file says
-    `confirmed: true` and is byte for byte (line ends aside) what the trunk holds. Names that are not what
-    they look like (`lookalike`) are confirmed here or nowhere: who reviewed them did not see them.
+    Attributes:
+        here: Digests that were confirmed on this machine.
+        merged: Git's ids of the contents that the trunk holds.
     """
-    here = state.confirmed()
-    if here and is_carried(settings):
-        here = set()
-    found = {entry.path for entry in entries if entry.agreement and entry.digest in here}
-    claimed = [
-        entry
-        for entry in entries
-        if entry.path not in found
-        and entry.agreement
-        and entry.agreement.confirmed
-        and not lookalike(entry.agreement)
-    ]
-    if not settings.trust_git or not claimed:
-        return found
-    merged = merged_paths(settings, {path for e in claimed for path in (e.path, *e.also)})
-    return found | {e.path for e in claimed if merged.issuperset((e.path, *e.also))}
+
+    here: frozenset[str] = frozenset()
+    merged: frozenset[str] = frozenset()
+
+    def confirms(self, entry: AgreementEntry) -> bool:
+        """Return whether an entry's content was confirmed here, or agreed on in git.
+
+        Names that are not what they look like (`lookalike`) are confirmed here or not at all, because
+        a reviewer did not see them.
+        """
+        if entry.agreement is None:
+            return False
+        if entry.digest in self.here:
+            return True
+        return (
+            entry.agreement.confirmed
+            and bool(entry.git_ids)
+            and all(not ids.isdisjoint(self.merged) for ids in entry.git_ids)
+            and not lookalike(entry.agreement)
+        )
+
+
+def trust_of(settings: Settings, here: frozenset[str]) -> Trust:
+    """Return what confirms agreements of a project, given the digests that its state store holds.
+
+    Without `trust_git` the trunk confirms nothing.
+
+    Raises:
+        TimeoutError: Git did not answer in time.
+    """
+    merged = trunk_ids(settings) if settings.trust_git else frozenset[str]()
+    return trust_without_trunk(settings, here)._replace(merged=merged)
+
+
+def trust_without_trunk(settings: Settings, here: frozenset[str]) -> Trust:
+    """Return what this machine has confirmed; a store that git carries confirms nothing."""
+    return Trust(frozenset() if here and is_carried(settings) else here)
+
+
+def is_confirmed(settings: Settings, entry: AgreementEntry, state: State) -> bool:
+    """Return whether an agreement's content was confirmed here, or agreed on in git."""
+    trust = trust_without_trunk(settings, frozenset(state.confirmed()))
+    if trust.confirms(entry):
+        return True
+    try:
+        return trust_of(settings, frozenset()).confirms(entry)
+    except TimeoutError:
+        return False
 
 
 def _broken(case: _Case) -> str:

@@ -6,7 +6,7 @@ alike. Methods block; servers call them on worker threads.
 
 import os
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,10 +27,8 @@ from code_intel.foundation.text import counted, without_hidden
 from code_intel.index.facade import Index
 from code_intel.index.indexer import Activity
 from code_intel.index.walk import bases, document_name
-from code_intel.learned.files import agreements
+from code_intel.learned.recall.candidates import MapCache
 from code_intel.learned.recall.map_search import search as search_map
-from code_intel.learned.recall.map_search import spoken_of
-from code_intel.learned.status.snapshot import looking
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.tools.declaration import Report, ignore_progress
 
@@ -66,12 +64,6 @@ UNFILTERED_HITS = 10_000
 """Hits of the map before they are filtered by folder or file name."""
 
 
-def _in_conflict(settings: Settings, since: float) -> tuple[str, ...]:
-    """Return a note if agreements have merge conflicts, which keep them from being searched."""
-    count = agreements.look(settings.agreements, since).conflicts
-    return (IN_CONFLICT.format(count),) if count else ()
-
-
 @dataclass(frozen=True)
 class CorpusService:
     """One corpus.
@@ -82,6 +74,7 @@ class CorpusService:
         forest: The forest of the same project, read-only; the map judges validity by it.
         embedder: The process's model.
         report: Sends progress to the client.
+        cache: What is kept of the map between questions.
     """
 
     settings: Settings
@@ -89,6 +82,7 @@ class CorpusService:
     forest: Index
     embedder: LazyEmbedder
     report: Report = ignore_progress
+    cache: MapCache = field(default_factory=MapCache)
 
     def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
@@ -114,10 +108,8 @@ class CorpusService:
         self, query: str, top_k: int, directory: str, file_pattern: str
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """Return the hits, and notes on what is missing."""
-        spoken = spoken_of(self.index, query)
-        with looking(self.settings) as since:
-            asked = self.comparable(self.question(query))
-        hits = search_map(
+        asked = self.comparable(self.question(query))
+        hits, conflicts = search_map(
             self.settings,
             self.index,
             self.forest,
@@ -125,12 +117,11 @@ class CorpusService:
             asked.vector,
             asked.identity,
             top_k=UNFILTERED_HITS if directory or file_pattern else top_k,
-            since=since,
-            spoken=spoken,
+            cache=self.cache,
         )
-        degraded = (*asked.degraded, *_in_conflict(self.settings, since))
+        waiting = (IN_CONFLICT.format(conflicts),) if conflicts else ()
         found = [hit for hit in hits if within(hit.document, directory, file_pattern)]
-        return found[:top_k], degraded
+        return found[:top_k], (*asked.degraded, *waiting)
 
     def _search_forest(
         self, query: str, top_k: int, directory: str, file_pattern: str

@@ -23,6 +23,7 @@ from code_intel.errors import CodeIntelError, NotFoundError, SessionError, Usage
 from code_intel.index.facade import Index
 from code_intel.learned.history import decisions
 from code_intel.learned.history.logs import folder_of
+from code_intel.learned.recall.candidates import MapCache
 from code_intel.records import Searcher
 from code_intel.session import journal, phases
 from code_intel.session.guidance import leading_on
@@ -57,6 +58,7 @@ class GatewayContext:
         warnings: Problems beside a call; its answer lists them.
         opens_commands: Opens the project's commands at their first use; None without commands.
         sessions: Where the journals of the sessions are.
+        map_cache: What is kept of the map between questions.
     """
 
     settings: Settings
@@ -71,6 +73,7 @@ class GatewayContext:
     report: Report = ignore_progress
     warnings: list[str] = field(default_factory=list)
     opens_commands: "Callable[[], CommandContext] | None" = None
+    map_cache: MapCache = field(default_factory=MapCache)
     sessions: SessionPaths = field(init=False)
 
     def __post_init__(self) -> None:

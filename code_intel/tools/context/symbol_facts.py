@@ -1,6 +1,7 @@
 """Look up symbols that a caller names in index, map and git, and score them with the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from code_intel.chunking import decode, parse_file
 from code_intel.chunking.languages import LANGUAGES, row_of
@@ -202,7 +203,9 @@ async def agreed_symbols(context: GatewayContext, feature: str, symbols: Iterabl
     wanted = fold(feature)
     agreed = {
         standing.entry.agreement.symbol
-        for standing in await run_in_thread(standings, context.settings, context.forest)
+        for standing in await run_in_thread(
+            partial(standings, context.settings, context.forest, cache=context.map_cache)
+        )
         if standing.entry.agreement is not None
         and standing.validity == "valid"
         and wanted

@@ -39,7 +39,9 @@ async def add_agreement(
     Use it for what people already know. record_outcome adds what a session has learned.
     """
     agreement = await drafted(context, nl_term, symbol, code_evidence, related_files)
-    learned: Learned = await run_in_thread(learn, context.settings, agreement, confirmed=False)
+    learned: Learned = await run_in_thread(
+        learn, context.settings, agreement, confirmed=False, cache=context.map_cache
+    )
     map_sync = await refresh_map(context, learned.agreement_file)
     pair = dict(zip(("nl_term", "symbol"), learned.key, strict=True))
     arrow = " → ".join(pair.values())

@@ -1,6 +1,7 @@
 """Implement the tool `list_agreements`."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -36,7 +37,9 @@ async def list_agreements(
     """
     question = (nl_term, symbol, status)
     start = start_of(cursor, *question)
-    everything = await run_in_thread(standings, context.settings, context.forest)
+    everything = await run_in_thread(
+        partial(standings, context.settings, context.forest, cache=context.map_cache)
+    )
     wanted = sorted(
         (s for s in everything if _matches(s, *question)), key=lambda found: found.entry.path
     )

@@ -52,9 +52,8 @@ def with_current_name(context: GatewayContext, answer: MapAnswer | None) -> MapA
     """Return the answer with the symbol's current name, if the index proves a rename."""
     if answer is None:
         return None
-    found = standings_of(
-        context.settings, context.forest, [make_key(answer.nl_term, answer.symbol)]
-    )
+    keys = [make_key(answer.nl_term, answer.symbol)]
+    found = standings_of(context.settings, context.forest, keys, cache=context.map_cache)
     heirs = [standing.heir for standing in found.values() if standing.heir]
     return answer._replace(now=heirs[0].qualified) if heirs else answer
 

@@ -14,10 +14,10 @@ from code_intel.forest.text.grep import confined
 from code_intel.index.safe_files import read_document
 from code_intel.learned.aliases import is_strained
 from code_intel.learned.files.agreements import Key, make_key
-from code_intel.learned.files.folder import NOW
 from code_intel.learned.recall.recall import EXACT, fold, ready_margin
 from code_intel.learned.status.agreement_status import AgreementStatus, standings_of
 from code_intel.learned.status.definitions import facts_of
+from code_intel.learned.status.snapshot import NOW
 from code_intel.learned.status.validity import SERVED, lookup_name, moved_to
 from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
@@ -81,7 +81,9 @@ def _judged(
     assert agreement is not None  # noqa: S101 - the caller's condition
     _freshen(context, agreement)
     keys = {_key(hit.agreement) for hit in hits if hit.agreement}
-    here = standings_of(context.settings, context.forest, keys, since=since)
+    here = standings_of(
+        context.settings, context.forest, keys, since=since, cache=context.map_cache
+    )
     found = here.get(_key(agreement))
     known = tuple(_as_here(hit, here) for hit in hits)
     best = next(new for old, new in zip(hits, known, strict=True) if old is best)

@@ -102,7 +102,8 @@ def _gone(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> l
 def _absurd(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs whose symbol does the opposite of their term, unless they are agreed on."""
     doubtful = [pair for pair in pairs if contradicts(*pair)]
-    here = standings_of(context.settings, context.forest, (make_key(*pair) for pair in doubtful))
+    keys = (make_key(*pair) for pair in doubtful)
+    here = standings_of(context.settings, context.forest, keys, cache=context.map_cache)
     agreed = {key for key, standing in here.items() if standing.confirmed}
     return [pair for pair in doubtful if make_key(*pair) not in agreed]
 
@@ -150,14 +151,20 @@ async def _write(
     if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
         with suppress(NotFoundError, UsageError):  # deleted or taken meanwhile: learned anew
             return await _once_more(context, offer, agreement)
-    return await run_in_thread(learn, context.settings, agreement, confirmed=confirmed)
+    return await run_in_thread(
+        learn, context.settings, agreement, confirmed=confirmed, cache=context.map_cache
+    )
 
 
 async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agreement) -> Learned:
     """Confirm the agreement that answered this session; the words it was asked for become an alias."""
     if offer.now != offer.symbol:  # the code has renamed it, and the session has verified that
         await run_in_thread(
-            rename, context.settings, (offer.nl_term, offer.symbol), symbol=offer.now
+            rename,
+            context.settings,
+            (offer.nl_term, offer.symbol),
+            symbol=offer.now,
+            cache=context.map_cache,
         )
     return await run_in_thread(
         reconfirm,
@@ -169,6 +176,7 @@ async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agree
         body=agreement.body,
         evidence=agreement.evidence,
         files=agreement.files,
+        cache=context.map_cache,
     )
 
 

@@ -1,0 +1,233 @@
+"""Select the agreements that may answer a question, as cards for `recall`.
+
+A small map's cards are all compared. Of a large map those are that bear the question's very words, those
+that words find best, and those whose vectors are nearest (docs/decisions/0028).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.agreement import card as card_text
+from code_intel.errors import EmbeddingError
+from code_intel.index.facade import Index
+from code_intel.learned.files.agreements import AgreementEntry
+from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.history.experience import NONE
+from code_intel.learned.recall import calibration
+from code_intel.learned.recall.calibration import Space
+from code_intel.learned.recall.recall import Card, fold
+from code_intel.learned.status.snapshot import Snapshot, SnapshotCache
+from code_intel.records import Agreement
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+MAX_CANDIDATES = 60
+"""Cards whose whole evidence is measured, except those with the question's very words: 0.1 ms each."""
+BY_WORDS = 20
+"""Candidates that words find; without a model words find all of them."""
+MAX_EMBEDDED_NOW = 4
+"""Cards that are embedded during a question, because the index has not seen their file yet: 60 ms each."""
+MAX_LOOKED_UP = 200
+"""Cards without a vector in the index that are looked up in the vector cache, the newest first."""
+
+
+class CardRow(NamedTuple):
+    """Where a card comes from: its file, that file's name in the index, and its chunk if it is up to date."""
+
+    entry: AgreementEntry
+    agreement: Agreement
+    document: str
+    chunk: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CardIndex:
+    """The cards of a map, in the order of their documents.
+
+    Attributes:
+        rows: Where each comes from.
+        cards: The same as recall sees them.
+        documents: Names of all agreements' files, also of those that cannot be read.
+        space: Where the score compares vectors, if that is known of their engine.
+        matrix: The vectors of the cards that have one, in that space.
+        places: Which card each row of `matrix` is.
+        by_words: Places by folded term and alias.
+        by_document: Places by document.
+        is_complete: Whether all cards have the vectors that they can have.
+    """
+
+    rows: tuple[CardRow, ...]
+    cards: tuple[Card, ...]
+    documents: frozenset[str]
+    space: Space | None
+    matrix: "NDArray[np.float32]"
+    places: "NDArray[np.int64]"
+    by_words: Mapping[str, Sequence[int]]
+    by_document: Mapping[str, int]
+    is_complete: bool
+
+    def candidates(
+        self, query: str, vector: "Vector | None", documents: Iterable[str]
+    ) -> list[int]:
+        """Return the places of the cards that may answer a question, in order; of a small map all.
+
+        Args:
+            query: The question.
+            vector: Its embedding, if there is one.
+            documents: What words find, best first.
+        """
+        if len(self.cards) <= MAX_CANDIDATES:
+            return list(range(len(self.cards)))
+        found = set(self.by_words.get(fold(query), ()))
+        names = (name for name in dict.fromkeys(documents) if name in self.by_document)
+        known = [self.by_document[name] for name in names]
+        found.update(known[: MAX_CANDIDATES if vector is None else BY_WORDS])
+        if vector is not None and len(self.places):
+            found.update(self._nearest(vector, MAX_CANDIDATES - BY_WORDS))
+        return sorted(found)
+
+    def _nearest(self, vector: "Vector", limit: int) -> list[int]:
+        import numpy as np
+
+        query = self.space.queries(vector.reshape(1, -1))[0] if self.space else vector
+        cosines = self.matrix @ query.astype(np.float32)
+        if len(cosines) <= limit:
+            return list(map(int, self.places))
+        return list(map(int, self.places[np.argpartition(-cosines, limit)[:limit]]))
+
+
+class MapCache(SnapshotCache):
+    """What a server keeps of its project's map between questions: the last snapshot and its cards."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cards: tuple[object, CardIndex] | None = None
+
+    def cards(self, index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
+        """Return the cards of a map for an engine's vectors; made again when something has changed.
+
+        Args:
+            index: The map; always the same.
+            snapshot: Of its agreements.
+            identity: Of the engine that embeds questions.
+        """
+        with self._lock:
+            state = index.store.state()
+            basis, kept = (state, snapshot.revision, identity), self._cards
+            if kept and state is not None and kept[0] == basis and kept[1].is_complete:
+                return kept[1]
+            made = card_index(index, snapshot, identity)
+            self._cards = basis, made
+            return made
+
+
+def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
+    """Return the cards of a map.
+
+    A card whose file the index does not know as it is gets its vector from the cache, or, a few at once,
+    from the model.
+    """
+    import numpy as np
+
+    with index.store.snapshot():
+        indexed = {path: (chunk, digest) for chunk, path, digest in index.store.cards()}
+        ids, matrix = index.store.generations.all_vectors(identity)
+    row_of = {chunk: row for row, chunk in enumerate(ids.tolist())}
+    rows, documents = _rows(index, snapshot, indexed)
+    have = {at: row_of[row.chunk] for at, row in enumerate(rows) if row.chunk in row_of}
+    late = sorted(have.keys() ^ set(range(len(rows))), key=lambda at: _newest_first(rows[at]))
+    late = late[:MAX_LOOKED_UP]
+    extra, is_complete = _embedded(index, identity, [rows[at].agreement for at in late])
+    vectors = [matrix[[*have.values()]]] if have else []
+    vectors += [vector.reshape(1, -1) for vector in extra.values()]
+    stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
+    places = [*have, *(late[at] for at in extra)]
+    vector_at = {place: stacked[row] for row, place in enumerate(places)}
+    cards = tuple(_card(snapshot, row, vector_at.get(at)) for at, row in enumerate(rows))
+    constants = calibration.fitted(identity)
+    space = constants.space if constants else None
+    if space is not None and len(stacked):
+        stacked = space.passages(stacked).astype(np.float32)
+    return CardIndex(
+        rows=tuple(rows),
+        cards=cards,
+        documents=frozenset(documents),
+        space=space,
+        matrix=stacked,
+        places=np.array(places, np.int64),
+        by_words=_by_words(cards),
+        by_document={row.document: at for at, row in enumerate(rows)},
+        is_complete=is_complete,
+    )
+
+
+def document_of(index: Index, path: Path) -> str:
+    """Return the name under which the index knows an agreement's file."""
+    folder = index.config.folder
+    if path.is_relative_to(folder):
+        return path.relative_to(folder).as_posix()
+    real = path.resolve()
+    return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
+
+
+def _rows(
+    index: Index, snapshot: Snapshot, indexed: Mapping[str, tuple[int, str]]
+) -> tuple[list[CardRow], list[str]]:
+    """Return where the cards come from, by document, and the names of all agreements' files."""
+    rows, documents = [], []
+    for entry in snapshot.known.entries:
+        documents += [document_of(index, path) for path in (entry.path, *entry.also)]
+        if entry.agreement is None:
+            continue
+        document = document_of(index, entry.path)
+        chunk, digest = indexed.get(document, (None, ""))
+        current = chunk if digest == entry.raw else None
+        rows.append(CardRow(entry, entry.agreement, document, current))
+    return sorted(rows, key=lambda row: row.document), documents
+
+
+def _newest_first(row: CardRow) -> float:
+    learned = when(row.agreement.learned_at)
+    return -learned.timestamp() if learned.year > 1 else 0.0
+
+
+def _embedded(
+    index: Index, identity: str, agreements: Sequence[Agreement]
+) -> "tuple[dict[int, Vector], bool]":
+    """Return vectors by place for agreements that the index has not embedded, and whether those are all."""
+    if not agreements or index.embedder is None or index.embedder.identity != identity:
+        return {}, True
+    texts = [card_text(agreement) for agreement in agreements]
+    known = index.cache.get(identity, texts) if index.cache is not None else {}
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    try:
+        now = missing[:MAX_EMBEDDED_NOW]
+        fresh = dict(zip(now, index.embedder.passages(now), strict=True)) if now else {}
+    except EmbeddingError:  # the question's own embedding reports it
+        fresh = {}
+    if fresh and index.cache is not None:
+        index.cache.put(identity, fresh)
+    known |= fresh
+    found = {at: known[text] for at, text in enumerate(texts) if text in known}
+    return found, len(missing) == len(fresh)
+
+
+def _card(snapshot: Snapshot, row: CardRow, vector: "Vector | None") -> Card:
+    key = row.entry.key
+    against = snapshot.objections.get(key, NONE) if key else NONE
+    return Card(row.agreement, vector, snapshot.certain_aliases(row.entry), against.wordings)
+
+
+def _by_words(cards: Sequence[Card]) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for at, card in enumerate(cards):
+        for text in {fold(card.agreement.nl_term), *map(fold, card.agreement.aliases)}:
+            found[text].append(at)
+    return dict(found)
