@@ -29,7 +29,8 @@ from code_intel.session.write_gate import belongs_to_us
 MAX_VARIABLES = 50
 MAX_VALUE_CHARS, MAX_INPUT_CHARS = 1000, 200_000
 """Characters of a value, and of what is read from stdin."""
-MAX_VALUE_CHARS = 100
+MAX_QUOTED_CHARS = 100
+"""How much of a key or value a message quotes."""
 DESCRIBE_HINT = "Call describe for the options of the command."
 GivenOptions = Mapping[str, Any] | Sequence[str] | None
 
@@ -166,7 +167,7 @@ def _known(key: str) -> str:
     """
     if key in OPTION_KEYS or VARIABLE_PATTERN.fullmatch(key):
         return key
-    near = get_close_matches(key[:MAX_VALUE_CHARS], OPTION_KEYS, n=1)
+    near = get_close_matches(key[:MAX_QUOTED_CHARS], OPTION_KEYS, n=1)
     known = f"did you mean {near[0]}?" if near else f"options: {', '.join(OPTION_KEYS)}, uv-NAME."
     raise _wrong(key, "is not an option", f"Leave it out; {known}")
 
@@ -252,10 +253,10 @@ def _destination(root: Path, value: str) -> str:
 
 def _wrong(key: str, what: str, hint: str) -> UsageError:
     between = "" if not key or key.startswith("[") else "."
-    field = f"options{between}{visible(key[:MAX_VALUE_CHARS])}"
+    field = f"options{between}{visible(key[:MAX_QUOTED_CHARS])}"
     return UsageError(f"{field} {what}.", hint=hint, details={"field": field})
 
 
 def _shown(value: object) -> str:
     text = value if isinstance(value, str) else type(value).__name__
-    return f"`{visible(text[:MAX_VALUE_CHARS])}`"
+    return f"`{visible(text[:MAX_QUOTED_CHARS])}`"
