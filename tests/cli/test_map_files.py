@@ -240,7 +240,11 @@ def test_every_word_speaks_to_people_too(agreed: Project) -> None:
         (("confirm", "--all"), 0, "Confirmed: 0. Left out: 1."),
         (("prune",), 0, "its symbol is gone from the code\n1 moved to the trash"),
         (("prune",), 0, "Nothing to prune."),
-        (("import", "-"), 0, "3: 送料計算 → shipping_fee: left as it is"),
+        (
+            ("import", "-"),
+            0,
+            "3: 送料計算 → shipping_fee: skipped: this term and symbol exist already",
+        ),
         (("trash", "list"), 0, "無い → vanished"),
         (("trash", "restore", ".md"), 2, "無い → vanished."),
     ):

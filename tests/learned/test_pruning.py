@@ -143,7 +143,7 @@ def test_nothing_is_pruned_by_an_index_that_is_not_complete(config: Settings) ->
     before = tree(config)
     with Index(config.forest) as index:
         for dry in (True, False):
-            with pytest.raises(NotFoundError, match="not complete") as refused:
+            with pytest.raises(NotFoundError, match="incomplete") as refused:
                 prune(config, index, now=NOW, dry=dry)
             assert "sync" in refused.value.hint
         assert tree(config) == before
@@ -157,7 +157,7 @@ def test_an_index_without_a_single_file_proves_nothing(config: Settings) -> None
     with Index(config.forest) as index:
         index.complete(words_only=True)
         if not index.freshness().files:
-            with pytest.raises(NotFoundError, match="holds no file"):
+            with pytest.raises(NotFoundError, match="no files"):
                 prune(config, index, now=NOW)
     assert terms(config) == EVERYTHING
 

@@ -50,19 +50,15 @@ def test_two_of_one_name_and_second_are_both_kept_and_came_from_one_place(tmp_pa
     assert {(kept.origin, kept.at) for kept in found} == {("2-x.md", NOW)}
 
 
-def test_names_that_an_earlier_version_gave_are_read(tmp_path: Path) -> None:
+def test_files_that_this_program_did_not_put_there_are_listed(tmp_path: Path) -> None:
     settings = project(tmp_path)
     folder = trash.folder_of(settings)
     folder.mkdir(parents=True)
-    for name in ("20260101T000000-x.md", "20260101T000000-2-x.md", "20260102T000000-2-y.md"):
+    for name in ("20260101T000000-x.md", "notes.md", "20269999T999999-z.md"):
         (folder / name).write_bytes(b"a")
-    (folder / "notes.md").write_bytes(b"somebody's own")
-    (folder / "20269999T999999-z.md").write_bytes(b"no time at all")
     origins = {kept.name: kept.origin for kept in trash.contents(settings)}
     assert origins == {
         "20260101T000000-x.md": "x.md",
-        "20260101T000000-2-x.md": "x.md",
-        "20260102T000000-2-y.md": "2-y.md",
         "notes.md": "notes.md",
         "20269999T999999-z.md": "z.md",
     }
@@ -128,12 +124,12 @@ def test_nothing_is_restored_over_what_is_there(tmp_path: Path) -> None:
     file.rename(other)
     before = other.read_bytes()
     other.write_bytes(before + b"\nA note.\n")
-    with pytest.raises(UsageError, match=r"other\.md is there") as refused:
+    with pytest.raises(UsageError, match=r"other\.md exists") as refused:
         restore(settings, file.name, now=NOW)
     assert refused.value.details == {"field": "name"}
     other.unlink()
     file.write_text("no agreement", encoding="utf-8")
-    with pytest.raises(UsageError, match="is there"):
+    with pytest.raises(UsageError, match="exists"):
         restore(settings, file.name, now=NOW)
     assert file.read_text("utf-8") == "no agreement"
     assert f"20260301T120000-{file.name}" in names(settings)
@@ -198,7 +194,7 @@ def test_the_longest_name_a_disk_takes_goes_to_the_trash_and_back(tmp_path: Path
 def test_what_cannot_be_read_as_a_pair_is_left_where_it_is(tmp_path: Path) -> None:
     settings = project(tmp_path)
     kept = trash.keep(settings, "x.json", b'{"nl_term": 1}', now=NOW)
-    with pytest.raises(StorageError, match="no pair"):
+    with pytest.raises(StorageError, match="not a valid pair"):
         restore(settings, kept.name, now=NOW)
     assert kept.is_file()
 
@@ -219,7 +215,7 @@ def test_nothing_is_restored_over_a_folder(tmp_path: Path, name: str) -> None:
     folder = trash.folder_of(settings)
     folder.mkdir()
     (folder / f"20260301T120000-{name}").write_text("x", encoding="utf-8")
-    with pytest.raises(UsageError, match="is there"):
+    with pytest.raises(UsageError, match="exists"):
         restore(settings, f"20260301T120000-{name}")
 
 

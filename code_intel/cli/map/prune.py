@@ -19,7 +19,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
 from code_intel.foundation.text import visible
-from code_intel.learned.files.prune import DAYS, DEFAULT_REASONS, REASONS, Doomed, prune
+from code_intel.learned.files.prune import DAYS, DEFAULT_REASONS, REASONS, PruneCandidate, prune
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -68,7 +68,7 @@ async def _prune(
     context: GatewayContext, reasons: Sequence[str], days: int, *, dry: bool
 ) -> Answer:
     work = partial(prune, context.settings, context.forest, reasons, days=days, dry=dry)
-    found: list[Doomed] = await run_in_thread(work)
+    found: list[PruneCandidate] = await run_in_thread(work)
     map_sync = DRY_RUN if dry or not found else await refresh_whole_map(context)
     rows = [_row(item) for item in found]
     data = {"pruned": rows, "reasons": list(reasons), "dry_run": dry, **map_sync.data}
@@ -88,7 +88,7 @@ async def _prune(
     return Answer(data, "\n".join(lines))
 
 
-def _row(item: Doomed) -> dict[str, Any]:
+def _row(item: PruneCandidate) -> dict[str, Any]:
     agreement = item.entry.agreement
     return {
         "nl_term": agreement.nl_term if agreement else "",

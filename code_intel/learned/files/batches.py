@@ -1,7 +1,7 @@
-"""Work on thousands of agreements in pieces, so that a session which has just learned something need not wait.
+"""Work on thousands of agreements in batches, so that other processes get the lock in between.
 
-Whoever holds `changes.lock_path` for longer than others wait for it would make them fail. It is theirs between two pieces:
-who lets it go and takes it at once is always the quicker.
+Holding `changes.lock_path` longer than its timeout would make other writers fail. Release the lock
+and pause between batches, or this process would always reacquire it first.
 """
 
 import time
@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-SIZE = 200
-"""Agreements that are written under one lock: about a second."""
-PAUSE = 0.05
-"""Seconds in which others may take the lock: several times what `durable.locked` lets pass between two attempts."""
+BATCH_SIZE = 200
+"""Agreements written under one lock, which takes about a second."""
+PAUSE_S = 0.05
+"""Seconds between batches: several times the polling interval of `durable.locked`."""
 Item = TypeVar("Item")
 
 
-def batches(items: Iterable[Item], size: int = SIZE) -> Iterator[list[Item]]:
-    """Yield items in lists of at most `size`, with a pause before each but the first; none for none."""
+def batches(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
+    """Yield items in lists of at most `size`, with a pause between them."""
     rest = iter(items)
     batch = list(islice(rest, size))
     while batch:
         yield batch
         batch = list(islice(rest, size))
         if batch:
-            time.sleep(PAUSE)  # noqa: TID251 - who waits for a lock asks for it by the clock
+            time.sleep(PAUSE_S)  # noqa: TID251 - others poll for the lock

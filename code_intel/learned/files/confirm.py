@@ -1,7 +1,6 @@
-"""Many agreements confirmed in one go: those of a migration or an import (docs/decisions/0036).
+"""Confirm many agreements at once, such as those of a migration or an import (decision 0036).
 
-Whoever asks for all vouches for what nobody has judged yet. What somebody objected to, and what is not the code
-that was agreed on, is theirs to look at, one by one.
+Agreements that were rejected, or whose code has changed, must be confirmed one by one.
 """
 
 from collections.abc import Callable, Iterable
@@ -27,17 +26,17 @@ _OBSTACLES: tuple[tuple[str, Callable[[AgreementStatus], bool]], ...] = (
     ("its file cannot be read", lambda it: it.entry.agreement is None),
     ("its symbol was renamed: `code-intel map rename`", lambda it: it.heir is not None),
     ("its symbol has changed since it was written", lambda it: it.validity == "changed"),
-    ("somebody has rejected it", lambda it: bool(it.objections.doubt)),
+    ("it was rejected", lambda it: bool(it.objections.doubt)),
     (
-        "its letters are not what they look like; confirm it by itself",
+        "it contains look-alike letters; confirm it by itself",
         lambda it: bool(it.entry.agreement and lookalike(it.entry.agreement)),
     ),
 )
-"""Why one that nobody has confirmed is not confirmed with all others; the first that applies is said."""
+"""Reasons why an agreement is left out; the first that applies is reported."""
 
 
 class ConfirmCandidate(NamedTuple):
-    """An agreement that nobody has confirmed; where its symbol is, or why it is left out."""
+    """An unconfirmed agreement with the definition of its symbol, or the reason why it is left out."""
 
     entry: AgreementEntry
     definition: Definition | None
@@ -46,18 +45,18 @@ class ConfirmCandidate(NamedTuple):
 
 
 def candidates(standings: Iterable[AgreementStatus], forest: Index) -> list[ConfirmCandidate]:
-    """Return those that nobody has confirmed, by path."""
+    """Return the unconfirmed agreements, by path."""
     return [_candidate(it, forest) for it in standings if not it.confirmed]
 
 
 def confirm_all(
     settings: Settings, chosen: Iterable[ConfirmCandidate], *, now: datetime | None = None
 ) -> list[Key]:
-    """Confirm those that can be, as they were when they were chosen; return the keys of those that are now.
+    """Confirm the candidates that did not change since; return the keys of confirmed agreements.
 
     Raises:
-        StorageError: The disk refused; what was written and not remembered is unconfirmed still.
-        BusyError: Another process is writing for too long.
+        StorageError: The disk refused; some agreements may stay unconfirmed.
+        BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
     done: list[Key] = []
@@ -100,7 +99,7 @@ def _confirmed(candidate: ConfirmCandidate) -> Agreement | None:
 
 
 def _remembered(change: MapChange, wanted: dict[Key, Agreement]) -> list[Key]:
-    """Remember as confirmed what the folder now says, if that is what was meant."""
+    """Record the agreements as confirmed that were written as planned."""
     known = change.known().by_key
     done = [key for key, new in wanted.items() if key in known and known[key].agreement == new]
     with change.state.transaction():

@@ -1,10 +1,10 @@
-"""A file of agreements for another project: JSON Lines, for a review first (docs/decisions/0036).
+"""Export and import agreements as JSON Lines (docs/decisions/0036).
 
     {"format": "code-intel agreements", "version": 1}
-    {"nl_term": "送料計算", "symbol": "shipping_fee", "aliases": [], "evidence": ["…"], "files": ["src/fee.py:12"]}
+    {"nl_term": "送料計算", "symbol": "shipping_fee", "aliases": [], "evidence": ["…"], "files": []}
 
-One agreement a line, by term and symbol, so that a diff shows each that is another. What only one project can
-know does not travel: who confirmed it, digests, sessions, times. What arrives is data of whoever wrote it.
+One agreement per line, sorted by term and symbol, so that diffs are readable. Confirmations,
+digests, sessions and times are not exported. An imported file is untrusted.
 """
 
 import json
@@ -33,33 +33,33 @@ MAX_EXPORT_BYTES = 64 * 1024 * 1024
 MAX_LINE = 1024 * 1024
 MAX_RELATED_FILES = 200
 MAX_PATH_CHARS = 1000
-"""Characters of a related file's name."""
+"""Limit of a related file's path."""
 
 _LOCATION = re.compile(r"(.*?)(?::([0-9]{1,9}))?\Z", re.DOTALL)
 _LISTS = {"evidence": MAX_EVIDENCE, "aliases": MAX_ALIASES, "files": MAX_RELATED_FILES}
 _NAMES = {"code_evidence": "evidence", "alias": "aliases"}
-"""What `checked` calls the fields."""
+"""Names of fields in `checked` that differ."""
 
 Fate = Literal["import", "known", "repeated", "blocked", "malformed"]
 FATES: dict[Fate, str] = {
-    "import": "unconfirmed until somebody confirms it here",
-    "known": "left as it is: there is one of this term and symbol",
-    "repeated": "left out: the file has this term and symbol before",
-    "blocked": "left out: a file that cannot be read is in its place",
-    "malformed": "left out",
+    "import": "imported, unconfirmed",
+    "known": "skipped: this term and symbol exist already",
+    "repeated": "skipped: this term and symbol are in an earlier line",
+    "blocked": "skipped: an unreadable file is in its place",
+    "malformed": "skipped",
 }
-"""What becomes of a line."""
+"""The result of a line."""
 
 
 class Arrival(NamedTuple):
-    """One line of a file that is imported.
+    """A line of an imported file.
 
     Attributes:
         line: Its number, from 1.
-        fate: What becomes of it.
-        agreement: What it says; None when it is malformed.
-        field: Which field is malformed, where one is.
-        reason: Why it is, as a sentence.
+        fate: Its result.
+        agreement: Its agreement, None if it is malformed.
+        field: The malformed field, if there is one.
+        reason: Why it is malformed, as a sentence.
     """
 
     line: int
@@ -70,14 +70,14 @@ class Arrival(NamedTuple):
 
 
 def dump(chosen: Iterable[Agreement]) -> str:
-    """Return the file's text; equal agreements give equal text."""
+    """Return agreements as text; equal agreements give equal text."""
     ordered = sorted(map(canonical, chosen), key=agreements.key_of)
     rows = [{"format": FORMAT, "version": EXPORT_VERSION}, *map(_row, ordered)]
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
 def is_export(data: bytes) -> bool:
-    """Whether bytes begin as a file of this format does."""
+    """Whether bytes begin with this format's header."""
     try:
         _require_header(_lines(data[:MAX_LINE])[0][1])
     except (UsageError, IndexError):
@@ -86,10 +86,10 @@ def is_export(data: bytes) -> bool:
 
 
 def read(data: bytes, now: datetime) -> Iterator[Arrival]:
-    """Yield each line of a file as what it would be in a map that is empty; raises before the first.
+    """Yield each line of a file as it would be imported into an empty map.
 
     Raises:
-        UsageError: It is no file of this format, of a newer version, or too large.
+        UsageError: The file has another format or a newer version, or is too large.
     """
     if len(data) > MAX_EXPORT_BYTES:
         raise _refusal(f"It is larger than {MAX_EXPORT_BYTES // 1024**2} MiB.")
@@ -103,20 +103,20 @@ def read(data: bytes, now: datetime) -> Iterator[Arrival]:
 def arrive(
     settings: Settings, data: bytes, *, now: datetime | None = None, dry: bool = False
 ) -> list[Arrival]:
-    """Take a file's agreements into the map, each whole or not at all, and return what became of each.
+    """Import a file's agreements, unconfirmed, and return the result of each line.
 
-    None is confirmed. What the map has already stays what it is, whatever the file says of it.
+    Existing agreements stay as they are.
 
     Args:
         settings: The project.
-        data: The file.
-        now: When they arrive; that is when they were learned here.
-        dry: Only say what would be.
+        data: The content of the file.
+        now: The time, recorded as the time of learning.
+        dry: Whether to only return what would be imported.
 
     Raises:
-        UsageError: It is no file that can be imported.
-        StorageError: The disk refused; what was written is whole, and the rest may be imported again.
-        BusyError: Another process is writing for too long.
+        UsageError: The file cannot be imported.
+        StorageError: The disk refused; import the file again to add the rest.
+        BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
     found = read(data, now)
@@ -140,7 +140,7 @@ def arrive(
 def _planned(
     settings: Settings, known: Known, found: Iterable[Arrival], seen: set[Key]
 ) -> Iterator[Arrival]:
-    """Yield what becomes of each line in this map; notes in `seen` what came."""
+    """Yield the result of each line in this map; `seen` collects the keys."""
     for item in found:
         if item.agreement is None:
             yield item
@@ -176,7 +176,7 @@ def _written(file: FileReference) -> str:
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines that are not blank, with their numbers."""
+    """Return the non-blank lines with their numbers."""
     rows = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return [(number, row) for number, row in enumerate(rows, 1) if row.strip()]
 
@@ -187,7 +187,7 @@ def _require_header(line: bytes) -> None:
     except ValueError:
         header = {}
     if header.get("format") != FORMAT or type(header.get("version")) is not int:
-        raise _refusal("It does not begin as an export of agreements does.")
+        raise _refusal("It does not begin with the header of an export.")
     if header["version"] > EXPORT_VERSION:
         raise _refusal(f"It has version {header['version']}; this program reads {EXPORT_VERSION}.")
 
@@ -195,7 +195,7 @@ def _require_header(line: bytes) -> None:
 def _refusal(reason: str) -> UsageError:
     return UsageError(
         f"The file cannot be imported: {reason}",
-        hint="Give a file that `code-intel map export` of this or an earlier version wrote.",
+        hint="Name a file that `code-intel map export` of this or an earlier version wrote.",
         details={"field": "file"},
     )
 
@@ -205,7 +205,7 @@ def _arrivals(lines: Iterable[tuple[int, bytes]], now: datetime) -> Iterator[Arr
         try:
             yield Arrival(number, "import", _agreement(_object(line), now))
         except ValueError as error:
-            yield Arrival(number, "malformed", reason=f"The line is no JSON object: {error}.")
+            yield Arrival(number, "malformed", reason=f"The line is not a JSON object: {error}.")
         except UsageError as error:
             field = str(error.details.get("field", ""))
             name = _NAMES.get(field, field)
@@ -214,10 +214,10 @@ def _arrivals(lines: Iterable[tuple[int, bytes]], now: datetime) -> Iterator[Arr
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """Return the object of a line, secrets masked.
+    """Return the object of a line with secrets masked.
 
     Raises:
-        ValueError: Why it is none, as a clause.
+        ValueError: The line is not an object; the message is a clause.
     """
     if len(line) > MAX_LINE:
         raise ValueError(f"it is larger than {MAX_LINE // 1024**2} MiB")
@@ -230,15 +230,15 @@ def _object(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("it is something else")  # noqa: TRY004 - one kind of refusal
+        raise ValueError("it is another value")  # noqa: TRY004 - callers catch one type
     return found
 
 
 def _agreement(row: dict[str, Any], now: datetime) -> Agreement:
-    """Return what a line says; keys that are not known say nothing.
+    """Return the agreement of a line; unknown keys are ignored.
 
     Raises:
-        UsageError: A field is missing, of the wrong type, too long, or not readable; names it.
+        UsageError: A field is missing, wrong, too long or unreadable; the error names it.
     """
     lists = {field: _texts(row, field, most) for field, most in _LISTS.items()}
     draft = Agreement(
@@ -276,14 +276,14 @@ def _file(text: str) -> FileReference:
     found = _LOCATION.match(text)
     path, line = (found[1], int(found[2] or 0)) if found else (text, 0)
     if hidden := hidden_character(path):
-        raise _wrong("files", f"has a character that cannot be seen, {code_point(hidden)}")
+        raise _wrong("files", f"has the invisible character {code_point(hidden)}")
     if not path.strip() or len(path) > MAX_PATH_CHARS or _outside(path):
-        raise _wrong("files", "names something that is no file of a project")
+        raise _wrong("files", "names something outside the project")
     return FileReference(path, line)
 
 
 def _outside(path: str) -> bool:
-    """Whether a name leads out of the project, on any system."""
+    """Whether a path leads out of the project, on any system."""
     parts = PureWindowsPath(path)
     return bool(parts.anchor or PurePosixPath(path).is_absolute() or ".." in parts.parts)
 

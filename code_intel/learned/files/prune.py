@@ -1,7 +1,6 @@
-"""Agreements that have had their time, moved to the trash because somebody asks for it (docs/decisions/0036).
+"""Move outdated agreements to the trash on request (docs/decisions/0036).
 
-Nothing is pruned by itself. What a file says while its merge is not resolved, or while it cannot be read, is for
-people to mend, so it is no reason.
+Nothing is pruned automatically. Files that are unreadable or in a merge conflict are never pruned.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -21,18 +20,18 @@ from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import is_confirmed
 
 DAYS = 30
-"""How long nobody may have confirmed what goes as unconfirmed, where nothing else is said."""
+"""Default age in days from which unconfirmed agreements can be pruned."""
 
 
 class Reason(NamedTuple):
-    """Why an agreement may go.
+    """A reason to prune.
 
     Attributes:
-        name: As on the command line.
-        about: The same as a clause.
-        applies: Whether it does; the last argument is the time since which nobody may have confirmed it.
-        is_default: Whether it counts without being asked for.
-        is_proven: Whether only a complete index of the source can say so.
+        name: Its name on the command line.
+        about: The reason as a clause.
+        applies: Whether it applies; the second argument is the time for `unconfirmed`.
+        is_default: Whether it is used by default.
+        is_proven: Whether it needs a complete index of the source.
     """
 
     name: str
@@ -48,24 +47,26 @@ REASONS = (
         is_default=True, is_proven=True,
     ),
     Reason(
-        "expired", "it was not used for long, and cannot be told to hold",
+        "expired", "it was not used for a long time and is not known to be valid",
         lambda it, _: it.validity == "expired", is_default=True, is_proven=True,
     ),
     Reason(
-        "unconfirmed", "nobody has confirmed it for long",
-        lambda it, since: bool(it.entry.agreement) and not it.confirmed and _learned(it.entry) < since,
+        "unconfirmed", "it was not confirmed for a long time",
+        lambda it, since: bool(
+            it.entry.agreement and not it.confirmed and _learned(it.entry) < since
+        ),
     ),
     Reason(
-        "twin", "another file has its term and symbol, and takes in what it says",
+        "twin", "it was merged into another file with its term and symbol",
         lambda it, _: bool(it.entry.also),
     ),
 )  # fmt: skip
-"""The first that was asked for and applies is the reason."""
+"""The first chosen reason that applies counts."""
 DEFAULT_REASONS = tuple(reason.name for reason in REASONS if reason.is_default)
 
 
-class Doomed(NamedTuple):
-    """An agreement, and why it goes: all of its files, or, of twins, all but the first."""
+class PruneCandidate(NamedTuple):
+    """An agreement to prune, and the reason; of twins the first file stays."""
 
     entry: AgreementEntry
     reason: Reason
@@ -73,7 +74,7 @@ class Doomed(NamedTuple):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the files that go."""
+        """The names of the files to move."""
         stays = self.reason.name == "twin"
         return tuple(
             path.name
@@ -90,21 +91,21 @@ def prune(
     days: int = DAYS,
     now: datetime | None = None,
     dry: bool = False,
-) -> list[Doomed]:
-    """Move agreements to the trash; return what went, or would go.
+) -> list[PruneCandidate]:
+    """Move agreements to the trash; return them.
 
     Args:
         settings: The project.
-        forest: The index of its source, brought up to date.
+        forest: The current index of its source.
         reasons: Names of `REASONS`.
-        days: For how long nobody has confirmed what is unconfirmed.
-        now: When.
-        dry: Only say what would be.
+        days: The age of agreements for `unconfirmed`.
+        now: The time.
+        dry: Whether to only return what would be moved.
 
     Raises:
         NotFoundError: A reason needs a complete index of the source, and there is none.
         StorageError: The disk refused.
-        BusyError: Another process is writing for too long.
+        BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
     chosen = [reason for reason in REASONS if reason.name in reasons]
@@ -114,7 +115,7 @@ def prune(
     doomed = _doomed(settings, forest, chosen, days, now, cache)
     if dry:
         return doomed
-    done: list[Doomed] = []
+    done: list[PruneCandidate] = []
     for some in batches(doomed):
         with changing(settings, now, cache) as change:
             known = change.known().by_key
@@ -133,13 +134,13 @@ def _doomed(
     days: int,
     now: datetime,
     cache: SnapshotCache,
-) -> list[Doomed]:
+) -> list[PruneCandidate]:
     since = now - timedelta(days=days)
     found = []
     for standing in standings(settings, forest, now=now, cache=cache):
         reason = next((reason for reason in chosen if reason.applies(standing, since)), None)
         if reason and standing.entry.key:
-            found.append(Doomed(standing.entry, reason, standing.reasons))
+            found.append(PruneCandidate(standing.entry, reason, standing.reasons))
     return found
 
 
@@ -148,8 +149,8 @@ def _require_complete(forest: Index) -> None:
     if index.state != "fresh" or not index.files:
         why = " ".join(index.degraded) or f"it is {index.state}"
         raise NotFoundError(
-            f"The index of the source is not complete, so nothing is proven to be gone: {why}",
-            hint="Run `code-intel sync --words-only`, and `code-intel doctor` if that does not help.",
+            f"The index of the source is incomplete, so nothing was pruned: {why}",
+            hint="Run `code-intel sync --words-only`; if that does not help, `code-intel doctor`.",
         )
 
 
@@ -157,8 +158,8 @@ def _learned(entry: AgreementEntry) -> datetime:
     return when(entry.agreement.learned_at) if entry.agreement else datetime.max.replace(tzinfo=UTC)
 
 
-def _take_away(change: MapChange, item: Doomed) -> None:
-    """Move an agreement's files to the trash; of twins one file stays and says what all of them said."""
+def _take_away(change: MapChange, item: PruneCandidate) -> None:
+    """Move an agreement's files to the trash; of twins one file stays, with the others merged in."""
     entry = item.entry
     if item.reason.name == "twin":
         confirmed = is_confirmed(change.settings, entry, change.state)

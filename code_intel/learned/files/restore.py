@@ -1,7 +1,7 @@
-"""A file of the trash put back where it was, over nothing that is there (docs/decisions/0036).
+"""Restore a file of the trash to its original place, without overwriting (docs/decisions/0036).
 
-It comes back as it went: confirmed only if this machine confirmed that very content, or the trunk of git
-holds it (docs/decisions/0013).
+A restored agreement is confirmed only if this machine confirmed the same content, or git's main
+branch contains it (docs/decisions/0013).
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ from code_intel.learned.files.trash import TrashEntry
 
 
 class Restored(NamedTuple):
-    """Where a file is again, and what it says; no key where it cannot be read as an agreement."""
+    """The restored file, and its key unless it cannot be read as an agreement."""
 
     path: Path
     key: Key | None
@@ -29,19 +29,19 @@ class Restored(NamedTuple):
 def restore(
     settings: Settings, name: str, *, now: datetime | None = None, dry: bool = False
 ) -> Restored:
-    """Put a file of the trash back and take it out of the trash; a pair comes back as its agreement.
+    """Restore a file and remove it from the trash; a pair becomes an agreement.
 
-    Whoever dies in between has it in both places, and says the same again.
+    If the process dies in between, the file is in both places; restoring it again completes that.
 
     Args:
         settings: The project.
-        name: As in `trash.contents`.
-        now: When.
-        dry: Only say what would be.
+        name: Its name in `trash.contents`, or the end of it.
+        now: The time.
+        dry: Whether to only return what would be restored.
 
     Raises:
-        NotFoundError: Nothing in the trash is called so.
-        UsageError: There is an agreement of its term and symbol, or another file, in its place.
+        NotFoundError: The trash has no file of that name.
+        UsageError: An agreement with its term and symbol exists, or a file is in its place.
         StorageError: It cannot be read, or the disk refused.
     """
     if dry:
@@ -57,7 +57,7 @@ def restore(
 
 
 def _plan(settings: Settings, name: str) -> tuple[TrashEntry, Restored, bytes | None]:
-    """Return what is to be put where; nothing where it is already."""
+    """Return the file, its target and its content; no content if it is restored already."""
     kept = trash.named(settings, name)
     origin, key, data = _pair(kept) if kept.is_pair else _agreement(kept)
     target = settings.agreements / origin
@@ -66,7 +66,7 @@ def _plan(settings: Settings, name: str) -> tuple[TrashEntry, Restored, bytes | 
 
 
 def text_of(kept: TrashEntry) -> str:
-    """Return what a file of the trash says.
+    """Return the content of a file of the trash.
 
     Raises:
         StorageError: It cannot be read.
@@ -79,14 +79,14 @@ def _agreement(kept: TrashEntry) -> tuple[str, Key | None, bytes]:
 
 
 def _pair(kept: TrashEntry) -> tuple[str, Key | None, bytes]:
-    """Return the agreement that says what a pair said.
+    """Return the place, key and content of the agreement that a pair becomes.
 
     Raises:
-        StorageError: It is no pair.
+        StorageError: It is not a valid pair.
     """
     pair = trash.pair_of(kept)
     if pair is None:
-        raise StorageError(f"{kept.name} is no pair that could be read.", hint="Look at the file.")
+        raise StorageError(f"{kept.name} is not a valid pair.", hint="Check the file.")
     agreement = canonical(replace(pairs.to_agreement(pair), confirmed=False))
     folder = Path(kept.origin).parent
     origin = (folder / file_name(agreement.nl_term, agreement.symbol)).as_posix()
@@ -94,10 +94,10 @@ def _pair(kept: TrashEntry) -> tuple[str, Key | None, bytes]:
 
 
 def _is_back(settings: Settings, target: Path, key: Key | None, data: bytes) -> bool:
-    """Whether the file is where it was already, in these very words.
+    """Whether the file is already in its place with the same content.
 
     Raises:
-        UsageError: Something else is, or its key has another file; or its place is not in the folder.
+        UsageError: Another file or agreement is there, or its place is outside the folder.
     """
     if not target.parent.resolve().is_relative_to(settings.agreements.resolve()):
         raise UsageError(
@@ -111,8 +111,8 @@ def _is_back(settings: Settings, target: Path, key: Key | None, data: bytes) -> 
             return True
         name = path.relative_to(settings.agreements).as_posix()
         raise UsageError(
-            f"{name} is there: {' → '.join(key)}." if entry and key else f"{name} is there.",
-            hint="Compare both with `code-intel map trash show`; remove or rename that one first.",
+            f"{name} exists: {' → '.join(key)}." if entry and key else f"{name} exists.",
+            hint="Compare it with `code-intel map trash show NAME`, and remove or rename it first.",
             details={"field": "name"},
         )
     return False

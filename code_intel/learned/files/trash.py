@@ -1,7 +1,7 @@
-"""`.code-intel/trash`: what was deleted or replaced stays there, under its time, in the folder it was in.
+"""Keep deleted and replaced agreements in `.code-intel/trash`, named by time and original place.
 
-`20261122T143000-送料_fee-1a2b3c4d.md` lay in the agreements folder itself; below `trash/billing` is what lay
-in its folder `billing`. Earlier versions kept pairs of learned_pairs.json there, too, each as a JSON object.
+`20261122T143000-送料_fee-1a2b3c4d.md` was in the agreements folder, `billing/20261122T143000-x.md`
+in its subfolder `billing`. Earlier versions also put pairs of learned_pairs.json there, as JSON.
 """
 
 import json
@@ -23,20 +23,18 @@ from code_intel.learned.files.pairs import Pair
 
 _STAMP = "%Y%m%dT%H%M%S"
 _NAMED = re.compile(r"(\d{8}T\d{6})(?:\.\d+)?-(.+)\Z", re.DOTALL)
-_NUMBERED = re.compile(r"\d+-(.+)\Z", re.DOTALL)
-"""How an earlier version told two of one second apart."""
-NAME_BYTES = 200
-"""Most bytes of a file's own name in the trash, where a time stands before it."""
+MAX_NAME_BYTES = 200
+"""Limit of a file's own name, so that a time fits before it."""
 
 
 class TrashEntry(NamedTuple):
-    """One file of the trash.
+    """A file of the trash.
 
     Attributes:
-        name: Relative to the trash; what it is called by.
+        name: Its name, relative to the trash.
         path: The file.
-        at: When it went there.
-        origin: Where it was, relative to the agreements folder; a pair's is where its agreement would be.
+        at: The time when it went there.
+        origin: Its original place, relative to the agreements folder.
     """
 
     name: str
@@ -46,32 +44,32 @@ class TrashEntry(NamedTuple):
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is a pair of learned_pairs.json, and no agreement."""
+        """Whether it is a pair of learned_pairs.json."""
         return self.path.suffix == ".json"
 
 
 def folder_of(settings: Settings) -> Path:
-    """Return where the trash is.
+    """Return the folder of the trash.
 
     Raises:
-        StorageError: It is a link: what that leads to is not ours to fill and to empty.
+        StorageError: It is a link; its target must not be filled or emptied.
     """
     top = settings.state / "trash"
     if top.is_symlink():
         raise StorageError(
-            f"{top} is a link.", hint="Remove the link; a folder is made in its place when needed."
+            f"{top} is a link.", hint="Remove the link. The folder is created when needed."
         )
     return top
 
 
 def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
-    """Write `data` to the trash, secrets masked, over nothing that is there; return where it is.
+    """Write a new file to the trash, with secrets masked; return its path.
 
     Args:
         settings: The project.
-        name: What it was called, relative to the agreements folder.
-        data: What it said.
-        now: With an offset.
+        name: Its original name, relative to the agreements folder.
+        data: Its content.
+        now: The time, with an offset.
 
     Raises:
         StorageError: The disk refused.
@@ -93,7 +91,7 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
 
 
 def pair_of(kept: TrashEntry) -> Pair | None:
-    """Return the pair that a file of the trash holds; None if it holds none that can be read."""
+    """Return the pair that a file of the trash holds, None if it cannot be read."""
     try:
         document = {"version": pairs.PAIRS_VERSION, "pairs": [json.loads(kept.path.read_bytes())]}
     except (OSError, ValueError, RecursionError):
@@ -102,10 +100,10 @@ def pair_of(kept: TrashEntry) -> Pair | None:
 
 
 def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
-    """Keep a file as it is, before something else is written in its place; return where the copy is.
+    """Copy a file to the trash before it is replaced; return the path of the copy.
 
     Raises:
-        StorageError: It cannot be read or kept.
+        StorageError: It cannot be read or copied.
     """
     inside = path.is_relative_to(settings.agreements)
     name = path.relative_to(settings.agreements).as_posix() if inside else path.name
@@ -116,10 +114,10 @@ def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
 
 
 def move(settings: Settings, path: Path, *, now: datetime) -> Path:
-    """Keep a file and take it away; return where it is kept.
+    """Move a file to the trash; return its new path.
 
     Raises:
-        StorageError: It cannot be read, kept or removed.
+        StorageError: It cannot be read, copied or removed.
     """
     kept = copy(settings, path, now=now)
     durable.remove(path)
@@ -127,19 +125,18 @@ def move(settings: Settings, path: Path, *, now: datetime) -> Path:
 
 
 def contents(settings: Settings) -> list[TrashEntry]:
-    """Return everything in the trash, oldest first; links and what is being written are none of it.
+    """Return the files of the trash, oldest first, without links and temporary files.
 
     Raises:
-        StorageError: It is there and cannot be listed, or is a link.
+        StorageError: It cannot be listed, or is a link.
     """
     top = folder_of(settings)
     found: list[TrashEntry] = []
     for folder, _, names in os.walk(top, onerror=_refuse):
-        siblings = frozenset(names)
         for name in names:
             path = Path(folder, name)
             if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
-                found.append(_kept(path, path.relative_to(top).as_posix(), siblings))
+                found.append(_entry(path, path.relative_to(top).as_posix()))
     return sorted(found, key=lambda kept: (kept.at, kept.name))
 
 
@@ -154,47 +151,43 @@ def discard(settings: Settings, files: Iterable[TrashEntry]) -> None:
 
 
 def named(settings: Settings, name: str) -> TrashEntry:
-    """Return what a name of `contents` stands for; the end of it is enough where nothing else has it.
+    """Return the file of the trash with a name, or with a name that ends in it.
 
     Raises:
-        NotFoundError: Nothing in the trash is called so, or several are.
+        NotFoundError: There is none, or there are several.
     """
     everything = contents(settings)
     found = [kept for kept in everything if kept.name == name]
     found = found or [kept for kept in everything if name and kept.name.endswith(name)]
     if len(found) == 1:
         return found[0]
-    many = f"{counted(len(found), 'file')} in the trash are called {name}" if found else ""
+    many = f"{counted(len(found), 'file')} of the trash match {name}" if found else ""
     raise NotFoundError(
-        f"{many or f'Nothing in the trash is called {name}'}.",
-        hint="Take a name from `code-intel map trash list`.",
+        f"{many or f'No file of the trash is called {name}'}.",
+        hint="`code-intel map trash list` shows the names.",
         details={"field": "name"},
     )
 
 
-def _kept(path: Path, name: str, siblings: frozenset[str]) -> TrashEntry:
+def _entry(path: Path, name: str) -> TrashEntry:
     found = _NAMED.match(path.name)
-    if found is None:  # somebody else put it there
+    if found is None:  # this program did not put it there
         at = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(microsecond=0)
         return TrashEntry(name, path, at, name)
     try:
         at = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
     except ValueError:
         at = datetime.min.replace(tzinfo=UTC)
-    rest = found[2]
-    older = _NUMBERED.match(rest)
-    if older and f"{found[1]}-{older[1]}" in siblings:
-        rest = older[1]
-    return TrashEntry(name, path, at, Path(name).with_name(rest).as_posix())
+    return TrashEntry(name, path, at, Path(name).with_name(found[2]).as_posix())
 
 
 def _fitting(name: str) -> str:
-    """Return a name that leaves room for a time before it; its end stays."""
+    """Return a name, shortened to leave room for a time before it; its suffix stays."""
     data = name.encode("utf-8", "surrogateescape")
-    if len(data) <= NAME_BYTES:
+    if len(data) <= MAX_NAME_BYTES:
         return name
     suffix = Path(name).suffix.encode("utf-8", "surrogateescape")[-20:]
-    return (data[: NAME_BYTES - len(suffix)].decode(errors="ignore")) + suffix.decode(
+    return (data[: MAX_NAME_BYTES - len(suffix)].decode(errors="ignore")) + suffix.decode(
         errors="ignore"
     )
 
