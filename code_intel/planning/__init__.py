@@ -1,1 +1,5 @@
-"""A goal, give me what a plan found: think first, search, compare, refine, keep (seed 003; docs/decisions/0040)."""
+"""Query plans: state what to expect, search, compare, refine, store (seed 003).
+
+The index and the clock are passed in. What the tool answers is in `tools/plans`
+(docs/decisions/0040).
+"""

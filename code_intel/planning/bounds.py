@@ -1,7 +1,7 @@
-"""What a plan or an answer may be that is read from a file: no more than a call of ours can have made.
+"""Check plans and answers read from files: they must not exceed what a call can make.
 
-A repository may carry files that nobody here has written. What they say is searched, compared and told like what was
-asked, so that a share beyond 1 or a goal of megabytes would be, too (docs/decisions/0041).
+A repository may contain such files. Without limits a share above 1 or a goal of megabytes would
+be searched, compared and shown (docs/decisions/0041).
 """
 
 import re
@@ -31,8 +31,16 @@ _UNREADABLE = re.compile("[\0\ud800-\udfff]")
 
 _PLAN: tuple[tuple[str, Callable[[QueryPlan], bool]], ...] = (
     ("goal", lambda plan: len(plan.goal) <= goals.MAX_GOAL_CHARS_READ and _is_text(plan.goal)),
-    ("expectedResults.keywords", lambda plan: _are(plan.expected.keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS_READ)),
-    ("expectedResults.contentPatterns", lambda plan: _are(plan.expected.patterns, patterns.MAX_PATTERNS, patterns.MAX_PATTERN_CHARS)),
+    (
+        "expectedResults.keywords",
+        lambda plan: _are(plan.expected.keywords, MAX_KEYWORDS, goals.MAX_GOAL_CHARS_READ),
+    ),
+    (
+        "expectedResults.contentPatterns",
+        lambda plan: _are(
+            plan.expected.patterns, patterns.MAX_PATTERNS, patterns.MAX_PATTERN_CHARS
+        ),
+    ),
     ("expectedResults.minMatches", lambda plan: 1 <= plan.expected.min_matches <= MAX_MATCHES),
     ("expectedResults.confidence", lambda plan: 0 <= plan.expected.confidence <= 1),
     ("strategy.expansionRules", lambda plan: _are(plan.strategy.rules, MAX_RULES, MAX_QUERY_CHARS)),

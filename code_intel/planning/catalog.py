@@ -1,8 +1,8 @@
-"""A folder of kept files and its `index.json`, which says of each what a list needs to know.
+"""A folder of stored files with an `index.json` that describes them for lists.
 
-The files are the truth: what the index says of a file that has another size or time is read anew, and an index
-that is missing or damaged is made again. Only how often and when something was last used is in the index
-alone; with it that is lost, and nothing else (docs/decisions/0041).
+The files are the truth. A file whose size or time differs from the index is read again, and a
+missing or damaged index is rebuilt. Only the number and time of uses are in the index alone
+(docs/decisions/0041).
 """
 
 import re
@@ -63,16 +63,16 @@ class CatalogListing:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A kind of kept file.
+    """A kind of stored file.
 
     Attributes:
-        kind: As the limits of config.json name it.
-        folder: Below the root.
-        names: What its files are called; nothing else there is ours to read or to remove.
+        kind: Its name in the limits of config.json.
+        folder: Its folder below the root.
+        names: The names of its files; other files are neither read nor removed.
         describe: See `Describe`.
-        shape: The types of what `describe` returns, so that an index that somebody else wrote is not believed.
-        spared: Those of the rows that do not go, whatever there is.
-        flushed: Whether a file is worth waiting for the disk; one that is lost with the power is made again.
+        shape: The types of the values of `describe`, to check an index that may be forged.
+        spared: Returns the rows that are never removed.
+        flushed: Whether writes are flushed to the disk.
     """
 
     kind: str
@@ -105,7 +105,7 @@ class Catalog:
         except OSError as error:
             raise StorageError(f"{index.parent} cannot be read: {error.strerror}.") from error
         for file in files:
-            cancellation.raise_if_cancelled()  # a repository may carry thousands that no index knows
+            cancellation.raise_if_cancelled()  # a repository may have thousands of unknown files
             with suppress(FileNotFoundError):  # somebody else was quicker
                 self._look(file, known.get(file.name), found)
         return found
@@ -125,11 +125,11 @@ class Catalog:
         return self.path(root, name)
 
     def put_all(self, root: Path, contents: Mapping[str, bytes]) -> None:
-        """Write files by name and what the index says of them; the least used others go where there are too many.
+        """Write files and their rows in the index; remove the least used if there are too many.
 
         Raises:
-            StorageError: The disk refused; each old file is there, or the new one.
-            BusyError: Another process is writing for too long.
+            StorageError: The disk failed; each file is the old or the new one.
+            BusyError: Another process holds the lock.
         """
         with self.changing(root) as rows:
             for name, data in contents.items():
@@ -150,11 +150,11 @@ class Catalog:
                 row.used, row.hits = now(), row.hits + 1
 
     def remove(self, root: Path, names: Collection[str]) -> list[str]:
-        """Remove files, damaged ones too, and what the index says of them; return those that were there.
+        """Remove files and their rows in the index; return those that existed.
 
         Raises:
-            StorageError: The disk refused.
-            BusyError: Another process is writing for too long.
+            StorageError: The disk failed.
+            BusyError: Another process holds the lock.
         """
         gone: list[str] = []
         with self.changing(root) as rows:
@@ -231,7 +231,7 @@ class Catalog:
 def beyond(
     rows: Mapping[str, CatalogRow], most: int, room: int, keep: Collection[str] = ()
 ) -> list[str]:
-    """Return the least used of `rows` that have to go until at most `most` files of `room` bytes are left."""
+    """Return the least used rows to remove, for at most `most` files and `room` bytes."""
     left, size = len(rows), sum(row.bytes for row in rows.values())
     gone = []
     for name in sorted((n for n in rows if n not in keep), key=lambda n: (rows[n].used, n)):

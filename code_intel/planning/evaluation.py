@@ -1,18 +1,17 @@
-"""How results compare with what was expected: six metrics, each 0 to 1, and one score (seed 003 §2.2).
+"""Compare results with expectations: six metrics of 0 to 1, and one score (seed 003 §2.2).
 
 | metric | share |
 |---|---|
-| `keyword_match` | of all pairs of a result and an expected keyword, those where it occurs |
-| `pattern_match` | of all pairs of a result and a pattern, those where it matches |
-| `semantic_similarity` | mean likeness of the results to the query |
-| `coverage` | results of those wanted at least, 1 from there on |
-| `precision` | results with a keyword (strict: with all of them) of all results |
-| `recall` | expected keywords found anywhere of all expected ones |
+| `keyword_match` | pairs of a result and a keyword in which it occurs |
+| `pattern_match` | pairs of a result and a pattern in which it matches |
+| `semantic_similarity` | mean similarity of the results to the query |
+| `coverage` | results of the wanted number, at most 1 |
+| `precision` | results with a keyword (strict: with all of them) |
+| `recall` | expected keywords found in any result |
 
-What is not expected cannot be missed: without keywords or patterns their shares are 1. Without results
-everything is 0. A Japanese keyword and its English, both expected, are one expectation: whatever has either.
-In strict mode they are two, and all keywords must be found: while one is missing the score is scaled to stay
-below the confidence asked for, so that there is no success without it, and better results still score more
+Without keywords or patterns their shares are 1. Without results everything is 0. A Japanese keyword
+and its English translation are one expectation. In strict mode they are two, and all keywords must
+be found: while one is missing, the score is scaled to stay below the requested confidence
 (docs/decisions/0040).
 """
 
@@ -54,16 +53,16 @@ def evaluate(
     mode: Mode = "fuzzy",
     likeness: Likeness | None = None,
 ) -> Evaluation:
-    """Compare results with what was expected of them; one that comes twice counts once.
+    """Compare results with expectations; a duplicate counts once.
 
     Args:
-        results: What one query found.
-        expected: Blank and repeated keywords say nothing.
+        results: The results of one query.
+        expected: The expectations; blank and repeated keywords are ignored.
         mode: How keywords are compared.
-        likeness: In semantic mode, of keywords to results; it may take as long as embedding both does.
+        likeness: In semantic mode the similarity of keywords to results; embedding takes time.
 
     Raises:
-        UsageError: A pattern cannot be used; names it.
+        UsageError: A pattern is invalid; it is named.
         EmbeddingError: `likeness` has no model.
     """
     keywords = tuple(dict.fromkeys(word for word in expected.keywords if word.strip()))
@@ -107,7 +106,7 @@ def evaluate(
 
 
 def score_of(metrics: Metrics) -> float:
-    """Return the weighted sum of the metrics, 0 to 1, in six decimals: all of them 1 is 1, not nearly."""
+    """Return the weighted sum of the metrics, 0 to 1, rounded to six decimals."""
     pairs = zip(WEIGHTS, metrics, strict=True)
     return _bounded(round(math.fsum(weight * _bounded(value) for weight, value in pairs), 6))
 
@@ -146,7 +145,7 @@ def _occurrences(
 
 
 def _matches(pattern: ContentPattern, result: Result) -> bool:
-    raise_if_cancelled()  # fifty chunks and twenty of the slowest patterns take longer than anybody waits
+    raise_if_cancelled()  # fifty chunks with twenty slow patterns take long
     return pattern.found(result.text)
 
 

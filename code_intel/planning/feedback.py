@@ -1,7 +1,7 @@
-"""What an evaluation says to who steers: what is missing, what it costs, and what to try, in the goal's language.
+"""Describe an evaluation in the language of the goal: what is missing, its cost, what to try.
 
-Sentences are rows of tables, one column a language. Names come from the caller and from files: they are quoted,
-on one line and with hidden characters made visible, and never more than a few.
+The sentences are tables with a column for each language. Names come from the caller and from files,
+so they are quoted, on one line, with hidden characters visible, and only a few are shown.
 """
 
 from collections import Counter
@@ -22,8 +22,9 @@ MAX_NAME_CHARS = 60
 BEST = 3
 """Results whose common terms are suggested."""
 LITTLE = 0.3
-"""Mean likeness below which results hardly resemble their query: of our labelled questions one in ten with vectors,
-two in five by words alone."""
+"""Mean similarity below which results are not similar to their query. Of our labelled questions one
+in ten is below with vectors, two in five by words alone.
+"""
 
 Language = Literal["en", "ja"]
 
@@ -167,9 +168,9 @@ def costliest(metrics: Metrics) -> tuple[str, float]:
 
 
 def in_vain(query: str, results: Sequence[Result]) -> list[str]:
-    """Return the words of a query that no result has, as it spells them; none when no result has any.
+    """Return the words of a query that no result has; none if no result has any word.
 
-    A Japanese word is in vain when the English ones that code uses for it are, too.
+    A Japanese word counts as missing only if its English words are missing, too.
     """
     seen = {token for each in results for token in _tokens(each)}
     telling = frozenset(query_words(query))
@@ -185,7 +186,7 @@ def in_vain(query: str, results: Sequence[Result]) -> list[str]:
 
 
 def in_common(query: str, results: Sequence[Result]) -> list[str]:
-    """Return the identifiers that most of the best results use and the query does not, most shared first."""
+    """Return the identifiers of most good results that the query does not have."""
     best = results[:BEST]
     asked = set(query_words(query))
     shared: Counter[str] = Counter()

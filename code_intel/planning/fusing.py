@@ -1,10 +1,10 @@
-"""What a plan has found when it ends: of several rankings one (docs/decisions/0042).
+"""Combine the rankings of all queries of a plan into its final result (docs/decisions/0042).
 
     share of the scores it had  +  share of the expectations that are in it
 
-A file's scores count as much as their iteration came close to what was expected, those of the first query
-twice: it has the words of who asks, what follows is made from evidence. Expectations that the first query
-itself says are left out, since the search has weighed them.
+The scores of an iteration count by its evaluation, those of the first query twice, because it has
+the user's own words. Expectations that are in the first query are left out: the search has used
+them.
 """
 
 from collections import defaultdict
@@ -22,9 +22,9 @@ EXPECTED = 1.0
 
 
 def final(iterations: Sequence[Iteration]) -> tuple[Result, ...]:
-    """Return what a plan has found, best first: as many as one query finds at most, one a document.
+    """Return the final result of a plan, best first: one hit per document, no more than one query.
 
-    One iteration alone is ranked by its expectations, too. Equals stay in the order they were found in.
+    A single iteration is ranked by its expectations, too. Equal hits keep their order.
     """
     asked = [each for each in iterations if each.results]
     if not asked:

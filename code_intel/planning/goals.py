@@ -29,16 +29,16 @@ _ASKING = frozenset(
 
 
 def language_of(goal: str) -> Literal["ja", "en"]:
-    """Return the language in which to answer who has this goal: Japanese, or English for all others."""
+    """Return the language of a goal: Japanese, or English for all others."""
     return "ja" if _JAPANESE.search(unicodedata.normalize("NFKC", goal)) else "en"
 
 
 def keywords(goal: str) -> tuple[str, ...]:
-    """Return what a good result speaks of, most telling words as the goal spells them, each once.
+    """Return the keywords of a goal, each once, the most significant first.
 
-    Of a Japanese goal the English words come first that code uses for its terms, then the terms: code
-    has the ones, comments and documents may have the others. At most MAX_KEYWORDS; never empty for a
-    goal with a word or a number in it.
+    For a Japanese goal the English words of its terms come first, then the terms: code has the
+    former, comments and documents may have the latter. At most MAX_KEYWORDS; never empty for a goal
+    with a word or a number.
     """
     text = unicodedata.normalize("NFKC", goal[:MAX_GOAL_CHARS_READ])
     every = _japanese(text) if _JAPANESE.search(text) else _SPOKEN.findall(text)
@@ -47,10 +47,10 @@ def keywords(goal: str) -> tuple[str, ...]:
 
 
 def first_queries(goal: str, strategy: Strategy, initial: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the queries to try before any is made from evidence: those of the caller, in order, then ours.
+    """Return the first queries of a plan: the caller's in order, then ours.
 
-    Ours is the goal itself, or, by `strategy.initial`, the first two of its keywords (`broad`) or all of
-    them (`specific`). What says the same as one before is left out.
+    Ours is the goal itself or, by `strategy.initial`, its first two keywords (`broad`) or all of
+    them (`specific`). Equivalent queries are left out.
     """
     words = keywords(goal)
     ours = {"broad": " ".join(words[:BROAD]), "specific": " ".join(words)}
@@ -59,7 +59,7 @@ def first_queries(goal: str, strategy: Strategy, initial: Sequence[str] = ()) ->
 
 
 def folded(query: str) -> frozenset[str]:
-    """Return what a query is about, whatever its order, case and endings: two with the same ask the same."""
+    """Return the terms of a query without order, case and endings; equal terms are one query."""
     return frozenset(query_words(query)) or frozenset({query.strip().casefold()})
 
 
@@ -78,14 +78,14 @@ def english_of(goal: str) -> list[str]:
 
 
 def spoken(name: str) -> list[str]:
-    """Return the words of a name; of a run of Japanese, which has no spaces, those that say something."""
+    """Return the words of a name; for a run of Japanese those with a meaning."""
     if not _JAPANESE.search(name):
         return [name]
     return [*(term for term, said in terms(name) if not _says_nothing(said[0])), *_unread(name)]
 
 
 def says(query: str, word: str) -> bool:
-    """Whether a query already asks for a word: literally, by another ending, or in English for a Japanese one."""
+    """Return whether a query has a word: literally, with another ending, or in English."""
     query = unicodedata.normalize("NFKC", query)
     return word.casefold() in query.casefold() or folded(word) <= asked_for(query)
 
@@ -102,7 +102,7 @@ def _japanese(text: str) -> list[str]:
 
 
 def _unread(text: str) -> list[str]:
-    """Return what the dictionary does not know; a kanji alone is the stem of a verb, as in 移り方, and 何 asks."""
+    """Return unknown words, without single kanji (stems of verbs, as in 移り方) and 何."""
     return [run for run in unread(text) if len(run) > 1 and run[0] != "何"]
 
 

@@ -1,6 +1,6 @@
-"""Plans on disk: `cache/plans/{planId}.json`, everything of a `Plan` as people can read it (seed 003 §4).
+"""Store plans as `cache/plans/{planId}.json` (seed 003 §4).
 
-Beside the plan's own fields a file has what follows from them and a page or a list wants: `status`, `score`.
+Beside the fields of the plan a file has the derived values `status` and `score`, for readers.
 """
 
 import hashlib
@@ -68,16 +68,16 @@ class PlanEntry:
 
 
 def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
-    """Keep a plan; return its file.
+    """Store a plan; return its file.
 
     Args:
         root: See `place.root_of`.
-        plan: As it is now.
-        intermediate: Whether the texts of every iteration's results are kept, or those of the final ones alone.
+        plan: The plan.
+        intermediate: Whether to store the texts of all results, or only of the final ones.
 
     Raises:
-        StorageError: The disk refused, or a link is on the way; what was kept before is there.
-        BusyError: Another process is writing for too long.
+        StorageError: The disk failed, or a link is in the path; the old file remains.
+        BusyError: Another process holds the lock.
     """
     data = rendered(plan if intermediate else _without_texts(plan))
     if len(data) > place.MAX_PLAN_FILE_BYTES:
@@ -115,7 +115,7 @@ def load(root: Path, plan_id: str) -> QueryPlan:
 
 
 def entries(root: Path) -> list[PlanEntry]:
-    """Return the kept plans in short, those used last first; damaged files are left out (see `damage`)."""
+    """Return summaries of the stored plans, the last used first, without damaged files."""
     rows = PLANS.listing(root).rows
     found = [_entry(name, row) for name, row in rows.items()]
     return sorted(found, key=lambda entry: (entry.used, entry.id), reverse=True)
@@ -127,12 +127,12 @@ def damage(root: Path) -> dict[str, str]:
 
 
 def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
-    """Return a kept successful plan that asks the same of the same state of the index, counted as of use.
+    """Return a stored successful plan of the same question and index state, and count its use.
 
     Args:
         root: See `place.root_of`.
-        plan: What is to be found out.
-        revision: The state of the index now; empty where nobody knows: then no plan is.
+        plan: The new plan.
+        revision: The state of the index; empty if unknown: then there is no such plan.
     """
     wanted = plan.asked or key_of(plan)
     for entry in entries(root) if revision else ():
@@ -149,7 +149,7 @@ def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
 
 
 def key_of(plan: QueryPlan) -> str:
-    """Return a text that is equal for plans of the same goal, expectations, mode, strategy, queries and source."""
+    """Return a key of goal, expectations, mode, strategy, queries and source of a plan."""
     said = (plan.expected, plan.mode, plan.strategy, plan.waiting, plan.source)
     asked = (" ".join(plan.goal.split()), *said)
     told = json.dumps(masked_data(as_json(asked)), ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""What plans found, as pages that searches find again: `cache/knowledge/{topic}-{8 hex}.md` (seed 003 §4).
+"""Write the findings of plans as searchable pages: `cache/knowledge/{topic}-{8 hex}.md` (seed 003).
 
-One page a goal. A plan that failed writes none; a better or fresher answer to the same goal replaces the page
-(docs/decisions/0041). `chunking.knowledge_page` knows the text, the forest's walk finds the files.
+There is one page per goal. A failed plan writes none; a better or newer result replaces the page
+(docs/decisions/0041). `chunking.knowledge_page` has the format, the forest's walk finds the files.
 """
 
 import hashlib
@@ -23,18 +23,18 @@ _RANKS = ("partial", "success")
 
 
 def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
-    """Write the page of a plan's goal; return its file, None for a plan that failed or found nothing.
+    """Write the page of a plan; return its file, None for a plan that failed or found nothing.
 
-    A page that is there stays where it is better and every file it speaks of is as it was.
+    An existing page stays if it is better and its files are unchanged.
 
     Args:
         root: See `place.root_of`.
-        plan: Which has ended.
-        project: What the documents are relative to; the folder around the root, if not given.
+        plan: A plan that has ended.
+        project: The folder of the documents; default: the folder around the root.
 
     Raises:
-        StorageError: The disk refused; the old page is there.
-        BusyError: Another process is writing for too long.
+        StorageError: The disk failed; the old page remains.
+        BusyError: Another process holds the lock.
     """
     project = root.parent if project is None else project
     found = tuple(_best(plan))
@@ -52,15 +52,15 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
 
 
 def changed(front: PageFrontMatter, digest: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the files a page speaks of that are not what they were; `digest` is empty for one that is gone."""
+    """Return the files of a page that have changed; `digest` is empty for a missing file."""
     return tuple(path for path, before in front.files if digest(path) != before)
 
 
 def _stands(known: PageFrontMatter, project: Path, digests: Mapping[str, str]) -> bool:
-    """Whether a page speaks of files, and all of them are as they were.
+    """Return whether a page names files and all of them are unchanged.
 
-    Outside the project only those are read that a search of ours has found: what the page names anybody may
-    have written.
+    Outside the project only files that our own search found are read, because a page may be
+    forged.
     """
 
     def digest(path: str) -> str:
@@ -120,7 +120,7 @@ def _finding(result: Result, plan: QueryPlan) -> PageFinding:
 
 
 def _slot(root: Path, goal: str) -> tuple[str, PageFrontMatter | None]:
-    """Return the name of a goal's page and what it says; eight digits that another goal has are sixteen."""
+    """Return the name of a goal's page and its front matter; a collision gets 16 digits."""
     name = page.name_of(goal)
     known = _read(root, name)
     if known and known.goal != page.shown(goal):

@@ -1,10 +1,9 @@
-"""What earlier plans teach: a goal like one that was reached begins with what was learned from it.
+"""Reuse what similar earlier plans have learned (seed 003 §9; docs/decisions/0043).
 
-Kept plans of the same index whose goal means the same, in whichever language, are templates: the query that
-worked is tried behind the goal, and the words that its results had are expected, too. That helped, and harmed
-next to no goal that only looks alike, from a likeness on that was measured for the shipped engine; with another
-one, or without vectors, nothing is taken from other goals. To leave words out of queries that had not helped
-before changed nothing, and is not done (seed 003 §9; docs/decisions/0043).
+Stored plans of the same index whose goal has the same meaning, in any language, are templates. The
+query that worked is tried after the goal, and its words are expected, too. From a similarity that
+was measured for the shipped engine, this helped, and harmed nearly no other goal. With another
+engine or without vectors nothing is reused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +29,10 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 MIN_LIKENESS: Mapping[str, float] = MappingProxyType(
     {"multilingual-e5-small/q4/": 0.88, "multilingual-e5-small/int8/": 0.88}
 )
-"""Cosine of two goals from which on they ask the same, by the beginning of the engine's identity. Both rows
-ask with the same weights. Measured on questions about this package, tried on twelve others (docs/decisions/0043)."""
+"""Cosine from which two goals are the same question, by the prefix of the engine's identity.
+
+Measured on questions about this package, tested on twelve others (docs/decisions/0043).
+"""
 MAX_COMPARED_PLANS = 50
 """Successful plans, those used last, that a goal is compared with."""
 MAX_OFFERED_PLANS = 3
@@ -63,15 +64,15 @@ class Template(NamedTuple):
 
 
 def similar(root: Path, plan: QueryPlan, embedder: Embedder | None) -> list[Template]:
-    """Return the successful plans of the same index whose goals are like this one, the likest first.
+    """Return successful plans of the same index with similar goals, the most similar first. Blocks.
 
-    Blocks; at most OFFERED. None where goals cannot be compared, or nothing is kept. One of the same goal on
-    the same state of the index is no lesson: its answer is given again (`keeping.same`).
+    Empty if goals cannot be compared. A plan of the same goal and state of the index is left out:
+    its answer is used as it is (`keeping.same`).
 
     Args:
         root: See `place.root_of`.
-        plan: What is to be found out.
-        embedder: Whose questions are compared.
+        plan: The new plan.
+        embedder: Embeds the goals.
     """
     try:
         goals: dict[str, keeping.PlanEntry] = {}
@@ -127,14 +128,15 @@ def template(plan: QueryPlan, likeness: float) -> Template:
 
 
 def taught(plan: QueryPlan, templates: Sequence[Template], *, expecting: bool) -> QueryPlan:
-    """Return a plan without iterations that also has what the likest template teaches.
+    """Return a new plan with what the best template teaches.
 
-    Its query is tried behind those of the caller and the goal; words are expected behind the plan's own.
+    Its query is tried after those of the caller and the goal; its words are expected after the
+    plan's own.
 
     Args:
-        plan: What is to be found out.
-        templates: As `similar` returns them.
-        expecting: Whether its words are expected, too: not where the caller said what to expect.
+        plan: The new plan.
+        templates: From `similar`.
+        expecting: Whether its words are expected, too: not if the caller gave expectations.
     """
     if not templates:
         return plan

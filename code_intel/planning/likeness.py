@@ -1,18 +1,17 @@
-"""How alike two texts are, as a share that means the same under any model: calibrated, 0 to 1.
+"""Calibrate the similarity of two texts, so that a share of 0 to 1 means the same for all models.
 
-A cosine of e5 says little by itself: what has nothing to do with a question is above 0.8. So each engine has its
-curves, `likeness.json`, fitted by `benchmarks/fit_likeness.py` on labelled questions; they are worth nothing for
-another and are not used for it (docs/decisions/0009, 0040).
+A cosine of e5 alone says little: it is above 0.8 for unrelated texts. So each engine has its own
+curves in `likeness.json`, fitted by `benchmarks/fit_likeness.py` on labelled questions; they are
+not used for another engine (docs/decisions/0009, 0040).
 
-| curve | of | 0.5 is |
-|---|---|---|
-| `results` | a question's cosine to a chunk that a search returned | a cosine that files asked for have as often as others that the search returns |
-| `keywords` | a keyword's cosine to the card of a result, centred as the map's are | as likely meant as not |
+`results` converts the cosine of a question to a chunk that a search returned. At 0.5, wanted files
+have that cosine as often as other results. The curve assumes even odds, because the share of wanted
+results depends on their number. `keywords` converts the cosine of a keyword to the card of a
+result, centred as in the map; at 0.5 the keyword is as likely meant as not.
 
-The first is at even odds, since how many of the results were asked for depends on how many were asked for.
-Japanese has curves of its own: a Japanese question's vector is half its English one, and a keyword's cosine
-tells meaning from one language to the other, but next to nothing of synonyms within English, whose
-curve is nearly flat.
+Japanese has its own curves. The vector of a Japanese question is half that of its translation. The
+cosine of a keyword recognises translations, but hardly synonyms within English, where the curve is
+nearly flat.
 """
 
 import json
@@ -62,7 +61,7 @@ class SimilarityCurves(NamedTuple):
 
 @cache
 def curves() -> Mapping[str, SimilarityCurves]:
-    """Return what is shipped, by the identity of the engine that made the passages; read at the first use."""
+    """Return the shipped curves by the identity of the engine; read on first use."""
     raw = json.loads(resources.files(__package__).joinpath("likeness.json").read_text("utf-8"))
     return {
         identity: SimilarityCurves(
@@ -99,10 +98,10 @@ def by_words(query: str, text: str) -> float:
 
 
 def measure(embedder: Embedder | None) -> Likeness | None:
-    """Return what compares keywords with results by meaning; None where no model can, or none is calibrated.
+    """Return the comparison of keywords with results by meaning; None without a calibrated model.
 
-    Each text is embedded once, in one batch with what is new beside it; of more keywords or results than a plan
-    has, those beyond are like nothing. What it returns blocks, and raises EmbeddingError where the model fails.
+    Each text is embedded once, in one batch with other new texts. Texts beyond the limits of a plan
+    have no similarity. The comparison blocks, and raises EmbeddingError if the model fails.
     """
     of = curves().get(embedder.identity) if embedder is not None else None
     calibration = fitted(embedder.identity) if embedder is not None and of else None
@@ -128,7 +127,7 @@ def measure(embedder: Embedder | None) -> Likeness | None:
 
 
 def card(result: Result) -> str:
-    """Return the short text that keywords are compared with: path, symbol and salient identifiers."""
+    """Return the text that is compared: path, symbol and salient identifiers."""
     return code_card(result.document, result.text, (), inside=result.symbol) or "?"
 
 

@@ -1,8 +1,7 @@
-"""The loop of a query plan: ask, compare with what was expected, refine, until it is good enough.
+"""Run a query plan: search, compare with the expectations, refine, until it is good enough.
 
-It knows no index: what is searched is handed in, and so is where a plan is kept. Every way out leaves a
-whole plan behind: each iteration is kept before the next begins, so that what a timeout, a cancellation or
-a killed process leaves is what was found until then (seed 003 §2.3; docs/decisions/0040).
+The search and the storage are passed in. Each iteration is stored before the next begins, so that a
+timeout, a cancellation or a kill leaves a whole plan (seed 003 §2.3; docs/decisions/0040).
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -28,7 +27,7 @@ from code_intel.planning.records import (
 )
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
-"""Where progress goes: iterations done, iterations at the most, and the query that is being tried."""
+"""Receives progress: finished iterations, their maximum, and the current query."""
 Keep = Callable[[QueryPlan], Awaitable[None]]
 
 MIN_RESULTS = 10
@@ -38,7 +37,7 @@ MAX_FUTILE_QUERIES = 2
 SAVE_SECONDS = 5.0
 """Seconds that keeping a plan may take once the call was cancelled: a file is written, no more."""
 EVALUATION_SECONDS = 2.0
-"""Seconds that comparing by words may take though the time is over: what was found shall not be lost."""
+"""Seconds for a comparison by words after the deadline, so that results are not lost."""
 NOT_EVALUATED = "evaluation: none, because the comparison took too long; use simpler patterns"
 WORDS_ONLY_NOTE = "evaluation: by words only, because the comparison of meanings {}"
 
@@ -57,20 +56,20 @@ async def run(
     report: Report = _silent,
     keep: Keep | None = None,
 ) -> QueryPlan:
-    """Return the plan with at most `more` further iterations, what it found, and why it stopped.
+    """Return the plan with at most `more` further iterations, its result, and why it stopped.
 
-    Queries that wait are tried first, in order; then those that the evidence suggests. Each has an equal
-    share of the time that is left. One that cannot be asked, or takes longer, is an iteration with `error`,
-    and the next goes on.
+    Waiting queries are tried first, in order; then those that the evidence suggests. Each has an
+    equal share of the remaining time. A query that fails or takes longer is an iteration with
+    `error`.
 
     Args:
-        plan: With its iterations so far; it is not changed.
-        search: Asks the index.
-        more: Iterations at the most.
-        seconds: For all of them.
-        likeness: Compares keywords with results by meaning; by words alone without it.
-        report: Told before each query, and at the end.
-        keep: Given the plan after each iteration, as one that was `stopped`; what it raises ends the plan.
+        plan: The plan so far; it is not changed.
+        search: Searches the index.
+        more: Maximum of further iterations.
+        seconds: Time limit of all of them.
+        likeness: Compares keywords with results by meaning; None: by words only.
+        report: Called before each query, and at the end.
+        keep: Called with the plan after each iteration, as `stopped`; an error ends the plan.
     """
     began, spent = anyio.current_time(), plan.milliseconds
     end = began + seconds
@@ -105,15 +104,15 @@ async def run(
 
 
 async def judged_anew(plan: QueryPlan, before: QueryPlan, seconds: float) -> QueryPlan:
-    """Return a plan that goes on, its iterations compared with what is expected now.
+    """Return a continued plan, with its iterations compared to the new expectations.
 
     Args:
-        plan: With what is expected now, and what is left of the results.
-        before: As it was kept.
-        seconds: For all of it; an iteration for which there is no time is worth nothing, and says why.
+        plan: The plan with the new expectations and the remaining results.
+        before: The stored plan.
+        seconds: Time limit; an iteration that is not compared in time scores 0 and says why.
 
     Raises:
-        UsageError: A pattern cannot be used; names it.
+        UsageError: A pattern is invalid; it is named.
     """
     asks_the_same = (plan.expected, plan.mode) == (before.expected, before.mode)
     end, iterations = anyio.current_time() + seconds, list[Iteration]()
@@ -142,7 +141,7 @@ async def _anew(plan: QueryPlan, each: Iteration, end: float) -> Iteration:
 
 
 def _over(plan: QueryPlan, first: int, end: float) -> Stop | None:
-    """Return why no further query is worth its time, if so; `first`: iterations of earlier calls."""
+    """Return why to stop now, or ""; `first` is the number of iterations of earlier calls."""
     last = plan.iterations[-1]
     if not last.error and last.evaluation.score >= plan.expected.confidence:
         return "reached"
@@ -155,7 +154,7 @@ def _over(plan: QueryPlan, first: int, end: float) -> Stop | None:
 
 
 def _futile(before: tuple[Iteration, ...], asked: tuple[Iteration, ...]) -> bool:
-    """Whether the last queries of this call were no better than the best; what failed says nothing of a query."""
+    """Return whether the last queries of this call were not better; failed ones are ignored."""
     top = max((each.evaluation.score for each in before), default=0.0)
     in_vain = 0
     for each in asked:
@@ -199,7 +198,7 @@ async def _iteration(
 async def _judged(
     plan: QueryPlan, found: FoundResults, seconds: float, likeness: Likeness | None
 ) -> tuple[Evaluation, tuple[str, ...]]:
-    """Compare results with what was expected, by words where meaning cannot be compared in time, and say so."""
+    """Compare results with the expectations; by words, with a note, if meaning takes too long."""
     judge = partial(evaluation.evaluate, found.results, plan.expected, plan.mode)
     why = "took too long"
     if likeness is not None:

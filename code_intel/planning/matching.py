@@ -1,13 +1,14 @@
-"""Does a keyword occur in a result: in its text, its symbol or its path? (docs/decisions/0040).
+"""Match keywords in the text, symbol or path of a result (docs/decisions/0040).
 
-| mode | occurs |
+| mode | match |
 |---|---|
-| `strict` | exactly as it is spelled, case included |
-| `fuzzy` | case and width aside; several words also as one identifier (`export default`, `exportDefault`, `export_default`); from five letters on within one edit of a word |
-| `semantic` | as `fuzzy`; a word with other endings; Japanese in the English words that code uses for it; or by a calibrated likeness from `LIKE` on |
+| `strict` | exactly as spelled, with case |
+| `fuzzy` | without case and width; several words also as one identifier (`exportDefault`); from |
+| | five letters on within one edit of a word |
+| `semantic` | as `fuzzy`; other endings; Japanese by its English words; or similarity from `LIKE` |
 
-Japanese has no word boundaries: its keywords are looked for as they are, half width or full, with or
-without the long vowel at the end of a loan word (サーバ, サーバー).
+Japanese has no word boundaries. Its keywords are matched as they are, in half and full width, with
+or without a final long vowel (サーバ, サーバー).
 """
 
 import re
@@ -21,7 +22,7 @@ from code_intel.chunking.words import query_words, words
 from code_intel.planning.records import Mode, Result
 
 MIN_MEANING_LIKENESS = 0.6
-"""Likeness from which a keyword is there by its meaning; below, whatever the engine, it is a guess."""
+"""Similarity from which a keyword is present by meaning; below it is a guess."""
 MIN_MISSPELLED_CHARS = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
 MAX_KEYWORD_LETTERS = 64
@@ -59,7 +60,7 @@ class ResultPage:
 
     @cached_property
     def vocabulary(self) -> bytes:
-        """Each word long enough to be misspelled once, whole and as part of identifiers, a line a word."""
+        """The words that are long enough for a misspelling, one per line."""
         found = set(_LONG_WORDS.findall(_unified(self.spelled)))
         mixed = [part for word in found if not word.islower() for part in _CAMEL.findall(word)]
         return "\n".join(("", *{word.casefold() for word in (*found, *mixed)}, "")).encode()
@@ -71,7 +72,7 @@ class ResultPage:
 
 
 def occurs(keyword: str, result: Result, mode: Mode, likeness: float = 0.0) -> bool:
-    """Whether a keyword occurs in a result; `likeness` counts in semantic mode alone. An empty one never does."""
+    """Return whether a keyword occurs in a result; `likeness` counts in semantic mode only."""
     return on_page(keyword, ResultPage(result), mode, likeness)
 
 
@@ -103,7 +104,7 @@ def covered(asked: Sequence[Idea], tokens: frozenset[str]) -> float:
 
 
 def together(keywords: Sequence[str]) -> list[list[int]]:
-    """Return the places of the keywords, those in one list that say the same in Japanese and in English."""
+    """Return groups of positions of keywords with the same meaning in Japanese and English."""
     places = {folded(word): at for at, word in enumerate(keywords)}
     said: dict[int, list[int]] = {}
     for at, word in enumerate(keywords):
@@ -116,7 +117,7 @@ def together(keywords: Sequence[str]) -> list[list[int]]:
 
 @lru_cache(maxsize=256)
 def ideas(query: str) -> tuple[Idea, ...]:
-    """Return what a query speaks of, each idea as the ways to say it, each way as tokens of the index."""
+    """Return the ideas of a query, each as alternatives of index tokens."""
     read = terms(query)
     if not read:
         return tuple((frozenset({token}),) for token in query_words(query))
@@ -126,7 +127,7 @@ def ideas(query: str) -> tuple[Idea, ...]:
 
 
 def folded(text: str) -> str:
-    """Return a text with one spelling for what differs in case, width, white space or a final long vowel alone."""
+    """Return a text normalised in case, width, white space and final long vowels."""
     text = _unified(text)
     text = text if text.isascii() else _LONG_VOWEL.sub("", text)
     return " ".join(text.casefold().split())
@@ -138,7 +139,7 @@ def _unified(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _meanings(keyword: str) -> tuple[Idea, ...]:
-    """Return what a Japanese keyword speaks of, or a single word without its ending; nothing of other keywords."""
+    """Return the terms of a Japanese keyword, or a word without its ending; else nothing."""
     if terms(keyword):
         return ideas(keyword)
     tokens = words(keyword)
@@ -147,7 +148,7 @@ def _meanings(keyword: str) -> tuple[Idea, ...]:
 
 @lru_cache(maxsize=256)
 def _read(keyword: str) -> tuple[str, Any, Any]:
-    """Return a keyword folded, and what finds it as one identifier and misspelled; None where it cannot be."""
+    """Return a folded keyword with the pattern for its identifier and misspelled forms."""
     import re2
 
     word = folded(keyword)
@@ -163,7 +164,7 @@ def _read(keyword: str) -> tuple[str, Any, Any]:
 
 
 def _in_a_row(parts: Sequence[str]) -> str:
-    """Return an expression for words with anything but letters and digits between them, or each capitalised."""
+    """Return a pattern for words joined by signs or camelCase."""
     first, *others = parts
     followed = (
         rf"(?:[^\pL\pN\x00]+(?i:{part})|{part.capitalize()}|{part.upper()})" for part in others

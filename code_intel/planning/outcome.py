@@ -10,7 +10,7 @@ def score(plan: QueryPlan) -> float:
 
 
 def status(plan: QueryPlan) -> Status:
-    """Return what came of a plan; one that ran out of time with something found is at least partial."""
+    """Return the status of a plan; out of time with a result is at least partial."""
     reached = status_of(score(plan), plan.expected.confidence)
     late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
     return "partial" if late and reached == "failed" else reached

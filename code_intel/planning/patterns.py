@@ -1,9 +1,9 @@
-r"""Content patterns on RE2: time is linear in the text, whatever the pattern (docs/decisions/0040).
+r"""Compile content patterns with RE2, whose time is linear in the text (docs/decisions/0040).
 
-Read as JavaScript's `new RegExp(pattern)` reads what seed 003 has for examples: case counts, `.` is no line
-end, `^` and `$` are the ends of the whole text, `\d`, `\w` and `\b` know ASCII alone; `(?i)`, `(?m)` and `(?s)`
-in front change that. Two things differ: characters by number are `\x{3042}`, and what RE2 cannot do in
-linear time, looking around and back-references, is refused.
+Patterns have the meaning of JavaScript's `new RegExp(pattern)`, as in examples of seed 003:
+case counts, `.` does not match a line end, `^` and `$` are the ends of the text, `\d`, `\w` and
+`\b` are ASCII. `(?i)`, `(?m)` and `(?s)` at the start change that. Two things differ: `\x{3042}` is a
+character by number, and look-around and back-references are refused.
 """
 
 import re
@@ -17,8 +17,10 @@ from code_intel.foundation.text import counted
 MAX_PATTERNS, MAX_PATTERN_CHARS = 20, 500
 """Patterns of a plan, and characters of each."""
 MAX_REPETITIONS = 600
-"""Instructions that counted repetitions may add to a pattern: each may be a state that every byte of a text moves, and
-three hundred thousand bytes a second is then the slowest it runs."""
+"""Instructions that repetitions may add to a pattern.
+
+Each may be a state for every byte of the text; at this limit RE2 reads 300,000 bytes per second.
+"""
 MAX_MEMORY_BYTES = 1 << 20
 """Bytes that RE2 may use for a pattern, its cache of states included."""
 
@@ -27,10 +29,19 @@ _BY_NUMBER = re.compile(r"\\x\{[0-9A-Fa-f]*\}")
 _TOO_LARGE = "pattern too large"
 _OTHER = "Correct it (RE2 syntax), or use keywords for plain words."
 _REMEDIES = (
-    (r"invalid perl operator: \(\?<?[=!]", "Remove look-ahead and look-behind, or make them patterns of their own."),
-    (r"invalid escape sequence: \\[1-9]", "Replace the back-reference by the text that it repeats."),
+    (
+        r"invalid perl operator: \(\?<?[=!]",
+        "Remove look-ahead and look-behind, or make them patterns of their own.",
+    ),
+    (
+        r"invalid escape sequence: \\[1-9]",
+        "Replace the back-reference by the text that it repeats.",
+    ),
     (r"invalid escape sequence: \\u", r"Write the character itself or its number: \x{3042}."),
-    (r"invalid repetition size", "Repeat at most 1,000 times (nested repetitions are multiplied), or use +."),
+    (
+        r"invalid repetition size",
+        "Repeat at most 1,000 times (nested repetitions are multiplied), or use +.",
+    ),
     (_TOO_LARGE, "Repeat fewer times (nested repetitions are multiplied), or use +."),
     (
         r"missing \)|unexpected \)|missing \]",
@@ -60,15 +71,14 @@ class ContentPattern:
 
 
 def compiled(pattern: str, field: str) -> ContentPattern:
-    """Return a pattern, compiled once.
+    """Return a compiled pattern, cached.
 
     Args:
-        pattern: RE2's syntax.
-        field: What it is called where it comes from, such as `expectedResults.contentPatterns[1]`.
+        pattern: RE2 syntax.
+        field: The name of its input, such as `expectedResults.contentPatterns[1]`.
 
     Raises:
-        UsageError: It is empty, too long or too large, no Unicode, or nothing that RE2 can run; says where
-            and what to write instead.
+        UsageError: It is empty, too long, too large, or not valid; it names place and remedy.
     """
     if not pattern.strip():
         raise _refused(field, "is empty and would match everything", "Leave it out.")
@@ -95,10 +105,10 @@ def compiled(pattern: str, field: str) -> ContentPattern:
 def all_compiled(
     patterns: Sequence[str], field: str = "expectedResults.contentPatterns"
 ) -> tuple[ContentPattern, ...]:
-    """Return several patterns; raises as `compiled` does, with the place of the first that is wrong.
+    """Return compiled patterns; an error names the first invalid one.
 
     Raises:
-        UsageError: One cannot be used, or there are more than `MOST`.
+        UsageError: One is invalid, or there are too many.
     """
     if len(patterns) > MAX_PATTERNS:
         raise _refused(

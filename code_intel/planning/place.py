@@ -24,7 +24,7 @@ INDEX = "index.json"
 OWN_ENTRIES = frozenset({CONFIG, "cache"})
 PLANS, QUERIES, KNOWLEDGE = "cache/plans", "cache/queries", "cache/knowledge"
 PLAN_LOCK_TIMEOUT_S = 2.0
-"""Seconds to wait for another process that writes; what is kept is never worth more of an answer's time."""
+"""Seconds to wait for another process that writes."""
 MAX_PLAN_FILE_BYTES = 8 * 1024 * 1024
 """Most of one file that is read."""
 
@@ -49,7 +49,7 @@ def root_of(settings: Settings) -> Path:
 
 
 def is_own(settings: Settings, path: str | Path) -> bool:
-    """Whether a document (relative to the project, or absolute) is kept by plans: none of their own findings."""
+    """Return whether plans may use a document: not the files of plans themselves."""
     return (settings.root / path).is_relative_to(settings.plans_dir)
 
 
@@ -65,12 +65,13 @@ def file_in(root: Path, *parts: str) -> Path:
 
 
 def prepared(root: Path, folder: str) -> Path:
-    """Return a folder below the root, made if missing.
+    """Return a folder below the root, created if missing.
 
-    Who makes the first hides all of it from git before, or the cache alone where the root has more than ours.
+    The first one gets a `.gitignore`: for the whole root, or only for the cache if the root has
+    other files.
 
     Raises:
-        StorageError: A link is on the way, or the disk refused.
+        StorageError: A link is in the path, or the disk failed.
     """
     path = file_in(root, folder, INDEX).parent
     cache = root / "cache"
@@ -98,7 +99,7 @@ def read(path: Path, most: int = MAX_PLAN_FILE_BYTES) -> bytes:
 
 
 def _has_others(root: Path) -> bool:
-    """Whether a folder has more than what plans keep: a setting may name any, and its new files are not ours to hide."""
+    """Return whether a folder has files that are not of plans; such files stay visible to git."""
     try:
         return any(
             child.name not in OWN_ENTRIES and child.name[0] != "." for child in root.iterdir()

@@ -1,10 +1,10 @@
-"""What people ask most of code: expectations and a strategy under a name (seed 003 §9.4).
+"""Named expectations and strategies for the most frequent questions (seed 003 §9.4).
 
-A preset fills in what a plan was not told; its keywords stand beside those of the goal, since the goal says what
-it is about and the preset only what kind of place is wanted. Each has one pattern with an alternative a language:
-`patternMatch` counts pairs of a result and a pattern, and no result is written in five languages.
+A preset fills missing inputs of a plan. Its keywords are added to those of the goal, because the
+preset only says which kind of place is wanted. Each has one pattern with an alternative for each
+language: `patternMatch` counts pairs of a result and a pattern.
 
-A project's own presets stand in `.gistdex/config.json` under `presets`, in the names of the tool, and win by name.
+A project's own presets are in `.gistdex/config.json` under `presets`, and replace shipped ones.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,9 @@ from code_intel.planning.records import (
 MAX_PRESET_NAME_CHARS, MAX_ABOUT_CHARS = 64, 300
 PRESET_REMEDY = "Correct or remove the preset; docs/plans.md has an example."
 KIND, WORDS_TOO = 0.75, 0.8
-"""What shipped presets ask for, without and with keywords of their own. Places of the right kind that have nothing
-of the goal reach 0.51 and 0.79 at a likeness of 0.85 to what was asked last, since a rule asks for the kind alone."""
+"""Minimum scores of shipped presets, without and with keywords. Places of the right kind that have
+nothing of the goal reach 0.51 and 0.79 at a similarity of 0.85 to the last query.
+"""
 
 
 class Preset(NamedTuple):
@@ -66,7 +67,8 @@ PRESETS = (
         "Where something is defined or implemented.",
         "何かが定義・実装されている場所。",
         patterns=_any(
-            r"^[ \t]*(?:(?:export|default|public|private|abstract|final|async|pub(?:\(\w+\))?)[ \t]+)*(?:"
+            r"^[ \t]*"
+            r"(?:(?:export|default|public|private|abstract|final|async|pub(?:\(\w+\))?)[ \t]+)*(?:"
             r"(?:def|func|fn|function|fun)[ \t]+(?:\([^)\n]*\)[ \t]*)?[\w$]+[(<\[]"
             r"|(?:class|interface|trait|enum|record|struct|impl)\b[^.,\n]*[({:<]"
             r"|type[ \t]+\w+(?:<[^\n]*>)?(?:[ \t]*=|[ \t]+(?:struct|interface|func)\b)"
@@ -150,7 +152,8 @@ PRESETS = (
         "Data models and schemas: stored data, fields and types.",
         "データモデルとスキーマ。何が保存され、どんな項目と型か。",
         patterns=_any(
-            r"@dataclass\b|\((?:[\w.]+,[ \t]*)*(?:\w+\.)?(?:BaseModel|Model|TypedDict|NamedTuple)\)",
+            r"@dataclass\b"
+            r"|\((?:[\w.]+,[ \t]*)*(?:\w+\.)?(?:BaseModel|Model|TypedDict|NamedTuple)\)",
             r"(?i:\bcreate[ \t]+table[ \t]+[^\n(]{1,80}\()",
             r"^[ \t]*(?:export[ \t]+)?(?:interface[ \t]+\w+[^\n]*\{|type[ \t]+\w+[ \t]*=[ \t]*\{)",
             r"\bz\.object\(",
@@ -167,10 +170,12 @@ PRESETS = (
         "Concurrency: tasks, threads, locks, queues.",
         "並行して動くもの。タスク、スレッド、ロック、キュー。",
         patterns=_any(
-            r"\basync[ \t]+(?:def|with|for)[ \t]+[\w(.]+[^\n]*:|\b(?:threading|asyncio|anyio|multiprocessing)\.\w+",
+            r"\basync[ \t]+(?:def|with|for)[ \t]+[\w(.]+[^\n]*:"
+            r"|\b(?:threading|asyncio|anyio|multiprocessing)\.\w+",
             r"\basync[ \t]+(?:function|fn|move|\()|\bawait[ \t]+[\w.]+\(|\.await\b",
             r"\bPromise\.(?:all|race|any)\w*\(|\bnew[ \t]+Worker\(",
-            r"\bgo[ \t]+(?:func\(|[\w.]+\()|\bsync\.(?:Mutex|RWMutex|WaitGroup|Once)\b|\bmake\(chan\b",
+            r"\bgo[ \t]+(?:func\(|[\w.]+\()"
+            r"|\bsync\.(?:Mutex|RWMutex|WaitGroup|Once)\b|\bmake\(chan\b",
             r"\bsynchronized[ \t]*(?:\(|\w+[ \t]+\w+\()",
             r"\b(?:ExecutorService|CompletableFuture|ReentrantLock)\b",
             r"\b(?:tokio|std::sync|thread)::\w+|\b(?:Arc|Mutex|RwLock)<",
@@ -241,10 +246,10 @@ class _Own(_Part):
 
 
 def read(name: str, value: object) -> Preset:
-    """Return a project's own preset from what its config.json says under `presets.NAME`.
+    """Return a preset of config.json.
 
     Raises:
-        ConfigError: A key is unknown or a value wrong; names it as `presets.NAME.expectedResults.minMatches`.
+        ConfigError: A key is unknown or a value invalid, such as `presets.NAME.strategy`.
     """
     field = f"presets.{printable_key(name)}"
     if not name or len(name) > MAX_PRESET_NAME_CHARS or not name.isprintable():
@@ -284,7 +289,7 @@ def _strategy(own: _Strategy) -> Strategy:
 
 
 def known(user: Mapping[str, Preset]) -> dict[str, Preset]:
-    """Return every preset by its name, a project's own in the place of a shipped one; shipped ones first."""
+    """Return all presets by name; shipped ones first, replaced by the project's own."""
     return {preset.name: preset for preset in PRESETS} | dict(user)
 
 

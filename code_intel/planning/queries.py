@@ -1,8 +1,8 @@
-"""What searches answered, `cache/queries/{sha256}.json`, so that the same state of an index is asked once.
+"""Cache search answers as `cache/queries/{sha256}.json` for one state of an index.
 
-An answer is kept under everything it depends on (`Key`): once the index says another revision it is never found
-again, and goes when room is needed. An upstream that says no revision is never cached: nobody could tell
-when its answers are out of date (docs/decisions/0041).
+The key has everything that the answer depends on. After a change of the index the answer is not
+found again, and is removed when space is needed. Answers of an upstream without revision are not
+cached, because their age is unknown (docs/decisions/0041).
 """
 
 import hashlib
@@ -30,16 +30,16 @@ Held = Callable[[Sequence[Result]], Sequence[Result]]
 
 
 class QueryKey(NamedTuple):
-    """What an answer depends on besides the words of the query.
+    """Everything that an answer depends on besides the query.
 
     Attributes:
-        source: Which index was asked and how, as `Plan.source`.
-        revision: The state of that index; empty where nobody knows: then nothing is cached.
-        engine: Identity of the vectors that answer; empty for words alone.
-        is_whole: Whether the index is complete: built, in line with the disk, no vector missing. An answer of
-            less is not kept: the rest comes without another revision.
-        limit: Results at the most.
-        filters: Whatever else narrows the search, as text.
+        source: The index and the kind of search, as in `Plan.source`.
+        revision: The state of the index; empty if unknown: then nothing is cached.
+        engine: Identity of the vectors; empty for words only.
+        is_whole: Whether the index is complete, with all vectors. Other answers are not cached,
+            because the revision does not change when the rest arrives.
+        limit: Maximum number of results.
+        filters: Other filters of the search, as text.
     """
 
     source: str
@@ -72,10 +72,10 @@ class CachedQuery:
 
 
 def cached(root: Path, search: Search, key: QueryKey, held: Held = tuple) -> Search:
-    """Return a search that looks its queries up first, and keeps the answers of those it has to ask.
+    """Return a search with a cache.
 
-    What cannot be read or kept costs no answer: it is said in `Found.degraded`. A kept answer whose results are
-    not all `held` by the index is asked for again, since whoever writes files can write one.
+    Errors of the cache are notes in the answer. A cached answer whose results the index does not
+    have (`held`) is searched again, because files may be forged.
     """
     if not key.revision:
         return search
@@ -96,11 +96,11 @@ def cached(root: Path, search: Search, key: QueryKey, held: Held = tuple) -> Sea
 
 
 def note(root: Path, key: QueryKey, plan: QueryPlan) -> None:
-    """Keep with each cached answer what a plan made of it: its id, the score, and the queries up to it.
+    """Store with each cached answer the id and score of its plan, and the queries up to it.
 
     Raises:
-        StorageError: The disk refused.
-        BusyError: Another process is writing for too long.
+        StorageError: The disk failed.
+        BusyError: Another process holds the lock.
     """
     contents: dict[str, bytes] = {}
     history = tuple(each.query for each in plan.iterations)
@@ -125,7 +125,7 @@ def find(root: Path, key: QueryKey, query: str) -> CachedQuery | None:
 
 
 def name_of(key: QueryKey, query: str) -> str:
-    """Return the file of a query: width and spaces aside, as every search reads it, but not its case."""
+    """Return the cache file of a query; width and spaces do not matter, case does."""
     folded = unicodedata.normalize("NFKC", " ".join(query.split()))
     asked = json.dumps([masked(folded), *key], ensure_ascii=False)
     return f"{hashlib.sha256(asked.encode('utf-8', 'replace')).hexdigest()}.json"

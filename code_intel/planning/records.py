@@ -1,8 +1,7 @@
-"""The nouns of a query plan: frozen, without behaviour, on the standard library alone.
+"""The records of query plans: frozen, without behaviour, standard library only.
 
-A `Plan` is what was expected of a goal, and what has been tried so far: each `Iteration` is a query, what it
-found, and how that compares with what was expected. What continues a plan makes a new one with more
-iterations; nothing is changed in place (seed 003 §1 and §2).
+A `Plan` has the expectations of a goal and its iterations. Each `Iteration` is a query, its results
+and their evaluation. A continued plan is a new object with more iterations (seed 003 §1 and §2).
 
 Shares and scores are 0 to 1, times milliseconds, moments ISO 8601 with an offset.
 """
@@ -17,7 +16,7 @@ InitialMode = Literal["broad", "specific"]
 Refinement = Literal["keywords", "semantic", "hybrid"]
 Status = Literal["success", "partial", "failed"]
 Stop = Literal["reached", "no_new_query", "no_improvement", "iterations", "timeout", "stopped"]
-"""Why no further query was made; `stopped` is what a plan says that was cancelled or killed half-way."""
+"""Why a plan ended; `stopped` means that it was cancelled or killed."""
 
 ITERATIONS, MAX_ITERATIONS = 5, 20
 SECONDS, MIN_PLAN_SECONDS, MAX_PLAN_SECONDS = 120, 10, 300
@@ -31,18 +30,18 @@ MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One search result, as plans compare it with what was expected.
+    """One search result, as plans compare it.
 
     Attributes:
-        document: As the index names it.
+        document: Its name in the index.
         text: The chunk, verbatim.
-        similarity: Calibrated likeness to the query; by the words in common where there are no vectors.
-        score: What the search itself says; relative to its best hit in the forest, calibrated in the map.
+        similarity: Calibrated similarity to the query; by common words without vectors.
+        score: The score of the search, relative in the forest, calibrated in the map.
         symbol: The chunk's first symbol, or empty.
-        start_line: Of the chunk; 0 when not known.
-        end_line: Of the chunk; 0 when not known.
-        position: Of the chunk in its document, from 0.
-        why: Tags that say which signals put it here.
+        start_line: First line of the chunk; 0 if unknown.
+        end_line: Last line of the chunk; 0 if unknown.
+        position: Index of the chunk in its document, from 0.
+        why: Tags of the signals that ranked it.
     """
 
     document: str
@@ -58,7 +57,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is expected of the results; `patterns` are RE2 expressions, `confidence` the score that will do."""
+    """Expectations of the results; `patterns` are RE2, `confidence` is the score to reach."""
 
     keywords: tuple[str, ...]
     patterns: tuple[str, ...] = ()
@@ -88,7 +87,7 @@ class Metrics(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How results compare with what was expected; `matched` and `unmatched` divide keywords and patterns."""
+    """The evaluation of results; `matched` and `unmatched` divide keywords and patterns."""
 
     metrics: Metrics
     score: float
@@ -98,7 +97,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One query, what came of it, and what it suggests; `cached` when nothing was searched for it anew."""
+    """One query with its results and suggestions; `cached` if it was not searched again."""
 
     number: int
     query: str
@@ -115,25 +114,25 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A goal, what is expected of it, and what has been tried.
+    """A goal with its expectations and iterations.
 
     Attributes:
         id: A UUID.
-        goal: In the words of who asks.
-        expected: What the results are compared with.
+        goal: The goal in the user's words.
+        expected: The expectations.
         mode: How keywords are compared.
         strategy: How queries are made.
-        iterations: What was tried, in order.
-        waiting: Queries still to be tried before any is made from evidence.
-        final: What the plan has found, best first.
+        iterations: The iterations, in order.
+        waiting: Queries to try before any is made from evidence.
+        final: The final results, best first.
         stop: Why it ended.
-        source: Which index was asked and how, such as `forest, words and vectors`.
-        revision: The state of that index when the plan began.
-        created: When.
-        milliseconds: What all of it took.
-        knowledge: The knowledge file, relative to the project, or empty.
-        asked: Equal for plans that were asked the same of the same index, whatever was learned since; empty
-            once something else is expected.
+        source: The index and kind of search, such as `forest, words and vectors`.
+        revision: The state of the index when the plan began.
+        created: When it began.
+        milliseconds: Its total time.
+        knowledge: The knowledge page, relative to the project, or empty.
+        asked: A key of the question, equal for plans of the same inputs and index; empty once the
+            expectations have changed.
     """
 
     id: str

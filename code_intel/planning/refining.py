@@ -1,8 +1,7 @@
-"""The next query, made from what the last ones found (seed 003 §2.1; docs/decisions/0042).
+"""Make the next query from the results of the last ones (seed 003 §2.1; docs/decisions/0042).
 
-Every word of it has evidence: the goal says it, it is expected, the best hits speak of it, or a rule of the
-caller says so. What was asked for and is in no hit is dropped. Nothing is made up, and no two queries of a
-plan ask the same.
+Each of its words has a source: the goal, the expectations, the best hits, or a rule of the caller.
+Words that no hit has are dropped. No two queries of a plan are equivalent.
 """
 
 import math
@@ -61,10 +60,10 @@ class ExpansionRule:
 
 
 def rule_terms(rule: str) -> ExpansionRule:
-    """Read a rule: `add X`, `include X`, `search in X`; anything else is words to add.
+    """Parse a rule: `add X`, `include X`, `search in X`; anything else is words to add.
 
-    A glob (`*.test.ts`) or, behind `in`, a folder (`docs`) says where results shall come from; its words
-    are asked for, too, since that is how a search is told of tests, documents and settings.
+    A glob (`*.test.ts`) or, after `in`, a folder (`docs`) is a place that results should come from.
+    Its words are searched, too, because names of tests and documents have them.
     """
     rule = rule[:MAX_RULE_CHARS]
     globs = _GLOB.findall(rule)
@@ -85,9 +84,9 @@ def rule_terms(rule: str) -> ExpansionRule:
 
 
 def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tuple[Result, ...]:
-    """Return the results of a query with those first that are where its rules point; order kept else.
+    """Return the results of a query, those in the places of its rules first.
 
-    A query follows a rule when it has all of the rule's words.
+    A query follows a rule if it has all of the rule's words.
     """
     asked = folded(query)
     places = [
@@ -189,7 +188,7 @@ METHODS: Mapping[
 
 
 def _wanted(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
-    """Return what is expected beside what the goal says and was not asked for in vain: first what no hit has."""
+    """Return the expected words that are not in the goal, those that no hit has first."""
     literals = [
         word
         for pattern in plan.expected.patterns
@@ -205,7 +204,7 @@ def _wanted(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
 
 
 def _common(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
-    """Return the words of the best hits' names, by how few of all hits have them and how good theirs are."""
+    """Return words of the best hits' names, by rarity among all hits and quality of theirs."""
     known = asked_for(" ".join((plan.goal, *plan.expected.keywords)))
     worth: dict[str, float] = defaultdict(float)
     for place, hit in enumerate(evidence.best):
@@ -222,9 +221,9 @@ def _common(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
 
 
 def _subject(plan: QueryPlan, evidence: RefinementEvidence) -> str:
-    """Return the goal without the words that were asked for in vain; all of it when that leaves nothing.
+    """Return the goal without the words that found nothing; the whole goal if no word remains.
 
-    Of a Japanese goal the English words, once there are hits to tell which of them the project uses.
+    For a Japanese goal these are English words, once hits show which of them the project uses.
     """
     japanese = language_of(plan.goal) == "ja" and evidence.total
     said = english_of(plan.goal) if japanese else plan.goal.split()

@@ -1,6 +1,6 @@
-"""`.gistdex/config.json`: limits of what is kept, defaults of the tool's inputs, a project's own presets.
+"""Read `.gistdex/config.json`: limits of stored files, defaults of inputs, own presets.
 
-The rows of `KEYS` are the file. A file that is not there means the defaults; reading never makes one.
+The table of keys describes the file. A missing file means the defaults; reading creates none.
 """
 
 import json
@@ -37,7 +37,7 @@ MAX_PRESETS = 100
 
 
 class PlanSettingKey(NamedTuple):
-    """One key of the file: where, what it means when missing, its bounds or choices, and what for."""
+    """One key of the file: place, default, limits or choices, description."""
 
     part: str
     name: str
@@ -113,7 +113,7 @@ class PlanSettings:
     warnings: tuple[str, ...] = ()
 
     def most(self, kind: str) -> tuple[int, int]:
-        """Return how many files of `plans`, `queries` or `knowledge` are kept, and how many bytes of them."""
+        """Return the maximum number and bytes of stored `plans`, `queries` or `knowledge`."""
         return int(self.limits[kind]), int(self.limits[f"{kind}MiB"]) * MIB
 
 

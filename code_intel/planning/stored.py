@@ -1,7 +1,7 @@
-"""Records as JSON and back: every field under its name on the wire, checked against its type as it is read.
+"""Convert records to JSON and back, checking each field against its type.
 
-The records of `planning.records` are the schema; a field that they gain later is read from older files as its
-default. Keys that are not known are ignored, so that an older version reads what a newer one wrote.
+The records of `planning.records` are the schema. A field that is missing in an older file has its
+default, and unknown keys are ignored, so that older versions read newer files.
 """
 
 import json
@@ -78,7 +78,7 @@ def record(kind: type[RecordT], document: object, where: str = "") -> RecordT:
 
 
 def dumps(document: Mapping[str, Any]) -> bytes:
-    """Return JSON that people can read and compare; texts that are no UTF-8 become question marks."""
+    """Return readable JSON; text that is not UTF-8 becomes question marks."""
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
     return f"{text}\n".encode("utf-8", "replace")
 

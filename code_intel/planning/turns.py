@@ -1,7 +1,7 @@
-"""One call at a time works on a plan, of whichever process.
+"""Let one call at a time work on a plan, across processes.
 
-Of two that go on from the same state the later one would write over what the other has found. The lock is a file beside
-the plan, which is there for as long as somebody holds it, and ends with who does (docs/decisions/0041).
+Two calls that continue the same plan would overwrite each other's results. The lock is a file
+beside the plan; it ends with its process (docs/decisions/0041).
 """
 
 from contextlib import suppress
@@ -28,10 +28,10 @@ class Turn:
         self._lock: FileLock | None = None
 
     def take(self) -> bool:
-        """Try for it; False while another call has it. Where the disk takes no lock it keeps no plan either: nobody waits.
+        """Try to take the lock; return whether it was free. A disk without locks stores no plan.
 
         Raises:
-            UsageError: The id is no UUID; its field is `planId`.
+            UsageError: The id is not a UUID; its field is `planId`.
         """
         try:
             path = keeping.file_of(self._root, self._id).with_suffix(".lock")
