@@ -80,7 +80,7 @@ class Generation:
 def normalize_symbol(symbol: str) -> str:
     """Return `symbol` with dots between scopes and without a call.
 
-    >>> spelling("`AuthService::login()`")
+    >>> normalize_symbol("`AuthService::login()`")
     'AuthService.login'
     """
     bare = _CALL.sub("", symbol.strip().strip("`"))
