@@ -171,7 +171,7 @@ def _is_taken(given: Mapping[str, Any], key: str, where: str) -> bool:
 
 
 def _notes(commands: Sequence[Command]) -> tuple[str, ...]:
-    """Say what is odd about a registry that can be used."""
+    """Return warnings about a usable registry."""
     notes: list[str] = []
     seen: dict[tuple[str, ...], int] = {}
     for place, command in enumerate(commands):

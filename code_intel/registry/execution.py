@@ -32,9 +32,9 @@ from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
 
 MAX_RUNNING = 4
-"""Programs that one server runs at a time: each may take a core, and Deno a hundred megabytes."""
+"""Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
 SIGNAL_EXIT_BASE = 128
-"""What a shell adds to the number of the signal that ended its program."""
+"""A shell's exit code is this plus the number of the signal that ended the program."""
 _NOT_FETCHED = re.compile(
     r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading "
     r"|Module not found \"|"
@@ -55,13 +55,13 @@ START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER, or set it to prompts."
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """What came of an execution.
+    """The result of an execution.
 
     Attributes:
-        prompt: What the command says, as it is.
-        runner: Who executed it: `climpt`, `deno`, `prompts`, or the name of the configured program.
+        prompt: The command's output, unchanged.
+        runner: `climpt`, `deno`, `prompts`, or the name of the configured program.
         truncated: Whether the end of the prompt is missing.
-        notes: What else is to be known of it, a sentence each.
+        notes: Remarks, one sentence each.
     """
 
     prompt: str
@@ -71,7 +71,7 @@ class ExecutionResult:
 
 
 class PlannedExecution(NamedTuple):
-    """What an execution would do: run a command line, or render a prompt."""
+    """A planned execution: a command line to run, or a prompt to render."""
 
     runner: str
     argv: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ async def execute(
 def planned(
     settings: Settings, loaded_path: Path, command: Command, options: GivenOptions = None
 ) -> PlannedExecution:
-    """Return what `execute` would do; nothing is run. Arguments and errors are the same."""
+    """Return what `execute` would do, without running it. Arguments and errors are the same."""
     runner, asked = _prepared(settings, command, options)
     if runner.program:
         return PlannedExecution(runner.name, tuple(runners.command_line(runner, command, asked)))
@@ -143,10 +143,10 @@ def _prepared(
 
 @asynccontextmanager
 async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> AsyncIterator[None]:
-    """Wait until one program more may run, and count it while it does.
+    """Wait until another program may run, and count it while it runs.
 
     Raises:
-        BusyError: None ended in so many seconds.
+        BusyError: No program ended within the time limit.
     """
     with move_on_after(seconds) as waiting:
         await turns.acquire()
@@ -235,7 +235,7 @@ def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, i
 
 
 def _signal(number: int) -> str:
-    """Return the name of a signal, or nothing where there is none of that number."""
+    """Return the name of a signal, or an empty text if the number is not a signal."""
     with suppress(ValueError):
         return signal.Signals(number).name
     return f"signal {number}" if number > 0 and number < SIGNAL_EXIT_BASE >> 1 else ""

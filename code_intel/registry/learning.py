@@ -34,27 +34,27 @@ MAX_USES_BYTES = 4 << 20
 MAX_FEATURE_CHARS = 300
 """Characters of a feature, and of a name."""
 MAX_FEATURE_CHARS_READ = 4_000
-"""Characters of a feature that are looked at."""
+"""Characters of a feature to read before cutting it."""
 MAX_USE_COUNT = 1_000_000
 MIN_LIKENESS = 0.06
 """Least likeness of two features; below it common words are chance (docs/decisions/0047)."""
 MAX_LIFTED = 2
 """Commands that one feature moves up; the first one without them stays among the first three."""
 MAX_LIKENESS = 0.99
-"""Most that features are alike which are not the same."""
+"""Maximum likeness of two different features."""
 USES_LOCK_TIMEOUT_S = 2.0
 """Seconds that a change waits for another process; the caller waits, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandUse:
-    """A command was executed for a feature.
+    """The executions of a command for a feature.
 
     Attributes:
         agent, c1, c2, c3: The command.
-        feature: What it was executed for, in the words of whoever asked.
-        times: How often.
-        last: When last, ISO 8601 with its zone.
+        feature: The feature, in the caller's words.
+        times: Number of executions.
+        last: Time of the last one, ISO 8601 with a zone.
     """
 
     agent: str
@@ -72,7 +72,7 @@ class CommandUse:
 
 
 class _Said(NamedTuple):
-    """What a feature is about: the text itself, its ideas in English, and all stems of those."""
+    """A feature's folded text, its ideas in English, and all their stems."""
 
     folded: str
     ideas: tuple[Idea, ...]
@@ -135,7 +135,7 @@ class CommandExperience:
         return False
 
     def uses(self) -> list[CommandUse]:
-        """Return what is kept, the latest first; nothing where the file is missing or damaged."""
+        """Return the uses, the latest first; none if the file is missing or damaged."""
         return list(self.kept().uses)
 
     def near(self, feature: str) -> list[tuple[CommandKey, float, CommandUse]]:
@@ -187,7 +187,7 @@ class CommandExperience:
         return gone
 
     def kept(self) -> UseStore:
-        """Return what the file says, read again when it has changed; never raises."""
+        """Return the content of the file, read again after changes; never raises."""
         try:
             at = self.path.lstat()
         except OSError:
@@ -224,7 +224,7 @@ def cleaned(feature: str) -> str:
 
 
 def _parsed(path: Path, now: datetime) -> UseStore:
-    """Read the file; a damaged one says why, in words of ours."""
+    """Parse the file; describe a damaged one without quoting it."""
     try:
         if path.is_symlink():
             return UseStore(damage="it is a link")
@@ -261,7 +261,7 @@ def _use(row: Any, now: datetime) -> CommandUse | None:
 
 
 def _dumped(uses: Iterable[CommandUse]) -> bytes:
-    """Return the file's bytes, a use a line, so that people can read and compare it."""
+    """Return the bytes of the file, with one use per line for readable diffs."""
     rows = ",\n".join(f"  {json.dumps(asdict(use), ensure_ascii=False)}" for use in uses)
     text = f'{{\n "version": {USES_VERSION},\n "uses": [\n{rows}\n ]\n}}\n'
     return text.encode("utf-8", "replace")
@@ -279,7 +279,7 @@ def _said(feature: str) -> _Said:
 
 
 def _likeness(one: _Said, other: _Said) -> float:
-    """Return how alike two features are, 0 to 1, whichever of them is asked about."""
+    """Return the likeness of two features, 0 to 1; the order does not matter."""
     if one.folded == other.folded:
         return 1.0
     if one.stems.isdisjoint(other.stems):

@@ -30,7 +30,7 @@ MAX_CONFIG_BYTES = 256 * 1024
 MAX_CACHED_BYTES = 4 * MAX_REGISTRY_BYTES
 """Bytes of the files in memory, the latest first; each needs about eight times its size."""
 DEFAULT_REGISTRIES: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
-"""What a missing config means (seed 000)."""
+"""The registries without a config (seed 000)."""
 SETTLED_AFTER_S = 2.0
 """Seconds: a file may change again within the time resolution of its disk (FAT: 2 s)."""
 
@@ -39,29 +39,29 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, eq=False)
 class LoadedRegistry:
-    """A registry as its file had it; `digest` is of that content."""
+    """A registry and the digest of its file's content."""
 
     registry: Registry
     digest: str
 
     @cached_property
     def index(self) -> BM25Index:
-        """Its words, counted when they are first asked for."""
+        """The BM25 index of its words, built at the first use."""
         return BM25Index(self.registry.commands)
 
     @cached_property
     def reading(self) -> BM25Index:
-        """The same in stems, and in English (`reading`)."""
+        """The BM25 index of its stems and their English (see `reading`)."""
         return reading.index(self.registry.commands)
 
     @cached_property
     def positions(self) -> Mapping[CommandKey, int]:
-        """Where in the index each command is."""
+        """The position of each command in the index."""
         return {command.key: position for position, command in enumerate(self.index.commands)}
 
 
 class _Stamp(NamedTuple):
-    """What of a file tells that it is another, or has changed."""
+    """Metadata of a file that differ after a change."""
 
     real: Path
     device: int
@@ -84,8 +84,8 @@ class Registries:
 
     Args:
         root: The project.
-        home: Where else registries are looked for; the user's home, unless given.
-        recent: Seconds since its last change, within which a file is read again and compared.
+        home: Another folder to look in; default: the user's home.
+        recent: Age in seconds up to which a file is read again and compared.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Registries:
         )
 
     def _place(self, agent: str) -> tuple[Path | None, str]:
-        """Return the file of an agent's registry, if there is one, and what the config calls it."""
+        """Return the file of an agent's registry, if there is one, and its path in the config."""
         config = self._config()
         path = place.first(place.CONFIG, self._within) or self._within[0] / place.CONFIG
         if agent not in config:
@@ -249,7 +249,7 @@ def _stamp(real: Path, found: os.stat_result) -> _Stamp:
 
 
 def _said(error: OSError) -> str:
-    """Return what the system says, in the words of seed 001 where it has some."""
+    """Return an operating system error as text, in seed 001's words if it has some."""
     return (
         "File not found" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
     )

@@ -104,7 +104,7 @@ class _Job:
         self.end()
 
     def end(self) -> None:
-        """Let whoever waits go on."""
+        """Wake all waiting threads."""
         self.counted.set()
         self.over.set()
 
@@ -245,7 +245,7 @@ class CommandVectors:
                 self._step(job)
             except CodeIntelError as error:
                 job.fail(error.message)
-            except Exception as error:  # a defect, or no memory: nobody shall wait for it for ever
+            except Exception as error:  # end the job, or searches would wait for it
                 logger.exception("vectors of commands failed")
                 job.fail(f"words only, because of an unexpected {type(error).__name__}")
 

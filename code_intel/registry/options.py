@@ -74,7 +74,7 @@ class OptionRequest:
 
 
 def check_identifiers(agent: str, c1: str, c2: str, c3: str) -> None:
-    """Refuse names that could be anything else on a command line or in a path.
+    """Refuse names that could be misread on a command line or in a path.
 
     Raises:
         UsageError: Names the field.
@@ -123,7 +123,7 @@ def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
 
 
 def argv(asked: OptionRequest) -> list[str]:
-    """Return the arguments that say so; `stdin` is none of them."""
+    """Return the options as program arguments, without `stdin`."""
     given = (
         (option.flags[0], getattr(asked, option.key)) for option in COMMAND_OPTIONS if option.flags
     )
@@ -134,10 +134,10 @@ def argv(asked: OptionRequest) -> list[str]:
 
 
 def _pairs(given: GivenOptions) -> list[tuple[str, Any]]:
-    """Return key and value of each option, whichever form they came in.
+    """Return the (key, value) pairs of options given in either form.
 
     Raises:
-        UsageError: It is neither form, or there is no such option.
+        UsageError: The form is wrong, or there is no such option.
     """
     if given is None:
         return []
@@ -163,7 +163,7 @@ def _known(key: str) -> str:
     """Return the key of an option.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: There is no such option.
     """
     if key in OPTION_KEYS or VARIABLE_PATTERN.fullmatch(key):
         return key
@@ -199,10 +199,10 @@ def _text(key: str, value: object) -> str:
 
 
 def _taken(key: str, value: str, command: Command) -> None:
-    """Refuse what the command does not list, or says that it does not take.
+    """Refuse a value that the command does not list or accept.
 
     Raises:
-        UsageError: It does not.
+        UsageError: The value is not accepted.
     """
     says, name = command.options, command.name
     if key in {"edition", "adaptation"}:
@@ -222,7 +222,7 @@ def _file(root: Path, value: str) -> str:
     """Return a file of the project, relative to it, links resolved.
 
     Raises:
-        UsageError: It is elsewhere, missing, no file, or may hold secrets.
+        UsageError: It is outside, missing, not a file, or may contain secrets.
     """
     below = confined(root, value, "options.file")
     if not (root / below).is_file():

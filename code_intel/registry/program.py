@@ -74,7 +74,7 @@ class ProgramOutput:
         stderr: Both ends of it.
         code: As the system says it; None where it did not end by itself.
         late: Whether it took too long.
-        drained: Set once nobody can write any more.
+        drained: Set when all outputs are closed.
     """
 
     stdout: bytearray = field(default_factory=bytearray)
@@ -90,7 +90,7 @@ class ProgramOutput:
 
     @property
     def flooded(self) -> bool:
-        """Whether there was more on stderr than anybody writes."""
+        """Whether stderr exceeded its limit."""
         return self.stderr.size > MAX_STDERR_BYTES
 
     def take(self, part: bytes) -> None:

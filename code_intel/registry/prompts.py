@@ -22,7 +22,7 @@ from code_intel.registry.records import Command
 
 DEFAULT_EDITION = "default"
 MAX_PROMPT_BYTES = 256 * 1024
-"""Bytes of a prompt's file, and of what is made of one."""
+"""Bytes of a prompt's file, and of a rendered prompt."""
 MAX_PROMPT_NOTES = 20
 _VARIABLE = re.compile(
     r"\{(input_text|input_text_file|destination_path|uv-[A-Za-z0-9][A-Za-z0-9_-]*)\}"
@@ -32,7 +32,7 @@ GIVEN_BY = {
     "input_text_file": "file",
     "destination_path": "destination",
 }
-"""The option that gives a variable; `{uv-NAME}` is given by its own name."""
+"""The option that sets a variable; `{uv-NAME}` is set by the option of that name."""
 
 
 class RenderedPrompt(NamedTuple):
@@ -124,10 +124,10 @@ def _read(folder: Path, shown: str, command: Command, place: str, root: Path) ->
 
 
 def _content(folder: Path, place: str, root: Path) -> bytes:
-    """Return a file's bytes; where its registry lies may have become a link since that was read.
+    """Return a file's bytes. The registry's folder is checked again, as it may be a link by now.
 
     Raises:
-        OSError: Gone, unreadable, outside the project and the home, or reached through a link.
+        OSError: It is missing, unreadable, outside the project and the home, or behind a link.
     """
     real = confined(folder.parent, roots(root))
     if real is None:
@@ -165,7 +165,7 @@ def _values(
 
 
 def _unused(asked: OptionRequest, names: Container[str]) -> list[str]:
-    """Return the options that change nothing in this prompt."""
+    """Return the options that this prompt does not use."""
     by_file = "input_text_file" in names or (asked.stdin is None and "input_text" in names)
     given = {
         "stdin": asked.stdin is not None and "input_text" not in names,

@@ -22,7 +22,7 @@ PERMISSIONS = (
     *("run", "--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-net"),
     "--no-config",
 )
-"""What Deno lets climpt do, and that the project does not configure it (seed 000)."""
+"""Deno's permissions for climpt (seed 000), without the project's configuration."""
 QUIET_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {"NO_COLOR": "1", "DENO_NO_PROMPT": "1", "DENO_NO_UPDATE_CHECK": "1"}
 )
@@ -38,11 +38,11 @@ class Runner(NamedTuple):
 
 
 def chosen(settings: Settings) -> Runner:
-    """Return the runner that the settings name, or the first that is here.
+    """Return the runner that the settings name, or the first available one.
 
     Raises:
-        ConfigError: A setting is none of its values.
-        NotFoundError: The one that is named is not on PATH.
+        ConfigError: A setting is invalid.
+        NotFoundError: The named runner is not on PATH.
     """
     asked = settings.command_runner
     if asked == PROMPTS:
@@ -73,7 +73,7 @@ def command_line(runner: Runner, command: Command, asked: OptionRequest) -> list
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """Return all that a program gets of an environment."""
+    """Return the whole environment of a program."""
     return {**settings.passed_on, **QUIET_ENVIRONMENT}
 
 
