@@ -1,4 +1,4 @@
-"""MapChange agreements: one process at a time, each file whole or as it was, and learned_pairs.json with them.
+"""Change agreements: one process at a time, each file whole or as it was, and learned_pairs.json with them.
 
 Renaming an agreement's file into place is what commits a change. Whatever it needs to count as confirmed
 is in the state store before, and harmless there if the process dies in between (docs/decisions/0050).
