@@ -80,7 +80,7 @@ def _action(agreement: Agreement) -> str:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text has a word of content; of scripts that nobody here reads, any letter will do."""
+    """Return whether a text has a content word; of scripts without a glossary any letter counts."""
     if content_words(text):
         return True
     letters = (char for char in unicodedata.normalize("NFKC", text) if char.isalnum())

@@ -236,7 +236,7 @@ def spoken(field: str, text: str) -> str:
     """Return a name on one line, as it is spoken.
 
     Raises:
-        UsageError: It is empty, too long, or has a character that nobody sees; names the field.
+        UsageError: It is empty, too long, or has an invisible character; names the field.
     """
     text = " ".join(masked(text).split())
     if not text:
@@ -281,7 +281,7 @@ def _store_earned(change: MapChange, entry: AgreementEntry | None, earned: Agree
 
 
 def _added(old: Agreement | None, new: Agreement) -> Agreement:
-    """Return what the file says after `new`, which nobody confirmed, was put on top of `old`."""
+    """Return the agreement after the unconfirmed `new` was added to `old`."""
     if old is None:
         return canonical(replace(new, confirmed=False))
     both = _united(old, new)

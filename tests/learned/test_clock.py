@@ -41,7 +41,7 @@ def is_young(settings: Settings, now: datetime, learned_at: str = "") -> bool:
     _, reasons = judge(
         load(path), NO_SYMBOL_FACTS, confirmed=True, now=now, expire_days=30, last_confirmed_use=use
     )
-    return not any("not used with success" in reason for reason in reasons)
+    return not any("not used successfully" in reason for reason in reasons)
 
 
 def test_a_clock_set_back_a_year_expires_nothing_and_orders_nothing_wrongly(

@@ -146,7 +146,7 @@ def test_without_proof_an_agreement_expires_after_thirty_days_without_use() -> N
     assert status(replace(unproven, learned_at="")) == "expired"
     by_hand = entry_of(replace(unproven, learned_at=""))
     _, reasons = judge(by_hand, facts("d1"), confirmed=True, now=NOW, expire_days=30)
-    assert "confirming it does" in reasons[0]  # and no use is said to have failed
+    assert "map confirm" in reasons[0]  # and no use is said to have failed
 
 
 def test_a_time_in_the_future_expires_nothing() -> None:

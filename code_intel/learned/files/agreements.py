@@ -1,6 +1,6 @@
-"""The agreements folder: every file in it, the good and the bad, and the one way to write to it.
+"""Read and write the files of the agreements folder.
 
-Files are found under any name (docs/decisions/0007), never renamed, and nothing here deletes one.
+Files are found under any name (docs/decisions/0007). This module renames and deletes none.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from code_intel.records import Agreement
 MAX_AGREEMENT_BYTES = 1024 * 1024
 
 Key = tuple[str, str]
-"""What identifies an agreement and its pair: the term in NFC, and the symbol."""
+"""The term in NFC and the symbol; identifies an agreement and its pair."""
 
 GIT_HASHES = ("sha1", "sha256")
 
@@ -70,7 +70,7 @@ class AgreementEntry:
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Make the key once: every change asks every entry for it."""
+        """Compute the key once; it is compared often."""
         object.__setattr__(self, "key", key_of(self.agreement) if self.agreement else None)
 
 
@@ -212,7 +212,7 @@ def relative(folder: Path, path: Path) -> str:
 
 
 def lock_path(folder: Path) -> Path:
-    """Return the lock that whoever reads, changes and writes a file of the folder takes."""
+    """Return the lock to hold while a file of the folder is read, changed and written."""
     return folder.parent / f".{folder.name}.lock"
 
 
@@ -332,7 +332,7 @@ def notes_in(data: bytes) -> str:
 def _parsed(data: bytes) -> AgreementEntry:
     """Return the entry of a file's bytes, its path still empty.
 
-    What somebody wrote with a secret in it is served, and written anew, with the secret masked.
+    Secrets in it are masked where it is served and when it is written again.
     """
     raw = hashlib.sha256(data).hexdigest()
     found = AgreementEntry(Path(), None, digest_of(data), raw=raw, git_ids=(_git_ids(data),))

@@ -207,7 +207,7 @@ def _digest(data: bytes) -> str:
 
 
 def _is_equal(file: PairsFile, wanted: tuple[Pair, ...]) -> bool:
-    """Return whether a file that somebody else wrote says exactly what the agreements say."""
+    """Return whether a file with an unknown digest says exactly what the agreements say."""
     said = {pair.key: pair for pair in file.pairs}
     return said.keys() == {pair.key for pair in wanted} and all(
         said[pair.key].says_the_same(pair) for pair in wanted

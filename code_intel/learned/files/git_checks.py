@@ -38,7 +38,7 @@ def _hidden(settings: Settings) -> Iterator[GitProblem]:
         return
     said = os.fsdecode(git.run(folder, "check-ignore", "-v", "--", name) or b"")
     where = visible(said.partition("\t")[0]) or "a rule"
-    what = f"Git ignores the agreements ({where}): what is learned here reaches nobody else."
+    what = f"Git ignores the agreements ({where}): what is learned here is not shared."
     yield GitProblem(what, "Take that line out, or let it name what it means.")
 
 

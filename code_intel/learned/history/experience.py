@@ -68,7 +68,7 @@ class _Case:
     doubted: set[tuple[str, str]] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
 
-    def hear(self, found: AgreementExperience) -> None:
+    def add(self, found: AgreementExperience) -> None:
         if found.kind == "rejected":
             self.rejected.setdefault(found.wording, {})[found.session_id] = found.at
             self.doubted.add((found.wording, found.session_id))
@@ -85,7 +85,7 @@ class _Case:
         return Objections(frozenset(standing), self._doubt())
 
     def _holds(self, wording: str, now: datetime) -> bool:
-        """One session alone is heard for a while; a person, or two sessions, until it is outweighed."""
+        """One session alone counts for a while; a person, or two sessions, until outweighed."""
         sessions = self.rejected[wording]
         young = any(now - at <= ONE_VOICE for at in sessions.values())
         return young or "" in sessions or len(sessions) >= DOUBTERS
@@ -117,6 +117,6 @@ def weigh(experiences: Iterable[AgreementExperience], now: datetime) -> Mapping[
     """
     cases: dict[Key, _Case] = {}
     for found in experiences:
-        cases.setdefault(found.key, _Case()).hear(found)
+        cases.setdefault(found.key, _Case()).add(found)
     judged = {key: case.judged(now) for key, case in cases.items()}
     return {key: objections for key, objections in judged.items() if objections != NONE}

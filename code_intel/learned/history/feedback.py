@@ -35,7 +35,7 @@ def note(
         now: When.
     """
     now = now or datetime.now(UTC)
-    hurry = kind == "offered"  # it is noted while somebody waits for the answer
+    hurry = kind == "offered"  # a caller waits for the answer
     with open_state(settings.state, hurry=hurry) as state, state.transaction():
         note_in(state, key, kind, words=words, session_id=session_id, detail=detail, now=now)
 

@@ -48,7 +48,7 @@ class LogFile(NamedTuple):
     def append(self, folder: Path, *records: Mapping[str, Any], patience: float = 5.0) -> Path:
         """Append records in one write under the lock, waiting `patience` seconds for it; return the log.
 
-        A line that somebody left torn costs no other. After an error there is nothing of these.
+        A torn line costs no other. After an error there is nothing of these.
 
         Raises:
             StorageError: The disk refused.

@@ -133,7 +133,7 @@ class State:
             self._rows("DELETE FROM experience WHERE seq <= ?", (last - MAX_EXPERIENCES,))
 
     def contested(self) -> list[AgreementExperience]:
-        """Return everything but the offers of those agreements that somebody has objected to, in order."""
+        """Return all experiences except offers, of agreements with an objection, in order."""
         return self._experiences(_CONTESTED)
 
     def experiences(self) -> list[AgreementExperience]:
@@ -168,7 +168,7 @@ class State:
 
 @contextmanager
 def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Iterator[State]:
-    """Open `folder`/state.db; a damaged one is set aside and begun anew, by the next if it is found in between.
+    """Open `folder`/state.db; a damaged one is set aside, and a new one is made.
 
     Args:
         folder: The project's state folder.

@@ -135,7 +135,7 @@ def load(identity: str) -> Calibration:
 
 
 def fitted(identity: str) -> Calibration | None:
-    """Return the constants of one model; None when nobody has fitted any."""
+    """Return the constants of one model; None if none were fitted."""
     try:
         return load(identity)
     except EmbeddingError:

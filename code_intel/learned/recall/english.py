@@ -21,7 +21,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 @lru_cache(maxsize=8192)
 def ideas(text: str) -> tuple[Idea, ...]:
-    """Return the ideas of a text in order; without stop words, and what of Japanese nobody can read."""
+    """Return the ideas of a text in order; without stop words and unreadable Japanese."""
     rows = english(text) or [(word,) for word in _WORD.findall(split_identifier(text))]
     return tuple(idea for words in rows if (idea := _stems(words)))
 

@@ -125,8 +125,8 @@ def recall(
         query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
         cards: The map, or those of its cards that are closest to the question: a card's score depends
             on its own evidence, and on how much closer the closest one of a different symbol is.
-        identity: Identity of the model both kinds of vectors come from. One that nobody has
-            calibrated counts as no model: words alone, below every threshold.
+        identity: Identity of the model both kinds of vectors come from. An uncalibrated model
+            counts as none: words alone, below every threshold.
 
     Raises:
         UsageError: `query` is blank.

@@ -27,7 +27,7 @@ def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
         heirs = store.of_body(agreement.body, HEIRS) if agreement.body else []
     except CodeIntelError:
         return NO_SYMBOL_FACTS
-    if any(hidden_character(heir.qualified) for heir in heirs):  # a name nobody can read is none
+    if any(hidden_character(heir.qualified) for heir in heirs):  # an unreadable name does not count
         heirs = []
     return SymbolFacts(complete=True, heirs=tuple(heirs))
 

@@ -22,7 +22,7 @@ from code_intel.learned.history.state import State
 from code_intel.records import READY_SCORE, Agreement, Definition, Validity
 
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
-"""What a search may answer; the others are only listed."""
+"""The statuses that a search answers; agreements of the others are only listed."""
 
 READY_ALLOWED: frozenset[Validity] = frozenset({"valid"})
 """What may lead straight to READY."""
@@ -125,7 +125,7 @@ def lookalike(agreement: Agreement) -> str:
     if not word:
         return ""
     others = ", ".join(f"{c} {code_point(c)}" for c in dict.fromkeys(word) if not _is_latin(c))
-    return f"“{word}” mixes Latin letters with others that look like them ({others}); git's word does not confirm it."
+    return f"“{word}” mixes Latin letters with others that look like them ({others}). Only `code-intel map confirm` confirms it."
 
 
 def _is_latin(char: str) -> bool:
@@ -245,19 +245,14 @@ def _moved(case: _Case) -> str:
 
 
 def _unconfirmed(case: _Case) -> str:
-    return (
-        ""
-        if case.confirmed
-        else "Nobody has confirmed this content here, and the trunk of git does not hold it as confirmed."
-    )
+    return "" if case.confirmed else "Not confirmed, here or on the main branch."
 
 
 def _unchecked(case: _Case) -> str:
     return (
         ""
         if case.facts.complete
-        else "There is no complete index of the source to check it against: "
-        "run `code-intel sync --words-only`."
+        else "Not checked: the index of the source is incomplete. Run `code-intel sync --words-only`."
     )
 
 
@@ -271,9 +266,10 @@ def _expired(case: _Case) -> str:
         return ""
     if case.last_use == when(""):
         return (
-            "It does not say when it was learned, nor what its symbol was then; confirming it does."
+            "It does not say when it was learned, nor what its symbol was. "
+            "Run `code-intel map confirm` to record both."
         )
-    return f"It was not used with success for {counted(case.expire_days, 'day')}."
+    return f"It was not used successfully for {counted(case.expire_days, 'day')}."
 
 
 _RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (
