@@ -24,7 +24,7 @@ default_venv=$here/.venv
 venv=${CODE_INTEL_VENV:-$default_venv}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
 stamp=$venv/.code-intel-installed
-quick_tests="tests/chunking tests/config tests/contract tests/forest tests/planning tests/project tests/session"
+quick_tests="tests/chunking tests/config tests/contract/test_manifest.py tests/contract/test_transitions.py tests/forest tests/honest tests/project/test_architecture.py tests/session"
 clients="claude codex cursor vscode gemini all" # as code_intel/cli/setup/clients.py has them, which needs no installation to say
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup.sh: $1"; say "  $2"; exit 2; }
