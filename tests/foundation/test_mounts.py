@@ -52,7 +52,7 @@ CHILD = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from code_intel import mounts
+from code_intel.foundation import mounts
 from code_intel.config import IndexConfig
 from code_intel.index.doctor import disk
 from code_intel.index.store import Store

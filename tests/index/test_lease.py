@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
 import sys
 from pathlib import Path
-from code_intel.index.lease import Role
-role = Role(Path(sys.argv[1]), every=0)
+from code_intel.index.lease import IndexerLease
+role = IndexerLease(Path(sys.argv[1]), every=0)
 assert role.acquire()
 print("leading", flush=True)
 for _ in sys.stdin:

@@ -343,14 +343,14 @@ def test_what_shall_be_forgotten_is(
 NOTING = """
 import sys
 from pathlib import Path
-from code_intel.registry.learning import Experience
-from code_intel.registry.records import Key
+from code_intel.registry.learning import CommandExperience
+from code_intel.registry.records import CommandKey
 
 root, name = Path(sys.argv[1]), sys.argv[2]
-experience = Experience(root, patience=60)
+experience = CommandExperience(root, patience=60)
 sys.stdin.readline()
-own = [experience.note(Key("climpt", "c", name, "x"), f"{name} {n}") for n in range(8)]
-common = [experience.note(Key("climpt", "c", "all", "x"), "of all") for n in range(8)]
+own = [experience.note(CommandKey("climpt", "c", name, "x"), f"{name} {n}") for n in range(8)]
+common = [experience.note(CommandKey("climpt", "c", "all", "x"), "of all") for n in range(8)]
 print(sum(own), sum(common))
 """
 

@@ -235,7 +235,7 @@ def test_a_folder_that_becomes_a_link_just_before_its_registry_is_opened_leads_n
 
     assert _registries(project).of().registry.commands[0].description == "Merge up"
     with monkeypatch.context() as patch:
-        patch.setattr(loading, "opened_straight", swapped)
+        patch.setattr(loading, "open_resolved", swapped)
         _refused(_registries(project), "data/registry.json", "")
     assert PRIVATE in (folder / "registry.json").read_text("utf-8")  # so reads who does not look
     folder.unlink()
