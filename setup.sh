@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Install code-intel into an environment of its own, set a project up, index it and ask it a question.
+# Install code-intel into its own virtual environment, set a project up, index it and run a first search.
 #
 #   ./setup.sh [PROJECT] [OPTION]...   set up PROJECT (default: this repository)
-#     --client NAME   write the file of this client: claude (the default), codex, cursor, vscode, gemini or all;
+#     --client NAME   set up this coding agent: claude (the default), codex, cursor, vscode, gemini or all;
 #                     may be repeated
-#     --commands      enter the server of prompt commands, too (a project with a registry gets it anyway)
-#     --dry-run       show what would change in PROJECT, change nothing
-#     --remove        take back what was written and indexed; your agreements stay
+#     --commands      also add the server of prompt commands (default: if the project has a registry)
+#     --dry-run       show what would change in PROJECT; change nothing
+#     --remove        remove what was written and indexed; your agreements stay
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
 #                     install the test tools too, then run lint, types, import contracts and the tests
 #     --quick         only lint, import contracts and the fastest tests: a verdict within a minute
 #     --all           also the long tests: whole sweeps, storms of processes, more random examples
 #
-# No sudo, no prompts; running it again changes nothing, and repairs what was interrupted. Once it is installed
-# nothing needs the network. Exit codes: 0 done, 1 a file could not be written, 2 usage or configuration, 3 a defect.
-# CODE_INTEL_VENV names another place for the environment, CODE_INTEL_QUESTION another first question,
-# PYTHON the interpreter to use.
+# It needs no sudo and asks nothing. Running it again repairs an interrupted installation and otherwise changes
+# nothing. Only the installation needs the network. Exit codes: 0 success, 1 a file could not be written, 2 wrong
+# usage or configuration, 3 a defect. CODE_INTEL_VENV names another folder for the environment,
+# CODE_INTEL_QUESTION another first question, PYTHON the interpreter.
 set -euo pipefail
 unset CDPATH
 
@@ -47,32 +47,32 @@ find_python() {
     fi
   done
   fail "no Python 3.11 or newer with the venv module was found." \
-    "Install one (Debian: apt install python3 python3-venv), or name it: PYTHON=/path/to/python ./setup.sh"
+    "Install one (Debian: apt install python3 python3-venv), or name one: PYTHON=/path/to/python ./setup.sh"
 }
 
 runs() { "$venv/bin/python" -c 'import os, sys; os.path.samefile(sys.prefix, sys.argv[1]) or sys.exit(1)' "$venv"; }
 has_pip() { "$venv/bin/python" -m pip --version; }
 works() { { runs && { has_pip || { "$venv/bin/python" -m ensurepip && has_pip; }; }; } >/dev/null 2>&1; }
 
-environment() { # make it, or mend one that was interrupted or whose Python is gone
+environment() { # create it, or repair one that is incomplete or whose Python is gone
   if works; then return; fi
   if [ -L "$venv" ] && [ ! -e "$venv" ] || [ -e "$venv" ] && [ ! -d "$venv" ]; then
-    fail "$venv is no folder." "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
+    fail "$venv is not a folder." "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
   fi
   if [ -d "$venv" ] && [ -n "$(ls -A "$venv")" ] && [ ! -e "$stamp" ] && [ ! -e "$venv/pyvenv.cfg" ]; then
-    fail "$venv is no environment, and not of our making." \
+    fail "$venv is not a virtual environment, and setup.sh did not create it." \
       "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
   fi
   local python
   python=$(find_python)
-  say "Making an environment in $venv"
-  mkdir -p "$venv" && touch "$stamp" || fail "$venv cannot be written." "Name another: CODE_INTEL_VENV=/path"
+  say "Creating a virtual environment in $venv"
+  mkdir -p "$venv" && touch "$stamp" || fail "$venv cannot be written." "Name another place: CODE_INTEL_VENV=/path"
   find "$venv/" -mindepth 1 ! -name "${stamp##*/}" -delete
   "$python" -m venv "$venv" && works ||
-    fail "the environment could not be made." "Remove $venv and try again (Debian needs python3-venv)."
+    fail "the environment could not be created." "Remove $venv and try again (Debian needs python3-venv)."
 }
 
-install() { # install EXTRA beside the extras of before; skipped when nothing has changed
+install() { # install EXTRA in addition to earlier extras; does nothing if nothing has changed
   local extras want
   environment
   extras=$({ sed -n 's/^extras: //p' "$stamp" 2>/dev/null || true; printf '%s\n' "$1"; } |
@@ -80,7 +80,7 @@ install() { # install EXTRA beside the extras of before; skipped when nothing ha
   want=$(printf 'extras: %s\nsource: %s\npyproject: %s' "$extras" "$here" "$(cksum <"$here/pyproject.toml")")
   if [ -x "$venv/bin/code-intel" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; then return; fi
   say "Installing code-intel${extras:+[$extras]} (about a minute)"
-  printf 'extras: %s\n' "$extras" >"$stamp" # until pip is done, nothing else is known
+  printf 'extras: %s\n' "$extras" >"$stamp" # incomplete until pip is done
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$here${extras:+[$extras]}" ||
     fail "the installation failed." "See the lines above; running ./setup.sh again continues."
   printf '%s\n' "$want" >"$stamp"
@@ -92,7 +92,7 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   install dev
   cd "$here"
   export PATH="$venv/bin:$PATH"
-  unset PYTHONDONTWRITEBYTECODE # else each of the programs that tests start compiles the package again
+  unset PYTHONDONTWRITEBYTECODE # otherwise every program that a test starts compiles the package again
   say "Lint"
   ruff check .
   ruff format --check .
@@ -165,7 +165,7 @@ read_line() { # sets project, only and options (for init) from the words of the 
   done
 }
 
-require_clients() { # NAME[,NAME]...: init would say it, too, a minute later
+require_clients() { # NAME[,NAME]...: fail before the installation, which takes a minute
   local one
   while IFS= read -r one; do
     printf '%s\n' $clients | grep -qxF -e "$one" ||
@@ -180,9 +180,9 @@ name_project() {
     fail "$1 is not a folder." "Name the project: ./setup.sh PROJECT"
 }
 
-only_init() { # what shows or takes back installs nothing
+only_init() { # --dry-run and --remove install nothing
   if [ ! -x "$venv/bin/code-intel" ]; then
-    fail "nothing is installed in $venv, so the project cannot be looked at." \
+    fail "code-intel is not installed in $venv, so it cannot examine the project." \
       "Run ./setup.sh first, or name the environment: CODE_INTEL_VENV=/path ./setup.sh"
   fi
   exec "$venv/bin/code-intel" init ${options[@]+"${options[@]}"} -- "$project"
@@ -202,21 +202,21 @@ set_up() {
   say "First question${question:+: $question}"
   "$venv/bin/code-intel" search --project "$project" --top-k 3 -- ${question:+"$question"} || code=$?
   say ""
-  say "Words are indexed. The vectors, which find code by meaning and across languages, are computed by the"
-  say "first server your client starts; to have them now: $bin/code-intel sync $(quoted "$project")"
+  say "Words are indexed. Vectors, which find code by meaning and across languages, are computed by the first"
+  say "server that your client starts. To compute them now: $bin/code-intel sync $(quoted "$project")"
   if [ "$project" = "$here" ] && [ "$venv" != "$default_venv" ]; then
-    say "This repository's .mcp.json looks for the programs in .venv/bin; before you start your client:"
+    say "This repository's .mcp.json expects the programs in .venv/bin. Before you start your client:"
     say "  export CODE_INTEL_BIN=$bin"
   fi
-  say "Next: start your client in $project; $here/docs/clients.md says how to see that it is connected."
+  say "Next: start your client in $project. See $here/docs/clients.md to check the connection."
   if [ "$project" = "$here" ]; then
     say "Undo: cd $(quoted "$here") && rm -rf $(quoted "$venv") vectors-forest.db* .code-intel/*.db* \\"
     say "  .code-intel/*.lock .code-intel/.agreements.lock .code-intel/learned_pairs.json*"
   else
     say "Undo: $bin/code-intel init --remove $(quoted "$project")"
-    say "  and, when no project of yours needs it any more: rm -rf $(quoted "$venv")"
+    say "  and, if no other project needs it: rm -rf $(quoted "$venv")"
   fi
-  [ "$code" -le 1 ] || exit "$code" # 1: it found nothing, and said so
+  [ "$code" -le 1 ] || exit "$code" # 1: nothing was found
 }
 
 case "${1:-}" in

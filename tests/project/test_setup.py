@@ -179,7 +179,7 @@ def test_a_line_that_is_wrong_is_refused_and_nothing_is_made(
     done = set_up(nowhere, *line, cwd=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
-    assert "Making an environment" not in done.stderr
+    assert "Creating a virtual environment" not in done.stderr
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -204,7 +204,7 @@ def test_showing_and_taking_back_install_nothing(machine: dict[str, str], tmp_pa
             capture_output=True, text=True, encoding="utf-8", check=False,
         )  # fmt: skip
         assert done.returncode == 2
-        assert "nothing is installed" in done.stderr
+        assert "is not installed" in done.stderr
     assert not (tmp_path / "nowhere").exists()
     assert list(project.iterdir()) == []
 

@@ -31,12 +31,12 @@ DEVRAG_COMMANDS = (
     CliCommand("search", "code_intel.cli.devrag.search", "search the index"),
     CliCommand("list", "code_intel.cli.devrag.list", "list the documents"),
     CliCommand("index", "code_intel.cli.devrag.index", "index one file"),
-    CliCommand("index-code", "code_intel.cli.devrag.index_code", "index files, or all files of a folder"),
+    CliCommand("index-code", "code_intel.cli.devrag.index_code", "index files or a folder"),
     CliCommand("reindex", "code_intel.cli.devrag.reindex", "parse one document again"),
     CliCommand("delete", "code_intel.cli.devrag.delete", "remove one document from the index"),
     CliCommand("add-frontmatter", "code_intel.cli.devrag.add_frontmatter", "add front matter"),
-    CliCommand("update-frontmatter", "code_intel.cli.devrag.update_frontmatter", "merge fields into front matter"),
-    CliCommand("status", "code_intel.cli.devrag.status", "show what is indexed and what is missing"),
+    CliCommand("update-frontmatter", "code_intel.cli.devrag.update_frontmatter", "merge fields"),
+    CliCommand("status", "code_intel.cli.devrag.status", "show what is indexed, what is missing"),
     CliCommand("doctor", "code_intel.cli.devrag.doctor", "check the index (also: check)"),
     CliCommand("vacuum", "code_intel.cli.devrag.vacuum", "free unused space of the database"),
     CliCommand("schema", "code_intel.cli.devrag.schema", "describe every command for programs"),
@@ -127,8 +127,8 @@ def _config(line: Line) -> IndexConfig:
         and config.model in DEFAULT_MODEL_NAMES
     ):
         raise EmbeddingError(
-            "compute.device is gpu and fallback_to_cpu is false, but the built-in model runs on the "
-            "CPU only.",
+            "compute.device is gpu and fallback_to_cpu is false, but the built-in model runs on "
+            "the CPU only.",
             code="init_failed",
             hint="Set compute.fallback_to_cpu to true, or compute.device to auto.",
         )

@@ -14,9 +14,9 @@ SWITCHES = frozenset({
     "allow-writes", "dry-run", "force", "help", "json", "remove-file", "version", "words-only",
 })  # fmt: skip
 VALUES = frozenset({
-    "allow-host", "config", "directory", "doc-type", "domain", "fields", "file-pattern", "filepaths",
-    "format", "host", "http", "language", "model-dir", "output", "params", "path", "project", "tags",
-    "token-file", "top-k",
+    "allow-host", "config", "directory", "doc-type", "domain", "fields", "file-pattern",
+    "filepaths", "format", "host", "http", "language", "model-dir", "output", "params", "path",
+    "project", "tags", "token-file", "top-k",
 })  # fmt: skip
 YES = frozenset({"1", "t", "true"})
 NO = frozenset({"0", "f", "false"})

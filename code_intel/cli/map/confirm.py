@@ -1,8 +1,8 @@
 """Confirm that an agreement holds for the current code. Commit its file to share it with your team.
 
---all confirms every unconfirmed agreement whose symbol the index defines, such as those of a migration or an import. It
-leaves out agreements that were rejected, whose code has changed since they were written, or whose
-names contain look-alike letters.
+--all confirms every unconfirmed agreement whose symbol the index defines, such as those of a
+migration or an import. It leaves out agreements that were rejected, whose code has changed since
+they were written, or whose names contain look-alike letters.
 
 --json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol,
 confirmed, definition, reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.

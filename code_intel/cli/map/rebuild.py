@@ -1,9 +1,9 @@
-"""Generate learned_pairs.json again, or take what was edited in it by hand into the agreements.
+"""Generate learned_pairs.json again, or import edits of it into the agreements.
 
-Agreements are the truth, and learned_pairs.json is generated from them. With `--from agreements` it is
-written again; an edited file is kept beside it. With `--from pairs` each pair that says something else
-than its agreement updates it, and a pair without an agreement becomes one, unconfirmed. Agreements
-without a pair stay. Unknown keys and items of the file stay.
+Agreements are the truth, and learned_pairs.json is generated from them. `--from agreements` writes
+it again and keeps a copy of an edited file. With `--from pairs` each pair that differs from its
+agreement updates it, and a pair without an agreement becomes an unconfirmed one. Agreements without
+a pair stay, and so do unknown keys and items of the file.
 
 --json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`,
 `dry_run`, `map_sync`.

@@ -36,7 +36,8 @@ def _check(words: str) -> None:
         raise UsageError("--query is empty.", details={"field": "query"})
     if len(words) > MAX_REJECTED_QUERY_CHARS:
         raise UsageError(
-            f"--query has {counted(len(words), 'character')}; the limit is {MAX_REJECTED_QUERY_CHARS}.",
+            f"--query has {counted(len(words), 'character')}; "
+            f"the limit is {MAX_REJECTED_QUERY_CHARS}.",
             hint="Give the words of the search only.",
             details={"field": "query"},
         )

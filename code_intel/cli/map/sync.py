@@ -1,7 +1,7 @@
-"""Generate learned_pairs.json from the agreements, and bring the map's index up to date: words and vectors.
+"""Generate learned_pairs.json from the agreements, and update the map's index, words and vectors.
 
-Lists the agreement files that cannot be read. A learned_pairs.json that was edited by hand is left as it
-is: `code-intel map rebuild` takes the edits in or replaces them.
+Lists the agreement files that cannot be read. A learned_pairs.json that was edited by hand stays as
+it is: `code-intel map rebuild` imports or replaces the edits.
 
 --json: `actions` {nl_term, symbol, action}, `unreadable` {file, problem, reason}, `notes`,
 `agreements`, `dry_run`, `map_sync`.

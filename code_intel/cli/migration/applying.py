@@ -64,9 +64,9 @@ def undo(run: TransactionRun) -> None:
 
 
 def _forget(settings: Settings) -> None:
-    """Remove a state store that speaks of no agreement any more.
+    """Remove the state store if no agreement is left.
 
-    Otherwise learned_pairs.json may hold pairs whose agreements are gone: it counts as edited by hand.
+    Otherwise learned_pairs.json, with pairs of removed agreements, would count as edited by hand.
     """
     store = settings.state / "state.db"
     if not store.exists():

@@ -80,7 +80,7 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> FileChange:
 
 
 def lost(client: Client, root: Path) -> str:
-    """Return the folder of our programs if the client does not find the programs that its file names."""
+    """Return the folder of our programs if the client does not find those that its file names."""
     read = _read(client, content(root / client.file) or b"")
     present = read[1] if read else {}
     ours = (n for n in KNOWN if clients.is_ours(client, n, present.get(n)))

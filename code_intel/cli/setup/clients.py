@@ -137,7 +137,7 @@ CLIENTS = (
         expands=r"\$\w|\$\{",
         tool="mcp_{server}_{tool}",
         max_tool_chars=63,
-        note="Gemini CLI starts the servers in trusted folders; `gemini mcp list` shows them. The file "
+        note="Gemini CLI starts them in trusted folders; `gemini mcp list` shows them. The file "
         + _THIS_MACHINE,
     ),
 )
@@ -160,7 +160,7 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
     if unknown := sorted(wanted - {*known, ALL_CLIENTS}):
         raise UsageError(
             f"There is no client {', '.join(map(repr, unknown))}.",
-            hint=f"Name one of {', '.join(known)}, or {ALL_CLIENTS}. See docs/clients.md for others.",
+            hint=f"Name one of {', '.join(known)}, or {ALL_CLIENTS}; see docs/clients.md.",
             details={"field": "client"},
         )
     return tuple(client for client in CLIENTS if ALL_CLIENTS in wanted or client.name in wanted)

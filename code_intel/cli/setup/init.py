@@ -71,13 +71,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--client",
         action="append",
         metavar="NAME",
-        help=f"coding agent: {names} or {clients.ALL_CLIENTS} (default: {DEFAULT_CLIENT}; may be repeated)",
+        help=f"coding agent: {names} or {clients.ALL_CLIENTS} (default: {DEFAULT_CLIENT};"
+        " may be repeated)",
     )
     parser.add_argument(
         "--commands",
         action="store_true",
-        help=f"also add the server of prompt commands, {clients.COMMANDS_SERVER} (default: if the project"
-        " has a registry)",
+        help=f"also add the server of prompt commands, {clients.COMMANDS_SERVER}"
+        " (default: if the project has a registry)",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would change; change nothing"

@@ -34,7 +34,7 @@ def whole(key: str, entries: Entries) -> str:
 
 
 def merged(text: str, key: str, entries: Entries) -> str | None:
-    """Return `text`, which is not blank, with the entries; None if that would change anything else."""
+    """Return `text`, not blank, with the entries; None if that would change anything else."""
     tables = whole(key, entries).replace("\n", _line(text))
     ended = text.endswith(
         "\n"

@@ -129,7 +129,7 @@ def _derived(path: Path) -> FileChange:
 
 
 def _superfluous(state: Path, changes: Iterable[FileChange]) -> list[Path]:
-    """Return the copies that equal their file after its change, and the `.gitignore` of only these."""
+    """Return the copies that equal their file after its change, and their `.gitignore`."""
     folder = state / BACKUPS
     copies = [
         copy

@@ -36,7 +36,7 @@ _OBSTACLES: tuple[tuple[str, Callable[[AgreementStatus], bool]], ...] = (
 
 
 class ConfirmCandidate(NamedTuple):
-    """An unconfirmed agreement with the definition of its symbol, or the reason why it is left out."""
+    """An unconfirmed agreement with its symbol's definition, or the reason why it is left out."""
 
     entry: AgreementEntry
     definition: Definition | None

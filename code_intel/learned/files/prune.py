@@ -159,7 +159,7 @@ def _learned(entry: AgreementEntry) -> datetime:
 
 
 def _take_away(change: MapChange, item: PruneCandidate) -> None:
-    """Move an agreement's files to the trash; of twins one file stays, with the others merged in."""
+    """Move an agreement's files to the trash; of twins one stays, with the others merged in."""
     entry = item.entry
     if item.reason.name == "twin":
         confirmed = is_confirmed(change.settings, entry, change.state)
