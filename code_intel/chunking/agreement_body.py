@@ -101,7 +101,7 @@ def parts(body: str) -> dict[str, list[str]]:
 
 
 def notes(body: str) -> str:
-    """Return all other text: people's own sections verbatim, and under メモ other text of ours."""
+    """Return all other text: own sections verbatim, and under メモ text in known sections."""
     everything = _sections(body)
     known = parts(body)
     files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(known["files"]))

@@ -58,7 +58,7 @@ class IndexConfig:
         dimensions: Length of a vector.
         model_dir: Absolute path of the folder for local models, or None.
         device: `compute.device`: auto, cpu or gpu.
-        fallback_to_cpu: Whether to use the CPU if gpu is requested and there is none.
+        fallback_to_cpu: Whether to use the CPU if gpu is requested but missing.
         notes: Warnings about the file, one sentence each.
         raw: The whole file, with unknown keys.
         knowledge: Folder of the pages of query plans, indexed even if git ignores it; or None.
@@ -217,7 +217,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
-    """Return the patterns; devrag's default if there are none."""
+    """Return the patterns; devrag's default without any."""
     patterns = raw.get("document_patterns", [])
     require(path, "document_patterns", _is_strings(patterns), "a list of strings")
     default = DEVRAG_DEFAULTS["document_patterns"][0]

@@ -19,7 +19,7 @@ def is_writable(path: Path) -> bool:
 
 
 def with_writable_database(config: IndexConfig, cache: Path) -> IndexConfig:
-    """Return the config, with its database in `cache` if there is none and none can be created."""
+    """Return the config, with its database in `cache` if it cannot be created."""
     database = config.db_path
     if os.path.lexists(database) or is_writable(database.parent):
         return config

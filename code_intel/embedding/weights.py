@@ -46,7 +46,7 @@ class Weights:
     """The model file.
 
     Raises:
-        EmbeddingError: It is missing, or is another version.
+        EmbeddingError: It is missing, or has another version.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -87,7 +87,7 @@ def check(path: Path) -> None:
     """Verify the checksum of the file (0.1 s): a wrong bit would silently make wrong vectors.
 
     Raises:
-        EmbeddingError: It is another file.
+        EmbeddingError: The checksum differs.
         OSError: It cannot be read.
     """
     with path.open("rb") as file:

@@ -120,7 +120,7 @@ def move(path: Path, target: Path, *, over: bool = False) -> None:
 
 
 def remove(path: Path, *, flushed: bool = True) -> bool:
-    """Remove a file and return True; False if there is none.
+    """Remove a file and return True; False without a file.
 
     Without `flushed` it may return after a power loss.
 

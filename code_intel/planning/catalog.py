@@ -25,7 +25,7 @@ LOCK = "index.json.lock"
 AHEAD, LONG_AGO = timedelta(days=1), "1970-01-01T00:00:00+00:00"
 """From how far in the future on a moment is no moment: what was of use next year would never go."""
 MAX_HIT_COUNT = 2**53
-"""Hits that are told apart: Python writes no number of any length."""
+"""Largest count of hits; Python cannot print numbers of any length."""
 
 _OWN = MappingProxyType({"bytes": int, "changed": int, "used": str, "hits": int})
 """What the index says of a file on its own account."""
@@ -92,7 +92,7 @@ class Catalog:
 
         Raises:
             StorageError: A link is on the way, or the folder cannot be listed.
-            BusyError: Nobody waits for it any more.
+            BusyError: The call was cancelled.
         """
         index = self.path(root, place.INDEX)
         known, found = self._known(index), CatalogListing()
@@ -106,7 +106,7 @@ class Catalog:
             raise StorageError(f"{index.parent} cannot be read: {error.strerror}.") from error
         for file in files:
             cancellation.raise_if_cancelled()  # a repository may have thousands of unknown files
-            with suppress(FileNotFoundError):  # somebody else was quicker
+            with suppress(FileNotFoundError):  # another process removed it
                 self._look(file, known.get(file.name), found)
         return found
 
@@ -114,7 +114,7 @@ class Catalog:
         """Return a file's content.
 
         Raises:
-            FileNotFoundError: There is none.
+            FileNotFoundError: There is no such file.
             StorageError: It cannot be read.
         """
         return place.read(self.path(root, name))

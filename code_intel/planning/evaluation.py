@@ -112,7 +112,7 @@ def score_of(metrics: Metrics) -> float:
 
 
 def hundredths(score: float, confidence: float) -> float:
-    """Return a score as it is told: rounded, but not up to a confidence that it has not reached."""
+    """Return a rounded score, but never rounded up to a confidence that it has not reached."""
     rounded = round(score, 2)
     return rounded - 0.01 if score < confidence <= rounded else rounded
 

@@ -24,7 +24,8 @@ _ENDINGS = re.compile("[\u3041-\u3096ー]+$")
 _ASKING = frozenset(
     """check comprehend comprehensive complete completely describe detail details detailed discover
     examine explain explore figure full fully grasp identify inspect investigate know learn locate
-    look overview question see study tell thorough thoroughly understand want works 理解 把握 解説 精査 網羅""".split()  # noqa: SIM905 - a text is easier to read and edit
+    look overview question see study tell thorough thoroughly understand want works
+    理解 把握 解説 精査 網羅""".split()  # noqa: SIM905 - a text is easier to read and edit
 )
 
 

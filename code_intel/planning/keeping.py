@@ -25,7 +25,7 @@ from code_intel.planning.stored import as_json, damaged, dumps
 PLAN_VERSION = 1
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 RUNNING = 2 * MAX_PLAN_SECONDS
-"""Seconds for which a plan that has not ended is taken for one that somebody is working on."""
+"""Seconds for which an unfinished plan counts as running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
 
 
 def _running(rows: Mapping[str, catalog.CatalogRow]) -> set[str]:
-    """Return the plans that somebody seems to be working on: they have not ended, and are young."""
+    """Return the plans that seem to be running: unfinished and recent."""
     limit = (datetime.now(UTC) - timedelta(seconds=RUNNING)).isoformat()
     return {
         name

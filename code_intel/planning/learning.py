@@ -84,7 +84,7 @@ def similar(root: Path, plan: QueryPlan, embedder: Embedder | None) -> list[Temp
         if embedder is None or least is None:
             return []
         alike = likenesses(plan.goal, [entry.goal for entry in kept], embedder)
-    except CodeIntelError:  # a model that fails is told by the search, a folder by whoever keeps
+    except CodeIntelError:  # the search reports a failed model, the storage a failed folder
         return []
     found: list[Template] = []
     for likeness, entry in sorted(zip(alike, kept, strict=True), key=lambda pair: -pair[0]):

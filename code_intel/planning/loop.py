@@ -43,7 +43,7 @@ WORDS_ONLY_NOTE = "evaluation: by words only, because the comparison of meanings
 
 
 async def _silent(done: float, total: float | None, message: str) -> None:
-    """Report progress to nobody."""
+    """Ignore progress."""
 
 
 async def run(

@@ -2,8 +2,8 @@ r"""Compile content patterns with RE2, whose time is linear in the text (docs/de
 
 Patterns have the meaning of JavaScript's `new RegExp(pattern)`, as in examples of seed 003:
 case counts, `.` does not match a line end, `^` and `$` are the ends of the text, `\d`, `\w` and
-`\b` are ASCII. `(?i)`, `(?m)` and `(?s)` at the start change that. Two things differ: `\x{3042}` is a
-character by number, and look-around and back-references are refused.
+`\b` are ASCII. `(?i)`, `(?m)` and `(?s)` at the start change that. Two things differ: `\x{3042}` is
+a character by number, and look-around and back-references are refused.
 """
 
 import re

@@ -87,7 +87,7 @@ def read(path: Path, most: int = MAX_PLAN_FILE_BYTES) -> bytes:
     """Return a regular file's bytes.
 
     Raises:
-        FileNotFoundError: There is none.
+        FileNotFoundError: There is no such file.
         StorageError: It is no regular file, too large, or unreadable.
     """
     try:

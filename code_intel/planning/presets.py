@@ -297,7 +297,7 @@ def chosen(name: str, user: Mapping[str, Preset]) -> Preset:
     """Return the preset of a name.
 
     Raises:
-        UsageError: There is none; names all that there are.
+        UsageError: There is no such preset; it names all presets.
     """
     presets = known(user)
     if name not in presets:

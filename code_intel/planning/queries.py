@@ -115,7 +115,7 @@ def note(root: Path, key: QueryKey, plan: QueryPlan) -> None:
 
 
 def find(root: Path, key: QueryKey, query: str) -> CachedQuery | None:
-    """Return the kept answer to a query, None where there is none that can be read."""
+    """Return the cached answer to a query, None without a readable one."""
     name = name_of(key, query)
     try:
         kept = parsed(QUERIES.read(root, name), name)

@@ -29,7 +29,7 @@ from code_intel.planning.records import QueryPlan, Refinement, Result
 BEST_HITS = 3
 """Hits whose common words are taken up."""
 MAX_COMMON_WORDS = 5
-"""Words of theirs that a query is given."""
+"""Words of the best hits that a query gets."""
 MAX_EXPECTATIONS = 8
 """Expectations that a query is given."""
 
@@ -204,7 +204,7 @@ def _wanted(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
 
 
 def _common(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
-    """Return words of the best hits' names, by rarity among all hits and quality of theirs."""
+    """Return words of the best hits' names, by rarity among all hits and quality."""
     known = asked_for(" ".join((plan.goal, *plan.expected.keywords)))
     worth: dict[str, float] = defaultdict(float)
     for place, hit in enumerate(evidence.best):

@@ -104,7 +104,7 @@ class PlanSettings:
         limits: By key of the part `limits`.
         defaults: By key of the part `defaults`, in the names of the tool's inputs.
         presets: The project's own, by name.
-        warnings: Keys that nobody reads.
+        warnings: Unknown keys.
     """
 
     limits: Values = field(default_factory=lambda: _defaults("limits"))
@@ -165,7 +165,7 @@ def write_defaults(root: Path) -> None:
     try:
         durable.create(path, template())
     except StorageError as error:
-        if not isinstance(error.__cause__, FileExistsError):  # somebody else was quicker
+        if not isinstance(error.__cause__, FileExistsError):  # another process created it
             raise
 
 

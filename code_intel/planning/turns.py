@@ -46,7 +46,7 @@ class Turn:
         return True
 
     def give_up(self) -> None:
-        """Let somebody else have it."""
+        """Release the lock."""
         if self._lock is not None:
             with suppress(StorageError):  # Windows removes no file that is open
                 durable.remove(Path(self._lock.lock_file), flushed=False)

@@ -194,7 +194,7 @@ def _executed(
     """Return the prompt.
 
     Raises:
-        ExecutionError: There is none, or the program failed.
+        ExecutionError: The program failed or printed no prompt.
     """
     said = heard.stderr.text()
     if not heard.cut:

@@ -138,7 +138,7 @@ class CommandVectors:
         self._closed = False
 
     def of(self, loaded: LoadedRegistry) -> RegistryVectors | None:
-        """Return the vectors of a registry; None if there are none (see `why_not`)."""
+        """Return the vectors of a registry; None without any (see `why_not`)."""
         job = self._wanted(loaded)
         if job is not None:
             until = time.monotonic() + self._patience
@@ -149,7 +149,7 @@ class CommandVectors:
             return self._ready.get((self._embedder.identity, loaded.digest))
 
     def complete(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
-        """Wait for the vectors of a registry; return why there are none, as `why_not` does.
+        """Wait for the vectors of a registry; return the reason without any, as `why_not` does.
 
         `told` is called now and then with the number of finished texts and their total.
         """
@@ -191,7 +191,7 @@ class CommandVectors:
             EmbeddingError: The model failed.
             UsageError: There is nothing to embed.
         """
-        query = " ".join(query.split())  # a space at its end is another question to a model
+        query = " ".join(query.split())  # a final space changes the vector
         key = (self._embedder.identity, query)
         with self._lock:
             known = self._asked.get(key)

@@ -93,7 +93,7 @@ def chosen(
     """Return the first of a command's places that is there, and what it says.
 
     Raises:
-        ExecutionError: There is none, or it cannot be read.
+        ExecutionError: There is no prompt, or it cannot be read.
     """
     wanted = places(command, asked)
     for place in wanted:
@@ -104,7 +104,7 @@ def chosen(
 
 
 def _read(folder: Path, shown: str, command: Command, place: str, root: Path) -> str | None:
-    """Return what a file of the folder says, None where there is none.
+    """Return the content of a file in the folder, None if it does not exist.
 
     Raises:
         ExecutionError: It is too large, a link, or unreadable.

@@ -44,7 +44,7 @@ class CommandOptions:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a registry; `usage` and `options` are None where its registry does not say.
+    """One command of a registry; `usage` and `options` are None if its registry has no such key.
 
     `variables` are pairs of `uv-NAME` and what it is, where the registry tells of them.
     """
