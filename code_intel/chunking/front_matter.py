@@ -1,8 +1,9 @@
 """Read YAML front matter of untrusted files safely, and write it deterministically.
 
 Tags, anchors, aliases, deep nesting and duplicate keys are refused, so that a file can neither run
-code nor grow in memory. Each string is written quoted and on one line, so that no text can end the
-block (docs/decisions/0007). `front_matter_in_place` changes the blocks of other files.
+code nor use a lot of memory. Each string is written in quotes and on one line, so that no string
+can end the block (docs/decisions/0007). `front_matter_in_place` changes values in a block and keeps
+the rest of the file as it is.
 """
 
 import re
@@ -17,27 +18,34 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _PLAIN_TYPES = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _BOUNDARY = re.compile(r"^(?:-{3,}|\.{3})[ \t]*$", re.MULTILINE)
-"""Begins and ends a block; YAML, and so Pandoc, also ends it with dots."""
+"""A line that begins or ends a block. YAML, and therefore Pandoc, also allows `...` at the end."""
 _NULL = "tag:yaml.org,2002:null"
 
 
 Loader = Callable[[str], dict[str, Any]]
-"""Returns the values of a block, or raises a ValueError with the reason."""
+"""Function that returns the values of a block, or raises a ValueError with the reason."""
 
 
 class Scalar(str):
-    """A scalar as written; `value` is its YAML value, with strings and dates verbatim."""
+    """The text of a scalar.
+
+    Attributes:
+        value: The number, boolean or None that YAML reads; the text for other scalars, also dates.
+    """
 
     __slots__ = ("value",)
     value: object
 
 
 class NotYaml(ValueError):  # noqa: N818 - a finding, not an error of the program
-    """A block that is not YAML; YAML that is not allowed is a plain ValueError."""
+    """The block is not YAML, or not a mapping.
+
+    For YAML that is not allowed, `load` raises a plain ValueError.
+    """
 
 
 def parse(text: str, load: Loader) -> tuple[dict[str, Any], str] | None:
-    """Return the values of the front matter and the body, None if there is no closed block.
+    """Return the values of the front matter and the body, or None without a complete block.
 
     Raises:
         ValueError: `load` refused the block.
@@ -50,7 +58,7 @@ def parse(text: str, load: Loader) -> tuple[dict[str, Any], str] | None:
 
 
 def dumps(values: Mapping[str, object], body: str) -> str:
-    """Return a text with `values` as its front matter; see `dump`."""
+    """Return a text that consists of front matter with `values` and of `body`; see `dump`."""
     import frontmatter
 
     post = frontmatter.Post(body, _handler()(load))
@@ -62,7 +70,7 @@ def load(block: str) -> dict[str, Any]:
     """Return the mapping in `block`: values are `Scalar`, list or dict.
 
     Raises:
-        ValueError: The block cannot be used; the message is a sentence.
+        ValueError: The block is refused; the message is a sentence.
     """
     import yaml
 
@@ -70,7 +78,7 @@ def load(block: str) -> dict[str, Any]:
         raise ValueError(f"The front matter is larger than {MAX_FRONT_MATTER_BYTES // 1024} KiB.")
     loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _refuse_tricks(yaml.parse(block, Loader=loader))
+        _check_events(yaml.parse(block, Loader=loader))
         node = yaml.compose(block, Loader=loader)
     except yaml.YAMLError as error:
         raise NotYaml(_why(error)) from None
@@ -81,7 +89,7 @@ def load(block: str) -> dict[str, Any]:
 
 
 def dump(values: Mapping[str, object]) -> str:
-    """Return `values` as YAML lines; a tuple has one line per item."""
+    """Return `values` as lines of YAML: one per key, and one per item of a tuple."""
     return "".join(_entry(key, value) for key, value in values.items())
 
 
@@ -102,7 +110,7 @@ def _handler() -> Any:
     from frontmatter.default_handlers import YAMLHandler
 
     class Handler(YAMLHandler):
-        """Composes without constructing objects, and quotes every string."""
+        """Read with the given function instead of the YAML loader, and write with `dump`."""
 
         FM_BOUNDARY = _BOUNDARY
 
@@ -126,20 +134,23 @@ def _handler() -> Any:
     return Handler
 
 
-def _refuse_tricks(events: Any) -> None:
-    """Check the flat event stream before a recursive function reads it."""
+def _check_events(events: Any) -> None:
+    """Raise a ValueError for anchors, tags and deep nesting.
+
+    The stream of events is flat. The functions that read it afterwards are recursive.
+    """
     depth = 0
     for event in events:
         kind = type(event).__name__
         if kind == "AliasEvent" or getattr(event, "anchor", None):
             raise ValueError(
                 "The front matter uses YAML anchors, which are not allowed. "
-                "Put a text that begins with & or * in quotes."
+                "Put a string that begins with & or * in quotes."
             )
         if getattr(event, "tag", None):
             raise ValueError(
                 "The front matter uses YAML tags, which are not allowed. "
-                "Put a text that begins with ! in quotes."
+                "Put a string that begins with ! in quotes."
             )
         depth += kind.endswith("StartEvent") and kind[0] in "MS" and kind != "StreamStartEvent"
         depth -= kind in {"MappingEndEvent", "SequenceEndEvent"}
@@ -152,7 +163,7 @@ def _why(error: Any) -> str:
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     mark = getattr(error, "problem_mark", None)
     place = f"line {mark.line + 2}: " if mark else ""
-    return f"The front matter is not YAML: {place}{problem}. Put texts in quotes."
+    return f"The front matter is not YAML: {place}{problem}. Put strings in quotes."
 
 
 def _value(node: Any) -> Any:
@@ -167,15 +178,15 @@ def _value(node: Any) -> Any:
     values: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise ValueError("The front matter has a key that is not a word.")  # noqa: TRY004 - one kind of refusal
+            raise ValueError("The front matter has a key that is not a string.")  # noqa: TRY004 - one kind of refusal
         if key.value in values:
-            raise ValueError(f"The front matter gives {key.value} twice.")
+            raise ValueError(f"The front matter has the key {key.value} twice.")
         values[str(key.value)] = _value(value)
     return values
 
 
 def _typed(node: Any) -> object:
-    """Return the number, boolean or None that YAML reads, else the text."""
+    """Return a number, boolean or None as YAML reads it, and any other scalar as text."""
     import yaml
 
     if node.tag == _NULL:
@@ -210,7 +221,7 @@ def _flow(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a float in the form of YAML 1.1: with a point in the mantissa."""
+    """Return a float as YAML 1.1 requires it: with a decimal point before the exponent."""
     special = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
     text = repr(value)
     return special.get(text) or (text.replace("e", ".0e") if "." not in text else text)

@@ -1,6 +1,6 @@
-"""Outline YAML by the keys in the first column, without a grammar.
+"""Outline YAML by its top-level keys, without a grammar.
 
-The tree-sitter grammar of YAML crashes the process on a file nested four hundred levels deep
+The tree-sitter grammar of YAML crashes the process on a file with 400 levels of nesting
 (docs/decisions/0005).
 """
 
@@ -16,11 +16,13 @@ from code_intel.records import Symbol
 _KEY = re.compile(
     r"(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^\s\"'#%@`&*!|>{}\[\],?-][^\r\n]*?)[ \t]*:(?=\s|$)(.*)"
 )
+"""A key in the first column, plain or quoted, and the rest of its line."""
 _OPENS = re.compile(r"\s*(?:[&!]\S*\s*)*(?:#.*)?$")
+"""The rest of a key's line if the value begins on a later line: anchors, tags and a comment."""
 
 
 def outline(text: str, lines: Lines, language: Language) -> FileOutline:
-    """Return the keys whose value is a mapping, a list or a block; never fails."""
+    """Return the top-level keys whose value begins on a later line; never fails."""
     content = [text[slice(*lines.span(n, n))].rstrip() for n in range(1, len(lines) + 1)]
     units = [
         _unit(text, lines, content, first, last, key) for first, last, key in _sections(content)
@@ -34,7 +36,10 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:
 
 
 def _sections(content: list[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield (first line, last line, key)."""
+    """Yield the first line, the last line and the key of each section.
+
+    The added `---` ends the last section.
+    """
     first, last, key = 0, 0, ""
     for number, line in enumerate([*content, "---"], 1):
         if not line or line.startswith("#"):

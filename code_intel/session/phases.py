@@ -1,10 +1,10 @@
-"""Define the phase machine: phases, events, transitions and allowed tools.
+"""Define the phases of a session: events, transitions and the tools that each phase allows.
 
 Rule 1: everything that decides what may happen in which phase lives in this file.
 Rule 2: the phase is never stored; it results from replaying the journal through `advance`.
-Rule 3: an event that a phase does not know changes nothing, and the error lists the known ones.
+Rule 3: a phase refuses an event that it does not accept; the error lists the accepted ones.
 
-Tables: seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 says where it departs from them.
+The tables follow seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 lists the differences.
 """
 
 from collections.abc import Container, Mapping
@@ -25,7 +25,10 @@ class Phase(StrEnum):
 
 
 class Intent(StrEnum):
-    """The purpose of a session; DELETE is gated as MODIFY, EXPLORE as INVESTIGATE."""
+    """The purpose of a session.
+
+    The phases treat DELETE as MODIFY, and EXPLORE as INVESTIGATE.
+    """
 
     IMPLEMENT = "IMPLEMENT"
     MODIFY = "MODIFY"
@@ -41,7 +44,27 @@ class Intent(StrEnum):
 
 
 class Event(StrEnum):
-    """An event of a journal."""
+    """An event in the journal of a session.
+
+    Attributes:
+        STARTED: The session began.
+        FRAMED: The query frame was set.
+        CALLED: A tool was called.
+        CONFIRMED: Symbols were confirmed as relevant.
+        MAP_MISSED: The map had no answer.
+        MAP_LIKELY: The map had an answer that needs verification.
+        MAP_CONFIDENT: The map had an answer that is sure enough to skip exploration.
+        UNDERSTOOD: An understanding was submitted and lacked nothing.
+        DOUBTED: An understanding was submitted and lacked something.
+        SUPPOSED: Hypotheses were submitted.
+        VERIFIED: A verification confirmed a hypothesis.
+        REFUTED: A verification rejected every hypothesis.
+        EXPLORED: Files were added to the explored ones.
+        RISK_RAISED: A new frame raised the risk.
+        REVERTED: The session went back to EXPLORATION by request.
+        LEARNED: A pair of term and symbol was learned.
+        OUTCOME: The outcome was recorded.
+    """
 
     STARTED = "started"
     FRAMED = "framed"
@@ -68,6 +91,7 @@ START: Mapping[Intent, Phase] = MappingProxyType(
 """The first phase, by intent."""
 
 _NOTED = (Event.FRAMED, Event.CALLED, Event.CONFIRMED, Event.LEARNED, Event.OUTCOME)
+"""Events that every phase accepts and that change no phase."""
 
 
 def _row(phase: Phase, moves: Mapping[Event, Phase]) -> Mapping[Event, Phase]:
@@ -111,7 +135,7 @@ TRANSITIONS: Mapping[Phase, Mapping[Event, Phase]] = MappingProxyType(
         ),
     }
 )
-"""Phase x event -> phase. Events of `_NOTED` are recorded in every phase and change none."""
+"""The next phase, by current phase and event. A phase refuses the events that are not listed."""
 
 UNGATED = (
     "start_session",
@@ -128,7 +152,7 @@ UNGATED = (
     "command_describe",
     "command_reload",
 )
-"""Tools that every phase allows: they frame, confirm and report, but find nothing in the code."""
+"""Tools that every phase allows, because they do not search the code."""
 
 _FINDERS = (
     "query",
@@ -194,13 +218,19 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""Gated tools by phase. A tool that changes the phase is allowed only where its event is."""
+"""The tools that each phase allows in addition to `UNGATED`.
+
+A tool that submits an event is listed in the phases that accept the event.
+"""
 
 AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
-"""Rows of `ALLOWED` that apply only once the map has missed in this session (seed 004 §4.3)."""
+"""Tools of `ALLOWED` that are allowed only after the map had no answer in this session.
+
+See seed 004 §4.3.
+"""
 
 LOOK = "find_definitions, find_references or search_text (path=…)"
-"""The tools that open a file, as hints name them."""
+"""The tools that show a file's code, as hints list them."""
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
     {
@@ -208,12 +238,14 @@ NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
         "find_references, name the symbol that implements the target feature with "
         "confirm_symbol_relevance, then call submit_understanding.",
         Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your "
-        "hypotheses; or call revert_to_exploration, supply what was missing and submit again.",
+        "hypotheses. Otherwise call revert_to_exploration, supply what the understanding lacked, "
+        "and submit it again.",
         Phase.VERIFICATION: "Check each hypothesis against the code with find_definitions, "
         "find_references or search_text, then call submit_verification.",
         Phase.READY: "Call check_write_target before each edit of an explored file; "
-        "add_explored_files adds other files you have looked at. Call confirm_symbol_relevance, "
-        "unless done, so that the symbol can be learned, and record_outcome when finished.",
+        "add_explored_files adds other files that you have looked at. If you have confirmed no "
+        "symbol, call confirm_symbol_relevance, so that it can be learned. When finished, call "
+        "record_outcome.",
     }
 )
 """The next step in each phase; `guidance.next_step` takes the session into account."""
@@ -228,7 +260,7 @@ OPENED_BY: Mapping[Phase, str] = MappingProxyType(
         Phase.VERIFICATION: "Name the files in the evidence of submit_verification.",
     }
 )
-"""How files are opened in the phases before READY."""
+"""How a session adds files to the explored ones in the phases before READY."""
 
 
 class GatedSession(Protocol):
@@ -244,14 +276,14 @@ class GatedSession(Protocol):
 
     @property
     def map_missed(self) -> bool:
-        """Whether the map was asked and had no answer."""
+        """Whether the map had no answer to a query of this session."""
 
 
 def advance(phase: Phase, event: Event) -> Phase:
     """Return the phase after `event`.
 
     Raises:
-        PhaseError: The phase does not know the event; the message lists those it knows.
+        PhaseError: The phase does not accept the event; the message lists those that it accepts.
 
     >>> print(advance(Phase.EXPLORATION, Event.MAP_LIKELY))
     VERIFICATION
@@ -274,7 +306,7 @@ def allowed_tools(session: GatedSession, offered: Container[str] | None = None) 
 
     Args:
         session: The session.
-        offered: The tools that the server lists; others are left out. None for all.
+        offered: The tools that the server lists; other tools are left out. None means all tools.
     """
     gated = (
         tool
@@ -285,7 +317,7 @@ def allowed_tools(session: GatedSession, offered: Container[str] | None = None) 
 
 
 def check_allowed(session: GatedSession, tool: str, offered: Container[str] | None = None) -> None:
-    """Check that the session may call `tool` now; `offered` as in `allowed_tools`.
+    """Check that the session may call `tool` now; see `allowed_tools` for `offered`.
 
     Raises:
         PhaseError: The phase forbids it; details carry `current_phase` and `allowed_tools`.
@@ -298,7 +330,7 @@ def check_allowed(session: GatedSession, tool: str, offered: Container[str] | No
     waits = (session.phase, tool) in AFTER_MAP_MISS
     raise PhaseError(
         f"{tool} is not allowed in {session.phase}"
-        + (" before the map has been asked." if waits else "."),
+        + (" before the map has failed to answer a query." if waits else "."),
         hint=_instead(session, tool),
         details={
             "current_phase": session.phase.value,

@@ -128,8 +128,8 @@ def test_a_comma_within_an_item_of_a_list_belongs_to_it() -> None:
         ("intent: [a]\n", "intent is a list. Write one piece of text"),
         ("schema: 2\n", "Update code-intel"),
         ("Symbol: B\n", "symbol twice. Keep one"),
-        ("x: 'a\n", "line 6: found unexpected end of stream. Put texts in quotes"),
-        ("x: *a\n", "Put a text that begins with & or * in quotes"),
+        ("x: 'a\n", "line 6: found unexpected end of stream. Put strings in quotes"),
+        ("x: *a\n", "Put a string that begins with & or * in quotes"),
     ],
 )
 def test_what_is_not_clear_is_named_with_its_value_and_how_to_write_it(

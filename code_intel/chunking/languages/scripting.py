@@ -1,4 +1,4 @@
-"""Ruby, PHP, Lua and the shells."""
+"""Define the rows of Ruby, PHP, Lua and shell scripts in the table of languages."""
 
 from code_intel.chunking.languages.row import Language
 
@@ -77,13 +77,14 @@ _BASH = """
 (comment) @comment
 """
 
+# The file of a `require` or `include`: a string, or the string that ends `__DIR__ . "/a.php"`.
 _STRINGS = ("(string (string_content) @import)", "(encapsed_string . (string_content) @import .)")
 _FILES = tuple(
     shape.format(string) for string in _STRINGS for shape in ("{}", "(binary_expression right: {})")
 )
 _PHP += "".join(
-    f"({word}_expression {shape.format(file)})\n"
-    for word in ("require", "require_once", "include", "include_once")
+    f"({statement}_expression {shape.format(file)})\n"
+    for statement in ("require", "require_once", "include", "include_once")
     for file in _FILES
     for shape in ("{}", "(parenthesized_expression {})")
 )

@@ -1,6 +1,7 @@
-"""Select the lines of a file to show: few, whole symbols where possible, no line twice.
+"""Select the lines of a file to show.
 
-`Size` says how much is shown. Ranges that overlap or nearly touch are merged.
+`Size` sets how much is shown. Whole symbols are preferred to parts of symbols. Ranges that overlap
+or nearly touch are merged, so that no line is shown twice.
 """
 
 import re
@@ -21,7 +22,7 @@ MAX_COMMENT_LINES = 4
 MAX_SYMBOL_LINES = 40
 MAX_CHUNKS = 3
 MERGE_GAP_LINES = 2
-"""Ranges with at most so many lines between them are merged."""
+"""Ranges with at most this many lines between them are merged."""
 
 Range = tuple[int, int]
 """First and last line, 1-based, both shown."""
@@ -30,10 +31,18 @@ Range = tuple[int, int]
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """Lines as the index counts them; a form feed does not end a line."""
 _COMMENTS = ("//", "/*", "*", "#", "--", ";;", '"""')
+"""Prefixes of comment lines."""
 
 
 class Size(IntEnum):
-    """How much of a file to show."""
+    """How much of a file to show.
+
+    Attributes:
+        NAMED: No lines.
+        SIGNATURE: The first lines of the best symbol, and a few lines around its best line.
+        SYMBOL: The best symbol; as `SIGNATURE`, with more lines, if it is long.
+        SYMBOLS: The same for each of the best `MAX_CHUNKS` chunks.
+    """
 
     NAMED = 0
     SIGNATURE = 1
@@ -42,7 +51,14 @@ class Size(IntEnum):
 
 
 class Fragment(NamedTuple):
-    """Lines of a file, verbatim, and the symbol around the first one, or an empty text."""
+    """Consecutive lines of a file.
+
+    Attributes:
+        start_line: The first line.
+        end_line: The last line, included.
+        symbol: Qualified name of the symbol around the first line; empty if there is none.
+        text: The lines, verbatim.
+    """
 
     start_line: int
     end_line: int
@@ -51,7 +67,13 @@ class Fragment(NamedTuple):
 
 
 class FragmentPlace(NamedTuple):
-    """The best symbol of a chunk, or None, its best line, and the number of wanted words in it."""
+    """The part of a chunk that fits the wanted words best.
+
+    Attributes:
+        symbol: The symbol with the most wanted words; None outside of all symbols.
+        line: The line of that symbol with the most wanted words.
+        fits: The number of wanted words in that line.
+    """
 
     symbol: Definition | None
     line: int
@@ -102,7 +124,11 @@ def fragments(
 def outline(
     source: FragmentSource, chunks: Sequence[ChunkRow], terms: Collection[str]
 ) -> tuple[int, str]:
-    """Return the line where a file's best place begins, and one line that says what it is."""
+    """Describe a file in one line.
+
+    Returns the first line of the best symbol and its signature. Without a symbol, returns the best
+    line and its text.
+    """
     if not source.lines:
         return 0, ""
     if not chunks:
@@ -132,9 +158,10 @@ def innermost(symbols: Iterable[Definition], line: int) -> Definition | None:
 
 
 def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) -> FragmentPlace:
-    """Return the symbol of a chunk with most wanted words, and its best line.
+    """Return the symbol of a chunk that contains the most wanted words, and its best line.
 
-    A line belongs to the innermost symbol around it. Ties go to symbols, then to the first one.
+    A line belongs to the innermost symbol around it. In a tie, a symbol is preferred to lines
+    outside of all symbols, and an earlier symbol or line to a later one.
     """
     near = [
         s for s in source.symbols if s.line <= chunk.end_line and s.end_line >= chunk.start_line
@@ -157,7 +184,11 @@ def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) 
 def _ranges(
     source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str], *, wide: bool
 ) -> list[Range]:
-    """Return the ranges to show of one chunk."""
+    """Return the ranges to show for one chunk.
+
+    `wide` shows a symbol of up to `MAX_SYMBOL_LINES` lines whole, and more lines around the best
+    line.
+    """
     symbol, line, fits = best_place(source, chunk, wanted)
     around = MAX_SYMBOL_LINES // 2 if wide else CONTEXT_LINES
     if symbol is None:
@@ -173,7 +204,7 @@ def _ranges(
 
 
 def _documented(source: FragmentSource, line: int) -> int:
-    """Return the first line of the comment directly above a line."""
+    """Return the first line of the comment directly above `line`, or `line` without a comment."""
     first = line
     while line - first < MAX_COMMENT_LINES and source.lines.get(first - 1, "").lstrip().startswith(
         _COMMENTS

@@ -19,16 +19,16 @@ _WRITTEN = {
     ".mjs": (".mts", ".d.mts"),
     ".cjs": (".cts", ".d.cts"),
 }
-"""Extensions of compiled files → extensions of their TypeScript sources."""
+"""Extensions that an import names → extensions of TypeScript files that it may mean."""
 _BUILT = ("dist", "build", "lib", "out", "esm", "cjs", "es", "types")
-"""Folders of files built from `src`."""
+"""Names of folders that may hold files built from `src`."""
 _SOURCE = "src"
 _OWN = ("@/", "~/")
-"""Prefixes that bundlers map to the source folder by convention."""
+"""Prefixes that mean the source folder by a convention of bundlers."""
 
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of a module."""
+    """Return the document that an import in `path` names, as a tuple of one; empty if none."""
     name = target.partition("?")[0]
     if name.startswith("."):
         return _file(project, joined(dirname(path), name))
@@ -39,7 +39,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def package(target: str) -> str:
-    """Return the package name, with its scope; empty for a path."""
+    """Return the package that an import names, with its scope; empty if it names a path."""
     if target.startswith((".", "/", "#", *_OWN)):
         return ""
     scope, _, rest = target.partition("/")
@@ -47,6 +47,7 @@ def package(target: str) -> str:
 
 
 def _file(project: Project, stem: str) -> tuple[str, ...]:
+    """Return the document that a path without `./` means, as Node.js and TypeScript find it."""
     found = project.first(f"{stem}{ending}" for ending in _ENDINGS)
     if found:
         return found
@@ -58,10 +59,12 @@ def _file(project: Project, stem: str) -> tuple[str, ...]:
 
 
 def _first(project: Project, stems: Iterable[str]) -> tuple[str, ...]:
+    """Return the document of the first path that has one."""
     return next((found for stem in stems if (found := _file(project, stem))), ())
 
 
 def _aliased(project: Project, path: str, name: str) -> Iterator[str]:
+    """Yield the paths that an alias may mean, those of the innermost folder first."""
     for folder in ancestors(path):
         aliases = project.manifests.aliases.get(folder, ())
         for pattern, places in aliases:
@@ -73,6 +76,7 @@ def _aliased(project: Project, path: str, name: str) -> Iterator[str]:
 
 
 def _internal(project: Project, path: str, name: str) -> tuple[str, ...]:
+    """Return the document for a `#name` from the `imports` of the package around `path`."""
     for folder in ancestors(path):
         if there := project.manifests.package_at.get(folder):
             return _listed(project, there, there.internal, name)
@@ -80,6 +84,7 @@ def _internal(project: Project, path: str, name: str) -> tuple[str, ...]:
 
 
 def _packaged(project: Project, name: str) -> tuple[str, ...]:
+    """Return the document for an import that begins with the name of a workspace package."""
     own = package(name)
     known = project.manifests.packages.get(own)
     if known is None or not own:
@@ -88,7 +93,7 @@ def _packaged(project: Project, name: str) -> tuple[str, ...]:
 
 
 def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
-    """Return the file for a package name and the path after it."""
+    """Return the document of a package for `rest`, what follows the package's name in an import."""
     found = _listed(project, known, known.entries, rest)
     if found:
         return found
@@ -103,7 +108,7 @@ def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
 def _listed(
     project: Project, known: Package, entries: Iterable[tuple[str, tuple[str, ...]]], name: str
 ) -> tuple[str, ...]:
-    """Return the file that a manifest lists under a name, or its source."""
+    """Return the file that a manifest lists under a name, or the source that it was built from."""
     for pattern, files in entries:
         rest = matched(pattern, name)
         if rest is None:

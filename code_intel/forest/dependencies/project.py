@@ -1,4 +1,4 @@
-"""Hold what resolvers know about a project: documents by folder and name, and manifests."""
+"""Hold what import resolvers know about a project: its documents and its manifests."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -10,17 +10,19 @@ from code_intel.forest.dependencies.paths import ancestors
 
 
 class Project:
-    """The documents of an index, as imports can name them; immutable except for caches.
+    """The documents of an index, grouped as imports name them; immutable except for caches.
 
     Args:
-        files: Language by path.
-        texts: Texts of the manifests by path.
-        bases: Indexed folders as document names, without the config's folder.
-        names: Names that documents define and imports may name, by path; see `Resolver.by_name`.
+        files: The language of each document, by path.
+        texts: The text of each manifest, by path.
+        bases: Paths of the indexed folders, except the config's folder.
+        names: The names that a document defines, by path, for languages whose imports name
+            definitions instead of files; see `Resolver.by_name`.
 
     Attributes:
-        importable: Python: cached roots by importing folder and name.
-        resolved: Cached documents by importing folder, language and target.
+        tops: The indexed folders, with the config's folder as the empty string.
+        importable: Cache for Python: roots by importing folder and imported name.
+        resolved: Cache: imported documents by importing folder, language and target.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Project:
         bases: tuple[str, ...],
         names: Mapping[str, Collection[str]],
     ) -> bool:
-        """Whether the documents are the same; manifests are not compared."""
+        """Whether the project has these documents; manifests are not compared."""
         return (self.files, self.bases, self.names) == (files, bases, names)
 
     @cached_property
@@ -54,24 +56,25 @@ class Project:
 
     @cached_property
     def folders(self) -> Mapping[str, Sequence[str]]:
-        """Paths by folder; the config's folder is the empty text."""
+        """Paths by folder; the config's folder is the empty string."""
         return _grouped((dirname(path), path) for path in sorted(self.files))
 
     @cached_property
     def folders_named(self) -> Mapping[str, Sequence[str]]:
-        """Folders with files by their own name."""
+        """Paths of folders that contain files, by the folder's name."""
         return _grouped((basename(folder), folder) for folder in self.folders)
 
     @cached_property
     def defining(self) -> Mapping[str, Sequence[str]]:
-        """Paths by the names they define."""
+        """Paths of documents, by the names that the documents define."""
         return _grouped((name, path) for path in sorted(self.names) for name in self.names[path])
 
     @cached_property
     def python_roots(self) -> Mapping[str, Sequence[tuple[str, bool]]]:
-        """First part of a module path → (folder it is imported from, whether that is certain).
+        """Folders that a Python module may be imported from, by the first part of its name.
 
-        It is certain for a regular package, by its outermost folder with an `__init__.py`.
+        Each folder comes with whether it is certain. It is certain for a regular package: the
+        folder around the package's outermost folder with an `__init__.py`.
         """
         packages = {dirname(path) for path in self.named.get("__init__.py", ())}
         roots: dict[str, dict[tuple[str, bool], None]] = {}
@@ -92,7 +95,7 @@ class Project:
         return [path for path in found if path == tail or path.endswith(f"/{tail}")]
 
     def first(self, candidates: Iterable[str]) -> tuple[str, ...]:
-        """Return the first of the candidates that is a document."""
+        """Return the first candidate that is a document, as a tuple of one; empty if none is."""
         return next(((path,) for path in candidates if path in self.files), ())
 
 

@@ -1,8 +1,9 @@
-"""Map evidence to a calibrated score, whose thresholds are the same under any model.
+"""Map evidence to a calibrated score.
 
-The constants of one embedding model live in `constants/`, in a file named after its identity
-(weights, precision, engine), fitted by `benchmarks/fit_score.py`. They are worth nothing for any
-other model and are refused for it (seed 004 §5.2; docs/decisions/0009).
+The thresholds of the score are the same for every embedding model. The constants of the map differ:
+`benchmarks/fit_score.py` fits them for one model and writes them to `constants/`, to a file named
+after the model's identity (weights, precision, engine). They are refused for any other model
+(seed 004 §5.2; docs/decisions/0009).
 """
 
 import base64
@@ -24,30 +25,34 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FEATURES = (
-    "margin", "gap", "opposite", "term", "width", "foreign", "covered", "known", "unknown", "unsaid",
-    "action", "short",
+    "margin", "gap", "opposite", "term", "width", "foreign", "covered", "known", "unknown",
+    "unsaid", "action", "short",
 )  # fmt: skip
-"""What `evidence.measure` measures, in this order."""
+"""Names of the features that `evidence.measure` returns, in its order and explained there."""
 
 SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1)
-"""Which way each feature may move a score, 0 for either; a fit that wants another way leaves it out."""
+"""The sign that each feature's weight may have; 0 allows both.
+
+The fit leaves out a feature whose weight would have the other sign.
+"""
 
 NEIGHBOURS = 3
+"""Number of generic phrases, the closest ones, that `Space.crowd` averages."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Where vectors are compared: centred, without the axis between Japanese and English.
+    """The space in which vectors are compared: centred, without the axis from English to Japanese.
 
-    Raw cosines of e5 say first of all in which language a text is written; without that axis and
-    the common centre, what is left is what it is about.
+    Cosines of raw e5 vectors depend mostly on the languages of the two texts. Without the axis and
+    the common centre they depend on the subjects of the texts.
 
     Attributes:
-        query_centre: Mean of the background phrases as queries, shape (dimensions,).
-        passage_centre: The same as passages.
+        query_centre: Mean vector of the background phrases as queries, shape (dimensions,).
+        passage_centre: Mean vector of the same phrases as passages.
         axis: Unit vector from English to Japanese.
-        generic: What is about no agreement, `background` and `chatter`, as passages, shape (phrases,
-            dimensions).
+        generic: Vectors of the phrases in `background` and `chatter` as passages, shape (phrases,
+            dimensions). They are meant to match no agreement.
     """
 
     query_centre: "Array"
@@ -56,15 +61,15 @@ class Space:
     generic: "Array"
 
     def queries(self, vectors: "NDArray[Any]") -> "Array":
-        """Bring query vectors, shape (n, dimensions), into the space; rows of length 1."""
+        """Convert query vectors, shape (n, dimensions), to unit vectors of the space."""
         return self._without_axis(vectors - self.query_centre)
 
     def passages(self, vectors: "NDArray[Any]") -> "Array":
-        """Bring passage vectors, shape (n, dimensions), into the space; rows of length 1."""
+        """Convert passage vectors, shape (n, dimensions), to unit vectors of the space."""
         return self._without_axis(vectors - self.passage_centre)
 
     def crowd(self, asked: "Array") -> float:
-        """Return how close a question in the space is to what is about no agreement."""
+        """Return the mean cosine of a question and the closest `NEIGHBOURS` generic phrases."""
         import numpy as np
 
         return float(np.sort(self._generic @ asked)[-NEIGHBOURS:].mean())
@@ -82,18 +87,18 @@ class Space:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One model's fitted map from evidence to score.
+    """The map from evidence to score that was fitted for one model.
 
     Attributes:
         identity: The model it was fitted for.
-        space: Where its vectors are compared.
-        weights: One a feature, in the order of `FEATURES`.
-        low: Smallest value seen of each feature; what lies below counts as this.
-        high: Largest value seen of each feature.
-        bias: Log-odds with no evidence.
-        ready_margin: How far the best agreement must be ahead of the next different symbol before
-            a search may be skipped, as a difference of scores.
-        data_sha256: The labelled data it was fitted on.
+        space: The space in which the model's vectors are compared.
+        weights: One weight per feature, in the order of `FEATURES`.
+        low: Smallest value of each feature in the labelled data; smaller values count as this.
+        high: Largest value of each feature in the labelled data; larger values count as this.
+        bias: Log-odds if every feature is 0.
+        ready_margin: Difference of scores that the best agreement needs to the best one of another
+            symbol, so that the search may be skipped.
+        data_sha256: Digest of the labelled data it was fitted on.
     """
 
     identity: str
@@ -106,7 +111,10 @@ class Calibration:
     data_sha256: str
 
     def scores(self, evidence: "Array") -> "Array":
-        """Return scores of evidence, shape (n, features) to (n,), each above 0 and below 1."""
+        """Return a score between 0 and 1, exclusive, for each row of `evidence`.
+
+        `evidence` has the shape (n, features), the result (n,).
+        """
         import numpy as np
 
         bounded = np.clip(evidence, self.low, self.high)
@@ -123,7 +131,7 @@ def load(identity: str) -> Calibration:
     """Return the constants of one model.
 
     Raises:
-        EmbeddingError: Nobody has fitted any for `identity`, or the file is for another.
+        EmbeddingError: No constants have been fitted for `identity`, or the file is invalid.
     """
     file = resources.files("code_intel.learned.recall") / "constants" / slug(identity)
     if not file.is_file():
@@ -135,7 +143,7 @@ def load(identity: str) -> Calibration:
 
 
 def fitted(identity: str) -> Calibration | None:
-    """Return the constants of one model; None if none were fitted."""
+    """Return the constants of one model; None if they cannot be loaded."""
     try:
         return load(identity)
     except EmbeddingError:
@@ -146,7 +154,7 @@ def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:
     """Read the JSON form of a model's constants.
 
     Raises:
-        EmbeddingError: They are another model's, or incomplete.
+        EmbeddingError: The constants are for another model, or damaged.
     """
     import numpy as np
 
@@ -180,13 +188,16 @@ def background() -> tuple[dict[str, str], ...]:
 
 
 def chatter() -> tuple[dict[str, str], ...]:
-    """Return what is said to agents all day about no feature: builds, tests, git; as `background`."""
+    """Return the shipped requests to agents that concern no feature: builds, tests, git.
+
+    The rows have the same keys as those of `background`.
+    """
     return _shipped("chatter")
 
 
 @lru_cache(maxsize=1)
 def document_frequency() -> tuple[Counter[str], int]:
-    """Return in how many background phrases each word occurs, and how many phrases there are."""
+    """Return the number of background phrases that contain each word, and that of all phrases."""
     from code_intel.chunking.words import words
 
     phrases = background()

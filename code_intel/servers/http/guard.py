@@ -1,7 +1,7 @@
 """Check every HTTP request before the application sees it.
 
-Host, Origin, token and length are checked on the headers alone, in the order of `CHECKS`. Then the
-body is read whole, within its limits, so that the application never sees half a request.
+`CHECKS` examine the headers, in their order, before the body is read. Then the whole body is read,
+within limits of size and time, so that the application never sees half a request.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Policy:
 
     Attributes:
         address: The address it must have been sent to.
-        tokens: The tokens it may carry; None if no token is needed, which only loopback allows.
+        tokens: The tokens it may carry; None if it needs none, which is possible on loopback only.
         limits: Sizes and durations.
     """
 
@@ -57,7 +57,7 @@ class RequestHead(NamedTuple):
         return [value.decode("latin-1") for key, value in self.headers if key == name]
 
     def size(self) -> int:
-        """Return the bytes of target and headers, with `: ` and the line end of each header."""
+        """Return the bytes of the target and of the headers, with their `: ` and line ends."""
         lines = sum(len(key) + len(value) + 4 for key, value in self.headers)
         return len(self.path) + len(self.query) + lines
 
@@ -80,18 +80,24 @@ FOREIGN_ORIGIN = Refusal(
 TOKEN_NEEDED = Refusal(
     401,
     "token_needed",
-    "This server needs one of its tokens.",
+    "The request has no valid token of this server.",
     "Send the header Authorization: Bearer TOKEN.",
 )
 AMBIGUOUS = Refusal(
-    400, "ambiguous_length", "The body has two lengths.", "Send Content-Length or chunks, not both."
+    400,
+    "ambiguous_length",
+    "The request has both Content-Length and Transfer-Encoding.",
+    "Send one of the two headers.",
 )
 TOO_LARGE = Refusal(413, "too_large", "The body is too large.", "Send less in one request.")
-TOO_SLOW = Refusal(408, "too_slow", "The body took too long.", "Send it again, faster.")
+TOO_SLOW = Refusal(408, "too_slow", "The body took too long to arrive.", "Send a smaller body.")
 
 
 def check_head_size(policy: Policy, head: RequestHead) -> Refusal | None:
-    """Refuse large headers. h11 limits only headers that arrive in more than one read."""
+    """Refuse large headers.
+
+    h11 does not limit headers that arrive in a single read.
+    """
     return HEADERS_TOO_LARGE if head.size() > policy.limits.head_bytes else None
 
 
@@ -102,7 +108,7 @@ def check_host(policy: Policy, head: RequestHead) -> Refusal | None:
 
 
 def check_origin(policy: Policy, head: RequestHead) -> Refusal | None:
-    """Refuse a web page of another origin; `null` is one."""
+    """Refuse a request from a web page of another origin; `null` counts as another origin."""
     host = head.all(b"host")[0]
     own = all(policy.address.is_own_page(origin, host) for origin in head.all(b"origin"))
     return None if own else FOREIGN_ORIGIN
@@ -117,13 +123,16 @@ def check_token(policy: Policy, head: RequestHead) -> Refusal | None:
 
 
 def check_framing(_policy: Policy, head: RequestHead) -> Refusal | None:
-    """Refuse a body whose end a proxy may see elsewhere than we do."""
+    """Refuse a request with both Content-Length and Transfer-Encoding.
+
+    A proxy and this server could disagree on where its body ends.
+    """
     both = head.all(b"content-length") and head.all(b"transfer-encoding")
     return AMBIGUOUS if both else None
 
 
 def check_length(policy: Policy, head: RequestHead) -> Refusal | None:
-    """Refuse a body that is declared too large, before any of it is read."""
+    """Refuse a body whose Content-Length is above the limit, before any of it is read."""
     declared = [value for value in head.all(b"content-length") if value.isdecimal()]
     return TOO_LARGE if any(int(value) > policy.limits.body_bytes for value in declared) else None
 
@@ -139,7 +148,7 @@ CHECKS: tuple[Callable[[Policy, RequestHead], Refusal | None], ...] = (
 
 
 def owner_of(policy: Policy, head: RequestHead) -> str | None:
-    """Return the owner of the token that a request carries."""
+    """Return the owner of the token that a request carries; None without a valid token."""
     given = head.all(b"authorization")
     return policy.tokens.owner(given[0]) if policy.tokens and len(given) == 1 else None
 
@@ -176,10 +185,10 @@ class RequestGuard:
 
 
 async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
-    """Read a body; None when the client disconnected.
+    """Return the whole body; None if the client has disconnected.
 
     Raises:
-        OverflowError: It is larger than `max_bytes`.
+        OverflowError: The body is larger than `max_bytes`.
     """
     body = bytearray()
     while True:
@@ -194,7 +203,7 @@ async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the whole body first."""
+    """Return a `receive` that returns the whole body first, and then messages of `receive`."""
     whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -13,10 +13,10 @@ from pathlib import Path
 from code_intel.errors import ConfigError
 
 MIN_TOKEN_BITS = 128
-"""Entropy that a token needs, so that it cannot be guessed."""
+"""Minimum entropy of a token."""
 _MAX_FILE_BYTES = 64 << 10
 _MIN_DISTINCT_CHARS = 8
-"""A token with fewer distinct characters was not chosen at random."""
+"""A token with fewer distinct characters is refused, because it is not random."""
 _ALPHABETS = (("0123456789", 10), ("0123456789abcdef", 16), ("0123456789ABCDEF", 16))
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
@@ -28,9 +28,9 @@ class Tokens:
         self._digests = [_digest(token) for token in tokens]
 
     def owner(self, authorization: str) -> str | None:
-        """Return the owner of an `Authorization` value (the token's digest), None if it is invalid.
+        """Return the owner of the token in an `Authorization` header; None for an invalid token.
 
-        Takes the same time for every wrong token.
+        The owner is the token's digest in hexadecimal. Every wrong token takes the same time.
         """
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
@@ -44,8 +44,8 @@ def read_tokens(path: Path) -> Tokens:
     """Read a token file: one token per line; empty lines and lines that start with # are skipped.
 
     Raises:
-        ConfigError: It is missing, empty, not private, or has a weak token; the hint is a command
-            that makes one.
+        ConfigError: The file is missing, empty or not private, or has an invalid or weak token.
+            The hint has a command that creates a new file.
     """
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
@@ -71,12 +71,12 @@ def read_tokens(path: Path) -> Tokens:
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Open a file without blocking, in case it is a pipe without a writer."""
+    """Open a file; do not wait for a writer if it is a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def token_command(path: Path | str) -> str:
-    """Return the command that makes a token file."""
+    """Return a shell command that creates a token file."""
     maker = 'python3 -c "import secrets; print(secrets.token_urlsafe())"'
     return f"(umask 077; {maker} > {shlex.quote(str(path))})"
 
@@ -102,9 +102,9 @@ def _unusable(path: Path, what: str) -> ConfigError:
 
 
 def _entropy_bits(token: str) -> float:
-    """Return the greatest entropy of a token of this length and alphabet."""
-    letters = next((size for known, size in _ALPHABETS if set(token) <= set(known)), 64)
-    return len(token) * math.log2(letters)
+    """Return the entropy of a random token with the length and alphabet of this one."""
+    alphabet_size = next((size for known, size in _ALPHABETS if set(token) <= set(known)), 64)
+    return len(token) * math.log2(alphabet_size)
 
 
 def _digest(token: str) -> bytes:
