@@ -65,7 +65,7 @@ def read_tokens(path: Path) -> Tokens:
             raise _unusable(path, f"has characters in line {number} that no HTTP header can carry")
         if _entropy_bits(token) < MIN_TOKEN_BITS or len(set(token)) < _MIN_DISTINCT_CHARS:
             raise _unusable(
-                path, f"has a token of less than {MIN_TOKEN_BITS} bits in line {number}"
+                path, f"has a weak token (less than {MIN_TOKEN_BITS} bits) in line {number}"
             )
     return Tokens(token for _, token in tokens)
 
