@@ -54,5 +54,5 @@ async def test_agreements_are_listed_page_by_page_and_narrowed(shop: Path) -> No
     }
     assert row["file"].startswith("login_3_AuthService.login-")
     assert (shop / AGREEMENTS / row["file"]).exists()
-    assert "nobody has confirmed" in row["reasons"][0].lower()
+    assert "not confirmed" in row["reasons"][0].lower()
     assert datetime.fromisoformat(row["learned_at"]).tzinfo
