@@ -1,4 +1,4 @@
-"""What a success teaches: an agreement, another word for one, or nothing, and why (docs/decisions/0013)."""
+"""Learn from a success: an agreement, an alias, or nothing (docs/decisions/0013)."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ GONE = (
 
 
 class LearnedOutcome(NamedTuple):
-    """What a success has written: pairs (confirmed ones again as `earned`), files, whether the map finds them."""
+    """The result of learning: all pairs, the confirmed ones (`earned`), files, the map's state."""
 
     pairs: tuple[Pair, ...] = ()
     earned: tuple[Pair, ...] = ()
@@ -91,7 +91,7 @@ def _objections(gone: Sequence[Pair], absurd: Sequence[Pair], *, renamed: str) -
 
 
 def _gone(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs whose symbol the session's own work has renamed or deleted: broken from the start."""
+    """Return the pairs whose symbol the session's own change has renamed or deleted."""
     if context.forest.freshness().state not in {"fresh", "stale"}:
         return []
     files = tuple(FileReference(file) for file in session.explored_files)
@@ -149,7 +149,7 @@ async def _write(
     )
     offer = await run_in_thread(with_current_name, context, last_map_answer(session))
     if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
-        with suppress(NotFoundError, UsageError):  # deleted or taken meanwhile: learned anew
+        with suppress(NotFoundError, UsageError):  # deleted meanwhile: learn it again
             return await _once_more(context, offer, agreement)
     return await run_in_thread(
         learn, context.settings, agreement, confirmed=confirmed, cache=context.map_cache
@@ -157,7 +157,7 @@ async def _write(
 
 
 async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agreement) -> Learned:
-    """Confirm the agreement that answered this session; the words it was asked for become an alias."""
+    """Confirm the agreement that answered this session; add the query as an alias."""
     if offer.now != offer.symbol:  # the code has renamed it, and the session has verified that
         await run_in_thread(
             rename,
@@ -181,9 +181,10 @@ async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agree
 
 
 async def _judge_offer(context: GatewayContext, session: Session) -> None:
-    """A success, with a change to show, speaks for the agreement that led to it, or for another symbol.
+    """Count a success with a change for the agreement that led to it, or for another symbol.
 
-    For another one only if it confirmed that, and nothing was changed where the agreement pointed.
+    It counts for another symbol only if the session confirmed that one and changed nothing in the
+    agreement's files.
     """
     offer = last_map_answer(session)
     if offer is None or not session.intent.writes:

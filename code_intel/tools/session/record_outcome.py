@@ -22,10 +22,10 @@ Names = Annotated[
 
 
 class Analysis(BaseModel):
-    """What came of the work, and why."""
+    """The result of the work, and its cause."""
 
     root_cause: Annotated[
-        str, Field(max_length=4000, description="What the matter was, in one sentence.")
+        str, Field(max_length=4000, description="The cause, in one sentence.")
     ] = ""
     failure_point: Literal["EXPLORATION", "SEMANTIC", "VERIFICATION", "READY"] | None = None
     related_symbols: Names = []
@@ -41,29 +41,28 @@ async def record_outcome(
     outcome: Annotated[
         Literal["success", "failure", "partial"], Field(description="How it ended.")
     ],
-    analysis: Annotated[Analysis, Field(description="What came of it, and why.")] = _EMPTY,
+    analysis: Annotated[Analysis, Field(description="The result and its cause.")] = _EMPTY,
     session_id: Annotated[
         str | None, Field(description="The session; default: this connection's last.")
     ] = None,
-    trigger_message: Annotated[str, Field(description="What the user said when it ended.")] = "",
+    trigger_message: Annotated[str, Field(description="The user's last message.")] = "",
     insist: Annotated[
         bool,
         Field(description="Write an unconfirmed agreement even if the session has not earned one."),
     ] = False,
 ) -> Answer:
-    """Record how a session ended; a success that was earned becomes an agreement, findable at once.
+    """Record how a session ended. An earned success becomes an agreement that searches find at once.
 
-    Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol that
-    the session itself has found, and a change in the explored files. Anything else is only recorded. A failure
-    after READY straight from the map counts against the agreement that led there.
-    The next search of any process finds what was written. map_sync is done, or deferred for map_sync_reason:
-    then the map's index has it later, and a search reads the file. cache_error says what kept a success from
-    being learned; the outcome is recorded all the same.
+    Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol
+    that the session itself has found, and a change in the explored files. Other outcomes are only
+    recorded. A failure after READY directly from the map counts against the agreement. map_sync is
+    done or deferred (see map_sync_reason); searches find the agreement in both cases. cache_error
+    says why a success was not learned; the outcome is recorded anyway.
     """
     async with context.session(session_id, "record_outcome") as held:
         session = held.session
         record = _record(session, outcome, analysis, trigger_message)
-        # Learning writes many files and may fail; how the session ended is known whatever comes of it.
+        # Record the outcome first, because learning writes several files and may fail.
         log = await run_in_thread(
             outcomes.append, outcomes.folder_of(context.settings.state), record
         )
@@ -108,12 +107,15 @@ async def _taught(
 
 
 async def _note_failure(context: GatewayContext, session: Session, outcome: str) -> str:
-    """A failure after a short-circuit counts against the agreement; one that was verified is not to blame."""
+    """Count a failure after a short-circuit against the agreement, unless it was verified."""
     offer = last_map_answer(session)
     if outcome != "failure" or offer is None or session.ready_by != "map":
         return "Only successes are learned."
     await record_feedback(context, session, "failed", offer)
-    return f"Only successes are learned. It counts against {offer.nl_term} → {offer.symbol}, which led here."
+    return (
+        "Only successes are learned. The failure counts against the agreement "
+        f"{offer.nl_term} → {offer.symbol}."
+    )
 
 
 def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
@@ -138,7 +140,7 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
 
 
 def _confidence(session: Session) -> str:
-    """Return the confidence of what was understood; empty for a session that has shown nothing yet."""
+    """Return the confidence of the session's understanding; empty before it has shown any."""
     if session.missing:
         return "low"
     return "high" if session.ready_by in {"map", "understanding", "verification"} else ""
