@@ -51,7 +51,7 @@ async def record_outcome(
         Field(description="Write an unconfirmed agreement even if the session has not earned one."),
     ] = False,
 ) -> Answer:
-    """Record how a session ended. An earned success becomes an agreement that searches find at once.
+    """Record how a session ended. An earned success becomes an agreement, found at once.
 
     Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol
     that the session itself has found, and a change in the explored files. Other outcomes are only
