@@ -64,7 +64,7 @@ def content(store: Store) -> object:
     ] + [store.imports()]
 
 
-def test_new_changed_and_deleted_files_are_told_apart(store: Store, tmp_path: Path) -> None:
+def test_new_changed_and_deleted_files_are_counted_separately(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     for name in ("a.py", "b.py", "c.py"):
         write(place.folder, name)
@@ -78,7 +78,7 @@ def test_new_changed_and_deleted_files_are_told_apart(store: Store, tmp_path: Pa
     assert store.check() == []
 
 
-def test_a_change_that_keeps_size_and_time_right_after_a_scan_is_seen(
+def test_a_change_right_after_a_scan_with_the_same_size_and_time_is_noticed(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
@@ -91,7 +91,7 @@ def test_a_change_that_keeps_size_and_time_right_after_a_scan_is_seen(
 
 
 @pytest.mark.parametrize("offset", [-1_000, 1_000])
-def test_times_that_run_backwards_or_ahead_do_not_hide_a_change(
+def test_a_modification_time_in_the_past_or_future_does_not_hide_a_change(
     store: Store, tmp_path: Path, offset: int
 ) -> None:
     place = config(tmp_path / "p")
@@ -103,7 +103,7 @@ def test_times_that_run_backwards_or_ahead_do_not_hide_a_change(
 
 
 def rest(store: Store) -> None:
-    """Let the last scan be a while ago and all files untouched since, without waiting for it."""
+    """Set the time of the last scan ahead, so that every file counts as older than the scan."""
     store.set_meta("scanned_ns", str(time.time_ns() + 5_000_000_000))
 
 
@@ -111,7 +111,7 @@ opened: set[object] = set()
 """Names of the files this process has opened."""
 
 
-def test_a_file_at_rest_is_not_even_opened(store: Store, tmp_path: Path) -> None:
+def test_an_unchanged_file_is_not_opened(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     path = write(place.folder, "at_rest.py", "x = 1\n")
     sync(store, place)
@@ -126,7 +126,7 @@ def test_a_file_at_rest_is_not_even_opened(store: Store, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("seconds", [0, 100, 10_000, -10_000])
-def test_a_change_whose_time_and_size_are_set_back_is_seen(
+def test_a_change_is_noticed_if_size_and_time_are_restored(
     store: Store, tmp_path: Path, seconds: int
 ) -> None:
     place = config(tmp_path / "p")
@@ -141,9 +141,7 @@ def test_a_change_whose_time_and_size_are_set_back_is_seen(
     assert counts(sync(store, place)) == (0, 1, 0, 0)
 
 
-def test_another_chunk_size_or_chunker_parses_everything_again(
-    store: Store, tmp_path: Path
-) -> None:
+def test_another_chunk_size_parses_every_file_again(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     age(write(place.folder, "a.md", "# T\n\n" + "word " * 300))
     sync(store, place)
@@ -152,7 +150,7 @@ def test_another_chunk_size_or_chunker_parses_everything_again(
     assert len(chunks_of(store, "a.md")) > long
 
 
-def test_a_file_that_turns_binary_leaves_the_index(store: Store, tmp_path: Path) -> None:
+def test_a_file_that_becomes_binary_is_removed_from_the_index(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     path = write(place.folder, "a.py")
     sync(store, place)
@@ -163,7 +161,7 @@ def test_a_file_that_turns_binary_leaves_the_index(store: Store, tmp_path: Path)
     assert store.documents() == []
 
 
-def test_a_file_that_fails_is_named_and_the_rest_goes_on(
+def test_a_file_that_cannot_be_parsed_is_reported_and_the_others_are_indexed(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = config(tmp_path / "p")
@@ -181,7 +179,7 @@ def test_a_file_that_fails_is_named_and_the_rest_goes_on(
     assert [row.path for row in store.documents()] == ["b.py"]
 
 
-def test_what_cannot_be_read_is_not_deleted() -> None:
+def test_an_unreadable_document_stays_in_the_index() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
         place = config(Path(folder) / "p")
@@ -211,7 +209,9 @@ def test_what_cannot_be_read_is_not_deleted() -> None:
             assert store.get_meta("unread") == "0"
 
 
-def test_most_documents_vanishing_at_once_needs_a_second_scan(store: Store, tmp_path: Path) -> None:
+def test_most_documents_missing_at_once_are_deleted_after_a_second_scan(
+    store: Store, tmp_path: Path
+) -> None:
     place = config(tmp_path / "p")
     for number in range(20):
         write(place.folder, f"{number}.py")
@@ -239,7 +239,7 @@ def test_documents_that_come_back_reset_the_count_of_scans(store: Store, tmp_pat
     assert len(store.documents()) == 20
 
 
-def test_a_vanished_folder_is_held_and_a_vanished_project_is_an_error(
+def test_documents_of_a_missing_folder_are_kept_and_a_missing_project_is_an_error(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p", "src", "docs")
@@ -260,7 +260,9 @@ def test_a_vanished_folder_is_held_and_a_vanished_project_is_an_error(
     assert len(store.documents()) == 2
 
 
-def test_an_empty_folder_on_another_volume_deletes_nothing(store: Store, tmp_path: Path) -> None:
+def test_a_folder_that_is_empty_and_on_another_volume_deletes_no_document(
+    store: Store, tmp_path: Path
+) -> None:
     place = config(tmp_path / "p", "mnt", "docs")
     for name in ("mnt/a.py", "mnt/b.py", "docs/c.md"):
         write(place.folder, name)
@@ -276,7 +278,7 @@ def test_an_empty_folder_on_another_volume_deletes_nothing(store: Store, tmp_pat
     assert (sync(store, place).deleted, len(store.documents())) == (1, 2)
 
 
-def test_a_folder_that_was_never_scanned_was_on_no_other_volume(
+def test_a_missing_document_is_deleted_if_the_volume_of_its_folder_is_unknown(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
@@ -286,7 +288,7 @@ def test_a_folder_that_was_never_scanned_was_on_no_other_volume(
     assert counts(sync(store, place)) == (0, 0, 1, 0)
 
 
-def test_the_last_file_of_a_folder_is_forgotten_at_once(store: Store, tmp_path: Path) -> None:
+def test_the_last_document_of_a_folder_is_deleted_at_once(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p", "docs")
     write(place.folder, "docs/a.md")
     sync(store, place)
@@ -294,7 +296,7 @@ def test_the_last_file_of_a_folder_is_forgotten_at_once(store: Store, tmp_path: 
     assert sync(store, place).deleted == 1
 
 
-def test_a_document_named_beyond_the_patterns_stays_until_it_is_gone(
+def test_a_document_added_by_name_outside_the_patterns_stays_until_its_file_is_gone(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p", "docs/**/*.md")
@@ -315,7 +317,7 @@ def test_a_document_named_beyond_the_patterns_stays_until_it_is_gone(
         sync_document(store, place, "elsewhere.py", named=True)
 
 
-def test_a_document_that_is_not_wanted_stays_out_until_it_is_named(
+def test_an_excluded_document_stays_out_until_it_is_added_by_name(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
@@ -331,7 +333,7 @@ def test_a_document_that_is_not_wanted_stays_out_until_it_is_named(
     assert not sync(store, place).changed
 
 
-def test_a_name_that_cannot_be_indexed_is_not_remembered(store: Store, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_indexed_is_not_stored(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p", "docs/*.md")
     write(place.folder, "docs/a.bin").write_bytes(b"\0\1")
     with pytest.raises(UsageError, match="binary"):
@@ -341,7 +343,7 @@ def test_a_name_that_cannot_be_indexed_is_not_remembered(store: Store, tmp_path:
         sync_document(store, place, "docs/none.md", named=True)
 
 
-def test_anew_parses_what_is_known_already(store: Store, tmp_path: Path) -> None:
+def test_force_parses_an_unchanged_document_again(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     write(place.folder, "a.md", "# T\n\n" + "word " * 300)
     sync(store, place)
@@ -351,14 +353,14 @@ def test_anew_parses_what_is_known_already(store: Store, tmp_path: Path) -> None
     assert max(len(chunk.text) for chunk in chunks_of(store, "a.md")) <= 100
 
 
-def test_a_map_takes_no_source_even_by_name(store: Store, tmp_path: Path) -> None:
+def test_a_map_refuses_source_files_even_by_name(store: Store, tmp_path: Path) -> None:
     place = replace(config(tmp_path / "p"), corpus="map")
     write(place.folder, "a.py")
     with pytest.raises(UsageError, match="covers no such files"):
         sync_document(store, place, "a.py", named=True)
 
 
-def test_stopping_keeps_what_was_done_and_the_next_sync_finishes(
+def test_a_stopped_sync_keeps_its_results_and_the_next_sync_finishes(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
@@ -374,7 +376,7 @@ def test_stopping_keeps_what_was_done_and_the_next_sync_finishes(
     assert store.check() == []
 
 
-def test_a_scan_that_was_stopped_forgets_nothing(store: Store, tmp_path: Path) -> None:
+def test_a_stopped_scan_deletes_no_document(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     for name in ("a.py", "b.py"):
         write(place.folder, name)
@@ -385,9 +387,7 @@ def test_a_scan_that_was_stopped_forgets_nothing(store: Store, tmp_path: Path) -
     assert len(store.documents()) == 2
 
 
-def test_one_document_is_indexed_updated_and_forgotten_at_once(
-    store: Store, tmp_path: Path
-) -> None:
+def test_one_document_is_added_updated_and_deleted(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p")
     path = write(place.folder, "a.py")
     assert sync_document(store, place, "a.py").added == 1
@@ -460,7 +460,7 @@ def apply(store: Store, place: IndexConfig, operation: tuple[str, str, str]) -> 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(OPERATIONS)
-def test_syncing_twice_is_syncing_once_is_a_fresh_index(
+def test_a_second_sync_changes_nothing_and_a_fresh_index_is_equal(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, str, str]]
 ) -> None:
     root = tmp_path_factory.mktemp("law")
@@ -483,7 +483,7 @@ def test_syncing_twice_is_syncing_once_is_a_fresh_index(
         assert store.check() == []
 
 
-def test_a_sync_that_finds_only_what_is_never_indexed_writes_nothing(
+def test_a_sync_that_finds_only_files_that_are_never_indexed_writes_nothing(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")
@@ -496,7 +496,7 @@ def test_a_sync_that_finds_only_what_is_never_indexed_writes_nothing(
     assert store.get_meta("scanned_ns") == before
 
 
-def test_a_sync_counts_the_secret_values_it_masked_and_no_mask_that_stood_there(
+def test_a_sync_counts_the_secrets_it_masked_but_no_mask_in_the_source(
     store: Store, tmp_path: Path
 ) -> None:
     place = config(tmp_path / "p")

@@ -163,7 +163,7 @@ def test_every_guard_is_tried() -> None:
     assert {guard.name for guard in GUARDS} >= TRIED.keys()
 
 
-async def test_a_renamed_symbol_is_verified_under_its_new_name_and_learned_as_that(
+async def test_a_renamed_symbol_is_verified_and_learned_under_its_new_name(
     agreed: Path,
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:
@@ -188,7 +188,7 @@ async def test_a_renamed_symbol_is_verified_under_its_new_name_and_learned_as_th
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_a_symbol_that_is_renamed_while_it_is_verified_is_offered_anew_and_not_rejected(
+async def test_a_symbol_renamed_during_verification_is_offered_again_and_not_rejected(
     agreed: Path,
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:
@@ -203,7 +203,7 @@ async def test_a_symbol_that_is_renamed_while_it_is_verified_is_offered_anew_and
         assert await verify(call, "AuthService.sign_in", LOGIN_FILE) == "READY"
 
 
-async def test_a_symbol_that_moved_is_ready_and_opens_the_file_it_is_in_now(agreed: Path) -> None:
+async def test_a_moved_symbol_leads_to_ready_and_its_new_file_is_explored(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         (agreed / LOGIN_FILE).rename(agreed / "src" / "auth" / "door.py")
         synced(agreed)
@@ -214,7 +214,7 @@ async def test_a_symbol_that_moved_is_ready_and_opens_the_file_it_is_in_now(agre
         assert "has moved to src/auth/door.py" in reason
 
 
-async def test_an_edit_that_no_sync_has_seen_is_seen_before_ready(agreed: Path) -> None:
+async def test_an_edit_that_is_not_synced_yet_is_noticed_before_ready(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         edit(
             agreed,
@@ -226,7 +226,7 @@ async def test_an_edit_that_no_sync_has_seen_is_seen_before_ready(agreed: Path) 
         assert answer["results"][0]["agreement"]["status"] == "changed"
 
 
-async def test_an_edit_that_keeps_size_and_time_is_seen_before_ready(agreed: Path) -> None:
+async def test_an_edit_with_the_same_size_and_time_is_noticed_before_ready(agreed: Path) -> None:
     file = agreed / LOGIN_FILE
     before = file.stat()
     edit(agreed, "if user is None or", "if user is not str")
@@ -236,7 +236,7 @@ async def test_an_edit_that_keeps_size_and_time_is_seen_before_ready(agreed: Pat
         assert (await ask(call, TERM))["next_phase"] == "VERIFICATION"
 
 
-async def test_a_file_that_cannot_be_read_proves_nothing(agreed: Path) -> None:
+async def test_an_unreadable_file_prevents_ready(agreed: Path) -> None:
     (agreed / LOGIN_FILE).chmod(0)
     with without_root():
         async with gateway(agreed, embedding="faithful") as call:
@@ -246,7 +246,7 @@ async def test_a_file_that_cannot_be_read_proves_nothing(agreed: Path) -> None:
             assert answer["explored_files"] == []
 
 
-async def test_validity_and_its_reason_are_in_every_answer_about_the_map(agreed: Path) -> None:
+async def test_every_answer_about_the_map_has_status_and_reasons(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         edit(agreed, "by e-mail and password", "by e-mail")
         synced(agreed)
@@ -308,7 +308,7 @@ SMUGGLED = (  # more ways, without a server: tests/learned/test_trunk.py
 
 
 @pytest.mark.parametrize("way", SMUGGLED, ids=lambda way: way.__name__)
-async def test_an_agreement_that_no_trunk_holds_is_not_ready(
+async def test_an_agreement_that_is_not_on_the_trunk_needs_verification(
     shop: Path, way: Callable[[Path], None]
 ) -> None:
     smuggled_file(shop)
@@ -321,7 +321,7 @@ async def test_an_agreement_that_no_trunk_holds_is_not_ready(
         assert answer["results"][0]["agreement"]["status"] == "unconfirmed"
 
 
-async def test_what_the_trunk_holds_is_ready(shop: Path) -> None:
+async def test_an_agreement_on_the_trunk_leads_to_ready(shop: Path) -> None:
     smuggled_file(shop)
     on_a_branch(shop)
     git(shop, "switch", "-q", "main")
@@ -331,7 +331,7 @@ async def test_what_the_trunk_holds_is_ready(shop: Path) -> None:
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_a_session_that_was_started_in_the_words_of_another_term_gains_nothing(
+async def test_an_answer_to_another_query_than_the_sessions_does_not_change_the_phase(
     agreed: Path,
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:

@@ -38,7 +38,7 @@ def test_every_phase_is_reachable_from_the_start() -> None:
     assert reached == set(Phase)
 
 
-def test_ready_is_never_a_dead_end_and_exploration_always_reachable() -> None:
+def test_exploration_is_reachable_from_every_phase() -> None:
     for start in Phase:
         reached = {start}
         for _ in Phase:
@@ -48,7 +48,9 @@ def test_ready_is_never_a_dead_end_and_exploration_always_reachable() -> None:
 
 @pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("event", Event)
-def test_every_event_moves_or_says_what_is_allowed(phase: Phase, event: Event) -> None:
+def test_an_event_that_is_not_accepted_is_refused_with_the_accepted_ones(
+    phase: Phase, event: Event
+) -> None:
     if event in TRANSITIONS[phase]:
         assert advance(phase, event) in Phase
         return
@@ -58,13 +60,13 @@ def test_every_event_moves_or_says_what_is_allowed(phase: Phase, event: Event) -
     assert any(known.value in caught.value.message for known in TRANSITIONS[phase])
 
 
-def test_every_event_but_the_first_is_known_somewhere() -> None:
+def test_every_event_except_started_is_accepted_in_some_phase() -> None:
     known = {event for row in TRANSITIONS.values() for event in row}
     assert known == set(Event) - {Event.STARTED}
 
 
 @pytest.mark.parametrize("intent", Intent)
-def test_only_a_question_starts_ready(intent: Intent) -> None:
+def test_only_a_question_starts_in_ready(intent: Intent) -> None:
     ready = intent is Intent.QUESTION
     assert (started(intent).phase is Phase.READY) == ready
     assert started(intent).ready_by == ("question" if ready else "")
@@ -95,7 +97,7 @@ def test_a_refusal_names_phase_allowed_tools_and_next_step() -> None:
     assert "submit_understanding" in error["hint"]
 
 
-def test_a_session_that_only_reads_is_told_of_no_edit() -> None:
+def test_a_read_only_session_gets_a_hint_without_edits() -> None:
     session = low_risk(Intent.QUESTION)._replace(phase=Phase.READY)
     with pytest.raises(PhaseError) as caught:
         check_allowed(session, "submit_understanding")
@@ -103,13 +105,13 @@ def test_a_session_that_only_reads_is_told_of_no_edit() -> None:
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_files_are_opened_by_a_call_of_their_own_in_ready_alone(phase: Phase) -> None:
+def test_add_explored_files_is_allowed_in_ready_only(phase: Phase) -> None:
     session = low_risk()._replace(phase=phase)
     assert ("add_explored_files" in allowed_tools(session)) == (phase is Phase.READY)
 
 
 @pytest.mark.covers("rule.allowed.after_map_miss")
-def test_the_forest_opens_in_exploration_only_after_the_map_has_missed() -> None:
+def test_search_forest_is_allowed_in_exploration_only_after_a_map_miss() -> None:
     session = low_risk()
     with pytest.raises(PhaseError, match="before the map") as caught:
         check_allowed(session, "search_forest")
@@ -125,20 +127,20 @@ def test_the_forest_opens_in_exploration_only_after_the_map_has_missed() -> None
 
 
 @pytest.mark.covers("rule.allowed.listed")
-def test_a_refusal_names_only_tools_that_the_server_has() -> None:
+def test_a_refusal_lists_only_tools_that_the_server_offers() -> None:
     offered = {"find_definitions", "submit_understanding", "list_agreements"}
     with pytest.raises(PhaseError) as caught:
         check_allowed(low_risk(), "submit_semantic", offered)
     assert set(caught.value.details["allowed_tools"]) == offered
 
 
-def test_a_tool_nobody_knows_is_a_usage_error() -> None:
+def test_an_unknown_tool_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="devrag_search"):
         check_allowed(low_risk(), "devrag_search")
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_a_submission_is_allowed_exactly_where_its_event_is(phase: Phase) -> None:
+def test_a_submission_is_allowed_in_the_phases_that_accept_its_event(phase: Phase) -> None:
     rows = {
         "submit_understanding": Event.UNDERSTOOD,
         "submit_semantic": Event.SUPPOSED,
@@ -149,7 +151,7 @@ def test_a_submission_is_allowed_exactly_where_its_event_is(phase: Phase) -> Non
         assert (tool in ALLOWED[phase]) == (event in TRANSITIONS[phase])
 
 
-def test_an_illegal_event_changes_nothing() -> None:
+def test_a_refused_event_changes_nothing() -> None:
     session = low_risk()
     with pytest.raises(PhaseError):
         after(session, steps.revert("never left"))
@@ -158,7 +160,7 @@ def test_an_illegal_event_changes_nothing() -> None:
 
 @pytest.mark.parametrize("intent", Intent)
 @pytest.mark.parametrize("phase", Phase)
-def test_the_next_step_names_allowed_tools_and_tells_only_writers_to_write(
+def test_the_next_step_names_only_allowed_tools_and_no_edits_to_read_only_sessions(
     intent: Intent, phase: Phase
 ) -> None:
     session = low_risk(intent)._replace(phase=phase, map_missed=True)
