@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 READY_SCORE = 0.8
-"""Calibrated score from which a map answer may lead to READY. The score is fitted to this number."""
+"""Calibrated score from which a map answer may lead to READY; the fit targets this number."""
 VERIFICATION_SCORE = 0.7
-"""Calibrated score from which a map answer may lead to VERIFICATION; below it the map has missed."""
+"""Calibrated score from which a map answer may lead to VERIFICATION; a lower one is a miss."""
 
 Corpus = Literal["map", "forest"]
 """The content of an index: agreements (map) or source (forest)."""

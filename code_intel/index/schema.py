@@ -147,7 +147,8 @@ CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, c.position"""  # noqa: S608 - constants
 DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, s.start_line, s.end_line DESC, s.id"""  # noqa: S608 - constants
-NAMED_SYMBOLS = f"""{DEFINITION} WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
+NAMED_SYMBOLS = f"""{DEFINITION}
+  WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
   ORDER BY d.priority, d.path, s.start_line"""
 """Candidates for a qualified name: one name contains the other; `rows.spells` decides."""
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),

@@ -1,1 +1,1 @@
-"""«What did we learn?» Agreements and pairs on disk, whether they still hold, and how well one answers."""
+"""«What did we learn?» Agreements and pairs on disk, their validity, and their scores."""

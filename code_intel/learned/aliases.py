@@ -1,7 +1,8 @@
 """Which words may become another name of an agreement (docs/decisions/0027).
 
-An alias of two sessions is as good as the term, so words that say the opposite, mean another agreement
-or say nothing never become one, however often a session that used them succeeded. Pure.
+An alias of two sessions is as good as the term. So words that say the opposite, mean another
+agreement or say nothing never become an alias, however often a session that used them succeeded.
+Pure.
 """
 
 import unicodedata
@@ -42,7 +43,9 @@ def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) 
 
 
 def is_strained(words: str, agreement: Agreement) -> bool:
-    """Whether words differ from the term by more than synonyms: sessions alone do not vouch for them.
+    """Return whether words differ from the term by more than synonyms.
+
+    Sessions alone cannot make such words an alias.
 
     Such an alias is served like any other and never leads to READY: 「検索履歴のキャッシュ」 for
     「検索結果のキャッシュ」 does not become right by being confirmed twice.

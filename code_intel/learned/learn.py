@@ -66,9 +66,9 @@ def learn(
 ) -> Learned:
     """Write an agreement and its pair; one that is there already is updated in place.
 
-    Evidence, files and aliases are united, numbers are the latest. What is not confirmed never becomes
-    confirmed by addition: new evidence on a confirmed agreement makes it unconfirmed, and what a session
-    earned takes the place of an unconfirmed agreement instead of joining it.
+    Evidence, files and aliases are united; numbers are the latest. Addition never makes an
+    unconfirmed agreement confirmed: new evidence on a confirmed agreement makes it unconfirmed.
+    What a session earned replaces an unconfirmed agreement instead of joining it.
 
     Args:
         settings: The project.
@@ -78,8 +78,8 @@ def learn(
         cache: What a server keeps of the agreements.
 
     Raises:
-        UsageError: Term, symbol or evidence is missing, too long, or a name has characters that cannot
-            be seen; names the field.
+        UsageError: Term, symbol or evidence is missing, too long, or a name has characters that
+            cannot be seen; names the field.
         StorageError: The disk refused; the agreement is as it was.
         BusyError: Another process is writing for too long.
     """
@@ -114,9 +114,10 @@ def reconfirm(
 ) -> Learned:
     """Confirm an agreement by a session that asked in other words, for the symbol as it is now.
 
-    The words become an alias, once a session, unless they are the term itself or `aliases` objects. An
-    agreement that is confirmed and whose symbol is as agreed gets nothing but the alias, so that branches
-    which each add one merge (docs/decisions/0007). Otherwise the session's evidence is learned as by `learn`.
+    The words become an alias, once a session, unless they are the term itself or `aliases` objects.
+    If the agreement is confirmed and its symbol is as agreed, add only the alias, so that branches
+    which each add one merge (docs/decisions/0007). Otherwise learn the session's evidence as
+    `learn` does.
 
     Args:
         settings: The project.
@@ -160,7 +161,7 @@ def confirm(
     symbol_body: str = "",
     now: datetime | None = None,
 ) -> Learned:
-    """Confirm an agreement as it stands, for the symbol as it is now; what stood against it is over.
+    """Confirm an agreement unchanged, for the symbol as it is now; drop the objections to it.
 
     Args:
         settings: The project.
@@ -253,14 +254,15 @@ def spoken(field: str, text: str) -> str:
 def _bounded(field: str, text: str) -> str:
     if len(text) > MAX_FIELD_CHARS[field]:
         raise UsageError(
-            f"{field} has {counted(len(text), 'character')}; at most {MAX_FIELD_CHARS[field]} are allowed.",
+            f"{field} has {counted(len(text), 'character')}; "
+            f"at most {MAX_FIELD_CHARS[field]} are allowed.",
             details={"field": field},
         )
     return text
 
 
 def _store_earned(change: MapChange, entry: AgreementEntry | None, earned: Agreement) -> Learned:
-    """Write what a session has earned; it replaces an unconfirmed agreement and joins a confirmed one."""
+    """Write what a session has earned: replace an unconfirmed agreement, join a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))
     replaced = False

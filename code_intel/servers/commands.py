@@ -10,7 +10,8 @@ from code_intel.tools.declaration import Answer, Tool
 COMMANDS_INSTRUCTIONS = (
     "Prompt commands of this project: executing one returns the instructions to follow. "
     "Use it when this project has its own way of doing a task, such as committing, "
-    "branching, reviewing or releasing (コミット、ブランチ、レビュー、リリースの手順にも). Call search with what "
+    "branching, reviewing or releasing (コミット、ブランチ、レビュー、リリースの手順にも). "
+    "Call search with what "
     "is to be done, in any language, and choose by score and description; queries takes "
     "the same in other words. Call describe to see what the command takes. Then call "
     "execute, and follow the prompt that it returns. agent is `climpt` unless the project "

@@ -10,7 +10,8 @@ from code_intel.tools.declaration import Answer, Report, Tool
 
 GATEWAY_INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you "
-    "explore, change, fix, add or explain code in this project (バグ修正、機能追加、調査にも). Start "
+    "explore, change, fix, add or explain code in this project "
+    "(バグ修正、機能追加、調査にも). Start "
     "with start_session (intent and the user's own words), then set_query_frame, then "
     "search_smart: it asks the map of agreements first and the source second. Verify what "
     "it suggests with find_definitions and find_references, then submit_understanding. "

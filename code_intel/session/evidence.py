@@ -118,7 +118,7 @@ _ANSWER_HINT = (
 
 
 def allowed_reasons(missing: Iterable[str]) -> tuple[ForestReason, ...]:
-    """Return the reasons that fit what the last submission lacked, in the order of `ForestReason`."""
+    """Return the reasons that fit what the last submission lacked, ordered as `ForestReason`."""
     keys = {item.split(":", 1)[0] for item in missing}
     fitting = {reason for key in keys for reason in REASONS.get(key, ())} | set(GENERAL_REASONS)
     return tuple(reason for reason in ForestReason if reason in fitting)

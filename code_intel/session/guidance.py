@@ -22,7 +22,8 @@ REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
         "one of symbols_identified",
         "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",
         "files_seen": f"Look at the files in files_seen with {LOOK}; a file counts if such a call "
-        f"finds something in it and in at most {MAX_OPENED_FILES} files altogether, and a forest hit "
+        f"finds something in it and in at most {MAX_OPENED_FILES} files altogether, "
+        "and a forest hit "
         "does not count",
         "existing_patterns": "List in existing_patterns the conventions of the code that you keep",
         "slot_evidence": "Give evidence for a slot by calling search_text with its words, or "

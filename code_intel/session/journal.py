@@ -161,8 +161,8 @@ def create(
         clock: Returns the time.
         token: Returns the random part of the name.
         baseline: Content hashes of the files that have uncommitted changes already, by path
-            relative to the root; those changes are not this session's work. `MAX_BASELINE_FILES` are
-            kept.
+            relative to the root; those changes are not this session's work. At most
+            `MAX_BASELINE_FILES` are kept.
         commit: What git has checked out, empty before the first commit; None if git cannot tell.
 
     Raises:

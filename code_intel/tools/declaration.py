@@ -1,7 +1,10 @@
 """Declare a tool once: its signature is the schema, the command-line options and the documentation.
 
-    async def search_map(context: GatewayContext, query: Annotated[str, Field(min_length=1, description="…")],
-                         top_k: Annotated[int, Field(ge=1, le=50, description="…")] = 10) -> Answer:
+    async def search_map(
+        context: GatewayContext,
+        query: Annotated[str, Field(min_length=1, description="…")],
+        top_k: Annotated[int, Field(ge=1, le=50, description="…")] = 10,
+    ) -> Answer:
         '''What it does, when to use it, what comes back.'''
 
 The first parameter is what the tool works with; it is not part of the schema. Everything derived

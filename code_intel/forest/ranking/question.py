@@ -25,8 +25,10 @@ TOPICS = {
     "tests": "test tests testing tested spec specs fixture fixtures mock mocks テスト 試験",
     "examples": "example examples sample samples demo demos tutorial tutorials benchmark "
     "benchmarks 例 サンプル チュートリアル ベンチマーク",
-    "docs": "doc docs documentation readme guide changelog history license ドキュメント 文書 説明書",
-    "legacy": "legacy compat compatibility deprecated deprecation old backward backwards 互換 非推奨",
+    "docs": "doc docs documentation readme guide changelog history license "
+    "ドキュメント 文書 説明書",
+    "legacy": "legacy compat compatibility deprecated deprecation old backward backwards "
+    "互換 非推奨",
     "built": "dist build built bundle bundled minified generated vendored ビルド 生成物",
     "stubs": "declaration declarations typings stub stubs 型定義",
     "settings": "config configuration setting settings json yaml toml lock manifest workflow "

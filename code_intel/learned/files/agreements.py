@@ -49,8 +49,8 @@ class AgreementEntry:
     Attributes:
         path: The file.
         agreement: What it says; None when it cannot be read.
-        digest: Hex SHA-256 of what the file says, line ends aside: git may check it out with others than
-            it was confirmed with; over all of them when several files were united.
+        digest: Hex SHA-256 of what the file says, without line ends: git may check it out with
+            other line ends. It covers all files when several files were united.
         problem: Why it cannot be read, or empty.
         reason: The same as a sentence; for a readable one a note, such as the files united in it.
         also: Further files of the same key, as a merge leaves them.
@@ -111,7 +111,7 @@ class Known(NamedTuple):
 
 
 class AgreementCache:
-    """The agreements of one folder, read again as far as their files have changed. Not safe for threads."""
+    """The agreements of one folder; only changed files are read again. Not safe for threads."""
 
     def __init__(self) -> None:
         self._files = FolderCache(load)
@@ -193,7 +193,7 @@ def existing(known: "Known", key: Key) -> tuple[AgreementEntry, Agreement]:
 
 
 def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -> NotFoundError:
-    """Return what is said of an agreement that is not there, or in one of those `among` that cannot be read."""
+    """Return the error for an agreement that is missing or in an unreadable file of `among`."""
     unread = [visible(entry.path.name) for entry in among if entry.agreement is None]
     name = f"{term}{f' → {symbol}' if symbol else ''}"
     if not unread:
@@ -202,7 +202,8 @@ def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -
     likely = min(unread, key=lambda file: not file.startswith(term))
     return NotFoundError(
         f"There is no agreement {name} that can be read; {len(unread)} cannot, such as {likely}.",
-        hint="If it is in there, mend that file first: `code-intel map check` says what is wrong with it.",
+        hint="If it is in there, mend that file first: "
+        "`code-intel map check` says what is wrong with it.",
     )
 
 
@@ -260,10 +261,10 @@ def write(folder: Path, agreement: Agreement) -> Path:
 def write_all(
     folder: Path, agreements: Iterable[Agreement], known: Known | None = None
 ) -> list[Path]:
-    """Write agreements to the files that have their keys, else to new ones; return their paths, in order.
+    """Write agreements to the files with their keys, else to new files; return the paths in order.
 
-    Nothing is written before all of them are known to be readable again. Of several with one key the
-    last is written. A file that says the same already is not touched.
+    Write nothing before all of them are known to be readable again. Of several agreements with one
+    key, write the last. Do not touch a file that says the same already.
 
     Args:
         folder: Where they are.
@@ -305,7 +306,7 @@ def rewritten(path: Path, agreement: Agreement) -> bytes:
 def new_path(folder: Path, agreement: Agreement) -> Path:
     """Return where an agreement goes that has no file yet.
 
-    Somebody may have given the file of that name another term or symbol: then a number makes it another.
+    The file of that name may have another term or symbol; a number then makes the name unique.
 
     Raises:
         StorageError: An unreadable file is in the way.
@@ -317,7 +318,8 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
         found = load(path)
         if found.agreement is None:
             raise StorageError(
-                f"{visible(str(path))} is in the way and cannot be read as an agreement: {found.reason}",
+                f"{visible(str(path))} is in the way and cannot be read as an agreement: "
+                f"{found.reason}",
                 hint="Resolve its merge conflict or correct it, then try again.",
             )
         path = first.with_name(f"{first.stem}-{number}.md")
@@ -325,7 +327,10 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
 
 
 def notes_in(data: bytes) -> str:
-    """Return what a file says besides its agreement, in whatever encoding, secrets masked; see `notes_of`."""
+    """Return what a file says besides its agreement, with secrets masked; see `notes_of`.
+
+    Accept any encoding.
+    """
     return notes_of(decode(data) or "")
 
 
@@ -358,7 +363,8 @@ def _united(entries: list[AgreementEntry]) -> AgreementEntry:
         agreement=unite([agreement for _, agreement in known]),
         digest=_digest_of_all([entry.digest for entry in entries]),
         git_ids=tuple(ids for entry in entries for ids in entry.git_ids),
-        reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: the same term and symbol.",
+        reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: "
+        "the same term and symbol.",
         also=tuple(entry.path for entry in others),
     )
 
@@ -369,7 +375,7 @@ def digest_of(data: bytes) -> str:
 
 
 def _git_ids(data: bytes) -> frozenset[str]:
-    """Return the ids of a content in git, by SHA-1 and SHA-256, as it is and with its line ends as LF."""
+    """Return a content's git ids, by SHA-1 and SHA-256, as it is and with LF line ends."""
     blobs = (b"blob %d\0" % len(text) + text for text in {data, data.replace(b"\r\n", b"\n")})
     return frozenset(hashlib.new(kind, blob).hexdigest() for blob in blobs for kind in GIT_HASHES)
 

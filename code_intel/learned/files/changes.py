@@ -1,7 +1,8 @@
-"""Change agreements: one process at a time, each file whole or as it was, and learned_pairs.json with them.
+"""Change agreements and learned_pairs.json: one process at a time, each file whole or unchanged.
 
-Renaming an agreement's file into place is what commits a change. Whatever it needs to count as confirmed
-is in the state store before, and harmless there if the process dies in between (docs/decisions/0050).
+Renaming an agreement's file into place commits a change. The state store gets what the change needs
+to count as confirmed before that. The entry is harmless if the process dies in between
+(docs/decisions/0050).
 """
 
 from collections.abc import Iterator
@@ -99,7 +100,7 @@ class MapChange:
         return Written(found or agreements.load(draft.path), note)
 
     def unite_files(self, entry: AgreementEntry, *, confirmed: bool) -> None:
-        """Let the first file of an entry say what all of its files say, and move the others to the trash."""
+        """Write what all files of an entry say into the first one; trash the others."""
         if not entry.also or entry.agreement is None:
             return
         data = agreements.rewritten(entry.path, entry.agreement)
@@ -112,7 +113,7 @@ class MapChange:
     def generate(
         self, known: Known | None = None, *coming: pairs.Pair, replace_edits: bool = False
     ) -> str:
-        """Write learned_pairs.json from the agreements; return what to say about it, if anything."""
+        """Write learned_pairs.json from the agreements; return a note or an empty text."""
         done = generated.generate(
             self.settings,
             self.state,
@@ -146,7 +147,7 @@ def changing(
 
 
 def sync(settings: Settings, now: datetime) -> generated.Generated:
-    """Bring learned_pairs.json in line with the agreements; nothing is made where there are neither.
+    """Update learned_pairs.json from the agreements; create nothing where both are missing.
 
     Raises:
         StorageError: The agreements or the file cannot be read, or the disk refused.

@@ -1,8 +1,8 @@
 """Generate learned_pairs.json from the agreements, and notice when it was edited by hand.
 
-Agreements are the truth (docs/decisions/0050). The state store remembers the digest of what this program
-wrote; a file with another digest that also says something else than the agreements is an edit, which
-only `code-intel map rebuild` overwrites or takes in.
+Agreements are the truth (docs/decisions/0050). The state store remembers the digest of what this
+program wrote. A file with another digest and other content than the agreements is an edit. Only
+`code-intel map rebuild` overwrites an edit or takes it in.
 """
 
 import hashlib
@@ -29,13 +29,16 @@ Condition = Literal["missing", "generated", "edited", "damaged", "newer"]
 
 NOTES: Mapping[Condition, str] = MappingProxyType(
     {
-        "edited": f"{pairs.PAIRS_FILE} was edited by hand and is left as it is. Run `code-intel map rebuild "
+        "edited": f"{pairs.PAIRS_FILE} was edited by hand and is left as it is. "
+        "Run `code-intel map rebuild "
         "--from pairs` to take the edits in, or `code-intel map rebuild` to replace them.",
-        "damaged": f"{pairs.PAIRS_FILE} is damaged. Run `code-intel map sync` to set it aside and generate it again.",
-        "newer": f"{pairs.PAIRS_FILE} was written by a newer version of code-intel and is left as it is.",
+        "damaged": f"{pairs.PAIRS_FILE} is damaged. "
+        "Run `code-intel map sync` to set it aside and generate it again.",
+        "newer": f"{pairs.PAIRS_FILE} was written by a newer version of code-intel "
+        "and is left as it is.",
     }
 )
-"""What people are told about a file in a condition; nothing for the other conditions."""
+"""The note for a file in a condition; other conditions have no note."""
 
 
 class Examined(NamedTuple):
@@ -73,7 +76,7 @@ class Generated(NamedTuple):
 
 
 def notice(settings: Settings) -> str:
-    """Return what people should know about learned_pairs.json, as a sentence; empty when all is well.
+    """Return a note for people about learned_pairs.json; empty when the file is in order.
 
     Writes nothing and never raises.
     """
@@ -137,7 +140,7 @@ def generate(
 ) -> Generated:
     """Write learned_pairs.json from the agreements; the caller holds `changes.lock_path`.
 
-    A damaged file is moved to `learned_pairs.json.corrupt-<time>` first. An edited one is left as it is.
+    Move a damaged file to `learned_pairs.json.corrupt-<time>` first. Leave an edited one as it is.
 
     Args:
         settings: The project.
@@ -145,7 +148,8 @@ def generate(
         known: Its agreements.
         now: When.
         coming: Pairs of agreements that are about to be written.
-        replace_edits: Move an edited file to `learned_pairs.json.edited-<time>` and generate it again.
+        replace_edits: Move an edited file to `learned_pairs.json.edited-<time>` and generate it
+            again.
 
     Raises:
         StorageError: The file cannot be read, or the disk refused.
@@ -161,7 +165,10 @@ def generate(
     note = ""
     if condition in {"damaged", "edited"}:
         aside = pairs.set_aside(path, now, "corrupt" if condition == "damaged" else "edited")
-        note = f"{pairs.PAIRS_FILE} was {condition}; it is kept as {aside.name} and was generated again."
+        note = (
+            f"{pairs.PAIRS_FILE} was {condition}; "
+            f"it is kept as {aside.name} and was generated again."
+        )
     elif new == file and file.digest in digests:
         return Generated({})
     elif new == file and _digest(pairs.dump(file)) == file.digest:

@@ -1,4 +1,4 @@
-"""What git does with the map's files that it should not: agreements it hides or waits for, memory it carries.
+"""Find wrong git settings for the map's files: ignored agreements, committed memory.
 
 Asked by people, through `doctor` and `status`; no answer of a server waits for it.
 """
@@ -25,7 +25,7 @@ class GitProblem(NamedTuple):
 
 
 def misshared(settings: Settings) -> list[GitProblem]:
-    """Return what git should do otherwise; nothing where there is no repository, or no git that answers."""
+    """Return what git should do otherwise; nothing without a repository or a git that answers."""
     try:
         return [*_hidden(settings), *_carried(settings), *_missing(settings)]
     except TimeoutError as error:
@@ -45,7 +45,10 @@ def _hidden(settings: Settings) -> Iterator[GitProblem]:
 def _carried(settings: Settings) -> Iterator[GitProblem]:
     names = _listed(settings.state, *MACHINE_FILES)
     if names:
-        what = f"Git carries {_named(names)}: it is this machine's own, and is not believed from elsewhere."
+        what = (
+            f"Git carries {_named(names)}: it is this machine's own, "
+            "and is not believed from elsewhere."
+        )
         yield GitProblem(what, "`git rm --cached` it, and commit; `code-intel init` keeps it out.")
 
 

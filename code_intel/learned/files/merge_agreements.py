@@ -1,4 +1,4 @@
-"""What agreements of one key claim: all of it together, whether one claims more than another, and since when. Pure."""
+"""Merge and compare the claims of agreements with one key, and date them. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -28,7 +28,10 @@ def unite(agreements: Sequence[Agreement]) -> Agreement:
 
 
 def adds(one: Agreement, other: Agreement) -> bool:
-    """Say whether `one` claims something that `other` does not; numbers, lines, times are no claims."""
+    """Return whether `one` claims something that `other` does not.
+
+    Numbers, lines and times are not claims.
+    """
     return not (
         set(one.evidence) <= set(other.evidence)
         and {file.path for file in one.files} <= {file.path for file in other.files}

@@ -32,8 +32,14 @@ MAX_PAIRS_BYTES = 64 * 1024 * 1024
 EMBEDDING_MODEL = "intfloat/multilingual-e5-small"
 _NORMALIZED = "symbol_normalized"
 _FIELDS = (
-    "nl_term", "symbol", "similarity", "code_evidence", "session_id", "learned_at", "agreement_file",
-)  # fmt: skip
+    "nl_term",
+    "symbol",
+    "similarity",
+    "code_evidence",
+    "session_id",
+    "learned_at",
+    "agreement_file",
+)
 _TOP = ("version", "updated_at", "embedding_model", "pairs")
 
 
@@ -217,7 +223,7 @@ def to_agreement(pair: Pair, old: Agreement | None = None) -> Agreement:
 
 
 def set_aside(path: Path, now: datetime, label: str = "corrupt") -> Path:
-    """Move a file to `<name>.<label>-<time>` beside it without overwriting another; return its path."""
+    """Move a file to a free name `<name>.<label>-<time>` beside it; return its path."""
     stem = f"{path.name}.{label}-{now:%Y%m%dT%H%M%S}"
     aside, number = path.with_name(stem), 1
     while aside.exists():

@@ -1,6 +1,6 @@
 """Take hand edits of learned_pairs.json into the agreements, or generate the file again.
 
-Both happen only because a person asks for it (docs/decisions/0050). Nothing is lost: an edited file that
+Both happen only on a person's request (docs/decisions/0050). Nothing is lost: an edited file that
 is replaced is kept beside the new one, and an agreement that is updated leaves a copy in the trash.
 """
 
@@ -34,7 +34,8 @@ class Rebuilt:
     Attributes:
         steps: What was written, by key.
         kept: How many stayed as they were.
-        waiting: Pairs that were not taken in, because the file of their agreement cannot be read or written.
+        waiting: Pairs that were not taken in, because the file of their agreement cannot be read
+            or written.
         notes: Sentences about learned_pairs.json itself.
     """
 
@@ -57,7 +58,8 @@ def rebuild(
 
     Raises:
         UsageError: That side is empty or damaged, and the other one is not.
-        StorageError: A newer version wrote learned_pairs.json, a file cannot be read, or the disk refused.
+        StorageError: A newer version wrote learned_pairs.json, a file cannot be read, or the disk
+            refused.
         BusyError: Another process is writing for too long.
     """
     with ExitStack() as stack:
@@ -78,7 +80,8 @@ def rebuild(
 def _from_agreements(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
     if found.file.pairs and not known.by_key:
         raise UsageError(
-            f"There are no agreements, and {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
+            f"There are no agreements, "
+            f"and {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
             hint="Take them in with `code-intel map rebuild --from pairs`.",
             details={"field": "from"},
         )
@@ -138,11 +141,13 @@ def _plan(known: Known, found: Examined) -> _Plan:
             plan.steps[pair.key] = "update_agreement" if old else "write_agreement"
     if newer:
         plan.notes.append(
-            f"{counted(newer, 'agreement')} learned again since the file was written stay as they are."
+            f"{counted(newer, 'agreement')} learned again since the file was written "
+            "stay as they are."
         )
     if alone := known.by_key.keys() - {pair.key for pair in found.file.pairs}:
         plan.notes.append(
-            f"{counted(len(alone), 'agreement')} without a pair stay. To delete one, delete its file."
+            f"{counted(len(alone), 'agreement')} without a pair stay. "
+            "To delete one, delete its file."
         )
     return plan
 

@@ -44,8 +44,8 @@ def rename(
 ) -> Renamed:
     """Give an agreement another term, another symbol, or both; the old term becomes an alias.
 
-    Uses, aliases' sessions and objections go with it. It stays confirmed if it was, unless its symbol
-    becomes one whose text is not what was agreed on (docs/decisions/0026).
+    Uses, sessions of aliases and objections go with it. A confirmed agreement stays confirmed,
+    unless the text of its new symbol is not what was agreed on (docs/decisions/0026).
 
     Args:
         settings: The project.
@@ -61,7 +61,8 @@ def rename(
 
     Raises:
         NotFoundError: There is no such agreement.
-        UsageError: There is one already under the new names, or they are the old ones; names the field.
+        UsageError: There is one already under the new names, or they are the old ones; names the
+            field.
         StorageError: The disk refused; the agreement has its old name or its new one.
     """
     now = now or datetime.now(UTC)
@@ -106,9 +107,10 @@ def _renamed(old: Agreement, term: str, symbol: str) -> Agreement:
 def _files(
     old: Sequence[FileReference], definition: Definition, left: Collection[str]
 ) -> tuple[FileReference, ...]:
-    """Return the files with the one that defines the new symbol in the place of those that defined the old one.
+    """Return the files, with the new symbol's file in the place of the old symbol's files.
 
-    Which those were is what the index says; of a symbol that is gone, what a line was kept of; else the first.
+    The index says which files defined the old symbol. If that symbol is gone, they are the files
+    with a line number; without any, the first file.
     """
     places = (
         [file for file in old if file.path in left]
@@ -143,7 +145,7 @@ def _require_room(known: Known, old: Agreement, new: Agreement) -> None:
 
 
 def _write(change: MapChange, entry: AgreementEntry, new: Agreement, file: Path) -> None:
-    """Write the new name into the old file, which commits the rename, then give the file its new name.
+    """Write the new name into the old file, which commits the rename; then rename the file.
 
     What is remembered stands under both names until the file has the new one.
     """

@@ -1,8 +1,8 @@
 """Keep what was made from files while their stat is unchanged.
 
 Equal stat means equal content, unless a file was touched less than two seconds before its stat was
-taken: a later change may then carry the same time (git's racy rule, with the two seconds of the coarsest
-disks). What rests on such a stat is made again at the next question.
+taken: a later change may then carry the same time. This is git's racy rule, with the two seconds of
+the coarsest disks. What depends on such a stat is made again at the next question.
 """
 
 import os
@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 _facts: Callable[[os.stat_result], Stat] = attrgetter(
     "st_ctime_ns", "st_mtime_ns", "st_size", "st_ino"
 )
-"""`st_ctime` moves with every write, rename and change of rights, and no program can set it back."""
+"""`st_ctime` moves with every write, rename and change of rights; programs cannot set it back."""
 
 
 class StatCache(Generic[Value]):
@@ -68,7 +68,7 @@ class FolderCache(Generic[Value]):
         """Incremented whenever a value is not the one before."""
 
     def look(self, folder: Path) -> tuple[Value, ...]:
-        """Ask the disk about every file, read those that have changed, and return all values by path.
+        """Stat every file, read those that have changed, and return all values by path.
 
         Raises:
             StorageError: The folder exists but cannot be listed.
@@ -117,14 +117,15 @@ def link_stat(path: str) -> Stat:
 def database_stats(path: Path) -> tuple[Stat, Stat]:
     """Return the stats of an SQLite database and its journal; an empty journal counts as none.
 
-    Every commit writes one of both. Opening and closing the database without a write changes neither.
+    Every commit writes one of the two files. Opening and closing the database without a write
+    changes neither.
     """
     journal = file_stat(f"{path}-wal")
     return file_stat(path), journal if journal[2] else MISSING
 
 
 def markdown_files(folder: str) -> list[str]:
-    """Return the Markdown files below a folder, sorted in each; hidden files and folders are left out.
+    """Return the Markdown files below a folder, sorted in each; leave out hidden ones.
 
     Raises:
         StorageError: The folder exists but cannot be listed.

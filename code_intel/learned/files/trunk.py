@@ -12,7 +12,7 @@ from code_intel.foundation import git
 from code_intel.learned.files.stat_cache import Stat, file_stat
 
 _REFERENCES = ("HEAD", "packed-refs", "config", "index", "reftable/tables.list")
-"""Files that decide, beside the loose references, which commit a name means and what git carries."""
+"""Files that, with loose references, decide what a commit's name means and what git tracks."""
 
 
 def trunk_ids(settings: Settings) -> frozenset[str]:
@@ -34,7 +34,7 @@ def trunk_ids(settings: Settings) -> frozenset[str]:
 
 
 def is_carried(settings: Settings) -> bool:
-    """Return whether git carries this project's state store: then it is no memory of this machine."""
+    """Return whether git tracks the project's state store; then it is not this machine's memory."""
     try:
         return bool(git.run(settings.state, "ls-files", "-z", "--", "state.db*"))
     except TimeoutError:
@@ -55,15 +55,16 @@ def is_as_committed(settings: Settings, name: str) -> bool:
 def repository(settings: Settings) -> Path:
     """Return the folder whose repository says what was merged.
 
-    For agreements inside the project that is the project's: a repository within it, such as a
-    submodule that a branch has added, has no say. Agreements elsewhere are the owner's explicit choice.
+    For agreements inside the project that is the project's repository. A repository within it, such
+    as a submodule that a branch has added, has no say. Agreements elsewhere are the owner's
+    explicit choice.
     """
     inside = Path(os.path.normpath(settings.agreements)).is_relative_to(settings.root)
     return settings.root if inside else settings.agreements
 
 
 def reference_stats(folder: Path) -> tuple[Stat, ...]:
-    """Return the stats of everything by which git knows its commits; empty where no repository is found.
+    """Return the stats of everything by which git knows its commits; empty without a repository.
 
     A reference that moves is renamed into place, which changes its folder.
     """
@@ -91,7 +92,7 @@ def _blobs(folder: Path, commit: str, below: str) -> frozenset[str]:
 
 
 def _git_folders(folder: Path) -> list[Path]:
-    """Return the folder of the work tree's own references, and the one it shares, if that is another."""
+    """Return the folder of the work tree's own references, and the shared one if it is another."""
     for above in (folder, *folder.parents):
         mark = above / ".git"
         if mark.is_dir():

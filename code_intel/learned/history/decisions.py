@@ -1,7 +1,7 @@
 """What sessions decided and why: `decisions.jsonl` among the project's logs (docs/decisions/0031).
 
-A decision says what a journal does not: which plan a question led to, what was left out of it, why a hit of
-the map was not enough, what was refused. Sessions are named, never by their handle.
+A decision says what a journal does not: the plan a question led to, what was left out of it, why a
+hit of the map was not enough, what was refused. Sessions are named, never by their handle.
 """
 
 from collections.abc import Iterable
@@ -72,8 +72,8 @@ def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
 def newest(folder: Path, session: str, most: int = 100) -> Log:
     """Return the newest decisions of a session, oldest first.
 
-    Each record has `timestamp` (ISO 8601, UTC), `session_id` (the session's name), `tool`, `decision`
-    (a `Kind`), `what` and `why`.
+    Each record has `timestamp` (ISO 8601, UTC), `session_id` (the session's name), `tool`,
+    `decision` (a `Kind`), `what` and `why`.
 
     Raises:
         StorageError: The log is there and cannot be read.

@@ -1,7 +1,8 @@
 """What came of agreements that the map offered, and what stands against them (docs/decisions/0027).
 
-Sessions and people reject, succeed and fail; the store keeps one row each, and what stands against an
-agreement follows from the rows in their order, whatever the clock said. A later success outweighs.
+Sessions and people reject, succeed and fail. The store keeps one row for each. The objections to an
+agreement follow from the rows in their order, whatever the clock said. A later success outweighs
+them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,8 +29,9 @@ class AgreementExperience(NamedTuple):
 
     Attributes:
         key: The agreement.
-        kind: What happened: the map offered it; it was used with success as it stood; a session earned
-            it anew, or a person confirmed it; it was rejected; work that relied on it failed.
+        kind: What happened: the map offered it; a session used it with success, unchanged; a
+            session learned it again, or a person confirmed it; it was rejected; work that relied on
+            it failed.
         wording: The words it was asked with, as `recall.fold` writes them; empty: in any words.
         session_id: The session; empty for a person at a terminal.
         detail: The band of an offer and of what became of it; how a rejection came about.
@@ -62,7 +64,7 @@ NONE = Objections()
 
 @dataclass(slots=True)
 class _Case:
-    """The objections to one agreement that nothing has outweighed so far, by wording and by session."""
+    """The objections to one agreement that nothing has outweighed, by wording and by session."""
 
     rejected: dict[str, dict[str, datetime]] = field(default_factory=dict)
     doubted: set[tuple[str, str]] = field(default_factory=set)
@@ -99,7 +101,8 @@ class _Case:
         if min(len(sessions), len(wordings)) + len(failed) < DOUBTERS:
             return ""
         return (
-            f"Sessions that rejected it: {len(sessions)}; that failed after relying on it: {len(failed)}. "
+            f"Sessions that rejected it: {len(sessions)}; "
+            f"that failed after relying on it: {len(failed)}. "
             "Nothing has confirmed it since."
         )
 
@@ -107,9 +110,10 @@ class _Case:
 def weigh(experiences: Iterable[AgreementExperience], now: datetime) -> Mapping[Key, Objections]:
     """Return what stands against each agreement; pure.
 
-    Rejected words stay away from the agreement until a success with these words, or a person's
-    confirmation; those of one session alone also after `ONE_VOICE`. Doubt needs `DOUBTERS` sessions, each
-    with words of its own or a failure, or one person; any success with the agreement ends it.
+    Rejected words do not find the agreement until a success with these words, or a person's
+    confirmation. Words that one session alone rejected come back also after `ONE_VOICE`. Doubt
+    needs `DOUBTERS` sessions, each with words of its own or a failure, or one person. Any success
+    with the agreement ends the doubt.
 
     Args:
         experiences: In the order in which they happened.

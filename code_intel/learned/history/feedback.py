@@ -1,4 +1,4 @@
-"""What sessions and people make of an agreement that the map offered, written down (docs/decisions/0027)."""
+"""Record what sessions and people do with an agreement from the map (docs/decisions/0027)."""
 
 from datetime import UTC, datetime
 

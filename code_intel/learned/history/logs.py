@@ -1,8 +1,8 @@
 """Append-only logs of a project, `.code-intel/logs/<name>.jsonl`: one JSON object a line.
 
-Nothing but reports depends on them: a line that cannot be read is counted and skipped, and of a log that has
-grown only the end is read. What is full becomes `<name>.1.jsonl`; the one before it goes. Secret values are
-masked as they are written.
+Only reports depend on them: an unreadable line is counted and skipped. Of a log that has grown,
+only the end is read. A full log becomes `<name>.1.jsonl` and replaces the one before it. Secret
+values are masked as they are written.
 """
 
 import json
@@ -30,7 +30,7 @@ class Log(NamedTuple):
 
 
 class LogFile(NamedTuple):
-    """One log by its name; `flushed` says whether what is appended must outlive a crash of the machine."""
+    """One log by its name; `flushed` says whether its lines must survive a crash of the machine."""
 
     name: str
     flushed: bool = True
@@ -46,9 +46,10 @@ class LogFile(NamedTuple):
         return f"{self.name}.1.jsonl"
 
     def append(self, folder: Path, *records: Mapping[str, Any], patience: float = 5.0) -> Path:
-        """Append records in one write under the lock, waiting `patience` seconds for it; return the log.
+        """Append records in one write under the lock; wait at most `patience` seconds for it.
 
-        A torn line costs no other. After an error there is nothing of these.
+        Return the file of the log. A torn line does not affect other lines. After an error, none of
+        these records are in the log.
 
         Raises:
             StorageError: The disk refused.

@@ -1,8 +1,8 @@
 """What this machine alone remembers about agreements: `.code-intel/state.db`.
 
-Which contents were confirmed here, when each agreement was last used, in which sessions an alias was
-seen, what came of it when it was offered, and what learned_pairs.json was generated as. Git does not
-carry it. Without it agreements are merely unconfirmed, and what was rejected is offered again.
+It holds which contents were confirmed here, when each agreement was last used, in which sessions an
+alias was seen, what followed an offer, and the generated content of learned_pairs.json. Git does
+not carry it. Without it agreements are merely unconfirmed, and rejected ones are offered again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -75,7 +75,7 @@ class State:
         return frozenset(row[0] for row in self._rows("SELECT digest FROM generated"))
 
     def remember_generated(self, digest: str) -> None:
-        """Remember what is about to be written to learned_pairs.json; the content before stays known.
+        """Remember what will be written to learned_pairs.json; keep the content before it known.
 
         So the file is recognized whether or not the write that follows succeeds.
         """
@@ -105,7 +105,7 @@ class State:
         return {(row[0], row[1]): when(row[2]) for row in rows}
 
     def see_alias(self, key: Key, alias: str, session_id: str, now: datetime) -> None:
-        """Remember that a session confirmed the alias, however it wrote it; twice in one session is once."""
+        """Remember that a session confirmed the alias, in any spelling; count a session once."""
         self._rows(
             "INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)",
             (*key, fold(alias), session_id, now.isoformat()),
@@ -117,7 +117,7 @@ class State:
         self._rows(sql, (*key, fold(alias)))
 
     def alias_sessions(self) -> dict[Key, dict[str, int]]:
-        """Return for each agreement its aliases, folded, and in how many sessions each was confirmed."""
+        """Return for each agreement its folded aliases, each with its number of sessions."""
         found: dict[Key, dict[str, int]] = {}
         sql = "SELECT nl_term, symbol, alias, count(*) FROM sighting GROUP BY 1, 2, 3"
         for row in self._rows(sql):
@@ -125,7 +125,7 @@ class State:
         return found
 
     def note(self, found: AgreementExperience) -> None:
-        """Remember what came of an agreement; the same of the same session again only moves it up."""
+        """Remember an experience; the same experience of the same session only moves up."""
         row = (*found.key, *found[1:-1], found.at.isoformat())
         self._rows(_NOTE, row)
         last = self._db.last_insert_rowid()
@@ -225,7 +225,7 @@ def _connect(path: Path, *, create: bool) -> apsw.Connection:
 
 
 def _alone(path: Path) -> apsw.Connection:
-    """Open a store, its journal with it, where a disk has no room for what processes share of it."""
+    """Open a store and its journal where a disk has no room for what processes share of it."""
     db = apsw.Connection(str(path))
     db.set_busy_timeout(5000)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -234,7 +234,7 @@ def _alone(path: Path) -> apsw.Connection:
 
 
 def _in_memory(stored: apsw.Connection) -> apsw.Connection:
-    """Return a copy of a store on a disk that cannot be written, so that an old one can be migrated."""
+    """Return a copy of a store on a read-only disk, so that an old store can be migrated."""
     copy = apsw.Connection(":memory:")
     try:
         with copy.backup("main", stored, "main") as backup:
@@ -278,7 +278,10 @@ def _translated() -> Iterator[None]:
     except apsw.BusyError as error:
         raise BusyError("state.db is held by another process.") from error
     except _DAMAGED as error:
-        hint = "It is set aside: try again. Agreements stay; what was confirmed here alone is not any more."
+        hint = (
+            "It is set aside: try again. Agreements stay; "
+            "what was confirmed here alone is not any more."
+        )
         raise StorageError(f"state.db is damaged: {error}.", hint=hint) from error
     except (apsw.Error, OSError) as error:
         raise StorageError(f"state.db cannot be used: {error}.") from error

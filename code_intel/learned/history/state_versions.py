@@ -1,4 +1,4 @@
-"""The tables of state.db, version by version, and how an older store becomes one of this version."""
+"""The tables of state.db, by version, and how an older store is migrated to this version."""
 
 import apsw
 
@@ -11,7 +11,8 @@ CREATE TABLE base (
     nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
     PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
 CREATE TABLE confirmed (digest TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE used (nl_term TEXT, symbol TEXT, at TEXT NOT NULL, PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
+CREATE TABLE used (
+    nl_term TEXT, symbol TEXT, at TEXT NOT NULL, PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
 CREATE TABLE sighting (
     nl_term TEXT, symbol TEXT, alias TEXT, session_id TEXT, at TEXT NOT NULL,
     PRIMARY KEY (nl_term, symbol, alias, session_id)) WITHOUT ROWID;
@@ -21,7 +22,8 @@ CREATE TABLE pending (
 """
 _SECOND = """
 CREATE TABLE experience (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, nl_term TEXT NOT NULL, symbol TEXT NOT NULL, kind TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    nl_term TEXT NOT NULL, symbol TEXT NOT NULL, kind TEXT NOT NULL,
     wording TEXT NOT NULL, session_id TEXT NOT NULL, detail TEXT NOT NULL, at TEXT NOT NULL,
     UNIQUE (nl_term, symbol, kind, wording, session_id));
 CREATE INDEX objection ON experience (nl_term, symbol) WHERE kind IN ('rejected', 'failed');

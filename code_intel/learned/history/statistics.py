@@ -1,6 +1,6 @@
-"""How sessions ended, and what the map was good for: counts from the log of outcomes and the state store. Pure.
+"""How sessions ended, and how useful the map was: counts from the outcome log and the store. Pure.
 
-Both are bounded and may be lost, so these are figures of what is still known, never of all that happened.
+Both are bounded and may be lost, so the figures cover what is still known, never all that happened.
 """
 
 from collections import Counter
@@ -37,7 +37,8 @@ class Statistics(NamedTuple):
         bands: For each band of the score what became of what was offered in it.
         rejected_by: How rejections came about.
         outcomes: How sessions ended, each session by its last word.
-        by: The same by intent, by phase, by the band that had answered, with and without the forest.
+        by: The same by intent, by phase, by the band that had answered, with and without the
+            forest.
         most_used: Agreements with their counts, most used first.
         never_used: Agreements that no session has succeeded with.
         most_rejected: Agreements with their counts, those with most objections first.
@@ -66,7 +67,8 @@ class OutcomeStatistics(NamedTuple):
         by_intent: The same by intent, in alphabetical order; `unknown` for what does not say.
         by_phase: The same by the phase a session was in when it reported.
         devrag_correlation: Successes and failures with and without the forest.
-        confidence_correlation: Successes and failures after an understanding of high and of low confidence.
+        confidence_correlation: Successes and failures after an understanding of high and of low
+            confidence.
         unreadable: Lines that are no reports, the torn ones included.
     """
 
@@ -81,7 +83,10 @@ class OutcomeStatistics(NamedTuple):
 
 
 def count_outcomes(log: Log) -> OutcomeStatistics:
-    """Count every report of the log, also several of one session; a partial success correlates with nothing."""
+    """Count every report of the log, also several of one session.
+
+    A partial success correlates with nothing.
+    """
     counted = [record for record in log.records if record.get("outcome") in OUTCOMES]
     with_forest = [record for record in counted if record.get("devrag_used") is True]
     without = [record for record in counted if record.get("devrag_used") is not True]

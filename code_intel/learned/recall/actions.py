@@ -1,8 +1,8 @@
 """What is done: 「印刷」 and `export` are different actions, on whatever object.
 
-A table of families of verbs, in the English that code is written in; Japanese is read as English first
-(`english`). `opposites` knows which actions exclude each other; here any other action counts, as evidence
-for the fit to weigh (docs/decisions/0009).
+A table has families of verbs, in the English that code is written in. Japanese is read as English
+first (`english`). `opposites` knows which actions exclude each other; here any other action counts,
+as evidence for the fit to weigh (docs/decisions/0009).
 """
 
 from functools import lru_cache

@@ -183,7 +183,7 @@ def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:
 
 
 def background() -> tuple[dict[str, str], ...]:
-    """Return the shipped generic phrases, with `language` (ja, en) and `form` (phrase, sentence)."""
+    """Return the generic phrases: `text`, `language` (ja, en), `form` (phrase, sentence)."""
     return _shipped("phrases")
 
 

@@ -1,7 +1,7 @@
 """Select the agreements that may answer a question, as cards for `recall`.
 
-A small map's cards are all compared. Of a large map those are that bear the question's very words, those
-that words find best, and those whose vectors are nearest (docs/decisions/0028).
+A small map's cards are all compared. Of a large map, compare the cards that have the question's
+very words, those that words find best, and those whose vectors are nearest (docs/decisions/0028).
 """
 
 from collections import defaultdict
@@ -29,17 +29,20 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 MAX_CANDIDATES = 60
-"""Cards whose whole evidence is measured, except those with the question's very words: 0.1 ms each."""
+"""Cards whose whole evidence is measured: 0.1 ms each.
+
+Cards with the question's very words do not count.
+"""
 BY_WORDS = 20
 """Candidates that words find; without a model words find all of them."""
 MAX_EMBEDDED_NOW = 4
-"""Cards that are embedded during a question, because the index has not seen their file yet: 60 ms each."""
+"""Cards embedded during a question, because the index has not seen their file: 60 ms each."""
 MAX_LOOKED_UP = 200
 """Cards without a vector in the index that are looked up in the vector cache, the newest first."""
 
 
 class CardRow(NamedTuple):
-    """Where a card comes from: its file, that file's name in the index, and its chunk if it is up to date."""
+    """A card's file, that file's name in the index, and its chunk if that is up to date."""
 
     entry: AgreementEntry
     agreement: Agreement
@@ -104,7 +107,7 @@ class CardIndex:
 
 
 class MapCache(SnapshotCache):
-    """What a server keeps of its project's map between questions: the last snapshot and its cards."""
+    """What a server keeps of a project's map between questions: the last snapshot, its cards."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,8 +134,8 @@ class MapCache(SnapshotCache):
 def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
     """Return the cards of a map.
 
-    A card whose file the index does not know as it is gets its vector from the cache, or, a few at once,
-    from the model.
+    If the index does not know a card's file in its current state, the vector comes from the cache
+    or, for a few at once, from the model.
     """
     import numpy as np
 
@@ -201,7 +204,7 @@ def _newest_first(row: CardRow) -> float:
 def _embedded(
     index: Index, identity: str, agreements: Sequence[Agreement]
 ) -> "tuple[dict[int, Vector], bool]":
-    """Return vectors by place for agreements that the index has not embedded, and whether those are all."""
+    """Return vectors by place for agreements outside the index, and whether these are all."""
     if not agreements or index.embedder is None or index.embedder.identity != identity:
         return {}, True
     texts = [card_text(agreement) for agreement in agreements]

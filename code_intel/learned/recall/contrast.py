@@ -1,4 +1,4 @@
-"""Near misses that words give away: 「海外配送の料金」 for 「国内配送の料金」, 「認証コード」 for 「認証処理」.
+"""Find near misses by words: 「海外配送の料金」 for 「国内配送の料金」.
 
 A vector says that two texts are about one object; it hardly says that one word between them
 differs. What is found here never raises a score, it only bounds it (docs/decisions/0009).
@@ -12,14 +12,14 @@ from code_intel.learned.recall.glossary import content_words
 from code_intel.learned.recall.opposites import contrasted, opposed
 
 MAX_OTHER_WORDS = 2
-"""Words by which a question differs from a term: with more it is a sentence, for the fit to judge."""
+"""Most words by which a question differs from a term; with more it is a sentence for the fit."""
 
 _KANJI = "\u3005\u4e00-\u9fff"
 _KATAKANA = "\u30a1-\u30fa\u30fc"
 _NOUN = f"[{_KANJI}{_KATAKANA}a-z]"
 
-# 「保存できない」「未確認のまま」「does not work」 complain about a thing, they do not name another:
-# only what describes a noun, or is wilfully not done, counts.
+# 「保存できない」「未確認のまま」「does not work」 complain about a thing and do not name another.
+# Only words count that describe a noun, or say that something is not done on purpose.
 _COMPLAINT = "(?:という)?(?:バグ|不具合|問題|現象|症状|原因|件|時|とき|場合|こと|ので|ため|よう)"
 _AUXILIARY = "".join(
     f"(?<!{word} )" for word in ("is", "are", "was", "were", "do", "does", "did", "can", "will")
@@ -41,15 +41,17 @@ _SYMBOL = re.compile(
     re.ASCII,
 )
 _ENDINGS = frozenset(
-    """bat cfg cjs cpp cs css csv dev env go hpp html ini io ipynb java jpg js json jsx kt lock log md mjs net org
-    pdf php png py rb rs rst sh so sql svg tar toml ts tsv tsx txt vue xml yaml yml zip com""".split()  # noqa: SIM905 - easier to read
+    """bat cfg cjs cpp cs css csv dev env go hpp html ini io ipynb java jpg js json jsx kt lock
+    log md mjs net org pdf php png py rb rs rst sh so sql svg tar toml ts tsv tsx txt vue xml
+    yaml yml zip com""".split()  # noqa: SIM905 - easier to read
 )
 """Last parts of what is written like a symbol and is none: Node.js, README.md."""
 
 
 ASPECTS = frozenset(
-    """<screen> <button> <menu> <list> <form> <dashboard> <report> <setting> <api> <log> <test> <template>
-    方法 手順 規約 状況 件数 履歴 理由 原因 期限 条件 method steps terms status history reason deadline""".split()  # noqa: SIM905 - easier to read
+    """<screen> <button> <menu> <list> <form> <dashboard> <report> <setting> <api> <log> <test>
+    <template> 方法 手順 規約 状況 件数 履歴 理由 原因 期限 条件 method steps terms status
+    history reason deadline""".split()  # noqa: SIM905 - easier to read
 )
 """Content words that are one side of a thing, where its bare name means the thing itself."""
 
@@ -88,7 +90,7 @@ def other_symbols(query: str, symbol: str, said: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def symbols_in(query: str) -> frozenset[str]:
-    """Return what a text names as code: `SpellChecker.check()`, `axios.create`, `addItem`; no product, no file."""
+    """Return the code names in a text: `SpellChecker.check()`, `addItem`; no product, no file."""
     found = (match[0].removesuffix("()") for match in _SYMBOL.finditer(query))
     return frozenset(name for name in found if _NAME.findall(name)[-1].casefold() not in _ENDINGS)
 
@@ -109,7 +111,10 @@ def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[s
 
 
 def lacking_aspect(query: str, term: str) -> frozenset[str]:
-    """Return the aspect of a term that a question made of its other words leaves out: 「ログイン」 for 「ログイン画面」."""
+    """Return the aspect that a question leaves out of a term: 「ログイン」 for 「ログイン画面」.
+
+    The question has all other words of the term.
+    """
     asked, said = content_words(query), content_words(term)
     lacking = said - asked
     return lacking if asked and asked < said and lacking <= ASPECTS else frozenset()

@@ -1,8 +1,8 @@
-"""What a text is about, as English stems: a Japanese question and an English symbol in one vocabulary.
+"""The subject of a text as English stems: one vocabulary for Japanese questions and symbols.
 
 The dictionary of software terms (docs/decisions/0025) reads Japanese as the words code uses for it;
-English is split as identifiers are. Each idea is the set of stems that may stand for it, so that 「取得」
-meets `get` as well as `fetch`.
+English is split as identifiers are. Each idea is the set of stems that may stand for it, so that
+「取得」 meets `get` as well as `fetch`.
 """
 
 import math

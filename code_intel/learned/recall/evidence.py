@@ -32,8 +32,10 @@ NARROWEST, WIDEST = 6, 120
 """Bounds of a question's width: beyond them length says nothing more."""
 
 MAX_PHRASE_WIDTH = 40
-"""Width of an alias up to which its words are the agreement's, and of a term that has short forms: a sentence
-has words about everything."""
+"""Largest width of an alias whose words count as the agreement's, and of a term with short forms.
+
+A sentence has words about everything.
+"""
 
 MAX_FOREIGN_WORDS = 3
 MAX_IDEAS = 4
@@ -86,7 +88,7 @@ class Wording(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def wording(agreement: Agreement) -> Wording:
-    """Prepare an agreement's own words and its aliases'; of an alias that is a sentence only the whole counts."""
+    """Prepare an agreement's words and its aliases'; a sentence as an alias counts only whole."""
     symbol = split_symbol(agreement.symbol)
     aliases = tuple(alias for alias in agreement.aliases if width(alias) <= MAX_PHRASE_WIDTH)
     card, term = card_text(agreement), agreement.nl_term
@@ -112,14 +114,15 @@ def measure(
 ) -> "Array":  # fmt: skip
     """Return the evidence for each agreement, shape (agreements, features).
 
-    margin    cosine of question and card in the centred space without the language axis, less that of
-              the closest card of a different symbol or of generic phrases, whichever is closer
+    margin    cosine of question and card in the centred space without the language axis, less
+              that of the closest card of a different symbol or of generic phrases, whichever
+              is closer
     gap       difference in the share of Japanese script: across scripts cosines are lower
     opposite  1 when the question says the opposite of the agreement (see `contrast`), else 0
     term      share of the term's weighty words in the question: shared words raise a cosine
               without adding meaning
     width     log of the question's width: details lower a cosine without taking meaning away
-    foreign   how many of the question's concepts (see `glossary`) the agreement does not have, at most 3
+    foreign   how many concepts of the question (see `glossary`) the agreement lacks, at most 3
     covered   share of the question's ideas, in English and by rarity (see `english`), that it has
     known     how many of them it has, at most 4
     unknown   how many it does not have, at most 4

@@ -1,7 +1,8 @@
 """Words that mean the same in software, in Japanese and English: サインイン, ログイン, sign in.
 
-A small embedding model knows bare loan words badly; a shipped glossary (`constants/glossary.json`,
-concept: its words) knows the common ones exactly. It is evidence like any other, weighed by the fit.
+A small embedding model knows bare loan words badly. A shipped glossary (`constants/glossary.json`,
+concept: its words) knows the common ones exactly. It is evidence like any other, weighed by the
+fit.
 """
 
 import json
@@ -20,7 +21,8 @@ _KANJI = "\u3005\u4e00-\u9fff"
 _SCRIPT = re.compile(r"[^\x00-\x7f]+|[\x00-\x7f]+")
 
 _GENERIC = frozenset(
-    """機能 処理 実装 仕組 仕方 動作 挙動 対応 全般 関連 周 修正 改修 改善 調査 調 直 見直 変更 変 バグ 不具合
+    """機能 処理 実装 仕組 仕方 動作 挙動 対応 全般 関連 周 修正 改修 改善 調査 調 直 見直
+    変更 変 バグ 不具合
     リファクタリング 確 行 使 用 出 入 見 時 際 場合 方 中 後 前 今 毎回 私 人 何 上 下 間
     feature function functionality process processing handling handle logic fix bug issue debug
     refactor improve investigate change make let work""".split()  # noqa: SIM905 - easier to read
@@ -99,7 +101,10 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _japanese(text: str, glossary: _Glossary) -> Iterator[re.Match[str]]:
-    """Yield the Japanese words from left to right; only those are tried that begin like the text at that place."""
+    """Yield the Japanese words from left to right.
+
+    Try only words that begin like the text at that place.
+    """
     at = 0
     while first := glossary.firsts.search(text, at):
         place = first.start()
@@ -150,7 +155,7 @@ def _glossary() -> _Glossary:
 
 
 def _bounded(word: str) -> str:
-    """Keep ログ out of ログイン and 表 out of 表示: loan words and single characters stand alone."""
+    """Keep ログ out of ログイン and 表 out of 表示: loan words and lone characters stand alone."""
     for script, short in ((_KATAKANA, 99), (_KANJI, 1)):
         if len(word) <= short and re.fullmatch(f"[{script}]+", word):
             return f"(?<![{script}]){re.escape(word)}(?![{script}])"

@@ -1,7 +1,8 @@
 """Search of the map: agreements first, each once, with what it is worth now; other documents after.
 
-A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`); `similarity` stays devrag's
-(1 + cosine) / 2. What is not served (broken, conflict, invalid) is left out here and listed elsewhere.
+A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`). Its `similarity` stays
+devrag's (1 + cosine) / 2. Agreements that are not served (broken, conflict, invalid) are left out
+here and listed elsewhere.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -143,7 +144,8 @@ def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: Recalled)
 def _said(index: Index, row: CardRow) -> tuple[str, int, int, int]:
     """Return the text of an agreement, its position and lines.
 
-    Of its file where that is newer than the index, or where git shows two lists of aliases, read as one.
+    Read the file itself where it is newer than the index, or where git shows two lists of aliases;
+    the two lists are read as one.
     """
     known = index.store.chunk_rows([row.chunk]) if row.chunk is not None else {}
     for chunk in known.values():
@@ -154,7 +156,7 @@ def _said(index: Index, row: CardRow) -> tuple[str, int, int, int]:
 
 
 def _other_documents(words: WordHits, known: Collection[str]) -> list[Hit]:
-    """Return documents that are no agreements, served or not, by words; they stay below every band."""
+    """Find documents that are not agreements by words; keep their scores below every band."""
     hits = words.hits[:OTHER_DOCUMENT_CHUNKS]
     best = hits[0][1] if hits else 1.0
     return [

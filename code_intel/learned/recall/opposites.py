@@ -1,4 +1,4 @@
-"""Opposites: 「カート追加」 is not 「カートから削除」, 「国内配送」 not 「海外配送」, however close the vectors are.
+"""Opposites: 「カート追加」 is not 「カートから削除」, however close the vectors are.
 
 Embedding models put opposite words on one object side by side; two small tables, of verb stems and
 of what tells two sides of one thing apart, keep them apart. They only ever lower a score, and only
@@ -54,81 +54,172 @@ OPPOSITE = (
 )  # fmt: skip
 
 SIDES = (
-    (("成功|正常", "success succeed successful successfully"),
-     ("失敗|異常|エラー", "failure fail failed error")),
-    (("許可|認める|受け入れ", "allow permit accept whitelist allowlist"),
-     ("禁止|拒否|却下|遮断|ブロック", "deny denied forbid forbidden reject block ban blacklist denylist blocklist prohibit")),
+    (
+        ("成功|正常", "success succeed successful successfully"),
+        ("失敗|異常|エラー", "failure fail failed error"),
+    ),
+    (
+        ("許可|認める|受け入れ", "allow permit accept whitelist allowlist"),
+        (
+            "禁止|拒否|却下|遮断|ブロック",
+            "deny denied forbid forbidden reject block ban blacklist denylist blocklist prohibit",
+        ),
+    ),
     (("承認|可決", "approve approval"), ("却下|否認|差し戻|否決", "reject rejection disapprove")),
     (("(?<!不)合格", "pass"), ("不合格|落第", "fail")),
     (("国内", "domestic national"), ("海外|国外|国際", "overseas international foreign abroad")),
-    (("遅延|後回し", "lazy lazily deferred delayed"), ("即時|先読み|即座", "eager eagerly immediate immediately")),
-    (("バックグラウンド|背景|裏側|裏で", "background"), ("フォアグラウンド|前景|前面|手前", "foreground")),
-    (("差分|増分|部分|一部", "incremental incrementally partial partially delta"),
-     ("全体|全件|全部|全量|全面|全更新|全同期|(?<![安完健])全再|フル|完全", "full fully complete")),
-    (("有効(?!期)", "valid enabled active activate"),
-     ("無効|期限切|失効|不正", "invalid expired disabled inactive deactivate revoked")),
-    (("(?<!非)同期", "sync synchronous synchronously"), ("非同期", "async asynchronous asynchronously")),
+    (
+        ("遅延|後回し", "lazy lazily deferred delayed"),
+        ("即時|先読み|即座", "eager eagerly immediate immediately"),
+    ),
+    (
+        ("バックグラウンド|背景|裏側|裏で", "background"),
+        ("フォアグラウンド|前景|前面|手前", "foreground"),
+    ),
+    (
+        ("差分|増分|部分|一部", "incremental incrementally partial partially delta"),
+        (
+            "全体|全件|全部|全量|全面|全更新|全同期|(?<![安完健])全再|フル|完全",
+            "full fully complete",
+        ),
+    ),
+    (
+        ("有効(?!期)", "valid enabled active activate"),
+        ("無効|期限切|失効|不正", "invalid expired disabled inactive deactivate revoked"),
+    ),
+    (
+        ("(?<!非)同期", "sync synchronous synchronously"),
+        ("非同期", "async asynchronous asynchronously"),
+    ),
     (("(?<!非)公開(?!鍵)", "public publicly"), ("非公開|限定公開", "private privately internal")),
     (("公開鍵", "public+key"), ("秘密鍵|共通鍵", "private+key secret+key")),
-    (("一時(?!停)|仮(?!想)|暫定|揮発", "temporary temporarily transient ephemeral volatile"),
-     ("恒久|永続|永久|常設|本登録|本予約|正式", "permanent permanently persistent durable")),
-    (("送信|送り手|発信|差出", "sender send outgoing"), ("受信|受け手|受け側|着信|受取", "receiver receive recipient incoming")),
+    (
+        ("一時(?!停)|仮(?!想)|暫定|揮発", "temporary temporarily transient ephemeral volatile"),
+        ("恒久|永続|永久|常設|本登録|本予約|正式", "permanent permanently persistent durable"),
+    ),
+    (
+        ("送信|送り手|発信|差出", "sender send outgoing"),
+        ("受信|受け手|受け側|着信|受取", "receiver receive recipient incoming"),
+    ),
     (("クライアント|フロントエンド", "client frontend"), ("サーバ|バックエンド", "server backend")),
-    (("内部|社内|内側|院内|学内", "internal inner inside"), ("外部|社外|外側|院外|学外", "external outer outside")),
+    (
+        ("内部|社内|内側|院内|学内", "internal inner inside"),
+        ("外部|社外|外側|院外|学外", "external outer outside"),
+    ),
     (("読み(?:取|込|出)|読込|閲覧", "read reader"), ("書き(?:込|出|換)|書込", "write writer")),
-    (("最小|最低|下限", "minimum min lowest smallest lower+bound"),
-     ("最大|最高|上限", "maximum max highest largest upper+bound")),
+    (
+        ("最小|最低|下限", "minimum min lowest smallest lower+bound"),
+        ("最大|最高|上限", "maximum max highest largest upper+bound"),
+    ),
     (("最短", "shortest"), ("最長", "longest")),
     (("最初|先頭|初回|冒頭|初日", "first initial"), ("最後|末尾|最終|最終日", "last final")),
-    (("新規|新しい|最新|新着", "new newest latest"), ("既存|古い|旧|最古", "existing old oldest legacy")),
+    (
+        ("新規|新しい|最新|新着", "new newest latest"),
+        ("既存|古い|旧|最古", "existing old oldest legacy"),
+    ),
     (("昇順", "ascending"), ("降順", "descending")),
-    (("増加|増や|拡大|値上げ|引き上げ|加算|上昇", "increase grow enlarge raise increment upscale"),
-     ("減少|減ら|縮小|値下げ|引き下げ|減算|下降", "decrease shrink reduce lower decrement downscale")),
-    (("以前|事前|直前|前日|(?<![名午手建])前(?=の(?!版)|に|処理|画面|確認|通知)", "before pre"),
-     ("以後|事後|直後|後日|(?<![午])後(?=の|に|処理|画面|確認|通知)", "after post")),
+    (
+        (
+            "増加|増や|拡大|値上げ|引き上げ|加算|上昇",
+            "increase grow enlarge raise increment upscale",
+        ),
+        (
+            "減少|減ら|縮小|値下げ|引き下げ|減算|下降",
+            "decrease shrink reduce lower decrement downscale",
+        ),
+    ),
+    (
+        ("以前|事前|直前|前日|(?<![名午手建])前(?=の(?!版)|に|処理|画面|確認|通知)", "before pre"),
+        ("以後|事後|直後|後日|(?<![午])後(?=の|に|処理|画面|確認|通知)", "after post"),
+    ),
     (("手動|手作業|手入力", "manual manually"), ("自動|オート", "automatic automatically auto")),
-    (("単一|単体|個別|単独|一件|1件", "single individual"), ("複数|一括|まとめて|全員", "multiple bulk batch")),
+    (
+        ("単一|単体|個別|単独|一件|1件", "single individual"),
+        ("複数|一括|まとめて|全員", "multiple bulk batch"),
+    ),
     (("オンライン", "online"), ("オフライン", "offline")),
     (("ローカル|手元", "local locally"), ("リモート|遠隔", "remote remotely")),
     (("入口|入り口", "entry entrance"), ("出口", "exit")),
-    (("入力|入金|入庫|入荷|入室", "input inbound deposit"), ("出力|出金|出庫|出荷|退室", "output outbound withdrawal")),
-    (("収入|売上|売掛", "income revenue sales receivable"), ("支出|仕入|買掛|費用", "expense purchase payable cost")),
-    (("個人", "personal individual consumer"), ("法人|企業|団体", "corporate business enterprise company")),
-    (("購入者|買い手|買主|購入側", "buyer purchaser"), ("出品者|売り手|売主|販売者|販売側", "seller vendor merchant"),
-     ("管理者|運営者|運営側", "admin administrator moderator operator")),
-    (("ゲスト|非会員|匿名", "guest anonymous visitor"), ("(?<!非)会員|登録済", "member registered")),
-    (("送信元|転送元|移行元|参照元|コピー元|呼び出し元|接続元|変換元", "source origin caller"),
-     ("送信先|転送先|移行先|参照先|コピー先|呼び出し先|接続先|変換先", "destination target callee")),
+    (
+        ("入力|入金|入庫|入荷|入室", "input inbound deposit"),
+        ("出力|出金|出庫|出荷|退室", "output outbound withdrawal"),
+    ),
+    (
+        ("収入|売上|売掛", "income revenue sales receivable"),
+        ("支出|仕入|買掛|費用", "expense purchase payable cost"),
+    ),
+    (
+        ("個人", "personal individual consumer"),
+        ("法人|企業|団体", "corporate business enterprise company"),
+    ),
+    (
+        ("購入者|買い手|買主|購入側", "buyer purchaser"),
+        ("出品者|売り手|売主|販売者|販売側", "seller vendor merchant"),
+        ("管理者|運営者|運営側", "admin administrator moderator operator"),
+    ),
+    (
+        ("ゲスト|非会員|匿名", "guest anonymous visitor"),
+        ("(?<!非)会員|登録済", "member registered"),
+    ),
+    (
+        ("送信元|転送元|移行元|参照元|コピー元|呼び出し元|接続元|変換元", "source origin caller"),
+        (
+            "送信先|転送先|移行先|参照先|コピー先|呼び出し先|接続先|変換先",
+            "destination target callee",
+        ),
+    ),
     (("親", "parent"), ("(?<![電椅帽様調菓粒量因分])子(?![供育])", "child children")),
     (("上位|上流|上り", "upstream upper uplink"), ("下位|下流|下り", "downstream downlink")),
     (("リクエスト|要求", "request"), ("レスポンス|応答", "response")),
     (("符号化|エンコード", "encode encoder"), ("復号化|デコード", "decode decoder")),
     (("暗号化", "encrypt encryption"), ("復号", "decrypt decryption")),
-    (("圧縮", "compress compression zip"), ("展開|解凍|伸長", "decompress decompression unzip uncompress inflate")),
+    (
+        ("圧縮", "compress compression zip"),
+        ("展開|解凍|伸長", "decompress decompression unzip uncompress inflate"),
+    ),
     (("ロック(?!を?の?解除|アウト)|施錠", "lock"), ("ロックの?を?解除|アンロック|解錠", "unlock")),
     (("(?<!非)表示(?!しない)", "show visible"), ("非表示|隠す|隠し", "hide hidden invisible")),
-    (("接続(?![元先])|(?<![a-z])つなぐ", "connect connection"), ("切断|切り離", "disconnect disconnection")),
+    (
+        ("接続(?![元先])|(?<![a-z])つなぐ", "connect connection"),
+        ("切断|切り離", "disconnect disconnection"),
+    ),
     (("横|水平", "horizontal landscape"), ("縦|垂直", "vertical portrait")),
     (("左", "left"), ("右", "right")),
     (("明るい|ライト(?=モード|テーマ)", "light"), ("暗い|ダーク", "dark")),
-    (("日次|毎日|日別", "daily"), ("週次|毎週|週別", "weekly"), ("月次|毎月|月別|月額|月間", "monthly"),
-     ("年次|毎年|年別|年額|年間", "yearly annual annually")),
-    (("本番", "production"), ("開発環境|検証環境|ステージング|テスト環境", "staging development sandbox")),
+    (
+        ("日次|毎日|日別", "daily"),
+        ("週次|毎週|週別", "weekly"),
+        ("月次|毎月|月別|月額|月間", "monthly"),
+        ("年次|毎年|年別|年額|年間", "yearly annual annually"),
+    ),
+    (
+        ("本番", "production"),
+        ("開発環境|検証環境|ステージング|テスト環境", "staging development sandbox"),
+    ),
     (("静的", "static statically"), ("動的", "dynamic dynamically")),
     (("厳密|厳格", "strict strictly"), ("寛容|緩い|あいまい|曖昧", "lenient loose fuzzy")),
-    (("主系|プライマリ|正系", "primary master"), ("副系|セカンダリ|レプリカ|予備", "secondary replica standby")),
+    (
+        ("主系|プライマリ|正系", "primary master"),
+        ("副系|セカンダリ|レプリカ|予備", "secondary replica standby"),
+    ),
     (("有料|課金", "paid"), ("無料|無償", "free")),
     (("必須", "required mandatory"), ("任意|省略可", "optional")),
     (("既読", "read"), ("未読", "unread")),
-    (("完了|済み", "completed finished done"), ("途中|未完|進行中|未処理", "pending unfinished ongoing")),
-    (("登録(?!解除)|入会|加入", "register registration enroll"), ("登録解除|退会|脱退|解約", "unregister deregister unenroll")),
-)  # fmt: skip
+    (
+        ("完了|済み", "completed finished done"),
+        ("途中|未完|進行中|未処理", "pending unfinished ongoing"),
+    ),
+    (
+        ("登録(?!解除)|入会|加入", "register registration enroll"),
+        ("登録解除|退会|脱退|解約", "unregister deregister unenroll"),
+    ),
+)
 """Rows of sides, each a Japanese pattern and English words: one object with another side is another
 thing, and must not pass for it."""
 
 
 def _inflected(word: str) -> str:
-    """Match an English verb in its forms: `remove`, `removes`, `removing`; not `add` in `address`."""
+    """Match an English verb in its forms, as `removes` and `removing`; not `add` in `address`."""
     root = re.escape(word.replace("+", " ").removesuffix("e"))
     return rf"\b{root}(?:e?[sdr]?|ing|ion|or)\b"
 
@@ -150,7 +241,7 @@ def actions(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def sides(text: str) -> Mapping[int, frozenset[int]]:
-    """Return which sides a text names, by row of `SIDES`; rows of which it names none are left out."""
+    """Return the sides a text names, by row of `SIDES`; leave out rows without a named side."""
     folded = _folded(text)
     named = {row: _named(folded, row) for row in range(len(_SIDES))}
     return {row: which for row, which in named.items() if which}
@@ -170,7 +261,8 @@ def opposed(one: str, other: str) -> bool:
 def contrasted(one: str, other: str) -> bool:
     """Say whether two texts name different sides of one row, and none of that row in common.
 
-    Most texts name few sides; of `other` only those rows are read, which makes it the one to give an agreement as.
+    Most texts name few sides, and only those rows of `other` are read: give the agreement as
+    `other`.
     """
     rows = sides(one)
     if not rows:

@@ -35,8 +35,11 @@ EXACT = 1.0
 _BELOW_READY = round(READY_SCORE - 0.01, 2)
 _BELOW_VERIFICATION = round(VERIFICATION_SCORE - 0.01, 2)
 ENDING = _BELOW_READY
-"""Least score of a term with another generic ending (「ログイン処理」 for 「ログイン機能」) or a request
-around it: enough to be verified, never to skip a search."""
+"""Least score of a term with another generic ending, or a request around it.
+
+An example is 「ログイン処理」 for 「ログイン機能」. The score is enough to be verified, never to
+skip a search.
+"""
 
 SYNONYM = round(READY_SCORE - 0.02, 2)
 """Least score of a term in other, synonymous words, 「サインイン機能」: enough to be verified."""
@@ -48,14 +51,16 @@ OPPOSITE = _BELOW_VERIFICATION
 """Most that an agreement can score whose opposite the question names: a miss."""
 
 DIFFERENT = _BELOW_READY
-"""Most that an agreement can score whose term the question repeats but for a word: to be verified."""
+"""Most an agreement scores if the question repeats its term but for one word: to be verified."""
 
 OTHER_SYMBOL = _BELOW_VERIFICATION
-"""Most that an agreement can score when the question names another symbol: a miss, since the forest knows
-every symbol by name."""
+"""Most an agreement scores if the question names another symbol: a miss.
+
+The forest knows every symbol by name.
+"""
 
 REJECTED = _BELOW_VERIFICATION
-"""Most that an agreement can score in words in which it was rejected, be they its own term: a miss."""
+"""Most an agreement scores in words in which it was rejected, even its own term: a miss."""
 
 WORDS_ONLY = _BELOW_VERIFICATION
 """Most that words alone can reach: without vectors nothing short-circuits."""
@@ -71,7 +76,8 @@ _REQUESTS = (
         r"(?:する|して|す|したい|たい|て)?(?:ください|ほしい|下さい)?)?$"
     ),
     re.compile(
-        r"^(?:please )?(?:(?:fix|debug|refactor|improve|investigate) )?(?:the )?(?:(?:bugs?|issues?) in (?:the )?)?"
+        r"^(?:please )?(?:(?:fix|debug|refactor|improve|investigate) )?"
+        r"(?:the )?(?:(?:bugs?|issues?) in (?:the )?)?"
     ),
     re.compile(r" (?:bugs?|issues?)$"),
 )
@@ -123,8 +129,9 @@ def recall(
     Args:
         query: The session's own words.
         query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
-        cards: The map, or those of its cards that are closest to the question: a card's score depends
-            on its own evidence, and on how much closer the closest one of a different symbol is.
+        cards: The map, or those of its cards that are closest to the question. A card's score
+            depends on its own evidence, and on how much closer the closest card of a different
+            symbol is.
         identity: Identity of the model both kinds of vectors come from. An uncalibrated model
             counts as none: words alone, below every threshold.
 
@@ -149,7 +156,7 @@ def recall(
 
 
 def ready_margin(identity: str) -> float:
-    """Return the margin a READY needs under this model; 1, which nothing reaches, without constants."""
+    """Return the margin a READY needs under this model; an unreachable 1 without constants."""
     constants = calibration.fitted(identity)
     return constants.ready_margin if constants else 1.0
 
@@ -297,7 +304,10 @@ def _symbol(card: Card) -> str:
 
 
 def _stem(folded: str) -> str:
-    """Strip a request, one generic ending and a の between nouns (送料の計算 is 送料計算); never all of it."""
+    """Strip a request, one generic ending and a の between nouns; never all of the text.
+
+    送料の計算 is 送料計算.
+    """
     for pattern in (*_REQUESTS, _ENDING):
         folded = pattern.sub("", folded, count=1).strip() or folded
     return _BETWEEN_NOUNS.sub("", folded)

@@ -1,4 +1,4 @@
-"""Short forms and loan words: DLQ for `dead letter queue`, 年調 for 年末調整, ジオフェンス for `geofence`.
+"""Short forms and loan words: DLQ for `dead letter queue`, 年調 for 年末調整.
 
 A small model has rarely seen them. Three rules of how people shorten and transliterate, and no list
 (docs/decisions/0009).
@@ -12,7 +12,7 @@ from code_intel.chunking.lexicon import english, unread
 from code_intel.chunking.words import STOP_WORDS, split_identifier
 
 LOAN = 0.4
-"""What a loan word's sound proves, next to 1 for a shortened term: consonants alone are ambiguous."""
+"""What a loan word's sound proves, against 1 for a shortened term: consonants are ambiguous."""
 
 _KATAKANA = re.compile("[ァ-ヺー]{3,}")
 _RUN = re.compile("[一-鿿ァ-ヺー]{2,4}")
@@ -25,10 +25,20 @@ _TERSE = 3
 """Words of a question in which small letters may be a short form, too."""
 
 _ROWS = (
-    ("カキクケコ", "k"), ("サシスセソザジズゼゾヂヅ", "s"), ("タチツテト", "t"), ("ナニヌネノン", "n"),
-    ("ハヒヘホ", "h"), ("フ", "f"), ("マミムメモ", "m"), ("ラリルレロ", "r"), ("ワ", "w"),
-    ("ガギグゲゴ", "g"), ("ダデド", "d"), ("バビブベボヴ", "b"), ("パピプペポ", "p"),
-)  # fmt: skip
+    ("カキクケコ", "k"),
+    ("サシスセソザジズゼゾヂヅ", "s"),
+    ("タチツテト", "t"),
+    ("ナニヌネノン", "n"),
+    ("ハヒヘホ", "h"),
+    ("フ", "f"),
+    ("マミムメモ", "m"),
+    ("ラリルレロ", "r"),
+    ("ワ", "w"),
+    ("ガギグゲゴ", "g"),
+    ("ダデド", "d"),
+    ("バビブベボヴ", "b"),
+    ("パピプペポ", "p"),
+)
 _SOUND = {kana: sound for kanas, sound in _ROWS for kana in kanas}
 
 _SPELT = tuple(
@@ -40,7 +50,7 @@ _SPELT = tuple(
         ("r(?=[^aeiouy])|r$", ""), ("[jz]", "s"), ("l", "r"), ("v", "b"), ("[aeiouy]", ""),
     )
 )  # fmt: skip
-"""How an English word is spelt, and the consonants a Japanese speaker writes for it, in this order."""
+"""English spellings and the consonants a Japanese speaker writes for them, in this order."""
 
 _TWICE = re.compile(r"(.)\1+")
 
@@ -67,7 +77,7 @@ def _folded(text: str) -> str:
 
 
 def _clipped(query: str, term: str) -> float:
-    """Say whether a short run is made of the term's first character and later ones, in order: 年調."""
+    """Return whether a short run is the term's first character and later ones in order: 年調."""
     runs = _runs(query)
     whole = _wide(term) if runs else ""
     return float(
@@ -113,7 +123,7 @@ def _initials(query: str, words: tuple[str, ...]) -> float:
 
 @lru_cache(maxsize=64)
 def _shorts(query: str) -> tuple[tuple[str, bool], ...]:
-    """Return what in a question may be a Latin short form, each with whether it is written like one."""
+    """Return possible Latin short forms in a question, each with whether it is written like one."""
     terse = len(query.split()) <= _TERSE
     found = _SHORT.findall(query)
     return tuple(
@@ -123,12 +133,15 @@ def _shorts(query: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _begins(word: str, short: str) -> bool:
-    """Say whether a word is cut short, not inflected: `auth` of `authentication`, not `check` of `checker`."""
+    """Return whether a word is cut short, as `auth` of `authentication`.
+
+    An inflection, such as `check` of `checker`, is not.
+    """
     return word.startswith(short) and len(word) >= len(short) + 4
 
 
 def _loaned(one: str, other: str) -> float:
-    """Return the share of the loan words in `one`, unknown ones, that sound like words of `other`."""
+    """Return the share of the unknown loan words in `one` that sound like words of `other`."""
     loans = _loans(one)
     words = _latin(other) if loans else ()
     if not words:

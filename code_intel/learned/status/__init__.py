@@ -1,1 +1,1 @@
-"""Compute whether each agreement still holds and is confirmed. Nothing of it is stored in the file."""
+"""Compute whether each agreement holds and is confirmed. The file stores nothing of it."""

@@ -1,4 +1,4 @@
-"""Every agreement with what it is worth now: files, this machine's memory and the index together."""
+"""The present status of every agreement, from files, this machine's memory and the index."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def standings_of(
 def judging(
     settings: Settings, forest: Index, found: Snapshot, now: datetime
 ) -> Callable[[AgreementEntry], AgreementStatus]:
-    """Return a function that judges an entry of a snapshot by the index of the source as it is then."""
+    """Return a function that judges an entry of a snapshot by the present index of the source."""
     complete = bool(found.known.entries) and forest.freshness().state in {"fresh", "stale"}
 
     def judged(entry: AgreementEntry) -> AgreementStatus:

@@ -16,7 +16,7 @@ HEIRS = 4
 
 
 def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
-    """Return what a complete index knows; where it could not read the symbol's file, it knows nothing."""
+    """Return what a complete index knows; nothing where it could not read the symbol's file."""
     try:
         store = forest.store
         found = store.definitions(lookup_name(agreement.symbol), exact=True, limit=DEFINITIONS)
@@ -35,7 +35,8 @@ def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
 def _is_unread(forest: Index, agreement: Agreement) -> bool:
     """Whether the symbol may be in a file whose symbols the index does not know.
 
-    Of a language that it cannot read, not parsed (a syntax error, too long), or there and not indexed.
+    The file has a language that it cannot read, or is not parsed (a syntax error, too long), or is
+    there and not indexed.
     """
     paths = [file.path for file in agreement.files]
     if paths and not any(row_of(path).complete for path in paths):

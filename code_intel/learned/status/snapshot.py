@@ -1,6 +1,6 @@
 """What files, this machine's memory and git say of every agreement of a project.
 
-What the index of the source says is looked up for the agreements that are answered: see `standings`.
+`standings` looks up the source index, and only for the agreements that are answered.
 """
 
 import threading
@@ -23,7 +23,7 @@ from code_intel.learned.status.validity import Trust, trust_of, trust_without_tr
 CERTAIN_SESSIONS = 2
 """Sessions that confirmed an alias until it is as good as the term (docs/decisions/0027)."""
 TRUNK_SECONDS = 60
-"""After these git is asked again although its files seem unchanged: it may have failed the last time."""
+"""After this time git is asked again even if its files are unchanged: it may have failed before."""
 NOW = 0.0
 """As `since`: look at the disk."""
 
@@ -72,7 +72,7 @@ _EMPTY = Snapshot(0, Known(0, (), {}), Memory(), {}, Trust())
 
 
 class SnapshotCache:
-    """Takes snapshots of one project; reads only what has changed since the last one. Safe for threads."""
+    """Takes snapshots of one project; reads only what has changed. Safe for threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,7 +1,7 @@
 """How far an agreement may be trusted now: computed from facts, never stored (docs/decisions/0013).
 
-Validity comes before age: an agreement whose symbol is provably unchanged does not expire, one whose
-symbol is gone is not served however young it is (seed 004 §7 C).
+Validity comes before age. An agreement whose symbol is provably unchanged does not expire. One
+whose symbol is gone is not served, however young it is (seed 004 §7 C).
 """
 
 import re
@@ -108,7 +108,7 @@ def own_definitions(agreement: Agreement, facts: SymbolFacts) -> tuple[Definitio
 
 
 def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
-    """Return where the symbol is, as it was agreed on, once none of the agreement's files defines it.
+    """Return where the agreed symbol is, once none of the agreement's files defines it.
 
     One definition alone has its text, and enough of it that another one would not.
     """
@@ -119,13 +119,16 @@ def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
 
 
 def lookalike(agreement: Agreement) -> str:
-    """Return what is to be known of a name whose letters are not what they look like, as a sentence; or nothing."""
+    """Return a note about a name with letters that are not what they look like, or nothing."""
     names = (agreement.nl_term, agreement.symbol, *agreement.aliases)
     word = next(filter(None, map(mixed_word, names)), "")
     if not word:
         return ""
     others = ", ".join(f"{c} {code_point(c)}" for c in dict.fromkeys(word) if not _is_latin(c))
-    return f"“{word}” mixes Latin letters with others that look like them ({others}). Only `code-intel map confirm` confirms it."
+    return (
+        f"“{word}” mixes Latin letters with others that look like them ({others}). "
+        "Only `code-intel map confirm` confirms it."
+    )
 
 
 def _is_latin(char: str) -> bool:
@@ -175,8 +178,8 @@ class Trust(NamedTuple):
     def confirms(self, entry: AgreementEntry) -> bool:
         """Return whether an entry's content was confirmed here, or agreed on in git.
 
-        Names that are not what they look like (`lookalike`) are confirmed here or not at all, because
-        a reviewer did not see them.
+        Names that are not what they look like (`lookalike`) can be confirmed only here, because a
+        reviewer did not see them.
         """
         if entry.agreement is None:
             return False
@@ -231,7 +234,10 @@ def _changed(case: _Case) -> str:
     if not case.facts.complete or case.unchanged:
         return ""
     if heir := case.facts.heir:
-        return f"Its symbol was renamed to {heir.qualified} ({heir.file}:{heir.line}), with the same text."
+        return (
+            f"Its symbol was renamed to {heir.qualified} ({heir.file}:{heir.line}), "
+            "with the same text."
+        )
     if not case.agreement.digest:
         return ""
     meant = own_definitions(case.agreement, case.facts) or case.facts.definitions
@@ -252,7 +258,8 @@ def _unchecked(case: _Case) -> str:
     return (
         ""
         if case.facts.complete
-        else "Not checked: the index of the source is incomplete. Run `code-intel sync --words-only`."
+        else "Not checked: the index of the source is incomplete. "
+        "Run `code-intel sync --words-only`."
     )
 
 
