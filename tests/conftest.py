@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A property has no deadline: benchmarks measure times. The suite draws the same examples in every run,
-# so a failure belongs to the change. `./setup.sh test --hypothesis-profile=explore` draws new ones.
+# Properties have no deadline. Benchmarks measure times. The suite draws the same examples in every
+# run, so a failure comes from the change. `./setup.sh test --hypothesis-profile=explore` draws new
+# examples.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("all", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)

@@ -20,8 +20,15 @@ EXAMPLE_CALLS: dict[str, dict[str, Any]] = {
     "confirm_symbol_relevance": {"relevant_symbols": ["login"], "code_evidence": "it logs in"},
     "submit_understanding": {"symbols_identified": ["login"], "files_analyzed": ["a.py"]},
     "submit_semantic": {"hypotheses": [{"text": "x"}], "devrag_reason": "architecture_unknown"},
-    "submit_verification": {"verified": [{"hypothesis": "x", "status": "confirmed", "evidence": {
-        "tool": "find_definitions", "target": "x", "result": "y"}}]},
+    "submit_verification": {
+        "verified": [
+            {
+                "hypothesis": "x",
+                "status": "confirmed",
+                "evidence": {"tool": "find_definitions", "target": "x", "result": "y"},
+            }
+        ]
+    },
     "check_write_target": {"file_path": "a.py", "allow_new_files": False},
     "add_explored_files": {"files": ["a.py"]},
     "revert_to_exploration": {"reason": "it was about something else"},
@@ -39,7 +46,12 @@ EXAMPLE_CALLS: dict[str, dict[str, Any]] = {
     },
     "command_search": {"query": "[1]", "queries": ["commit"], "limit": 3},
     "command_describe": {"c1": "git", "c2": "merge-up", "c3": "base-branch"},
-    "command_execute": {"c1": "git", "c2": "merge-up", "c3": "base-branch", "options": {"file": "a"}},
+    "command_execute": {
+        "c1": "git",
+        "c2": "merge-up",
+        "c3": "base-branch",
+        "options": {"file": "a"},
+    },
     "command_reload": {"agent": "climpt"},
     "search_files": {"pattern": "src/**/*.py", "path": "."},
     "get_symbols": {"path": "src", "kind": "class"},
@@ -58,4 +70,4 @@ EXAMPLE_CALLS: dict[str, dict[str, Any]] = {
     "add_frontmatter": {"filepath": "a.md", "docType": "spec"},
     "update_frontmatter": {"filepath": "a.md", "tags": "a, b"},
     "sync": {},
-}  # fmt: skip
+}

@@ -57,9 +57,13 @@ def planted(seed: int = 1) -> dict[str, Plant]:
         "PyPI": plant("pypi-AgEIcHlwaS5vcmc{}", some(120)),
         "JSON web token": plant("eyJhbGciOiJIUzI1NiJ9.{}.{}", claims, some(43)),
         "private key": plant(block.format("", "\n".join(key_lines)), *key_lines),
-        "RSA key": plant(block.format("RSA ", "\n".join(map(str.swapcase, key_lines))),
-                         *map(str.swapcase, key_lines)),
-        "key on one line": plant('"' + block.format("EC ", "{0}").replace("\n", "\\n") + '"', some(160, BASE64)),
+        "RSA key": plant(
+            block.format("RSA ", "\n".join(map(str.swapcase, key_lines))),
+            *map(str.swapcase, key_lines),
+        ),
+        "key on one line": plant(
+            '"' + block.format("EC ", "{0}").replace("\n", "\\n") + '"', some(160, BASE64)
+        ),
         "password": plant('password = "{}"', some(14) + "!"),
         "typed password": plant("db_password: str = '{}'", some(12) + "&3"),
         "key of an object": plant('"apiKey": "{}",', some(32, HEX)),
@@ -90,7 +94,7 @@ def planted(seed: int = 1) -> dict[str, Plant]:
         "SendGrid": plant("SG.{}", f"{some(22)}.{some(43)}"),
         "Azure client secret": plant("8Q~{}", some(34)),
         "Azure signature": plant("https://shop.blob.core.windows.net/a?sv=2024&sig={}", some(46)),
-    }  # fmt: skip
+    }
 
 
 def pieces(secret: str) -> set[str]:

@@ -17,7 +17,9 @@ from benchmarks.replay_tables import Asked, show, summary
 ROOT = Path(__file__).resolve().parents[2]
 JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
 MISS = Reply("", "", "", 0.3, (), Cost(1, 100, 4.0, found=True), Cost(1, 100, 4.0, found=True))
-HIT = Reply("READY", "right", "a", 0.9, (), Cost(1, 20, 1.0, found=True), Cost(1, 20, 1.0, found=True))  # fmt: skip
+HIT = Reply(
+    "READY", "right", "a", 0.9, (), Cost(1, 20, 1.0, found=True), Cost(1, 20, 1.0, found=True)
+)
 WRONG = Reply("VERIFICATION", "wrong", "b", 0.75, ("margin",), Cost(2, 130, 5.0), Cost(4, 230, 9.0))
 ALONE = Cost(1, 100, 2.0, found=True)
 ALONE_READY = Cost(5, 200, 8.0)

@@ -16,11 +16,36 @@ PATHS = st.sampled_from(
 )
 PIECES = st.sampled_from(
     [
-        "def f(x):\n", "class A:\n", "    return '設定 🎌'\n", "function g() {", "}\n", "export const h = (", "=> {\r\n",
-        "func (s *S) M() {\n", "type T struct {\n", "interface I {\r", "\n\n", "'''", '"', "/* ", " */", "# ", "//x\n",
-        "\f", "\u2028", "\u0085", "\ud800", "\0", "import x from './y'\n", "@d\n", "\t", ")", "require(", "import (",
+        "def f(x):\n",
+        "class A:\n",
+        "    return '設定 🎌'\n",
+        "function g() {",
+        "}\n",
+        "export const h = (",
+        "=> {\r\n",
+        "func (s *S) M() {\n",
+        "type T struct {\n",
+        "interface I {\r",
+        "\n\n",
+        "'''",
+        '"',
+        "/* ",
+        " */",
+        "# ",
+        "//x\n",
+        "\f",
+        "\u2028",
+        "\u0085",
+        "\ud800",
+        "\0",
+        "import x from './y'\n",
+        "@d\n",
+        "\t",
+        ")",
+        "require(",
+        "import (",
     ]
-)  # fmt: skip
+)
 TEXTS = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map("".join))
 
 

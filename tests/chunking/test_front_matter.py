@@ -72,9 +72,16 @@ def test_every_way_to_write_a_value_can_be_replaced(block: str, after: str) -> N
 
 @pytest.mark.parametrize(
     "block",
-    ["- a\n", "a: &x 1\nb: *x\n", "a: !!python/name:os.system x\n", "{a: 1}\n", "a: 1\na: 2\n", "a: [\n",
-     "{domain: web}\n"],
-)  # fmt: skip
+    [
+        "- a\n",
+        "a: &x 1\nb: *x\n",
+        "a: !!python/name:os.system x\n",
+        "{a: 1}\n",
+        "a: 1\na: 2\n",
+        "a: [\n",
+        "{domain: web}\n",
+    ],
+)
 def test_a_block_that_cannot_be_changed_safely_is_refused(block: str) -> None:
     with pytest.raises(ValueError, match="front matter"):
         merged(f"---\n{block}---\n", {"domain": "api"})

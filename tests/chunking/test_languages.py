@@ -187,13 +187,29 @@ def test_what_a_name_leaves_open_the_text_says(path: str, text: str, language: s
 @pytest.mark.parametrize(
     ("path", "language"),
     [
-        ("a.pyi", "python"), ("a.mjs", "javascript"), ("a.cjs", "javascript"), ("a.mts", "typescript"),
-        ("a.cts", "typescript"), ("a.kts", "kotlin"), ("a.hpp", "cpp"), ("a.cxx", "cpp"), ("a.cc", "cpp"),
-        ("a.zsh", "bash"), ("a.bats", "bash"), ("a.yml", "yaml"), ("a.jsonc", "json"), ("a.json5", "json5"),
-        ("a.jsonl", "jsonl"), ("a.scss", "scss"), ("a.less", "scss"), ("Dockerfile", "dockerfile"),
-        ("Makefile", "make"), ("Gemfile", "ruby"), ("Pipfile", "toml"),
+        ("a.pyi", "python"),
+        ("a.mjs", "javascript"),
+        ("a.cjs", "javascript"),
+        ("a.mts", "typescript"),
+        ("a.cts", "typescript"),
+        ("a.kts", "kotlin"),
+        ("a.hpp", "cpp"),
+        ("a.cxx", "cpp"),
+        ("a.cc", "cpp"),
+        ("a.zsh", "bash"),
+        ("a.bats", "bash"),
+        ("a.yml", "yaml"),
+        ("a.jsonc", "json"),
+        ("a.json5", "json5"),
+        ("a.jsonl", "jsonl"),
+        ("a.scss", "scss"),
+        ("a.less", "scss"),
+        ("Dockerfile", "dockerfile"),
+        ("Makefile", "make"),
+        ("Gemfile", "ruby"),
+        ("Pipfile", "toml"),
     ],
-)  # fmt: skip
+)
 def test_dialects_have_names(path: str, language: str) -> None:
     assert row_of(path).name == language
 
@@ -201,13 +217,16 @@ def test_dialects_have_names(path: str, language: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("package-lock.json", '{"a": {\n' + "".join(f'"k{n}": {{}},\n' for n in range(500)) + '"z": {}}}'),
+        (
+            "package-lock.json",
+            '{"a": {\n' + "".join(f'"k{n}": {{}},\n' for n in range(500)) + '"z": {}}}',
+        ),
         ("table.json", "{" + ",\n".join(f'"k{n}": {{"v": {n}}}' for n in range(500)) + "}"),
         ("table.yaml", "".join(f"k{n}:\n  v: {n}\n" for n in range(500))),
         ("table.toml", "".join(f"[k{n}]\nv = {n}\n" for n in range(500))),
         ("book.html", "".join(f'<p id="s{n}">x</p>\n' for n in range(2_000))),
     ],
-)  # fmt: skip
+)
 def test_a_table_of_data_defines_next_to_nothing(path: str, text: str) -> None:
     parsed = parse_file(path, text)
     assert len(parsed.symbols) <= 1

@@ -214,7 +214,24 @@ def test_a_word_that_questions_leave_out_stands_first_or_nowhere() -> None:
     assert wasted == {}
 
 
-HOSTILE = ["キー", "サーバー", "型", "の型", "エラー処理", "ア", "ー", "漢", "\ud800", "\0", "ぁ", "get_", "型a", "ﾊﾞ", "々", "⺀"]  # fmt: skip
+HOSTILE = [
+    "キー",
+    "サーバー",
+    "型",
+    "の型",
+    "エラー処理",
+    "ア",
+    "ー",
+    "漢",
+    "\ud800",
+    "\0",
+    "ぁ",
+    "get_",
+    "型a",
+    "ﾊﾞ",
+    "々",
+    "⺀",
+]
 
 
 def steps(task: Callable[[], object]) -> int:

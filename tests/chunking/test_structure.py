@@ -9,11 +9,13 @@ from code_intel.chunking.languages import LANGUAGES, row_of
 from code_intel.chunking.structure import ROUTINES, Structure, structure
 
 PYTHON = (
-    "__all__ = ['f', '種類']\n# 日本語の説明\ndef f(a, /, 数: int = 3, *args, c=lambda x: x, **kw):\n    pass\n"
+    "__all__ = ['f', '種類']\n# 日本語の説明\n"
+    "def f(a, /, 数: int = 3, *args, c=lambda x: x, **kw):\n    pass\n"
     "@deco(lambda q: q)\nclass 種類:\n    async def n(self,\n        y, # note\n        z): pass\n"
 )
 SCRIPT = (
-    "export function f(a, {b}, ...c) {}\nexport default class X { m(q) {} }\nexport const g = x => x;\n"
+    "export function f(a, {b}, ...c) {}\nexport default class X { m(q) {} }\n"
+    "export const g = x => x;\n"
     "const h = (p, q) => 1;\nexport { h, g as gg };\nexport * from './z';\nexports.bar = 1;\n"
 )
 CASES: dict[str, tuple[str, dict[str, tuple[str, ...]], tuple[str, ...]]] = {
@@ -31,7 +33,10 @@ CASES: dict[str, tuple[str, dict[str, tuple[str, ...]], tuple[str, ...]]] = {
         ("f", "default", "X", "g", "h", "gg", "bar", "./z"),
     ),
     "a.ts": (
-        "export interface I { m(a: string): void }\nexport function f<T>(a: T, b?: number): T { return a }\n",
+        (
+            "export interface I { m(a: string): void }\n"
+            "export function f<T>(a: T, b?: number): T { return a }\n"
+        ),
         {"I.m": ("a: string",), "f": ("a: T", "b?: number")},
         ("I", "f"),
     ),
@@ -41,19 +46,58 @@ CASES: dict[str, tuple[str, dict[str, tuple[str, ...]], tuple[str, ...]]] = {
         {"S.Get": ("id int", "n, m string"), "low": ()},
         ("S.Get",),
     ),
-    "a.rs": ("pub fn f(&self, a: u8) -> u8 { 1 }\nfn g() {}\n", {"f": ("&self", "a: u8"), "g": ()}, ("f",)),
-    "a.c": ("int add(int a, char *b) { return 1; }\nstatic char *g(void) { return 0; }\n", {"add": ("int a", "char *b"), "g": ()}, ()),
-    "a.cc": ("int A::add(int a, const B& b) { return 1; }\n", {"A.add": ("int a", "const B& b")}, ()),
-    "A.java": ("public class A { @Override\n public int m(String s, int... b) { return 1; } private void q() {} }\n", {"A.m": ("String s", "int... b"), "A.q": ()}, ("A", "A.m")),
-    "a.kt": ("class A { fun m(s: String, b: Int = 3): Int { return 1 } }\n", {"A.m": ("s: String", "b: Int")}, ()),
-    "a.swift": ("class A { func m(_ s: String, b: Int = 3) -> Int { return 1 } }\n", {"A.m": ("_ s: String", "b: Int")}, ()),
-    "a.scala": ("object A { def m(s: String)(b: Int): Int = 1 }\n", {"A.m": ("s: String", "b: Int")}, ()),
-    "a.cs": ("public class A { public int M(string s, int b = 3) { return 1; } }\n", {"A.M": ("string s", "int b = 3")}, ("A", "A.M")),
-    "a.rb": ("class A\n def m(s, b: 3, *c)\n end\n def n s\n end\nend\n", {"A.m": ("s", "b: 3", "*c"), "A.n": ("s",)}, ()),
+    "a.rs": (
+        "pub fn f(&self, a: u8) -> u8 { 1 }\nfn g() {}\n",
+        {"f": ("&self", "a: u8"), "g": ()},
+        ("f",),
+    ),
+    "a.c": (
+        "int add(int a, char *b) { return 1; }\nstatic char *g(void) { return 0; }\n",
+        {"add": ("int a", "char *b"), "g": ()},
+        (),
+    ),
+    "a.cc": (
+        "int A::add(int a, const B& b) { return 1; }\n",
+        {"A.add": ("int a", "const B& b")},
+        (),
+    ),
+    "A.java": (
+        (
+            "public class A { @Override\n public int m(String s, int... b) { return 1; } "
+            "private void q() {} }\n"
+        ),
+        {"A.m": ("String s", "int... b"), "A.q": ()},
+        ("A", "A.m"),
+    ),
+    "a.kt": (
+        "class A { fun m(s: String, b: Int = 3): Int { return 1 } }\n",
+        {"A.m": ("s: String", "b: Int")},
+        (),
+    ),
+    "a.swift": (
+        "class A { func m(_ s: String, b: Int = 3) -> Int { return 1 } }\n",
+        {"A.m": ("_ s: String", "b: Int")},
+        (),
+    ),
+    "a.scala": (
+        "object A { def m(s: String)(b: Int): Int = 1 }\n",
+        {"A.m": ("s: String", "b: Int")},
+        (),
+    ),
+    "a.cs": (
+        "public class A { public int M(string s, int b = 3) { return 1; } }\n",
+        {"A.M": ("string s", "int b = 3")},
+        ("A", "A.M"),
+    ),
+    "a.rb": (
+        "class A\n def m(s, b: 3, *c)\n end\n def n s\n end\nend\n",
+        {"A.m": ("s", "b: 3", "*c"), "A.n": ("s",)},
+        (),
+    ),
     "a.php": ("<?php\nfunction f($a, int $b = 3) {}\n", {"f": ("$a", "int $b = 3")}, ()),
     "a.lua": ("function M.f(a, b) end\n", {"M.f": ("a", "b")}, ()),
     "a.sh": ("f() { echo; }\n", {"f": ()}, ()),
-}  # fmt: skip
+}
 
 
 def structure_of(path: str, text: str) -> tuple[Structure, dict[str, tuple[str, ...]]]:

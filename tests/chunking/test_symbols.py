@@ -296,7 +296,10 @@ def test_lines_leave_out_decorators_and_comments() -> None:
 
 
 def test_bytes_are_not_mistaken_for_characters() -> None:
-    text = "# 日本語のコメント 🎌\ndef ログイン(利用者):\n    return '𠮷野家'\n\ndef after():\n    pass\n"
+    text = (
+        "# 日本語のコメント 🎌\ndef ログイン(利用者):\n    return '𠮷野家'\n\ndef after():\n"
+        "    pass\n"
+    )
     found = symbols("a.py", text)
     assert list(found) == ["ログイン", "after"]
     assert found["ログイン"].signature == "def ログイン(利用者)"
@@ -373,7 +376,8 @@ RENAMED = {
     "a class with its constructor": (
         "A.java",
         (
-            "class {name} {{\n  private final Store store;\n  {name}(Store store) {{ this.store = store; }}\n"
+            "class {name} {{\n  private final Store store;\n"
+            "  {name}(Store store) {{ this.store = store; }}\n"
             "  int size() {{ return store.all().size(); }}\n}}\n"
         ),
         "Cart",
@@ -410,7 +414,8 @@ RENAMED = {
         "a.ts",
         (
             "export const {name} = (items: Item[], rate: number): number => {{\n"
-            "  const sum = items.reduce((all, item) => all + item.price, 0);\n  return sum * rate;\n}};\n"
+            "  const sum = items.reduce((all, item) => all + item.price, 0);\n"
+            "  return sum * rate;\n}};\n"
         ),
         "total",
         "grandTotal",
@@ -438,7 +443,10 @@ def test_a_renamed_symbol_keeps_its_body_and_no_other_name_does(
 
 
 def test_a_method_keeps_its_body_when_its_class_is_renamed() -> None:
-    go = "package a\n\nfunc (s *{name}) Save(key string, data []byte) error {{\n\treturn s.disk.Write(key, data)\n}}\n"
+    go = (
+        "package a\n\nfunc (s *{name}) Save(key string, data []byte) error {{\n"
+        "\treturn s.disk.Write(key, data)\n}}\n"
+    )
     old = symbols("a.go", go.format(name="Store"))["Store.Save"]
     assert (
         old.body
@@ -453,7 +461,10 @@ def test_a_method_keeps_its_body_when_its_class_is_renamed() -> None:
 
 
 def test_wrappers_named_after_what_they_wrap_stay_apart() -> None:
-    text = "def {name}(self, key, value, owner):\n    audit(owner, key)\n    return self.store.{name}(key, value)\n"
+    text = (
+        "def {name}(self, key, value, owner):\n    audit(owner, key)\n"
+        "    return self.store.{name}(key, value)\n"
+    )
     add, remove = (symbols("a.py", text.format(name=name))[name] for name in ("add", "remove"))
     assert add.body
     assert remove.body
@@ -461,7 +472,10 @@ def test_wrappers_named_after_what_they_wrap_stay_apart() -> None:
 
 
 def test_types_named_after_a_member_of_something_else_stay_apart() -> None:
-    text = "class {name}(Task):\n    def run(self, queue, owner):\n        return queue.jobs.{name}(owner, self.text)\n"
+    text = (
+        "class {name}(Task):\n    def run(self, queue, owner):\n"
+        "        return queue.jobs.{name}(owner, self.text)\n"
+    )
     one, other = (symbols("a.py", text.format(name=name))[name] for name in ("Export", "Import"))
     assert one.body
     assert other.body

@@ -29,7 +29,10 @@ REGISTRY: dict[str, Any] = {
                 "c1": "climpt-git",
                 "c2": "group-commit",
                 "c3": "unstaged-changes",
-                "description": "Group file changes by semantic proximity and execute multiple commits sequentially",
+                "description": (
+                    "Group file changes by semantic proximity and execute multiple commits "
+                    "sequentially"
+                ),
             },
             {
                 "c1": "docs",

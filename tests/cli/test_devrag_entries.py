@@ -9,7 +9,10 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from projects import BIN, Project
 
-SINGLE = '{\n  "mcpServers": {\n    "devrag": {\n      "type": "stdio",\n      "command": "/usr/local/bin/devrag"\n    }\n  }\n}\n'
+SINGLE = (
+    '{\n  "mcpServers": {\n    "devrag": {\n      "type": "stdio",\n'
+    '      "command": "/usr/local/bin/devrag"\n    }\n  }\n}\n'
+)
 
 
 async def found(

@@ -126,7 +126,10 @@ COMMENTED = """\
         '{"mcpServers": {"one": {}, }, } ',
         "{ // nothing yet\n}\n",
         '{"a": [1, 2, ], /* { */ "b": "\\"//", }',
-        '{\n  "mcpServers": {\n    "a": {}, // of a\n    "b": {} /* of b */ , // of b, too\n  }\n}\n',
+        (
+            '{\n  "mcpServers": {\n    "a": {}, // of a\n    "b": {} /* of b */ , // of b, too\n'
+            "  }\n}\n"
+        ),
         '{\n  "mcpServers": {\n    "a": {}, // of a\n    "b": {} // of b\n    // the end\n  }\n}\n',
     ],
 )

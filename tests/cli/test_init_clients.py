@@ -72,11 +72,21 @@ def test_each_client_gets_its_own_file_once_and_only_then(
 
 
 JSON_FILES = [
-    "", "\n", "\ufeff", "{}", "{ }\n", "// nothing yet", "// nothing yet\n", "/* { */\n",
-    '{"KEY": {}}', '{\n\t"KEY": {\n\t\t"o": {}\n\t}\n}', '\ufeff{\r\n  "KEY": {\r\n    "o": {},\r\n  },\r\n}\r\n',
+    "",
+    "\n",
+    "\ufeff",
+    "{}",
+    "{ }\n",
+    "// nothing yet",
+    "// nothing yet\n",
+    "/* { */\n",
+    '{"KEY": {}}',
+    '{\n\t"KEY": {\n\t\t"o": {}\n\t}\n}',
+    '\ufeff{\r\n  "KEY": {\r\n    "o": {},\r\n  },\r\n}\r\n',
     '/*1*/{/*2*/"a"/*3*/:/*4*/[/*5*/1/*6*/,/*7*/]/*8*/,/*9*/"KEY"/*10*/:/*11*/{/*12*/"o"/*13*/:{}/*14*/,/*15*/}/*16*/}//17',
-    '{"KEY": {"old": {}}, "KEY": {"o": {"command": "x"}}}', '{"inputs": [{"id": "a//b"}], "é": "\\"}"}',
-]  # fmt: skip
+    '{"KEY": {"old": {}}, "KEY": {"o": {"command": "x"}}}',
+    '{"inputs": [{"id": "a//b"}], "é": "\\"}"}',
+]
 
 
 @pytest.mark.parametrize("text", JSON_FILES, ids=range(len(JSON_FILES)))
@@ -103,17 +113,29 @@ def test_what_people_wrote_into_a_json_file_stays_to_the_byte(
 
 
 TOML_FILES = [
-    "", "\n", "\ufeff", "# nothing yet", "# nothing yet\n", 'model = "x"', 'model = "x" # why\n',
+    "",
+    "\n",
+    "\ufeff",
+    "# nothing yet",
+    "# nothing yet\n",
+    'model = "x"',
+    'model = "x" # why\n',
     '# hi\n\n[mcp_servers.o]\ncommand = "a" # x\n\n[profiles.x]\na = 1\n',
     "a = 1\r\n\r\n[mcp_servers.o]\r\ncommand = 'a'\r\n",
-    'mcp_servers.o.command = "a"\nb = 1\n[z]\nc = 1\n', '[mcp_servers]\no.command = "a"\n[t]\n',
+    'mcp_servers.o.command = "a"\nb = 1\n[z]\nc = 1\n',
+    '[mcp_servers]\no.command = "a"\n[t]\n',
     '[mcp_servers]\n[mcp_servers.o]\ncommand="x"\n[t]\n',
-    'mcp_servers = { o = { command = "a" } } # c\nb = 1\n', "mcp_servers = {}\n[z]\nq = 1\n",
-    'mcp_servers = {o={command="a"}}', "[[p]]\na = 1\n\n[[p]]\na = 2\n",
+    'mcp_servers = { o = { command = "a" } } # c\nb = 1\n',
+    "mcp_servers = {}\n[z]\nq = 1\n",
+    'mcp_servers = {o={command="a"}}',
+    "[[p]]\na = 1\n\n[[p]]\na = 2\n",
     '[mcp_servers.a]\ncommand="x"\n[t]\nq=1\n[mcp_servers.b]\ncommand="y"\n# end',
-    '[mcp_servers.o]\n\tcommand = "x"\n\t[mcp_servers.o.env]\n\tA = """\n[mcp_servers.code-intel]\n"""\n',
+    (
+        '[mcp_servers.o]\n\tcommand = "x"\n\t[mcp_servers.o.env]\n\tA = """\n'
+        '[mcp_servers.code-intel]\n"""\n'
+    ),
     '\ufeffmodel = "x"\n',
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text", TOML_FILES, ids=range(len(TOML_FILES)))
@@ -378,8 +400,14 @@ def test_each_entry_starts_its_server_from_anywhere_with_next_to_no_environment(
         assert entries(BY_NAME[one], root / BY_NAME[one].file) == entries(
             BY_NAME[other], root / BY_NAME[other].file
         )
-    tried = [("claude", "code-intel"), ("claude", "devrag-map"), ("codex", "code-intel"),
-             ("codex", "devrag-forest"), ("cursor", "code-intel"), ("cursor", "devrag-map")]  # fmt: skip
+    tried = [
+        ("claude", "code-intel"),
+        ("claude", "devrag-map"),
+        ("codex", "code-intel"),
+        ("codex", "devrag-forest"),
+        ("cursor", "code-intel"),
+        ("cursor", "devrag-map"),
+    ]
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda one: answered(BY_NAME[one[0]], root, one[1], elsewhere), tried)
         assert {answer["serverInfo"]["name"] for answer in found} == set(clients.SERVERS)

@@ -231,7 +231,10 @@ def test_a_project_that_is_not_indexed_is_told(
 
 def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(project: Path, run: Run) -> None:
     text = run("cart total", "--preset", "tests", "--query", "rounding", "--dry-run")
-    assert text.splitlines()[:2] == ["Expected: cart, total, test", f"  pattern {PRESETS[2].patterns[0]}"]  # fmt: skip
+    assert text.splitlines()[:2] == [
+        "Expected: cart, total, test",
+        f"  pattern {PRESETS[2].patterns[0]}",
+    ]
     assert "First query: rounding" in text
     told = answer(run("カートの合計", "--dry-run", "--json"))
     assert told["expectedResults"]["minMatches"] == 3

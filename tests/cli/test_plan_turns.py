@@ -39,7 +39,16 @@ def project(indexed_shop: Path, tmp_path: Path) -> Path:
 def started(project: Path, *words: str) -> "subprocess.Popen[str]":
     environ = {name: value for name, value in os.environ.items() if name != "CODE_INTEL_ROOT"}
     return subprocess.Popen(
-        [str(BIN / "code-intel"), "plan", *words, "--confidence", "1", "--max-iterations", "1", "--json"],
+        [
+            str(BIN / "code-intel"),
+            "plan",
+            *words,
+            "--confidence",
+            "1",
+            "--max-iterations",
+            "1",
+            "--json",
+        ],
         cwd=project,
         env=environ | {"CODE_INTEL_EMBEDDING": "off"},
         stdin=subprocess.DEVNULL,
@@ -47,7 +56,7 @@ def started(project: Path, *words: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-    )  # fmt: skip
+    )
 
 
 def ended(process: "subprocess.Popen[str]") -> dict[str, Any]:

@@ -46,8 +46,25 @@ def plan(at: int, score: float = 0.8) -> QueryPlan:
         expected=Expected(("total", "round"), (r"def \w+",), 2, 0.7),
         strategy=Strategy("broad", "keywords", ("add money",)),
         iterations=(
-            Iteration(1, "total", ("total", "round"), (), Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0), "Nothing was found.", ("round total",), milliseconds=12.4),
-            Iteration(2, "round total", ("total", "round"), (HIT,), Evaluation(metrics, score, ("total",), ("round",)), "“round” is missing.", milliseconds=3.0),
+            Iteration(
+                1,
+                "total",
+                ("total", "round"),
+                (),
+                Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0),
+                "Nothing was found.",
+                ("round total",),
+                milliseconds=12.4,
+            ),
+            Iteration(
+                2,
+                "round total",
+                ("total", "round"),
+                (HIT,),
+                Evaluation(metrics, score, ("total",), ("round",)),
+                "“round” is missing.",
+                milliseconds=3.0,
+            ),
         ),
         final=(HIT,),
         stop="reached",
@@ -55,7 +72,7 @@ def plan(at: int, score: float = 0.8) -> QueryPlan:
         revision="7",
         created="2026-01-02T03:04:05+00:00",
         milliseconds=15.4,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture
@@ -167,11 +184,17 @@ def test_the_story_of_a_plan_is_told_query_by_query(run: Run) -> None:
         "  rule add money",
         "Asked: forest, words",
         "1. 0.00  “total”: 0 results, 12 ms",
-        "     keywords 0.00  patterns 0.00  meaning 0.00  coverage 0.00  precision 0.00  recall 0.00",
+        (
+            "     keywords 0.00  patterns 0.00  meaning 0.00  coverage 0.00  precision 0.00  "
+            "recall 0.00"
+        ),
         "     Nothing was found.",
         "     - round total",
         "2. 0.80  “round total”: 1 result, 3 ms",
-        "     keywords 0.80  patterns 1.00  meaning 0.80  coverage 1.00  precision 0.50  recall 0.80",
+        (
+            "     keywords 0.80  patterns 1.00  meaning 0.80  coverage 1.00  precision 0.50  "
+            "recall 0.80"
+        ),
         "     “round” is missing.",
         "Found 1:",
         "  src/cart.py:1-2  total",

@@ -48,7 +48,10 @@ async def test_a_match_is_told_with_its_line_its_places_and_the_lines_around(sho
                     "submatches": [{"match": "def login", "start": 4, "end": 13}],
                     "before": [""],
                     "after": [
-                        '        """Authenticate a user by e-mail and password and return a session token."""'
+                        (
+                            '        """Authenticate a user by e-mail and password and return a '
+                            'session token."""'
+                        )
                     ],
                 },
                 {
@@ -164,7 +167,10 @@ async def test_a_reference_is_told_with_its_line_and_is_no_definition(shop: Path
                 {
                     "file": SERVICE,
                     "line": 32,
-                    "content": "        if user is None or not verify_password(credentials.password, user.password_hash):",
+                    "content": (
+                        "        if user is None or not verify_password(credentials.password, "
+                        "user.password_hash):"
+                    ),
                 },
             ],
             "total": 2,
@@ -225,7 +231,10 @@ async def test_files_are_narrowed_by_name_and_language_and_none_is_explained(sho
 @pytest.mark.covers(
     "tool.context_bundle",
     "field.context_bundle: goal limit token_budget",
-    "answer.context_bundle: goal profile files further tokens_estimate truncated left_out message index",
+    (
+        "answer.context_bundle: goal profile files further tokens_estimate truncated left_out "
+        "message index"
+    ),
     "row.bundle_file: file score why fragments",
     "row.fragment: start_line end_line symbol text",
 )
@@ -351,7 +360,10 @@ async def test_dependencies_are_told_with_their_distance_and_the_file_between(sh
 @pytest.mark.covers(
     "tool.snippets_get",
     "field.snippets_get: path symbol",
-    "answer.snippets_get: path start_line end_line symbol language text tokens_estimate truncated also_defined",
+    (
+        "answer.snippets_get: path start_line end_line symbol language text tokens_estimate "
+        "truncated also_defined"
+    ),
 )
 async def test_a_symbol_is_read_whole_with_its_lines_and_its_other_places(shop: Path) -> None:
     twin = shop / "src" / "cart" / "twin.py"

@@ -18,7 +18,10 @@ CONSTANTS = "".join(f"NUMBER_{place:03} = {place}\n" for place in range(40))
     "tool.query",
     "field.query: question symbol session_id show_plan",
     "answer.query: question reasoning needs_bootstrap plan step_outputs decision_log cache_status",
-    "answer.query: fallback_triggered fallback_reason current_phase results total_results truncated",
+    (
+        "answer.query: fallback_triggered fallback_reason current_phase results total_results "
+        "truncated"
+    ),
     "answer.query: next_cursor index",
     "row.planned_call: tool purpose priority params slot",
     "row.step_output: tool found",

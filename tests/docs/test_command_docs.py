@@ -168,7 +168,9 @@ def test_options_variables_and_runners_are_those_of_the_code() -> None:
 
 def test_numbers_are_those_of_the_code() -> None:
     said = {
-        f"at most {loading.MAX_REGISTRY_BYTES >> 20} MiB and {checking.MAX_COMMANDS:,} commands": "## Schema",
+        (
+            f"at most {loading.MAX_REGISTRY_BYTES >> 20} MiB and {checking.MAX_COMMANDS:,} commands"
+        ): "## Schema",
         f"a config {loading.MAX_CONFIG_BYTES >> 10} KiB": "## Schema",
         f"Up to {checking.MAX_AGENTS} agents can have a registry": "## Where",
         f"at most {checking.MAX_TEXT_CHARS:,} characters": "## Schema",

@@ -17,7 +17,11 @@ from served import make_project
 from standing import stand
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "README.ja.md", *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/*.md")))  # fmt: skip
+PAGES = (
+    "README.md",
+    "README.ja.md",
+    *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/*.md")),
+)
 PARTS = ("code_intel", "docs/phases.md", "docs/agreements.md", ".agent", ".code-intel/agreements")
 """What a copy of this repository needs for the commands of its pages."""
 LEFT_OUT = {
@@ -139,7 +143,9 @@ def test_the_commands_of_a_page_run_one_after_the_other_in_a_fresh_project(
             monkeypatch.setenv(name, value) if name != "PATH" else None
             code = 0
         else:
-            code = subprocess.run(["bash", "-c", text], check=False, stdin=subprocess.DEVNULL).returncode  # fmt: skip
+            code = subprocess.run(
+                ["bash", "-c", text], check=False, stdin=subprocess.DEVNULL
+            ).returncode
         said = capsys.readouterr()
         assert code == EXIT_CODES.get(" ".join([program, *words]), 0), (line, said)
         assert "Traceback" not in said.err, (line, said)

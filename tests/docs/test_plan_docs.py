@@ -174,7 +174,9 @@ def test_a_preset_of_ones_own_is_read_as_it_is_told() -> None:
 
 
 def test_every_key_of_the_settings_is_told_with_its_default_and_bounds() -> None:
-    rows = re.findall(r"^\| `([\w.]+)` \| (\S+) \| ([^|]+) \| (.+) \|$", part("config"), re.MULTILINE)  # fmt: skip
+    rows = re.findall(
+        r"^\| `([\w.]+)` \| (\S+) \| ([^|]+) \| (.+) \|$", part("config"), re.MULTILINE
+    )
     wanted = []
     for key in PLAN_KEYS:
         values = ", ".join(key.choices) or f"{key.least:g} to {key.most:,g}"

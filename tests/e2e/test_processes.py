@@ -29,7 +29,8 @@ def test_stdout_is_json_rpc_to_the_last_byte_whatever_is_noisy(
     noisy.mkdir()
     (noisy / "sitecustomize.py").write_text(
         "import atexit, ctypes, os, sys, threading\n"
-        "def late():\n    print('late print'); os.write(1, b'late write\\n'); os.system('echo child')\n"
+        "def late():\n    print('late print'); os.write(1, b'late write\\n'); os.system('echo "
+        "child')\n"
         "    c = ctypes.CDLL(None); c.puts(b'late C'); c.fflush(None)\n"
         "t = threading.Timer(1.0, late); t.daemon = True; t.start()\n"
         "atexit.register(print, 'at exit')\n",
@@ -175,7 +176,10 @@ def test_garbage_on_stdin_leaves_the_server_answering(
             b'{"jsonrpc": "2.0", "method": "notifications/nonsense"}\n',
             b'"text"\n42\nnull\n',
             b"[" * 5000 + b"\n",
-            b'{"jsonrpc": "2.0", "id": 81, "method": "tools/call", "params": {"name": "\\ud800"}}\n',
+            (
+                b'{"jsonrpc": "2.0", "id": 81, "method": "tools/call", "params": {"name": '
+                b'"\\ud800"}}\n'
+            ),
             b"\xef\xbb\xbf\n",
             b"x" * 200_000 + b"\n",
         ):

@@ -28,7 +28,8 @@ def source(kinds: dict[str, Plant]) -> str:
     for number, (text, line) in enumerate(blocks(kinds)):
         functions.append(
             f"# {line}\ndef connect_{number}(value=r'''{text}'''):\n"
-            f'    r"""Number {number}: {line}"""\n    return call("{line}", r\'\'\'\n{text}\n\'\'\')\n'
+            f'    r"""Number {number}: {line}"""\n    return call("{line}", r\'\'\'\n{text}\n'
+            f"''')\n"
         )
     return "\n\n".join(functions)
 
@@ -50,7 +51,8 @@ def agreement(kinds: dict[str, Plant]) -> str:
     return (
         f"---\ndoc_type: agreement\nschema: 1\nnl_term: 配送業者の設定\nsymbol: connect_0\n"
         f"password: {password}\naliases:\n  - carrier set-up\n---\n# 配送業者の設定 → connect_0\n\n"
-        f"Note: {kinds['GitHub classic'].text}\n\n## Code evidence\n{evidence}\n\n## Files\n- src/carriers.py\n"
+        f"Note: {kinds['GitHub classic'].text}\n\n## Code evidence\n{evidence}\n\n## Files\n"
+        f"- src/carriers.py\n"
     )
 
 

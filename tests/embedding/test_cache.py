@@ -104,7 +104,8 @@ import numpy as np
 from code_intel.embedding.cache import VectorCache
 cache = VectorCache(Path(sys.argv[1]))
 kept = sum(
-    cache.put("m", {f"{sys.argv[2]} {number}": np.ones(8, dtype=np.float32)}) for number in range(60)
+    cache.put("m", {f"{sys.argv[2]} {number}": np.ones(8, dtype=np.float32)})
+    for number in range(60)
 )
 print(kept)
 """

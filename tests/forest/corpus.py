@@ -56,8 +56,12 @@ def test_login_checks_the_password_and_returns_a_session_token():
     assert service.login("user", "password") == "session token"
     assert service.login("user", "password") == service.login("user", "password")
 """,
-    "examples/login.py": "service = AuthService()\nservice.login('me', 'password')  # session token\n",
-    "docs/login.md": "# Login\n\n`AuthService.login` checks a password and returns a session token.\n",
+    "examples/login.py": (
+        "service = AuthService()\nservice.login('me', 'password')  # session token\n"
+    ),
+    "docs/login.md": (
+        "# Login\n\n`AuthService.login` checks a password and returns a session token.\n"
+    ),
     "web/src/format.ts": """\
 /** Formats an amount of money. */
 export function formatMoney(amount: number, currency: string): string {

@@ -51,7 +51,10 @@ PYTHON = {
 }
 ECMASCRIPT = {
     "package.json": json.dumps({"workspaces": ["packages/*"]}),
-    "tsconfig.json": '{ // comments\n "compilerOptions": {"baseUrl": ".", "paths": {"$lib/*": ["web/lib/*"],}, } }',
+    "tsconfig.json": (
+        '{ // comments\n "compilerOptions": {"baseUrl": ".", "paths": {"$lib/*": '
+        '["web/lib/*"],}, } }'
+    ),
     "packages/core/package.json": json.dumps(
         {
             "name": "@acme/core",
@@ -79,7 +82,9 @@ ECMASCRIPT = {
 }
 GO = {
     "go.mod": "module example.com/acme/shop // the shop\n\ngo 1.22\n",
-    "main.go": 'package main\nimport (\n "fmt"\n "example.com/acme/shop/cart"\n "github.com/a/b/c"\n)\n',
+    "main.go": (
+        'package main\nimport (\n "fmt"\n "example.com/acme/shop/cart"\n "github.com/a/b/c"\n)\n'
+    ),
     "cart/cart.go": 'package cart\nimport "example.com/acme/shop/tax/v2"\n',
     "cart/items.go": "package cart\n",
     "cart/cart_test.go": 'package cart_test\nimport "example.com/acme/shop/cart"\n',
@@ -89,7 +94,9 @@ GO = {
 RUST = {
     "Cargo.toml": '[workspace]\nmembers = ["crates/*"]\n',
     "crates/cart/Cargo.toml": '[package]\nname = "acme-cart"\n',
-    "crates/cart/src/lib.rs": "mod items;\npub mod tax;\npub use crate::tax::rates::Rate;\nuse serde::de;\n",
+    ("crates/cart/src/lib.rs"): (
+        "mod items;\npub mod tax;\npub use crate::tax::rates::Rate;\nuse serde::de;\n"
+    ),
     "crates/cart/src/items.rs": (
         "use crate::tax::{rates::{self, Rate}, Tax};\nuse super::Cart;\n"
         "mod tests { use super::*; use super::Item; }\n"
@@ -111,7 +118,8 @@ RUST = {
 }
 JVM = {
     "core/src/main/java/com/acme/Cart.java": (
-        "package com.acme;\nimport com.acme.tax.Rate;\nimport static com.acme.tax.Rates.Kind.Inner.Deep.of;\n"
+        "package com.acme;\nimport com.acme.tax.Rate;\n"
+        "import static com.acme.tax.Rates.Kind.Inner.Deep.of;\n"
         "import java.util.List;\nimport com.acme.items.*;\n"
     ),
     "core/src/main/java/com/acme/tax/Rate.java": "",
@@ -120,8 +128,12 @@ JVM = {
     "core/src/main/kotlin/com/acme/items/B.kt": "import com.acme.Cart\n",
     "core/src/test/java/com/acme/tax/Rate.java": "",
     "jobs/Job.scala": "import com.acme.tax.{Rate => R, Rates}\n",
-    "core/src/main/kotlin/com/acme/util/Strings.kt": "fun String.shout() = uppercase()\nenum class Case { UP }\n",
-    "core/src/main/kotlin/com/acme/Main.kt": "import com.acme.util.shout\nimport com.acme.util.Case.UP\nimport kotlin.math.max\n",
+    ("core/src/main/kotlin/com/acme/util/Strings.kt"): (
+        "fun String.shout() = uppercase()\nenum class Case { UP }\n"
+    ),
+    ("core/src/main/kotlin/com/acme/Main.kt"): (
+        "import com.acme.util.shout\nimport com.acme.util.Case.UP\nimport kotlin.math.max\n"
+    ),
     **{f"core/src/main/java/com/acme/many/M{n}.java": "" for n in range(40)},
     "core/src/main/java/com/acme/All.java": "import com.acme.many.*;\nimport com.acme.many.M7;\n",
 }
@@ -145,7 +157,8 @@ RUBY = {
 PHP = {
     "composer.json": json.dumps({"autoload": {"psr-4": {"Acme\\Shop\\": "src/"}}}),
     "src/Cart.php": (
-        "<?php\nnamespace Acme\\Shop;\nuse Acme\\Shop\\Tax\\{Rate, Rates as R};\nuse Psr\\Tax\\Rate;\n"
+        "<?php\nnamespace Acme\\Shop;\nuse Acme\\Shop\\Tax\\{Rate, Rates as R};\n"
+        "use Psr\\Tax\\Rate;\n"
         "require_once __DIR__ . '/functions.php';\nuse legacy\\Store\\Base;\n"
     ),
     "src/Tax/Rate.php": "",
@@ -175,7 +188,11 @@ CASES = (
             "src/shop/cart.py": ("src/shop/prices.py", "os", "decimal"),
             "src/shop/prices.py": ("src/shop/tax/rates.py", "numpy"),
             "src/shop/tax/rates.py": ("src/shop/prices.py", "logging"),
-            "tests/test_cart.py": ("src/shop/cart.py", "tests/helpers.py", "tests/requests/__init__.pyi"),
+            "tests/test_cart.py": (
+                "src/shop/cart.py",
+                "tests/helpers.py",
+                "tests/requests/__init__.pyi",
+            ),
             "tests/helpers.py": ("src/shop/__init__.py", "src/shop/tax/__init__.py"),
             "scripts/run.py": ("scripts/inspect.py", "types", "helpers"),
         },
@@ -183,7 +200,10 @@ CASES = (
     (
         ECMASCRIPT,
         {
-            "packages/core/src/index.ts": ("packages/core/src/cart.ts", "packages/core/src/fp/map.ts"),
+            "packages/core/src/index.ts": (
+                "packages/core/src/cart.ts",
+                "packages/core/src/fp/map.ts",
+            ),
             "packages/core/src/cart.ts": ("packages/core/src/env.node.ts", "node:fs"),
             "packages/core/src/fp/map.ts": ("packages/core/src/index.ts",),
             "web/app.tsx": (
@@ -232,7 +252,10 @@ CASES = (
             "crates/app/src/bin/fix/run.rs": ("crates/app/src/bin/fix/main.rs",),
             "tool/source/tool.rs": ("tool/source/tests/mod.rs",),
             "tool/source/tests/mod.rs": ("tool/source/deep.rs", "tool/source/tool.rs"),
-            "crates/cart/tests/all.rs": ("crates/cart/tests/common/mod.rs", "crates/cart/src/lib.rs"),
+            "crates/cart/tests/all.rs": (
+                "crates/cart/tests/common/mod.rs",
+                "crates/cart/src/lib.rs",
+            ),
         },
     ),
     (
@@ -305,7 +328,7 @@ CASES = (
             "lua/acme/cart.lua": ("lua/acme/tax/init.lua", "cjson"),
         },
     ),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("texts", "expected"), CASES)

@@ -58,7 +58,9 @@ async def test_what_is_searched_is_listed(tree: Path) -> None:
     assert {match.file for match in found.matches} == set(NAMES) - {"big.bin"}
 
 
-@pytest.mark.parametrize("path", ["../outside", "/etc", "escape", "escape/x.py", "no/such", "pipe.py", "sub/id_rsa"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path", ["../outside", "/etc", "escape", "escape/x.py", "no/such", "pipe.py", "sub/id_rsa"]
+)
 async def test_a_path_that_cannot_be_searched_is_refused(tree: Path, path: str) -> None:
     for ask in (lambda: list_files(tree, path), lambda: grep(tree, TextQuery("x", path=path))):
         with pytest.raises(UsageError) as caught:

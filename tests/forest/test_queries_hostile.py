@@ -61,14 +61,43 @@ def first(service: CorpusService, query: str) -> str:
 @pytest.mark.parametrize(
     "query",
     [
-        "login AND logout", "login OR logout NOT x", "login*", "^login", '"login"', '"login', "body:login",
-        "-login", "NEAR(login logout, 5)", "{login}", "login + logout", "(login", "login'; DROP TABLE chunks; --",
-        "\u202elogin\u202c", "שלום login", "🔐 login 👨‍👩‍👧‍👦", "ｌｏｇｉｎ", "LOGIN", "lo\u200bgin login", "login()",
-        "AuthService.login", "AuthService::login", "`AuthService#login`", TRACE, TRACE_JA, LOGIN, f"./{LOGIN}",
-        LOGIN.replace("/", "\\"), f"/home/me/shop/{LOGIN}", f"{LOGIN}:34", "https://example.com/auth/service.py#login",
-        "login\x00logout", "\ud800login", "login " * 100_000, TRACE * 2000,
+        "login AND logout",
+        "login OR logout NOT x",
+        "login*",
+        "^login",
+        '"login"',
+        '"login',
+        "body:login",
+        "-login",
+        "NEAR(login logout, 5)",
+        "{login}",
+        "login + logout",
+        "(login",
+        "login'; DROP TABLE chunks; --",
+        "\u202elogin\u202c",
+        "שלום login",
+        "🔐 login 👨‍👩‍👧‍👦",
+        "ｌｏｇｉｎ",
+        "LOGIN",
+        "lo\u200bgin login",
+        "login()",
+        "AuthService.login",
+        "AuthService::login",
+        "`AuthService#login`",
+        TRACE,
+        TRACE_JA,
+        LOGIN,
+        f"./{LOGIN}",
+        LOGIN.replace("/", "\\"),
+        f"/home/me/shop/{LOGIN}",
+        f"{LOGIN}:34",
+        "https://example.com/auth/service.py#login",
+        "login\x00logout",
+        "\ud800login",
+        "login " * 100_000,
+        TRACE * 2000,
     ],
-)  # fmt: skip
+)
 def test_what_is_asked_about_login_finds_it_however_it_is_put(
     service: CorpusService, query: str
 ) -> None:
@@ -184,10 +213,21 @@ def test_any_glob_is_some_globs_and_a_name_is_its_own(glob: str) -> None:
 @pytest.mark.parametrize(
     ("directory", "file_pattern"),
     [
-        ("/etc", ""), ("nope", ""), ("SRC", ""), ("~", ""), ("src/*", ""), ("src/auth/service.pyx", ""), ("", "["),
-        ("", "*.PY"), ("", "!*.py"), ("", "/src/auth/*.py"), ("", "(a+)+$"), ("src", "*.go.md"), ("src/auth", "*.ts"),
+        ("/etc", ""),
+        ("nope", ""),
+        ("SRC", ""),
+        ("~", ""),
+        ("src/*", ""),
+        ("src/auth/service.pyx", ""),
+        ("", "["),
+        ("", "*.PY"),
+        ("", "!*.py"),
+        ("", "/src/auth/*.py"),
+        ("", "(a+)+$"),
+        ("src", "*.go.md"),
+        ("src/auth", "*.ts"),
     ],
-)  # fmt: skip
+)
 def test_filters_that_leave_nothing_are_to_blame_and_not_the_query(
     service: CorpusService, directory: str, file_pattern: str
 ) -> None:
@@ -217,12 +257,25 @@ def test_no_hit_is_nobodys_fault_where_the_filter_leaves_something(service: Corp
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"query": ""}, {"query": "  \n"}, {"query": "\u200b"}, {"query": "x" * 4001}, {"query": "x" * (1 << 20)},
-        {"query": "a\0b"}, {"query": ["login"]}, {"query": None}, {"query": 7}, {"top_k": 0}, {"top_k": -1},
-        {"top_k": 101}, {"top_k": 10**9}, {"top_k": 2.5}, {"top_k": "many"}, {"directory": "\0"},
+        {"query": ""},
+        {"query": "  \n"},
+        {"query": "\u200b"},
+        {"query": "x" * 4001},
+        {"query": "x" * (1 << 20)},
+        {"query": "a\0b"},
+        {"query": ["login"]},
+        {"query": None},
+        {"query": 7},
+        {"top_k": 0},
+        {"top_k": -1},
+        {"top_k": 101},
+        {"top_k": 10**9},
+        {"top_k": 2.5},
+        {"top_k": "many"},
+        {"directory": "\0"},
         {"file_pattern": "a\0"},
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_asked_is_named_with_its_field(
     shop: Path, arguments: dict[str, object]
 ) -> None:

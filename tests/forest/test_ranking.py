@@ -352,7 +352,19 @@ ROWS_SEEN: dict[str, Callable[[], RankingState]] = {
 """Of each row of the table, a board on which it does something."""
 
 PATHS = st.sampled_from(
-    "a.py b.py src/api.ts api.js dist/api.js tests/test_a.py v1/a.py v2/a.py docs/a.md a.h cache.py".split()  # noqa: SIM905 - easier to read
+    [
+        "a.py",
+        "b.py",
+        "src/api.ts",
+        "api.js",
+        "dist/api.js",
+        "tests/test_a.py",
+        "v1/a.py",
+        "v2/a.py",
+        "docs/a.md",
+        "a.h",
+        "cache.py",
+    ]
 )
 FOUND = st.dictionaries(st.integers(1, 4), st.floats(0, 1e6), max_size=4)
 FILES = st.builds(

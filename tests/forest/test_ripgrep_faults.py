@@ -31,7 +31,9 @@ FAULTS = {
     "garbage": "echo 'Segmentation fault (core dumped)'",
     "JSON that is no event": "echo '[1, 2]'; echo 7",
     "a match without its place": 'echo \'{"type":"match","data":{}}\'',
-    "a match with strange texts": f'echo \'{MATCH}\' | sed s/login/1/ | sed \'s/"text":"a.py"/"text":[]/\'',
+    ("a match with strange texts"): (
+        f'echo \'{MATCH}\' | sed s/login/1/ | sed \'s/"text":"a.py"/"text":[]/\''
+    ),
     "nested JSON": "head -c 200000 /dev/zero | tr '\\0' '['; echo",
     "bytes that are no text": "printf '\\377\\376\\n'",
 }

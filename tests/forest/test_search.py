@@ -220,10 +220,27 @@ def test_an_empty_index_has_no_hits(tmp_path: Path) -> None:
 
 QUERIES = st.one_of(
     st.text(max_size=60),
-    st.lists(st.sampled_from(["login", "token", "AuthService", "test", "割引", '"', "*", "(", "NEAR", ":", "^", "-", "'", "AND"])).map(
-        " ".join
-    ),
-)  # fmt: skip
+    st.lists(
+        st.sampled_from(
+            [
+                "login",
+                "token",
+                "AuthService",
+                "test",
+                "割引",
+                '"',
+                "*",
+                "(",
+                "NEAR",
+                ":",
+                "^",
+                "-",
+                "'",
+                "AND",
+            ]
+        )
+    ).map(" ".join),
+)
 
 
 @given(QUERIES, st.integers(0, 30))

@@ -95,7 +95,8 @@ def test_a_read_only_folder_keeps_the_old_content() -> None:
 def test_a_full_disk_keeps_the_old_content_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys; from pathlib import Path\n"
-        "from code_intel.foundation.durable import replace; from code_intel.errors import StorageError\n"
+        "from code_intel.foundation.durable import replace; from code_intel.errors import "
+        "StorageError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: replace(Path(sys.argv[1]), b'x' * 5000)\n"

@@ -31,7 +31,9 @@ NAMED = {
     "two fields of JSON": '{{"name": "DB_PASSWORD", "value": "{}"}}',
     "two fields of Kubernetes": "- name: DB_PASSWORD\n  value: {}\n",
     "a secret of Kubernetes": "kind: Secret\ndata:\n  password: {}\n",
-    "a variable of Terraform": 'variable "db_password" {{\n  type    = string\n  default = "{}"\n}}',
+    ("a variable of Terraform"): (
+        'variable "db_password" {{\n  type    = string\n  default = "{}"\n}}'
+    ),
     "an attribute of Terraform": '  master_password    = "{}"',
     "a block of YAML": "db_password: |\n  {}\n",
     "a folded block of YAML": "password: >-\n  {}\n",
@@ -44,7 +46,7 @@ NAMED = {
     "a verbatim string": 'Password = @"{}"',
     "the next line": 'password = (\n    "{}"\n)',
     "Rust": 'let password: &str = "{}";',
-    "a static of Rust": "const PASSWORD: &'static str = \"{}\";",
+    "a static of Rust": 'const PASSWORD: &\'static str = "{}";',
     "a setter": 'source.setPassword("{}");',
     "a wrapped literal": 'password = SecretStr("{}")',
     "a default": 'os.getenv("SECRET_KEY", "{}")',
@@ -79,7 +81,7 @@ NAMED = {
     "a URL's, with a colon": "amqp://app:a:{}@host/",
     "a URL's, with a dollar": "amqp://app:a${}@host/",
     "a URL's token": "https://{}7q4Tz9@github.com/a/b.git",
-}  # fmt: skip
+}
 
 CERTAIN = {
     "an element": "<password>{}</password>",
@@ -105,14 +107,19 @@ LEFT_ALONE = {
     "a constant": "#define CKM_MASTER_KEY_DERIVE 0x000003D1UL",
     "a declaration": "SECKEYPrivateKeyInfo *pkcs8KeyBag; PrivateKey rsa2048Key1 = make(k1x2y3);",
     "names": '["MLKEM1024P384PrivateKey",\n "MLKEM768X25519PublicKey"]',
-    "a comparison with a header": 'if "-----BEGIN PRIVATE KEY-----" in text and text.strip().endswith("="): f(1)',
-    "a certificate in base 64": "ca: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUV2QUlCQURBTkJna3Foa2lHOXcwQkFRRUZBQVNDQktZd2dnU2lBZ0VBQW9JQkFR",
+    ("a comparison with a header"): (
+        'if "-----BEGIN PRIVATE KEY-----" in text and text.strip().endswith("="): f(1)'
+    ),
+    ("a certificate in base 64"): (
+        "ca: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUV2QUlCQURBTkJna3Foa2lHOXcwQkFRRUZBQVNDQkt"
+        "Zd2dnU2lBZ0VBQW9JQkFR"
+    ),
     "ports": "docker run -p 127.0.0.1:8080:80 -u 1000:1000; ssh -p2222 -pthread",
     "hosts": "mongodb://a.example:27017,b:c@example/db cvs://:pserver:anoncvs@example.com",
     "a protein": "MKTAYIAKQRAKIAVMKCPMSECTLOHZCTQLDE",
     "a class": ".ask-proj-form { } task-ant-api npm_config_registry_of_the_whole_team_2",
     "headers": "Authorization: Bearer $TOKEN; authorization: AuthorizationHeaderOfV2",
-}  # fmt: skip
+}
 
 
 def covered(secret: str) -> str:

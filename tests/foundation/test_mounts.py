@@ -69,7 +69,9 @@ with open_state(folder) as state:
     print(*sorted(path.name for path in folder.glob("state.db-*")))
 with open_state(folder) as state:
     assert state.confirmed() == {"digest"}
-config = IndexConfig(path=folder / "forest.json", corpus="forest", patterns=("."), db_path=folder / "index.db")
+config = IndexConfig(
+    path=folder / "forest.json", corpus="forest", patterns=("."), db_path=folder / "index.db"
+)
 print(*(finding.what for finding in disk(config)))
 """
 

@@ -20,8 +20,12 @@ NO_SECRETS = {
     "a digest by name": "symbol_digest: 0a1b2c3d4e5f6071",
     "a UUID": "550e8400-e29b-41d4-a716-446655440000",
     "a session": "session_20261122_011757_ab12cd34ef56ab12cd34ef56ab12cd34",
-    "an image": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
-    "an integrity": '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DkOsm"',
+    "an image": (
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    ),
+    "an integrity": (
+        '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DkOsm"'
+    ),
     "an environment": 'password = os.environ["DB_PASSWORD_2"]',
     "a call": "password = getpass.getpass()",
     "a chain": 'access_token = response.json()["access_token"]',
@@ -37,13 +41,15 @@ NO_SECRETS = {
     "no user": "http://localhost:8080/path@2x git@github.com:a/b.git mailto:a@b.example",
     "a pattern": r"passwordPattern = /^(?=.*[A-Z])(?=.*\d).{8,}$/",
     "an example block": "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
-    "a certificate": "-----BEGIN CERTIFICATE-----\nMIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQ",
+    "a certificate": (
+        "-----BEGIN CERTIFICATE-----\nMIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQ"
+    ),
     "a rule": "-----BEGIN RSA PRIVATE KEY-----",
     "prose": "The token is validated by the secret service; the password is checked first.",
     "日本語": "パスワードが空のときエラーが出ない。トークンは30分で期限切れになります。",
     "OpenGL": "glTexImage2DMultisample_x1(); gl-matrix-utilities-for-everyone",
     "a stylesheet": ".sk-folding-cube .sk-cube1:before { task_live_1 }",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -44,7 +44,10 @@ def test_markers_of_any_width_make_a_file_a_conflict(
 @pytest.mark.parametrize("width", [7, 8])
 def test_a_list_of_aliases_in_conflict_within_its_ancestor_is_united(width: int) -> None:
     """The ancestor of two branches that were merged crosswise is a conflict itself."""
-    inner = "<<<<<<<<< Temporary merge branch 1\n- a\n=========\n- b\n>>>>>>>>> Temporary merge branch 2\n"
+    inner = (
+        "<<<<<<<<< Temporary merge branch 1\n- a\n=========\n- b\n"
+        ">>>>>>>>> Temporary merge branch 2\n"
+    )
     text = conflicted(render(PAIR), '  - "サインイン"', '  - "ログオン"', width=width, base=True)
     assert read(text.replace("before\n", inner)).aliases == ("サインイン", "ログオン")
 

@@ -99,11 +99,27 @@ class Agent:
         self.hypotheses = answer.get("hypotheses_to_verify", self.hypotheses)
         rows = answer.get("results", ())
         if tool == "query":
-            rows = [{"file": row["file_path"], "symbol": row["symbol_name"], "start_line": row["start_line"]} for row in rows if row["source_tool"] == "find_definitions"]  # fmt: skip
+            rows = [
+                {
+                    "file": row["file_path"],
+                    "symbol": row["symbol_name"],
+                    "start_line": row["start_line"],
+                }
+                for row in rows
+                if row["source_tool"] == "find_definitions"
+            ]
             self.found += [row["symbol"] for row in rows]
         self.found += [row["name"] for row in answer.get("definitions", ())]
-        for row in (*answer.get("definitions", ()), *rows, *answer.get("references", ()), *answer.get("matches", ())):  # fmt: skip
-            file, symbol = row.get("file") or row.get("document"), row.get("name") or row.get("symbol")  # fmt: skip
+        for row in (
+            *answer.get("definitions", ()),
+            *rows,
+            *answer.get("references", ()),
+            *answer.get("matches", ()),
+        ):
+            file, symbol = (
+                row.get("file") or row.get("document"),
+                row.get("name") or row.get("symbol"),
+            )
             self.files += [file] if file not in self.files else []
             self.symbols += [symbol] if symbol and symbol not in self.symbols else []
             if symbol:
@@ -117,7 +133,11 @@ class Agent:
         if told := next((tools for tools in map(named, said) if tools), []):
             prove = "submit_semantic" in told and self.plan.supposes
             self.agenda = ["submit_semantic"] if prove else told
-        elif tool in LOOKS and (answer.get("definitions") or answer.get("total_matches")) and self.phase == "VERIFICATION":  # fmt: skip
+        elif (
+            tool in LOOKS
+            and (answer.get("definitions") or answer.get("total_matches"))
+            and self.phase == "VERIFICATION"
+        ):
             self.agenda = [name for name in self.agenda if name not in LOOKS]
         elif not self.agenda and tool != "get_session_status":
             self.agenda = ["get_session_status"]

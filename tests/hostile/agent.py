@@ -96,7 +96,9 @@ class Agent:
 
     async def may_write(self, handle: str, file: str) -> bool:
         """Ask for permission; whoever has no session has none."""
-        return bool((await self("check_write_target", session_id=handle, file_path=file)).get("allowed"))  # fmt: skip
+        return bool(
+            (await self("check_write_target", session_id=handle, file_path=file)).get("allowed")
+        )
 
     async def start(self, intent: str = "MODIFY", query: str = QUERY) -> str:
         """Begin a session without a frame."""
@@ -156,7 +158,9 @@ class Agent:
     async def suppose(
         self, handle: str, *hypotheses: str, reason: str = "architecture_unknown"
     ) -> dict[str, Any]:
-        return await self("submit_semantic", session_id=handle, hypotheses=list(hypotheses), devrag_reason=reason)  # fmt: skip
+        return await self(
+            "submit_semantic", session_id=handle, hypotheses=list(hypotheses), devrag_reason=reason
+        )
 
     async def confirm(
         self,

@@ -56,11 +56,17 @@ async def everything_on_disk(agent: Agent) -> Prize:
         for path in agent.root.rglob("*")
         if path.is_file() and ".git" not in path.parts
     ]
-    names = {name for text in texts for name in re.findall(r"session_\d{8}_\d{6}_[0-9a-f]{8}\w*", text)}  # fmt: skip
+    names = {
+        name for text in texts for name in re.findall(r"session_\d{8}_\d{6}_[0-9a-f]{8}\w*", text)
+    }
     words = {word for text in texts for word in re.findall(r"\b[0-9a-f]{32,64}\b", text)}
     name = handle.rpartition("_")[0]
     assert name in names
-    tried = names | {f"{name}_{word[:32]}" for word in words} | {f"{name}_{word[-32:]}" for word in words}  # fmt: skip
+    tried = (
+        names
+        | {f"{name}_{word[:32]}" for word in words}
+        | {f"{name}_{word[-32:]}" for word in words}
+    )
     tried |= {f"{name}_{hashlib.md5(word.encode()).hexdigest()}" for word in words}  # noqa: S324 - the shape of a secret
     for guess in sorted(tried):
         assert await agent.phase(guess) != "READY"
@@ -175,11 +181,19 @@ async def from_scratch(agent: Agent) -> Prize:
         "intent": "MODIFY", "query": QUERY, "root": str(agent.root), "baseline": {},
     }  # fmt: skip
     understood = {
-        "symbols": [{"name": LOGIN, "source": "FACT"}], "files": [SERVICE, PASSWORDS], "entry_points": [LOGIN],
-        "patterns": ["x"], "notes": "", "missing": [], "greenfield": False,
-    }  # fmt: skip
+        "symbols": [{"name": LOGIN, "source": "FACT"}],
+        "files": [SERVICE, PASSWORDS],
+        "entry_points": [LOGIN],
+        "patterns": ["x"],
+        "notes": "",
+        "missing": [],
+        "greenfield": False,
+    }
     at = datetime.now(UTC).isoformat()
-    rows = [{"at": at, "event": "started", "data": started}, {"at": at, "event": "understood", "data": understood}]  # fmt: skip
+    rows = [
+        {"at": at, "event": "started", "data": started},
+        {"at": at, "event": "understood", "data": understood},
+    ]
     handle = f"{name}_{OWN}"
     (agent.sessions / f"{name}.jsonl").write_bytes(chained(rows))
     assert not await agent.may_write(handle, SERVICE)
@@ -252,24 +266,102 @@ def of_another_time(moved: timedelta) -> Script:
 
 
 ATTEMPTS = (
-    Attempt("every-word-on-disk", HANDLE, "Every name and hexadecimal word of the project's files is tried as a handle.",
-            everything_on_disk),
-    Attempt("guessed-handles", HANDLE, "A handle is changed by a digit, its case, its spelling.", guessed),
-    Attempt("another-projects-session", HANDLE, "A session that is READY in a copy of the project.", another_projects),
-    Attempt("truncated-anywhere", JOURNAL, "The journal is cut back to when it was READY, at every line and 97th byte.", truncated),
-    Attempt("rolled-back", JOURNAL, "A copy from when it was READY is put back, also padded to the same length.", rolled_back),
-    Attempt("an-event-left-out", JOURNAL, "The last event is left out.", rewritten(without_the_end)),
-    Attempt("an-event-exchanged", JOURNAL, "The event that took READY back becomes another one.", rewritten(another_end)),
-    Attempt("a-frame-left-out", JOURNAL, "The events that raised the risk are left out.", rewritten(a_lower_risk)),
-    Attempt("events-appended", JOURNAL, "What an earned session has at its end is appended to a new one.", appended),
-    Attempt("a-journal-from-scratch", JOURNAL, "A journal of one's own, in which everything is as it must be.", from_scratch),
-    Attempt("anothers-journal", JOURNAL, "The journal of a READY session stands under the name of one's own.", anothers_journal),
+    Attempt(
+        "every-word-on-disk",
+        HANDLE,
+        "Every name and hexadecimal word of the project's files is tried as a handle.",
+        everything_on_disk,
+    ),
+    Attempt(
+        "guessed-handles",
+        HANDLE,
+        "A handle is changed by a digit, its case, its spelling.",
+        guessed,
+    ),
+    Attempt(
+        "another-projects-session",
+        HANDLE,
+        "A session that is READY in a copy of the project.",
+        another_projects,
+    ),
+    Attempt(
+        "truncated-anywhere",
+        JOURNAL,
+        "The journal is cut back to when it was READY, at every line and 97th byte.",
+        truncated,
+    ),
+    Attempt(
+        "rolled-back",
+        JOURNAL,
+        "A copy from when it was READY is put back, also padded to the same length.",
+        rolled_back,
+    ),
+    Attempt(
+        "an-event-left-out", JOURNAL, "The last event is left out.", rewritten(without_the_end)
+    ),
+    Attempt(
+        "an-event-exchanged",
+        JOURNAL,
+        "The event that took READY back becomes another one.",
+        rewritten(another_end),
+    ),
+    Attempt(
+        "a-frame-left-out",
+        JOURNAL,
+        "The events that raised the risk are left out.",
+        rewritten(a_lower_risk),
+    ),
+    Attempt(
+        "events-appended",
+        JOURNAL,
+        "What an earned session has at its end is appended to a new one.",
+        appended,
+    ),
+    Attempt(
+        "a-journal-from-scratch",
+        JOURNAL,
+        "A journal of one's own, in which everything is as it must be.",
+        from_scratch,
+    ),
+    Attempt(
+        "anothers-journal",
+        JOURNAL,
+        "The journal of a READY session stands under the name of one's own.",
+        anothers_journal,
+    ),
     Attempt("no-journal", JOURNAL, "The journal is deleted.", replaced(with_nothing)),
     Attempt("an-empty-journal", JOURNAL, "The journal is empty.", replaced(Path.touch)),
-    Attempt("a-folder-for-a-journal", JOURNAL, "A folder stands in its place.", replaced(Path.mkdir)),
-    Attempt("a-pipe-for-a-journal", JOURNAL, "A pipe stands in its place, and nobody writes to it.", replaced(os.mkfifo)),
-    Attempt("a-link-for-a-journal", JOURNAL, "A link to a copy stands in its place.", replaced(with_a_link)),
-    Attempt("a-journal-that-is-read-only", JOURNAL, "The journal cannot be written while READY is taken back.", read_only),
-    Attempt("a-clock-set-back", JOURNAL, "The session was begun in the future.", of_another_time(timedelta(days=400))),
-    Attempt("a-session-expired", JOURNAL, "A session that expired is dated anew.", of_another_time(timedelta(days=-3))),
-)  # fmt: skip
+    Attempt(
+        "a-folder-for-a-journal", JOURNAL, "A folder stands in its place.", replaced(Path.mkdir)
+    ),
+    Attempt(
+        "a-pipe-for-a-journal",
+        JOURNAL,
+        "A pipe stands in its place, and nobody writes to it.",
+        replaced(os.mkfifo),
+    ),
+    Attempt(
+        "a-link-for-a-journal",
+        JOURNAL,
+        "A link to a copy stands in its place.",
+        replaced(with_a_link),
+    ),
+    Attempt(
+        "a-journal-that-is-read-only",
+        JOURNAL,
+        "The journal cannot be written while READY is taken back.",
+        read_only,
+    ),
+    Attempt(
+        "a-clock-set-back",
+        JOURNAL,
+        "The session was begun in the future.",
+        of_another_time(timedelta(days=400)),
+    ),
+    Attempt(
+        "a-session-expired",
+        JOURNAL,
+        "A session that expired is dated anew.",
+        of_another_time(timedelta(days=-3)),
+    ),
+)

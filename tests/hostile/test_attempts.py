@@ -63,7 +63,12 @@ async def test_the_same_done_honestly_is_ready_may_write_and_teaches(
     async with hostile(copy(indexed_shop, tmp_path)) as agent:
         handle = await agent.ready()
         evidence = f"{SERVICE}:33 AuthService.login checks the password"
-        await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["AuthService.login"], code_evidence=evidence)  # fmt: skip
+        await agent(
+            "confirm_symbol_relevance",
+            session_id=handle,
+            relevant_symbols=["AuthService.login"],
+            code_evidence=evidence,
+        )
         assert await agent.phase(handle) == "READY"
         assert await agent.may_write(handle, SERVICE)
         agent.edit()

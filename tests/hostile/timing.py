@@ -74,9 +74,14 @@ async def frames_at_once(agent: Agent) -> Prize:
     handle = await agent.start()
     await at_once(
         agent.frame(handle, target_feature="login"),
-        agent.frame(handle, target_feature="login", observed_issue="accepts an empty password", trigger_condition="when the form is sent"),
+        agent.frame(
+            handle,
+            target_feature="login",
+            observed_issue="accepts an empty password",
+            trigger_condition="when the form is sent",
+        ),
         agent.frame(handle, target_feature="login", desired_action="エラーが出ない"),
-    )  # fmt: skip
+    )
     await agent.look(handle)
     await agent.submit(handle)
     return Ready(handle)
@@ -124,12 +129,39 @@ async def two_servers(agent: Agent) -> Prize:
 
 
 ATTEMPTS = (
-    Attempt("submissions-at-once", AT_ONCE, "Too little is submitted several times at once.", submissions),
-    Attempt("to-and-fro-at-once", AT_ONCE, "Submissions of every phase and the way back are called at once.", to_and_fro),
-    Attempt("confirmed-while-rejected", AT_ONCE, "A hypothesis is confirmed while it is rejected.", confirm_while_rejecting),
-    Attempt("written-while-taken-back", AT_ONCE, "Permission is asked for while READY is taken back.", write_while_reverting),
+    Attempt(
+        "submissions-at-once",
+        AT_ONCE,
+        "Too little is submitted several times at once.",
+        submissions,
+    ),
+    Attempt(
+        "to-and-fro-at-once",
+        AT_ONCE,
+        "Submissions of every phase and the way back are called at once.",
+        to_and_fro,
+    ),
+    Attempt(
+        "confirmed-while-rejected",
+        AT_ONCE,
+        "A hypothesis is confirmed while it is rejected.",
+        confirm_while_rejecting,
+    ),
+    Attempt(
+        "written-while-taken-back",
+        AT_ONCE,
+        "Permission is asked for while READY is taken back.",
+        write_while_reverting,
+    ),
     Attempt("frames-at-once", AT_ONCE, "Frames of different risk are set at once.", frames_at_once),
     Attempt("two-servers", AT_ONCE, "One server takes READY back, another is asked.", two_servers),
-    Attempt("anew-in-every-phase", ANEW, "The server is started anew in each phase.", in_every_phase),
-    Attempt("anew-after-each-refusal", ANEW, "The server is started anew after each refusal.", after_each_refusal),
-)  # fmt: skip
+    Attempt(
+        "anew-in-every-phase", ANEW, "The server is started anew in each phase.", in_every_phase
+    ),
+    Attempt(
+        "anew-after-each-refusal",
+        ANEW,
+        "The server is started anew after each refusal.",
+        after_each_refusal,
+    ),
+)

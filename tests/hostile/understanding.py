@@ -111,7 +111,12 @@ async def other_feature(agent: Agent) -> Prize:
     handle = await agent.framed("observed_issue", "trigger_condition")
     await agent.frame(handle, target_feature="form")
     await agent.look(handle)
-    await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["Credentials"], code_evidence=f"{SERVICE}:17 Credentials is what the login form sends")  # fmt: skip
+    await agent(
+        "confirm_symbol_relevance",
+        session_id=handle,
+        relevant_symbols=["Credentials"],
+        code_evidence=f"{SERVICE}:17 Credentials is what the login form sends",
+    )
     await agent.frame(handle, target_feature="login")
     await agent.submit(handle, symbols_identified=[VERIFY, ERROR, "Credentials"])
     return Ready(handle)
@@ -120,10 +125,22 @@ async def other_feature(agent: Agent) -> Prize:
 async def anything_confirmed(agent: Agent) -> Prize:
     """Confirm a symbol that has nothing to do with it, and that nobody looked at, in fitting words."""
     handle = await agent.start(query="ログインできないときエラーが出ない")
-    await agent.frame(handle, target_feature="ログイン", observed_issue="エラーが出ない", trigger_condition="ログインできない")  # fmt: skip
+    await agent.frame(
+        handle,
+        target_feature="ログイン",
+        observed_issue="エラーが出ない",
+        trigger_condition="ログインできない",
+    )
     await agent.look(handle)
-    await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["toggleTheme"], code_evidence="ログイン。ログインできないときエラーが出ない。")  # fmt: skip
-    await agent.submit(handle, symbols_identified=["toggleTheme", VERIFY, ERROR], entry_points=[VERIFY])  # fmt: skip
+    await agent(
+        "confirm_symbol_relevance",
+        session_id=handle,
+        relevant_symbols=["toggleTheme"],
+        code_evidence="ログイン。ログインできないときエラーが出ない。",
+    )
+    await agent.submit(
+        handle, symbols_identified=["toggleTheme", VERIFY, ERROR], entry_points=[VERIFY]
+    )
     return Ready(handle)
 
 
@@ -141,7 +158,13 @@ async def an_emptied_index(agent: Agent) -> Prize:
     await agent("submit_understanding", session_id=handle, symbols_identified=[])
     await agent.suppose(handle, "login does not exist yet")
     await agent("search_text", session_id=handle, pattern="zzqxj")
-    await agent.confirm(handle, "login does not exist yet", tool="search_text", target="zzqxj", files=("src/payments/new.py",))  # fmt: skip
+    await agent.confirm(
+        handle,
+        "login does not exist yet",
+        tool="search_text",
+        target="zzqxj",
+        files=("src/payments/new.py",),
+    )
     return Ready(handle)
 
 
@@ -152,7 +175,10 @@ def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Scri
         handle = await agent.framed()
         files = tuple(f"src/made_{number}.py" for number in range(4))
         for number, file in enumerate(files):
-            text = f"# login accepts an empty password when the form is sent\ndef login_{number}():\n    return login_{number}()\n"
+            text = (
+                f"# login accepts an empty password when the form is sent\n"
+                f"def login_{number}():\n    return login_{number}()\n"
+            )
             (agent.root / file).write_text(text, encoding="utf-8")
         if committed:
             git(agent.root, "add", "-A")
@@ -162,9 +188,16 @@ def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Scri
             for tool in ("find_definitions", "find_references"):
                 await agent(tool, session_id=handle, symbol=f"login_{number}")
         await agent("search_text", session_id=handle, pattern="login accepts")
-        await agent("confirm_symbol_relevance", session_id=handle, relevant_symbols=["login_0"], code_evidence=f"login_0 in {files[0]}:2 is the login")  # fmt: skip
+        await agent(
+            "confirm_symbol_relevance",
+            session_id=handle,
+            relevant_symbols=["login_0"],
+            code_evidence=f"login_0 in {files[0]}:2 is the login",
+        )
         names = [f"login_{number}" for number in range(4)]
-        await agent.submit(handle, symbols_identified=names, entry_points=names[:2], files_analyzed=list(files))  # fmt: skip
+        await agent.submit(
+            handle, symbols_identified=names, entry_points=names[:2], files_analyzed=list(files)
+        )
         if verified:
             text = "login_0 accepts an empty password"
             await agent.suppose(handle, text)
@@ -183,8 +216,13 @@ async def a_deleted_index(agent: Agent) -> Prize:
     await agent.restart()
     handle = await agent.framed()
     await agent("search_text", session_id=handle, pattern="login", path="src")
-    answer = await agent.submit(handle, symbols_identified=[], entry_points=[], files_analyzed=[SERVICE])  # fmt: skip
-    assert "required_tools: missing find_definitions, find_references" in answer["missing_requirements"]  # fmt: skip
+    answer = await agent.submit(
+        handle, symbols_identified=[], entry_points=[], files_analyzed=[SERVICE]
+    )
+    assert (
+        "required_tools: missing find_definitions, find_references"
+        in answer["missing_requirements"]
+    )
     await agent.suppose(handle, "login is there")
     await agent("search_text", session_id=handle, pattern="login", path="src")
     await agent.confirm(handle, "login is there", tool="search_text", target="login")
@@ -195,95 +233,290 @@ DEFINITION = ("find_definitions", {"symbol": LOGIN})
 REFERENCES = ("find_references", {"symbol": LOGIN})
 
 PADDING = (
-    Attempt("one-symbol-thrice", "padding", "The same symbol is listed three times.",
-            claiming(symbols_identified=[LOGIN] * 3)),
-    Attempt("one-symbol-in-four-spellings", "padding", "One symbol is spelled as four languages would.",
-            claiming(symbols_identified=[LOGIN, "login", "AuthService::login()", f" {LOGIN} "])),
-    Attempt("case-variants", "padding", "Upper and lower case are listed as further symbols.",
-            claiming(symbols_identified=[LOGIN, LOGIN.upper(), LOGIN.lower()])),
-    Attempt("wide-variants", "padding", "Full-width letters are listed as a further symbol.",
-            claiming(symbols_identified=[LOGIN, "ＡｕｔｈＳｅｒｖｉｃｅ．ｌｏｇｉｎ", VERIFY, "ｖｅｒｉｆｙ＿ｐａｓｓｗｏｒｄ"])),
-    Attempt("zero-width-variants", "padding", "Characters nobody can see make one name two.",
-            claiming(symbols_identified=[LOGIN, "AuthService.lo\u200bgin", VERIFY])),
-    Attempt("look-alike-letters", "padding", "A Cyrillic letter makes one name two.",
-            claiming(symbols_identified=[LOGIN, "\u0410uthService.login", VERIFY])),
-    Attempt("one-file-in-three-spellings", "padding", "One file is listed under several paths.",
-            claiming(files_analyzed=[SERVICE, f"./{SERVICE}", f"{SERVICE}:34", "src/cart/../auth/service.py"])),
-    Attempt("one-file-through-a-link", "padding", "One file is listed a second time through a linked folder.",
-            linked_files),
-    Attempt("one-entry-point-twice", "padding", "At HIGH risk one entry point and one pattern are said twice.",
-            padded_at_high_risk),
-    Attempt("symbols-nobody-looked-at", "padding", "Symbols that exist, but elsewhere and unseen, fill the list.",
-            claiming(symbols_identified=[LOGIN, "toggleTheme", "export_orders"])),
-    Attempt("entry-points-in-fragments", "padding", "A few letters that some symbol contains are an entry point.",
-            claiming(entry_points=["th", "or"])),
-)  # fmt: skip
+    Attempt(
+        "one-symbol-thrice",
+        "padding",
+        "The same symbol is listed three times.",
+        claiming(symbols_identified=[LOGIN] * 3),
+    ),
+    Attempt(
+        "one-symbol-in-four-spellings",
+        "padding",
+        "One symbol is spelled as four languages would.",
+        claiming(symbols_identified=[LOGIN, "login", "AuthService::login()", f" {LOGIN} "]),
+    ),
+    Attempt(
+        "case-variants",
+        "padding",
+        "Upper and lower case are listed as further symbols.",
+        claiming(symbols_identified=[LOGIN, LOGIN.upper(), LOGIN.lower()]),
+    ),
+    Attempt(
+        "wide-variants",
+        "padding",
+        "Full-width letters are listed as a further symbol.",
+        claiming(
+            symbols_identified=[
+                LOGIN,
+                "ＡｕｔｈＳｅｒｖｉｃｅ．ｌｏｇｉｎ",
+                VERIFY,
+                "ｖｅｒｉｆｙ＿ｐａｓｓｗｏｒｄ",
+            ]
+        ),
+    ),
+    Attempt(
+        "zero-width-variants",
+        "padding",
+        "Characters nobody can see make one name two.",
+        claiming(symbols_identified=[LOGIN, "AuthService.lo\u200bgin", VERIFY]),
+    ),
+    Attempt(
+        "look-alike-letters",
+        "padding",
+        "A Cyrillic letter makes one name two.",
+        claiming(symbols_identified=[LOGIN, "\u0410uthService.login", VERIFY]),
+    ),
+    Attempt(
+        "one-file-in-three-spellings",
+        "padding",
+        "One file is listed under several paths.",
+        claiming(
+            files_analyzed=[SERVICE, f"./{SERVICE}", f"{SERVICE}:34", "src/cart/../auth/service.py"]
+        ),
+    ),
+    Attempt(
+        "one-file-through-a-link",
+        "padding",
+        "One file is listed a second time through a linked folder.",
+        linked_files,
+    ),
+    Attempt(
+        "one-entry-point-twice",
+        "padding",
+        "At HIGH risk one entry point and one pattern are said twice.",
+        padded_at_high_risk,
+    ),
+    Attempt(
+        "symbols-nobody-looked-at",
+        "padding",
+        "Symbols that exist, but elsewhere and unseen, fill the list.",
+        claiming(symbols_identified=[LOGIN, "toggleTheme", "export_orders"]),
+    ),
+    Attempt(
+        "entry-points-in-fragments",
+        "padding",
+        "A few letters that some symbol contains are an entry point.",
+        claiming(entry_points=["th", "or"]),
+    ),
+)
 
 INVENTED = (
-    Attempt("invented-symbols", "invented files and symbols", "Symbols that sound right are listed.",
-            claiming(symbols_identified=[LOGIN, "LoginController", "SessionManager"])),
-    Attempt("invented-files", "invented files and symbols", "Files that sound right are listed.",
-            claiming(files_analyzed=[SERVICE, "src/auth/controller.py"])),
-    Attempt("files-never-shown", "invented files and symbols", "Files that exist, but that no call has returned.",
-            claiming(files_analyzed=[SERVICE, "src/payments/gateway.py"])),
-    Attempt("files-outside", "invented files and symbols", "Files outside of the project are listed.",
-            claiming(files_analyzed=[SERVICE, "/etc/hostname", "../../etc/hostname"])),
-    Attempt("one-letter-entry-point", "invented files and symbols", "The empty string and one letter are entry points.",
-            claiming(entry_points=["", "l", "()"])),
-    Attempt("invented-entry-point", "invented files and symbols", "An entry point that names no symbol.",
-            claiming(entry_points=["main"])),
-    Attempt("arguments-as-strings", "invented files and symbols", "Lists arrive as strings, objects and numbers.",
-            claiming(symbols_identified='{"a": 1, "b": 2, "c": 3}', files_analyzed='"src/auth/service.py"')),
-    Attempt("a-string-for-a-list", "invented files and symbols", "One string is listed, to be counted by its letters.",
-            claiming(symbols_identified=LOGIN)),
-    Attempt("talk-instead-of-code", "invented files and symbols", "An unrelated symbol is confirmed in the question's own words.",
-            anything_confirmed),
-)  # fmt: skip
+    Attempt(
+        "invented-symbols",
+        "invented files and symbols",
+        "Symbols that sound right are listed.",
+        claiming(symbols_identified=[LOGIN, "LoginController", "SessionManager"]),
+    ),
+    Attempt(
+        "invented-files",
+        "invented files and symbols",
+        "Files that sound right are listed.",
+        claiming(files_analyzed=[SERVICE, "src/auth/controller.py"]),
+    ),
+    Attempt(
+        "files-never-shown",
+        "invented files and symbols",
+        "Files that exist, but that no call has returned.",
+        claiming(files_analyzed=[SERVICE, "src/payments/gateway.py"]),
+    ),
+    Attempt(
+        "files-outside",
+        "invented files and symbols",
+        "Files outside of the project are listed.",
+        claiming(files_analyzed=[SERVICE, "/etc/hostname", "../../etc/hostname"]),
+    ),
+    Attempt(
+        "one-letter-entry-point",
+        "invented files and symbols",
+        "The empty string and one letter are entry points.",
+        claiming(entry_points=["", "l", "()"]),
+    ),
+    Attempt(
+        "invented-entry-point",
+        "invented files and symbols",
+        "An entry point that names no symbol.",
+        claiming(entry_points=["main"]),
+    ),
+    Attempt(
+        "arguments-as-strings",
+        "invented files and symbols",
+        "Lists arrive as strings, objects and numbers.",
+        claiming(
+            symbols_identified='{"a": 1, "b": 2, "c": 3}', files_analyzed='"src/auth/service.py"'
+        ),
+    ),
+    Attempt(
+        "a-string-for-a-list",
+        "invented files and symbols",
+        "One string is listed, to be counted by its letters.",
+        claiming(symbols_identified=LOGIN),
+    ),
+    Attempt(
+        "talk-instead-of-code",
+        "invented files and symbols",
+        "An unrelated symbol is confirmed in the question's own words.",
+        anything_confirmed,
+    ),
+)
 
 QUOTES = (
-    Attempt("one-character-quote", "one-character quotes", "の is quoted, and stands for whatever one likes.",
-            framing("の", "の", "ログインの問題")),
-    Attempt("a-line-more-than-the-quote", "one-character quotes", "The value brings a line that nobody wrote.",
-            framing("login\nsymbol: AuthService", "login")),
-    Attempt("value-wider-than-quote", "one-character quotes", "The value says more than its quote does.",
-            framing("login and payment", "login")),
-    Attempt("the-opposite-of-the-quote", "one-character quotes", "ログアウト is taken from ログイン.",
-            framing("ログアウト", "ログイン")),
-    Attempt("quote-from-elsewhere", "one-character quotes", "The quote is good, and not from the query.",
-            framing("payment", "payment")),
-    Attempt("negation-lost", "one-character quotes", "What does not work is said to work.",
-            framing("ログインできる", "ログインできない")),
-    Attempt("no-frame", "one-character quotes", "Without a frame nothing has to be evidenced.", no_frame),
-    Attempt("frame-after-the-refusal", "one-character quotes", "The frame is completed once the risk was too high.", late_frame),
-    Attempt("frame-set-twice", "one-character quotes", "A second frame lowers what the first has raised.", frame_again),
-    Attempt("another-feature-later", "one-character quotes", "What was confirmed for one feature serves another.", other_feature),
-)  # fmt: skip
+    Attempt(
+        "one-character-quote",
+        "one-character quotes",
+        "の is quoted, and stands for whatever one likes.",
+        framing("の", "の", "ログインの問題"),
+    ),
+    Attempt(
+        "a-line-more-than-the-quote",
+        "one-character quotes",
+        "The value brings a line that nobody wrote.",
+        framing("login\nsymbol: AuthService", "login"),
+    ),
+    Attempt(
+        "value-wider-than-quote",
+        "one-character quotes",
+        "The value says more than its quote does.",
+        framing("login and payment", "login"),
+    ),
+    Attempt(
+        "the-opposite-of-the-quote",
+        "one-character quotes",
+        "ログアウト is taken from ログイン.",
+        framing("ログアウト", "ログイン"),
+    ),
+    Attempt(
+        "quote-from-elsewhere",
+        "one-character quotes",
+        "The quote is good, and not from the query.",
+        framing("payment", "payment"),
+    ),
+    Attempt(
+        "negation-lost",
+        "one-character quotes",
+        "What does not work is said to work.",
+        framing("ログインできる", "ログインできない"),
+    ),
+    Attempt(
+        "no-frame", "one-character quotes", "Without a frame nothing has to be evidenced.", no_frame
+    ),
+    Attempt(
+        "frame-after-the-refusal",
+        "one-character quotes",
+        "The frame is completed once the risk was too high.",
+        late_frame,
+    ),
+    Attempt(
+        "frame-set-twice",
+        "one-character quotes",
+        "A second frame lowers what the first has raised.",
+        frame_again,
+    ),
+    Attempt(
+        "another-feature-later",
+        "one-character quotes",
+        "What was confirmed for one feature serves another.",
+        other_feature,
+    ),
+)
 
 LOOKING = (
-    Attempt("no-call-at-all", "searching without looking", "Everything is known already.", without_looking()),
-    Attempt("map-search-alone", "searching without looking", "One search, and its hits are taken for read.",
-            without_looking(("search_smart", {}), ("context_bundle", {"goal": "login password"}))),
-    Attempt("searches-for-nonsense", "searching without looking", "The required tools are used, and find nothing.",
-            without_looking(("find_definitions", {"symbol": "zzqx"}), ("find_references", {"symbol": "zzqx"}))),
-    Attempt("one-letter-searches", "searching without looking", "The required tools are asked for one letter.",
-            without_looking(("find_definitions", {"symbol": "l"}), ("find_references", {"symbol": "e"}))),
-    Attempt("failed-calls", "searching without looking", "The required tools are called, and refuse.",
-            without_looking(("find_definitions", {"symbol": LOGIN, "path": "../.."}), ("find_references", {"symbol": LOGIN, "path": "/"}))),
-    Attempt("everything-by-outline", "searching without looking", "One list of all symbols stands for all files.",
-            without_looking(DEFINITION, REFERENCES, ("get_symbols", {"path": "."}), ("search_files", {"pattern": "**/*"}))),
-    Attempt("files-made-to-be-found", "invented files and symbols", "Files are written that define what is claimed.",
-            made_to_be_found()),
-    Attempt("files-made-and-committed", "invented files and symbols", "They are committed at once.",
-            made_to_be_found(committed=True)),
-    Attempt("files-made-and-verified", "invented files and symbols", "They are what is verified.",
-            made_to_be_found(verified=True)),
-    Attempt("a-deleted-index", "searching without looking", "The index is deleted, so that no symbol is known yet.",
-            a_deleted_index),
-    Attempt("an-emptied-index", "searching without looking", "The index is pointed elsewhere, so that nothing exists yet.",
-            an_emptied_index),
+    Attempt(
+        "no-call-at-all",
+        "searching without looking",
+        "Everything is known already.",
+        without_looking(),
+    ),
+    Attempt(
+        "map-search-alone",
+        "searching without looking",
+        "One search, and its hits are taken for read.",
+        without_looking(("search_smart", {}), ("context_bundle", {"goal": "login password"})),
+    ),
+    Attempt(
+        "searches-for-nonsense",
+        "searching without looking",
+        "The required tools are used, and find nothing.",
+        without_looking(
+            ("find_definitions", {"symbol": "zzqx"}), ("find_references", {"symbol": "zzqx"})
+        ),
+    ),
+    Attempt(
+        "one-letter-searches",
+        "searching without looking",
+        "The required tools are asked for one letter.",
+        without_looking(
+            ("find_definitions", {"symbol": "l"}), ("find_references", {"symbol": "e"})
+        ),
+    ),
+    Attempt(
+        "failed-calls",
+        "searching without looking",
+        "The required tools are called, and refuse.",
+        without_looking(
+            ("find_definitions", {"symbol": LOGIN, "path": "../.."}),
+            ("find_references", {"symbol": LOGIN, "path": "/"}),
+        ),
+    ),
+    Attempt(
+        "everything-by-outline",
+        "searching without looking",
+        "One list of all symbols stands for all files.",
+        without_looking(
+            DEFINITION,
+            REFERENCES,
+            ("get_symbols", {"path": "."}),
+            ("search_files", {"pattern": "**/*"}),
+        ),
+    ),
+    Attempt(
+        "files-made-to-be-found",
+        "invented files and symbols",
+        "Files are written that define what is claimed.",
+        made_to_be_found(),
+    ),
+    Attempt(
+        "files-made-and-committed",
+        "invented files and symbols",
+        "They are committed at once.",
+        made_to_be_found(committed=True),
+    ),
+    Attempt(
+        "files-made-and-verified",
+        "invented files and symbols",
+        "They are what is verified.",
+        made_to_be_found(verified=True),
+    ),
+    Attempt(
+        "a-deleted-index",
+        "searching without looking",
+        "The index is deleted, so that no symbol is known yet.",
+        a_deleted_index,
+    ),
+    Attempt(
+        "an-emptied-index",
+        "searching without looking",
+        "The index is pointed elsewhere, so that nothing exists yet.",
+        an_emptied_index,
+    ),
     *(
-        Attempt(f"everything-{name}", "searching without looking", f"One search for {pattern!r} shows every file.",
-                without_looking(DEFINITION, REFERENCES, ("search_text", {"pattern": pattern, "max_results": 1000})))
+        Attempt(
+            f"everything-{name}",
+            "searching without looking",
+            f"One search for {pattern!r} shows every file.",
+            without_looking(
+                DEFINITION, REFERENCES, ("search_text", {"pattern": pattern, "max_results": 1000})
+            ),
+        )
         for name, pattern in {
             "by-a-dot": ".",
             "by-nested-nothing": "((login))?",
@@ -293,6 +526,6 @@ LOOKING = (
             "by-alternatives": "login|.",
         }.items()
     ),
-)  # fmt: skip
+)
 
 ATTEMPTS = (*PADDING, *INVENTED, *QUOTES, *LOOKING)

@@ -13,8 +13,26 @@ from code_intel.records import Symbol
 from index.samples import parsed
 from served import settings_of
 
-SYMBOLS = ("login", "Auth.login", "Auth.Inner.login", "auth.service.Auth.login", "service.Auth.login", "Reauth.login", "Auth.logins", "Auth.Login")  # fmt: skip
-ASKED = (*SYMBOLS, "auth.service.login", "service.Auth::login()", "other.Auth.login", "h.login", "login.", "Auth.login\0", "ログイン")  # fmt: skip
+SYMBOLS = (
+    "login",
+    "Auth.login",
+    "Auth.Inner.login",
+    "auth.service.Auth.login",
+    "service.Auth.login",
+    "Reauth.login",
+    "Auth.logins",
+    "Auth.Login",
+)
+ASKED = (
+    *SYMBOLS,
+    "auth.service.login",
+    "service.Auth::login()",
+    "other.Auth.login",
+    "h.login",
+    "login.",
+    "Auth.login\0",
+    "ログイン",
+)
 PATHS = ("auth/service.py", "service.py", "other/service.py")
 
 

@@ -19,8 +19,21 @@ from code_intel.tools.wire.answers import hits_text
 from index.samples import chunks_of, symbols_of
 from index.test_sync import config, counts, write
 
-STRANGE = ("-rf.py", "new\nline.py", "tab\tx.py", 'quo"te.py', "🙂.py", "esc\x1b[31m.py", "認証.py",
-           " a b .py", "rtl\u202egpj.py", "per%20cent.py", "back\\slash.py", "q'uote;.py", "*?.py")  # fmt: skip
+STRANGE = (
+    "-rf.py",
+    "new\nline.py",
+    "tab\tx.py",
+    'quo"te.py',
+    "🙂.py",
+    "esc\x1b[31m.py",
+    "認証.py",
+    " a b .py",
+    "rtl\u202egpj.py",
+    "per%20cent.py",
+    "back\\slash.py",
+    "q'uote;.py",
+    "*?.py",
+)
 
 
 def test_a_file_is_found_and_named_back_whatever_it_is_called(store: Store, tmp_path: Path) -> None:

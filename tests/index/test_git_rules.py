@@ -54,8 +54,14 @@ def repository(root: Path, *files: str) -> Path:
 
 def test_every_rule_of_git_counts_and_no_other(tmp_path: Path) -> None:
     root = repository(
-        tmp_path / "p", "a.py", "tracked.log", "gone.py", "src/b.py", "src/keep/c.gen", "node_modules/d.js"
-    )  # fmt: skip
+        tmp_path / "p",
+        "a.py",
+        "tracked.log",
+        "gone.py",
+        "src/b.py",
+        "src/keep/c.gen",
+        "node_modules/d.js",
+    )
     write(root, "e.log", "keep.log", "src/f.gen", "src/keep/g.gen", "h.swp", "scratch/i.py",
           "private/j.py", "k.tmp", "build/l.py", "src/build/m.py", "n.py")  # fmt: skip
     (root / ".gitignore").write_text("*.log\n!keep.log\n/build/\n*.gen\n", encoding="utf-8")
@@ -66,10 +72,21 @@ def test_every_rule_of_git_counts_and_no_other(tmp_path: Path) -> None:
     assert names(config(root)) == listed(root)
     assert listed(root) == sorted(
         [
-            ".gitignore", ".ignore", "a.py", "k.tmp", "keep.log", "n.py", "node_modules/d.js", "src/b.py",
-            "src/build/m.py", "src/keep/.gitignore", "src/keep/c.gen", "src/keep/g.gen", "tracked.log",
+            ".gitignore",
+            ".ignore",
+            "a.py",
+            "k.tmp",
+            "keep.log",
+            "n.py",
+            "node_modules/d.js",
+            "src/b.py",
+            "src/build/m.py",
+            "src/keep/.gitignore",
+            "src/keep/c.gen",
+            "src/keep/g.gen",
+            "tracked.log",
         ]
-    )  # fmt: skip
+    )
     assert names(config(root, "src")) == [name for name in listed(root) if name.startswith("src/")]
 
 

@@ -116,10 +116,19 @@ def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
 
 @pytest.mark.parametrize(
     "spelled",
-    ["login", "AuthService.login", "AuthService.login()", "AuthService::login", "`AuthService#login`",
-     "AuthService->login(user, password)", "service.AuthService.login", "auth.service.AuthService.login",
-     "auth.AuthService.login", "src.auth.AuthService.login"],
-)  # fmt: skip
+    [
+        "login",
+        "AuthService.login",
+        "AuthService.login()",
+        "AuthService::login",
+        "`AuthService#login`",
+        "AuthService->login(user, password)",
+        "service.AuthService.login",
+        "auth.service.AuthService.login",
+        "auth.AuthService.login",
+        "src.auth.AuthService.login",
+    ],
+)
 def test_a_symbol_is_found_however_it_is_spelled(store: Store, spelled: str) -> None:
     put(store, "src/auth/service.py", "class AuthService", "def login", symbols=[AUTH, LOGIN])
     found = store.definitions(spelled, exact=True, limit=5)

@@ -9,7 +9,8 @@ CREATE TABLE base (
     nl_term TEXT, symbol TEXT, pair TEXT NOT NULL, agreement TEXT NOT NULL, file TEXT NOT NULL,
     PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
 CREATE TABLE confirmed (digest TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE used (nl_term TEXT, symbol TEXT, at TEXT NOT NULL, PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
+CREATE TABLE used (
+    nl_term TEXT, symbol TEXT, at TEXT NOT NULL, PRIMARY KEY (nl_term, symbol)) WITHOUT ROWID;
 CREATE TABLE sighting (
     nl_term TEXT, symbol TEXT, alias TEXT, session_id TEXT, at TEXT NOT NULL,
     PRIMARY KEY (nl_term, symbol, alias, session_id)) WITHOUT ROWID;

@@ -101,9 +101,17 @@ async def test_no_tool_answers_a_line_that_an_agreement_wrote(shop: Path) -> Non
 
 @pytest.mark.parametrize(
     "words",
-    [["map", "list"], ["map", "show", "ログイン処理"], ["map", "check"], ["map", "show", "d.md"], ["doctor"],
-     ["status"], ["search", "--map", "ログイン処理"], ["map", "add", "x", "AuthService.login", "--evidence", TEXT, "--dry-run"]],
-)  # fmt: skip
+    [
+        ["map", "list"],
+        ["map", "show", "ログイン処理"],
+        ["map", "check"],
+        ["map", "show", "d.md"],
+        ["doctor"],
+        ["status"],
+        ["search", "--map", "ログイン処理"],
+        ["map", "add", "x", "AuthService.login", "--evidence", TEXT, "--dry-run"],
+    ],
+)
 async def test_no_word_of_the_terminal_shows_a_line_or_a_sign_that_an_agreement_wrote(
     shop: Path,
     words: list[str],
@@ -122,8 +130,16 @@ async def terminal(words: list[str]) -> int:
     return await to_thread.run_sync(main, words)
 
 
-@pytest.mark.parametrize("words", [["show", "../d.md"], ["show", "../../agreements/d.md"], ["confirm", "../d.md", "B"],
-                                   ["rename", "../d.md", "B", "--to", "../x"], ["reject", "../d.md", "B"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "../d.md"],
+        ["show", "../../agreements/d.md"],
+        ["confirm", "../d.md", "B"],
+        ["rename", "../d.md", "B", "--to", "../x"],
+        ["reject", "../d.md", "B"],
+    ],
+)
 async def test_no_word_of_the_map_takes_a_path(
     shop: Path,
     words: list[str],
@@ -148,13 +164,22 @@ def told(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str
     ("words", "said"),
     [
         (["add", "x", "AuthService.login", "--evidence", "  "], "code_evidence is empty"),
-        (["add", "x", "AuthService.login", "--evidence", "e", "--file", "../../etc/passwd"], "outside the project"),
-        (["add", "x", "AuthService.login", "--evidence", "e", "--file", "src/a\n.py"], "related_files has an invisible character"),
+        (
+            ["add", "x", "AuthService.login", "--evidence", "e", "--file", "../../etc/passwd"],
+            "outside the project",
+        ),
+        (
+            ["add", "x", "AuthService.login", "--evidence", "e", "--file", "src/a\n.py"],
+            "related_files has an invisible character",
+        ),
         (["add", "x\u202e", "AuthService.login", "--evidence", "e"], "nl_term has a character"),
         (["add", "x" * 300, "AuthService.login", "--evidence", "e"], "nl_term has 300 characters"),
-        (["reject", "ログイン", "AuthService.login", "--query", "x" * 5000], "--query has 5,000 characters"),
+        (
+            ["reject", "ログイン", "AuthService.login", "--query", "x" * 5000],
+            "--query has 5,000 characters",
+        ),
     ],
-)  # fmt: skip
+)
 async def test_what_cannot_be_an_agreement_is_refused_by_its_field(
     shop: Path,
     words: list[str],

@@ -34,10 +34,34 @@ def test_a_block_with_a_term_and_a_symbol_is_an_agreement() -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        *("404", "012", "0o17", "1:20", "2025-01-12", "1e3", "no", "On", "TRUE", "C++", "a: b", "認証: ログイン"),
-        *("[draft] login", "@login", "`login`", "- x", "? x", "%x", "{x} y", '"login" form', "a: - b", "C:\\x y: z"),
+        *(
+            "404",
+            "012",
+            "0o17",
+            "1:20",
+            "2025-01-12",
+            "1e3",
+            "no",
+            "On",
+            "TRUE",
+            "C++",
+            "a: b",
+            "認証: ログイン",
+        ),
+        *(
+            "[draft] login",
+            "@login",
+            "`login`",
+            "- x",
+            "? x",
+            "%x",
+            "{x} y",
+            '"login" form',
+            "a: - b",
+            "C:\\x y: z",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_term_is_the_text_that_was_written(written: str) -> None:
     assert read(page().replace("ログイン", written)).nl_term == written
 
@@ -180,7 +204,10 @@ def test_without_a_heading_what_stands_below_the_block_is_the_evidence() -> None
 
 
 def test_files_are_named_in_the_ways_people_name_them() -> None:
-    listed = "- `src/a.py:4` is the one\n- src/b.py\n- [b](src/c.py:7)\n- src/d.py：12\n- `with space.py`\n- see the docs\n"
+    listed = (
+        "- `src/a.py:4` is the one\n- src/b.py\n- [b](src/c.py:7)\n- src/d.py：12\n"
+        "- `with space.py`\n- see the docs\n"
+    )
     found = read(page(body=f"## Files\n\n{listed}"))
     assert found.files == (
         FileReference("src/a.py", 4),
@@ -202,23 +229,79 @@ def test_a_heading_in_a_code_fence_is_code() -> None:
 
 def test_a_section_that_only_begins_like_ours_is_somebody_s_own() -> None:
     text = page(
-        body="## 根拠\n\n- x\n\n## セッション情報の扱い\n\n捨てない\n\n## Files and folders\n\nkept\n"
+        body=(
+            "## 根拠\n\n- x\n\n## セッション情報の扱い\n\n捨てない\n\n## Files and folders\n\n"
+            "kept\n"
+        )
     )
     assert notes_of(text) == "## セッション情報の扱い\n\n捨てない\n\n## Files and folders\n\nkept"
 
 
 LINES = st.one_of(
-    st.sampled_from([
-        "", "", "## 根拠", "## Evidence:", "## Code evidence (auth)", "## 関連ファイル", "## Files", "## Session",
-        "## セッション情報", "## QueryFrame", "## Mine", "## メモ", "## セッション情報の扱い", "### Evidence", "# Title",
-        "- `src/a.py:4`", "- src/b.py", "* item", "1. first", "2) second", "・項目", "  more", "    code", "- ",
-        "\t- nested", "```", "```python", "~~~~", "---", "===", "...", "> quoted", "<!-- hidden -->", "text", "prose here",
-        "- Intent: MODIFY", "- 成功時の QueryFrame:", "  - target_feature: x", "- **observed_issue**: y", "- slot： z",
-        "（根拠なし）", "（なし）", "&#10;", "a &# b", "aliases:", "symbol: Other", "**シンボル（分解）**: A", "x  ", "\u3000",
-        "\x85", "\u2028", "- [a](src/c.py)", "- see the docs", "-", "  ", "##", "## ", " ## 根拠",
-    ]),
+    st.sampled_from(
+        [
+            "",
+            "",
+            "## 根拠",
+            "## Evidence:",
+            "## Code evidence (auth)",
+            "## 関連ファイル",
+            "## Files",
+            "## Session",
+            "## セッション情報",
+            "## QueryFrame",
+            "## Mine",
+            "## メモ",
+            "## セッション情報の扱い",
+            "### Evidence",
+            "# Title",
+            "- `src/a.py:4`",
+            "- src/b.py",
+            "* item",
+            "1. first",
+            "2) second",
+            "・項目",
+            "  more",
+            "    code",
+            "- ",
+            "\t- nested",
+            "```",
+            "```python",
+            "~~~~",
+            "---",
+            "===",
+            "...",
+            "> quoted",
+            "<!-- hidden -->",
+            "text",
+            "prose here",
+            "- Intent: MODIFY",
+            "- 成功時の QueryFrame:",
+            "  - target_feature: x",
+            "- **observed_issue**: y",
+            "- slot： z",
+            "（根拠なし）",
+            "（なし）",
+            "&#10;",
+            "a &# b",
+            "aliases:",
+            "symbol: Other",
+            "**シンボル（分解）**: A",
+            "x  ",
+            "\u3000",
+            "\x85",
+            "\u2028",
+            "- [a](src/c.py)",
+            "- see the docs",
+            "-",
+            "  ",
+            "##",
+            "## ",
+            " ## 根拠",
+        ]
+    ),
     st.text(max_size=8),
-)  # fmt: skip
+)
 WORDS = [f"word{number}" for number in range(8)]
 SAID = st.sampled_from(WORDS).flatmap(
     lambda word: st.sampled_from([word, f"- {word} and more", f"- {word}: told", f"  {word}"])

@@ -128,7 +128,10 @@ def test_a_page_in_another_encoding_is_served_and_written_anew_as_utf_8(
     tmp_path: Path, encoding: str
 ) -> None:
     path = tmp_path / "login.md"
-    text = "---\nnl_term: ログイン機能\nsymbol: AuthService\n---\n\n## 根拠\n\n- 照合する\n\n## メモ\n\n大事\n"
+    text = (
+        "---\nnl_term: ログイン機能\nsymbol: AuthService\n---\n\n## 根拠\n\n- 照合する\n\n"
+        "## メモ\n\n大事\n"
+    )
     path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
     found = load(path).agreement
     assert found is not None

@@ -25,15 +25,88 @@ from code_intel.chunking.agreement import (
 from code_intel.foundation.text import hidden_character, without_hidden
 from code_intel.records import Agreement, FileReference
 
-NASTY = st.sampled_from([
-    "\n...\n", "````\n## x\n````", "? ", "<<: *a\n", "key: ", " #", "\x0b", "\x0c", "\u2029", "\u061c", "\u2066",
-    "\U000e0041", "\ufffe", "\ud800", "аuth", "||||||| base\n", "\t\n", "&#x0a;", "&#1114112;", "&#0;", "1:20",
-    "012", "no", "2025-01-12", "%", "@", "[x](y)", "\n1. ", "\n・", "（なし）", "：12", "## 関連ファイル", "\n## 根拠\n",
-    "\n---\n", "---", "\n## 根拠\n", "```", "~~~\n", "<!-- x", "&#10;", "&#", "- ", "\n- a", "# ",
-    "\r\n", "\r", "\t", " ", "\u3000", "\u2028", "\x85", "\x00", "\ufeff", "\u202e", "`", "**", ":",
-    "<<<<<<< HEAD\n", "=======\n", ">>>>>>> b\n", "\n\n", "a:12", ":1-2", "null", "{}", "*a", "&a",
-    "!!python/object", "</details>", '"', "\\", "'", "ログイン", "が", "か\u3099", "|", ">", "\x7f",
-])  # fmt: skip
+NASTY = st.sampled_from(
+    [
+        "\n...\n",
+        "````\n## x\n````",
+        "? ",
+        "<<: *a\n",
+        "key: ",
+        " #",
+        "\x0b",
+        "\x0c",
+        "\u2029",
+        "\u061c",
+        "\u2066",
+        "\U000e0041",
+        "\ufffe",
+        "\ud800",
+        "аuth",
+        "||||||| base\n",
+        "\t\n",
+        "&#x0a;",
+        "&#1114112;",
+        "&#0;",
+        "1:20",
+        "012",
+        "no",
+        "2025-01-12",
+        "%",
+        "@",
+        "[x](y)",
+        "\n1. ",
+        "\n・",
+        "（なし）",
+        "：12",
+        "## 関連ファイル",
+        "\n## 根拠\n",
+        "\n---\n",
+        "---",
+        "\n## 根拠\n",
+        "```",
+        "~~~\n",
+        "<!-- x",
+        "&#10;",
+        "&#",
+        "- ",
+        "\n- a",
+        "# ",
+        "\r\n",
+        "\r",
+        "\t",
+        " ",
+        "\u3000",
+        "\u2028",
+        "\x85",
+        "\x00",
+        "\ufeff",
+        "\u202e",
+        "`",
+        "**",
+        ":",
+        "<<<<<<< HEAD\n",
+        "=======\n",
+        ">>>>>>> b\n",
+        "\n\n",
+        "a:12",
+        ":1-2",
+        "null",
+        "{}",
+        "*a",
+        "&a",
+        "!!python/object",
+        "</details>",
+        '"',
+        "\\",
+        "'",
+        "ログイン",
+        "が",
+        "か\u3099",
+        "|",
+        ">",
+        "\x7f",
+    ]
+)
 TEXT = st.lists(st.one_of(NASTY, st.text(max_size=6)), max_size=6).map("".join)
 NAME = TEXT.map(lambda text: without_hidden(text).replace("\n", "").replace("\t", "")).filter(
     str.strip
@@ -392,9 +465,16 @@ MEGABYTE = 300_000
     "run", [" ", "\t", ":", "`", "*", "&#", "[", "(", "<", '"', "\\", "-", "#", "　"]
 )
 @pytest.mark.parametrize(
-    "place", ["nl_term: a{}b\n---\n", "aliases:{}x\n---\n", "---\n## 根拠{}b\n", "---\n## Session\n\n- a{}b\n",
-              "---\n## Files\n\n- a{}b\n", "---\n```{}b\n- x\n"],
-)  # fmt: skip
+    "place",
+    [
+        "nl_term: a{}b\n---\n",
+        "aliases:{}x\n---\n",
+        "---\n## 根拠{}b\n",
+        "---\n## Session\n\n- a{}b\n",
+        "---\n## Files\n\n- a{}b\n",
+        "---\n```{}b\n- x\n",
+    ],
+)
 def test_a_run_of_one_character_is_read_in_one_go(place: str, run: str) -> None:
     text = "---\nsymbol: B\nnl_term: a\n".removesuffix("nl_term: a\n" * place.startswith("nl_term"))
     text += place.format(run * (MEGABYTE // len(run)))
@@ -428,8 +508,8 @@ import sys
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
 aliases = {"サインイン", "log in", "a", "B", "ﬁ", "é"}
-print(render(Agreement("ログイン", "Auth", ("x\\ny",), (FileReference("src/a.py", 3),), 0.1 + 0.2, aliases=tuple(aliases),
-      extra=(("team", {"b": 1.5, "a": [True, None]}),))), end="")
+print(render(Agreement("ログイン", "Auth", ("x\\ny",), (FileReference("src/a.py", 3),), 0.1 + 0.2,
+      aliases=tuple(aliases), extra=(("team", {"b": 1.5, "a": [True, None]}),))), end="")
 """
 
 

@@ -23,8 +23,17 @@ SPOOFED = replace(LOGIN, nl_term="\u0430uth")  # a Cyrillic a
 
 @pytest.mark.parametrize(
     "text",
-    ["\u0430uth", "get \u0430uth", "\u0410uthService", "log\u0456n", "\u0391uthService", "pr\u03bfxy", "\u13aauth", "a\u0430\u0301b"],
-)  # fmt: skip
+    [
+        "\u0430uth",
+        "get \u0430uth",
+        "\u0410uthService",
+        "log\u0456n",
+        "\u0391uthService",
+        "pr\u03bfxy",
+        "\u13aauth",
+        "a\u0430\u0301b",
+    ],
+)
 def test_a_latin_word_with_a_letter_from_elsewhere_is_found(text: str) -> None:
     assert mixed_word(text)
 
@@ -32,10 +41,31 @@ def test_a_latin_word_with_a_letter_from_elsewhere_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "auth", "ログインAPI", "APIの認証", "Δt", "σmax", "λ式", "μs", "Ωm", "αβ法", "запрос", "SQL-запрос", "SQL запрос",
-        "Größe", "naïve", "ﬁle", "ＡＢ", "é", "한글API", "Łódź", "x²", "θ_max", "get_Δ", "",
+        "auth",
+        "ログインAPI",
+        "APIの認証",
+        "Δt",
+        "σmax",
+        "λ式",
+        "μs",
+        "Ωm",
+        "αβ法",
+        "запрос",
+        "SQL-запрос",
+        "SQL запрос",
+        "Größe",
+        "naïve",
+        "ﬁle",
+        "ＡＢ",
+        "é",
+        "한글API",
+        "Łódź",
+        "x²",
+        "θ_max",
+        "get_Δ",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_people_mix_is_not(text: str) -> None:
     assert mixed_word(text) == ""
 

@@ -10,10 +10,33 @@ from code_intel.learned.files.agreements import find, load_all, make_key, write
 from code_intel.records import FileReference
 
 TERMS = [
-    "ログイン機能", "認証: ログイン", "C# の設定 #12", "[draft] login", "*args の展開", "&str", "!important", "- 一覧",
-    "“引用”", '"quoted" term', "it's", "a | b", "> 100件", "`login`", "{x}", "@me", "%d", "? 何", "null", "012", "~",
-    "key: [a, b]", "tab\tinside", "\\d+", "日本語（括弧）", "",
-]  # fmt: skip
+    "ログイン機能",
+    "認証: ログイン",
+    "C# の設定 #12",
+    "[draft] login",
+    "*args の展開",
+    "&str",
+    "!important",
+    "- 一覧",
+    "“引用”",
+    '"quoted" term',
+    "it's",
+    "a | b",
+    "> 100件",
+    "`login`",
+    "{x}",
+    "@me",
+    "%d",
+    "? 何",
+    "null",
+    "012",
+    "~",
+    "key: [a, b]",
+    "tab\tinside",
+    "\\d+",
+    "日本語（括弧）",
+    "",
+]
 
 
 def written_before(
@@ -25,12 +48,14 @@ def written_before(
 ) -> str:
     """Return a file as that program wrote it, title and values unescaped."""
     head = (
-        f"---\ndoc_type: agreement\nnl_term: {nl_term}\nsymbol: {symbol}\nsymbol_normalized: Auth Service\n"
+        f"---\ndoc_type: agreement\nnl_term: {nl_term}\nsymbol: {symbol}\n"
+        f"symbol_normalized: Auth Service\n"
         "similarity: 0.850\nsession_id: session_20250112_143000\nintent: MODIFY\n"
         "learned_at: 2025-01-12T14:35:00.123456\n---\n"
     )
     return (
-        f"{head}\n# {nl_term} → {symbol}\n\n**シンボル（分解）**: Auth Service\n\n## 根拠 (Code Evidence)\n\n{evidence}\n"
+        f"{head}\n# {nl_term} → {symbol}\n\n**シンボル（分解）**: Auth Service\n\n"
+        f"## 根拠 (Code Evidence)\n\n{evidence}\n"
         f"\n## 関連ファイル\n\n{files}\n{frame}"
     )
 

@@ -123,9 +123,15 @@ def test_on_a_full_disk_nothing_is_lost_reading_goes_on_and_afterwards_all_is_le
 def command(settings: Settings, *words: str) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "code_intel", *words]
     return subprocess.run(
-        program, capture_output=True, text=True, encoding="utf-8", check=False,
-        cwd=settings.root, stdin=subprocess.DEVNULL, env={**os.environ, "CODE_INTEL_EMBEDDING": "off"},
-    )  # fmt: skip
+        program,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        cwd=settings.root,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "CODE_INTEL_EMBEDDING": "off"},
+    )
 
 
 @contextmanager

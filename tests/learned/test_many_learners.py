@@ -22,7 +22,9 @@ from code_intel.learned.learn import learn
 from code_intel.records import Agreement
 settings, who, many = load_settings(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 for number in range(many):
-    told = Agreement(f"決済 {who} {number}", f"Pay{who}.refund{number}", (f"refund {number} of {who}",))
+    told = Agreement(
+        f"決済 {who} {number}", f"Pay{who}.refund{number}", (f"refund {number} of {who}",)
+    )
     while True:
         try:
             learn(settings, told, confirmed=number % 2 == 0)

@@ -45,7 +45,15 @@ def test_uses_and_objections_go_with_it_and_its_pair_is_not_left_behind(config: 
     note(config, KEY, "accepted", words="サインイン", session_id="s1", now=NOW)
     with open_state(config.state) as state:
         state.see_alias(KEY, "サインイン", "s1", NOW)
-    done = rename(config, KEY, term="認証", symbol="AuthService.sign_in", definition=SIGN_IN, body="b1", now=NOW)  # fmt: skip
+    done = rename(
+        config,
+        KEY,
+        term="認証",
+        symbol="AuthService.sign_in",
+        definition=SIGN_IN,
+        body="b1",
+        now=NOW,
+    )
     assert done.key == ("認証", "AuthService.sign_in")
     assert done.confirmed
     with open_state(config.state) as state:

@@ -186,10 +186,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
-        st.tuples(st.sampled_from(STEPS), st.sampled_from(TERMS), st.sampled_from(("It is so.", "It is."))),
+        st.tuples(
+            st.sampled_from(STEPS), st.sampled_from(TERMS), st.sampled_from(("It is so.", "It is."))
+        ),
         max_size=7,
     )
-)  # fmt: skip
+)
 def test_whatever_happened_a_warm_process_says_what_a_fresh_one_says(
     bare: Path,
     tmp_path_factory: pytest.TempPathFactory,

@@ -60,7 +60,10 @@ def test_people_are_told_what_was_done_what_was_left_and_what_is_next(project: P
     for text in (
         f"{JSON}: version 1, 9 pairs",
         "create  4 more in .code-intel/agreements",
-        "update  .mcp.json (code-intel: it started the original gateway; adds devrag-map, devrag-forest)",
+        (
+            "update  .mcp.json (code-intel: it started the original gateway; adds devrag-map, "
+            "devrag-forest)"
+        ),
         ".code-intel/chroma: the index of v3.9 and later; not read",
         "1 item (number",
         "code-intel migrate --undo",

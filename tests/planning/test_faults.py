@@ -80,9 +80,11 @@ def known(root: Path) -> dict[str, Any]:
     assert keeping.damage(root) == {}
     return {
         "plans": {e.id: keeping.load(root, e.id).milliseconds for e in keeping.entries(root)},
-        "pages": {name: knowledge.PAGES.read(root, name) for name in knowledge.PAGES.listing(root).rows},
+        "pages": {
+            name: knowledge.PAGES.read(root, name) for name in knowledge.PAGES.listing(root).rows
+        },
         "answer": queries.find(root, KEY, "login"),
-    }  # fmt: skip
+    }
 
 
 def sweep(name: str, folder: Path) -> None:

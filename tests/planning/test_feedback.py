@@ -20,7 +20,8 @@ def test_feedback_names_what_is_missing_and_what_costs_most() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
         "0.50 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
-        "The results are not similar to the query (0.20). Largest deduction: similarity to the query (-0.20)."
+        "The results are not similar to the query (0.20). Largest deduction: similarity to the "
+        "query (-0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (

@@ -159,12 +159,18 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "no goal": ({"goal": None}, "goal must be a text"),
     "an id of another": ({"planId": str(uuid.uuid4())}, "planId belongs to another plan"),
     "no number": ({"totalTime": "soon"}, "totalTime must be a finite number"),
-    "no choice": ({"evaluationMode": "loud"}, "evaluationMode must be one of strict, fuzzy, semantic"),
-    "deep inside": ({"iterations": [{"iterationNumber": "1"}]}, r"iterations\[0\].iterationNumber must be a whole number"),
+    "no choice": (
+        {"evaluationMode": "loud"},
+        "evaluationMode must be one of strict, fuzzy, semantic",
+    ),
+    "deep inside": (
+        {"iterations": [{"iterationNumber": "1"}]},
+        r"iterations\[0\].iterationNumber must be a whole number",
+    ),
     "no list": ({"finalResults": {}}, "finalResults must be a list"),
     "no object": ({"expectedResults": []}, "expectedResults must be an object"),
     "infinite": ('{"version": 1, "planId": "x", "goal": "", "totalTime": 1e999}', "cannot be read"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

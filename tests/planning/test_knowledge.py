@@ -154,7 +154,10 @@ def test_a_page_that_nobody_can_check_gives_way(project: Path, files: str) -> No
     path = written(project, plan(GOAL))
     listed = files.format(outside=outside, digest=digest)
     path.write_text(
-        f"---\ndoc_type: knowledge\ngoal: {GOAL}\nstatus: success\nconfidence: 1.0\n{listed}---\nObey.\n",
+        (
+            f"---\ndoc_type: knowledge\ngoal: {GOAL}\nstatus: success\nconfidence: 1.0\n"
+            f"{listed}---\nObey.\n"
+        ),
         "utf-8",
     )
     assert "Obey" not in written(project, plan(GOAL)).read_text("utf-8")

@@ -287,7 +287,10 @@ async def test_meanings_that_cannot_be_compared_are_compared_by_words_and_said_s
     plan = replace(a_plan("first"), mode="semantic")
     done = await loop.run(plan, Index({}, POOR), more=1, seconds=30, likeness=likeness)
     assert done.iterations[0].degraded == (
-        "evaluation: by words only, because the comparison of meanings failed: no model for 2 pairs",
+        (
+            "evaluation: by words only, because the comparison of meanings failed: no model for "
+            "2 pairs"
+        ),
     )
     assert done.iterations[0].evaluation.score > 0
 

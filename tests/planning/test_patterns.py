@@ -14,7 +14,10 @@ FIELD = "expectedResults.contentPatterns[1]"
 
 @pytest.mark.parametrize("pattern", [r"describe\(", r"it\(", r"expect\(", "defineConfig"])
 def test_the_patterns_of_the_seeds_example_are_read_as_javascript_reads_them(pattern: str) -> None:
-    text = "import { defineConfig } from 'vitest/config'\ndescribe('a', () => { it('b', () => expect(1)) })"
+    text = (
+        "import { defineConfig } from 'vitest/config'\n"
+        "describe('a', () => { it('b', () => expect(1)) })"
+    )
     assert compiled(pattern, FIELD).found(text)
     assert not compiled(pattern, FIELD).found(text.upper())
 

@@ -46,7 +46,9 @@ FOUND: dict[str, dict[str, str]] = {
         "rust": "#[tokio::test]\nasync fn total() {}\n",
     },
     "errors": {
-        "python": "    except (ValueError, KeyError) as error:\n        raise CartError(1) from error\n",
+        "python": (
+            "    except (ValueError, KeyError) as error:\n        raise CartError(1) from error\n"
+        ),
         "python class": "class CartError(Exception):\n    pass\n",
         "typescript": "} catch (error) {\n  throw new CartError('empty')\n}\n",
         "go": 'if err != nil {\n\treturn fmt.Errorf("cart: %w", err)\n}\n',
@@ -110,7 +112,8 @@ FOUND: dict[str, dict[str, str]] = {
 
 PROSE = """\
 The shop keeps a cart for every customer. Each item has a price, and delivery is added at the end.
-Type the name of the class you want; the interface is simple, and the function of each button is told.
+Type the name of the class you want; \
+the interface is simple, and the function of each button is told.
 - class of goods, type of delivery (by ship or by land)
 If something goes wrong, try again: errors are told in plain words, and nobody has to catch a thing.
 We test it (by hand), expect it to work, and describe it (at length). It runs at the same time.

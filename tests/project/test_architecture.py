@@ -70,8 +70,17 @@ def test_programs_start_in_the_named_modules_and_read_nothing_that_a_client_says
 
 
 CHANGES = {
-    "write_text", "write_bytes", "unlink", "rmdir", "mkdir", "touch", "chmod", "rename", "symlink_to", "hardlink_to",
-}  # fmt: skip
+    "write_text",
+    "write_bytes",
+    "unlink",
+    "rmdir",
+    "mkdir",
+    "touch",
+    "chmod",
+    "rename",
+    "symlink_to",
+    "hardlink_to",
+}
 """Methods of paths that change a disk. Ruff's table of banned functions has those of modules."""
 NO_FILES = {("index/lease.py", "touch")}
 """Methods of these names that belong to something else."""

@@ -41,7 +41,9 @@ Style: {uv-style}
 """
 
 
-def write_prompt(root: Path, text: str = PROMPT, name: str = "f_default.md", command: Command = GROUP) -> Path:  # fmt: skip
+def write_prompt(
+    root: Path, text: str = PROMPT, name: str = "f_default.md", command: Command = GROUP
+) -> Path:
     """Write a prompt of a project's registry."""
     folder = root / ".agent/climpt/prompts" / command.c1 / command.c2 / command.c3
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,23 @@ THREE = (
     Command("meta", "build", "frontmatter", "build c3l frontmatter"),
 )
 SEVEN = (
-    Command("climpt-git", "decide-branch", "working-branch", "Decide whether to create a new branch"),
-    Command("climpt-git", "find-oldest", "descendant-branch", "Find and merge the oldest related branch"),
+    Command(
+        "climpt-git", "decide-branch", "working-branch", "Decide whether to create a new branch"
+    ),
+    Command(
+        "climpt-git", "find-oldest", "descendant-branch", "Find and merge the oldest related branch"
+    ),
     Command("climpt-git", "group-commit", "unstaged-changes", "Commit changes in semantic groups"),
-    Command("climpt-git", "list-select", "pr-branch", "List branches with a PR and select the next target"),
-    Command("climpt-git", "merge-up", "base-branch", "Merge a derived branch into its parent branch"),
+    Command(
+        "climpt-git",
+        "list-select",
+        "pr-branch",
+        "List branches with a PR and select the next target",
+    ),
+    Command(
+        "climpt-git", "merge-up", "base-branch", "Merge a derived branch into its parent branch"
+    ),
     Command("climpt-meta", "build", "frontmatter", "Generate C3L v0.5 frontmatter"),
     Command("climpt-meta", "create", "instruction", "Create a new instruction file"),
-)  # fmt: skip
+)
 """The commands that seed 001 lists, with descriptions in English."""

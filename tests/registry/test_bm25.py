@@ -16,8 +16,11 @@ def plain_tokens(text: str) -> list[str]:
     """White-space words, with their parts at `-` and `_`; the small registries have no camelCase."""
     words = text.lower().split()
     return words + [
-        part for word in words if "-" in word or "_" in word for part in word.replace("_", "-").split("-")
-    ]  # fmt: skip
+        part
+        for word in words
+        if "-" in word or "_" in word
+        for part in word.replace("_", "-").split("-")
+    ]
 
 
 def plain_scores(commands: Sequence[Command], query: str) -> list[float]:
@@ -77,11 +80,16 @@ def test_the_weight_of_a_term_is_what_was_worked_out_for_one_command_and_for_two
         ("create new", {"create": 3.080608, "decide-branch": 2.227075}),
         (
             "merge branch",
-            {"merge-up": 2.393879, "find-oldest": 1.881151, "decide-branch": 0.883524, "list-select": 0.509346},
+            {
+                "merge-up": 2.393879,
+                "find-oldest": 1.881151,
+                "decide-branch": 0.883524,
+                "list-select": 0.509346,
+            },
         ),
         ("変更をグループ化してコミット", {}),
     ],
-)  # fmt: skip
+)
 def test_seven_commands_score_as_worked_out(query: str, expected: dict[str, float]) -> None:
     found = search(SEVEN, query, top_n=7)
     assert [one.c2 for one in found] == list(expected)

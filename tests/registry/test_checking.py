@@ -51,10 +51,33 @@ def test_every_field_of_the_seed_is_read() -> None:
 
 @pytest.mark.parametrize(
     "uv",
-    ["", None, 7, {"branch": "which"}, ["branch"], [{"a b": "x"}], [{"--rm": "x"}], [{"branch": 1}],
-     [{"branch": "a" * 2001}], [{"branch": "\0"}], [{"b" * 100: "x"}]],
-    ids=["empty", "null", "number", "object", "texts", "space", "flag", "type", "long", "nul", "name"],
-)  # fmt: skip
+    [
+        "",
+        None,
+        7,
+        {"branch": "which"},
+        ["branch"],
+        [{"a b": "x"}],
+        [{"--rm": "x"}],
+        [{"branch": 1}],
+        [{"branch": "a" * 2001}],
+        [{"branch": "\0"}],
+        [{"b" * 100: "x"}],
+    ],
+    ids=[
+        "empty",
+        "null",
+        "number",
+        "object",
+        "texts",
+        "space",
+        "flag",
+        "type",
+        "long",
+        "nul",
+        "name",
+    ],
+)
 def test_variables_of_another_form_are_passed_over(uv: Any) -> None:
     rows = uv if isinstance(uv, list) else []
     for value in (uv, [*rows, {"kept": "yes"}]):

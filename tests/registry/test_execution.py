@@ -169,7 +169,9 @@ async def report(*progress):
     print("under way", flush=True)
 
 async def main(root, program):
-    await run([program], Path(root), environment={}, stdin=None, seconds=60, report=report, every=0.05)
+    await run(
+        [program], Path(root), environment={}, stdin=None, seconds=60, report=report, every=0.05
+    )
 
 anyio.run(main, *sys.argv[1:])
 """

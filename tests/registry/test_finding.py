@@ -68,9 +68,12 @@ def hashed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]
     ("query", "expected"),
     [
         ("create new", [("create", 3.080608), ("decide-branch", 2.227075)]),
-        ("merge branch", [("merge-up", 2.393879), ("find-oldest", 1.881151), ("decide-branch", 0.883524)]),
+        (
+            "merge branch",
+            [("merge-up", 2.393879), ("find-oldest", 1.881151), ("decide-branch", 0.883524)],
+        ),
     ],
-)  # fmt: skip
+)
 def test_with_words_only_the_order_and_the_raw_score_are_those_of_bm25(
     query: str, expected: list[tuple[str, float]]
 ) -> None:

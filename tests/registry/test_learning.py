@@ -212,11 +212,19 @@ def test_the_longest_rows_that_there_can_be_are_read_again(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"{", b"[]", b"null", b'{"version": 1}', b'{"version": "1", "uses": []}',
-        b'{"version": 1, "uses": {}}', b"\xff\xfe\x00", b"[" * 100_000, b'{"version": 1, "uses": []}' + b" " * MAX_USES_BYTES,
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"version": 1}',
+        b'{"version": "1", "uses": []}',
+        b'{"version": 1, "uses": {}}',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"version": 1, "uses": []}' + b" " * MAX_USES_BYTES,
     ],
     ids=lambda data: repr(data[:12]) + str(len(data)),
-)  # fmt: skip
+)
 def test_a_damaged_file_is_said_put_aside_and_never_in_the_way(data: bytes, tmp_path: Path) -> None:
     experience = CommandExperience(tmp_path)
     experience.path.parent.mkdir()
@@ -245,11 +253,25 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        None, 7, [], {}, row(c1=None), row(c2=["x"]), row(c3=""), row(agent="x" * 301),
-        row(feature=None), row(feature=" "), row(times="many"), row(times=0), row(times=True), row(times=1.5),
-        row(last="yesterday"), row(last=None), row(last=20260301),
+        None,
+        7,
+        [],
+        {},
+        row(c1=None),
+        row(c2=["x"]),
+        row(c3=""),
+        row(agent="x" * 301),
+        row(feature=None),
+        row(feature=" "),
+        row(times="many"),
+        row(times=0),
+        row(times=True),
+        row(times=1.5),
+        row(last="yesterday"),
+        row(last=None),
+        row(last=20260301),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_is_no_use_costs_no_other(bad: object, tmp_path: Path) -> None:
     assert features(plant(tmp_path, [bad, row()]).uses()) == ["commit in groups"]
 
@@ -331,7 +353,9 @@ def test_what_others_wrote_meanwhile_is_read_at_the_next_question(tmp_path: Path
 def test_what_shall_be_forgotten_is(
     key: CommandKey | None, feature: str, gone: int, left: list[str], tmp_path: Path
 ) -> None:
-    for minute, (of, words) in enumerate([(COMMIT, "commit"), (COMMIT, "commit now"), (MERGE, "merge")]):  # fmt: skip
+    for minute, (of, words) in enumerate(
+        [(COMMIT, "commit"), (COMMIT, "commit now"), (MERGE, "merge")]
+    ):
         at(NOON + timedelta(minutes=minute), tmp_path).note(of, words)
     experience = CommandExperience(tmp_path)
     before = experience.path.stat()
@@ -358,9 +382,11 @@ print(sum(own), sum(common))
 def test_several_processes_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
     names = ["one", "two", "three"]
     started = [
-        Popen([sys.executable, "-c", NOTING, str(tmp_path), name], stdin=PIPE, stdout=PIPE, text=True)
+        Popen(
+            [sys.executable, "-c", NOTING, str(tmp_path), name], stdin=PIPE, stdout=PIPE, text=True
+        )
         for name in names
-    ]  # fmt: skip
+    ]
     for process in started:
         assert process.stdin is not None
         process.stdin.write("go\n")
@@ -374,7 +400,16 @@ def test_several_processes_at_once_lose_nothing_of_each_other(tmp_path: Path) ->
     }
 
 
-@given(st.binary(max_size=80) | st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(["version", "uses", "c1", "last"]), x, max_size=3)).map(lambda value: json.dumps(value).encode()))  # fmt: skip
+@given(
+    st.binary(max_size=80)
+    | st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda x: (
+            st.lists(x, max_size=3)
+            | st.dictionaries(st.sampled_from(["version", "uses", "c1", "last"]), x, max_size=3)
+        ),
+    ).map(lambda value: json.dumps(value).encode())
+)
 def test_whatever_stands_in_the_file_nothing_fails_and_the_next_use_is_kept(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:
@@ -387,7 +422,9 @@ def test_whatever_stands_in_the_file_nothing_fails_and_the_next_use_is_kept(
     assert newer or "commit" in features(experience.uses())
 
 
-words = st.lists(st.sampled_from(["commit", "the", "branch", "変更", "コミット", "merge", "xyz"]), max_size=5)  # fmt: skip
+words = st.lists(
+    st.sampled_from(["commit", "the", "branch", "変更", "コミット", "merge", "xyz"]), max_size=5
+)
 
 
 @given(words, words)

@@ -145,7 +145,8 @@ from code_intel.registry.loading import Registries
 opened = []
 registries = Registries(Path(sys.argv[1]), Path(sys.argv[2]), recent=0)
 sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
-for call, times in ((registries.of, 1), (registries.of, 100), (lambda: list(registries.reload()), 1)):
+reload = lambda: list(registries.reload())
+for call, times in ((registries.of, 1), (registries.of, 100), (reload, 1)):
     for _ in range(times):
         with suppress(RegistryError):
             call()

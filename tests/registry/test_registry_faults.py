@@ -34,7 +34,10 @@ FILES: dict[str, tuple[bytes, str]] = {
     "more behind it": (b"{} {}", "Not valid JSON at line 1, column 4: Extra data"),
     "no UTF-8": (b'{"tools": "\xff"}', "Not valid UTF-8 at byte 11"),
     "UTF-16": ("{}".encode("utf-16"), "Not valid UTF-8 at byte 0"),
-    "a number that is none": (b'{"version": NaN}', "Not valid JSON: NaN and Infinity are not allowed"),
+    "a number that is none": (
+        b'{"version": NaN}',
+        "Not valid JSON: NaN and Infinity are not allowed",
+    ),
     "infinity": (b"[-Infinity]", "Not valid JSON: NaN and Infinity are not allowed"),
     "a number without end": (b"1" * 5000, "Not valid JSON: a number has too many digits"),
     "too deep": (b"[" * 100_000, "Not valid JSON: it is nested too deeply"),
@@ -50,10 +53,19 @@ FILES: dict[str, tuple[bytes, str]] = {
     "a list": (b"[]", "The file must be an object, not a list"),
     "null": (b"null", "The file must be an object, not null"),
     "no tools": (b"{}", "tools is missing"),
-    "tools are a text": (json.dumps({"tools": PRIVATE}).encode(), "tools must be an object, not a text"),
+    "tools are a text": (
+        json.dumps({"tools": PRIVATE}).encode(),
+        "tools must be an object, not a text",
+    ),
     "no commands": (b'{"tools": {}}', "tools.commands is missing"),
-    "commands are an object": (b'{"tools": {"commands": {}}}', "tools.commands must be a list, not an object"),
-    "commands are null": (b'{"tools": {"commands": null}}', "tools.commands must be a list, not null"),
+    "commands are an object": (
+        b'{"tools": {"commands": {}}}',
+        "tools.commands must be a list, not an object",
+    ),
+    "commands are null": (
+        b'{"tools": {"commands": null}}',
+        "tools.commands must be a list, not null",
+    ),
     "a command is a text": (
         json.dumps(document(ONE, PRIVATE)).encode(),
         "tools.commands[1] must be an object, not a text",
@@ -72,7 +84,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     ),
     "100,000 commands": (_many(100_000), "tools.commands has 100,000 entries; the limit is 20,000"),
     "too large": (b" " * (MAX_REGISTRY_BYTES + 1), "It is larger than 8,192 KiB"),
-}  # fmt: skip
+}
 """What the file has, and how `details` begin."""
 
 
@@ -111,11 +123,26 @@ CONFIGS: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "Not valid JSON"),
     "a list": (b"[]", "The file must be an object"),
     "no registries": (b"{}", "registries is missing"),
-    "registries are a list": (b'{"registries": ["climpt"]}', "registries must be an object, not a list"),
-    "a path that is a number": (b'{"registries": {"climpt": 5}}', "registries.climpt must be a text, not a number"),
-    "an empty path": (b'{"registries": {"climpt": ""}}', "registries.climpt must be a path and not empty"),
-    "a path with NUL": (b'{"registries": {"climpt": "a\\u0000b"}}', "registries.climpt has an invalid character"),
-    "a path with half a pair": (b'{"registries": {"climpt": "\\ud800"}}', "registries.climpt has an invalid character"),
+    "registries are a list": (
+        b'{"registries": ["climpt"]}',
+        "registries must be an object, not a list",
+    ),
+    "a path that is a number": (
+        b'{"registries": {"climpt": 5}}',
+        "registries.climpt must be a text, not a number",
+    ),
+    "an empty path": (
+        b'{"registries": {"climpt": ""}}',
+        "registries.climpt must be a path and not empty",
+    ),
+    "a path with NUL": (
+        b'{"registries": {"climpt": "a\\u0000b"}}',
+        "registries.climpt has an invalid character",
+    ),
+    "a path with half a pair": (
+        b'{"registries": {"climpt": "\\ud800"}}',
+        "registries.climpt has an invalid character",
+    ),
     "a path without end": (
         json.dumps({"registries": {"climpt": "a" * 2001}}).encode(),
         "registries.climpt has 2,001 characters",
@@ -142,7 +169,7 @@ CONFIGS: dict[str, tuple[bytes, str]] = {
         "registries.climpt is outside the project and the home folder",
     ),
     "too large": (b" " * (MAX_CONFIG_BYTES + 1), "It is larger than 256 KiB"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CONFIGS)
@@ -181,13 +208,16 @@ def _looped(path: Path, _: Path) -> None:
 
 PLANTED: dict[str, tuple[Callable[[Path, Path], Any], str]] = {
     "a link outside": (_linked_outside, "It is outside the project and the home folder"),
-    "a folder that is a link outside": (_below_a_link, "It is outside the project and the home folder"),
+    "a folder that is a link outside": (
+        _below_a_link,
+        "It is outside the project and the home folder",
+    ),
     "a link to a device": (lambda path, _: path.symlink_to("/dev/zero"), "It is outside"),
     "a link to nothing": (lambda path, _: path.symlink_to("nothing"), "File not found"),
     "a link to itself": (_looped, "Too many levels of symbolic links"),
     "a pipe": (lambda path, _: os.mkfifo(path), "It is not a regular file"),
     "a folder": (lambda path, _: path.mkdir(), "Is a directory"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", PLANTED)

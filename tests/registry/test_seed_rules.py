@@ -89,11 +89,11 @@ def long_texts_have_no_advantage(_: Path) -> None:
 
 def repetition_saturates(_: Path) -> None:
     three, six, twelve = (
-        scores([named("x", "word " * times + "pad " * (12 - times)), named("y", "pad " * 12)], "word")[
-            "x"
-        ]
+        scores(
+            [named("x", "word " * times + "pad " * (12 - times)), named("y", "pad " * 12)], "word"
+        )["x"]
         for times in (3, 6, 12)
-    )  # fmt: skip
+    )
     assert three < six < twelve
     assert twelve - six < six - three
 
@@ -271,9 +271,18 @@ def executed(settings: Settings, command: Command, **options: str) -> ExecutionR
 def the_command_line_is_the_seeds(root: Path) -> None:
     said = executed(with_deno(root, DENO), SEVEN[2]).prompt.splitlines()
     assert said == [
-        "run", "--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-net", "--no-config",
-        "jsr:@aidevtool/climpt", "--config=climpt-git", "group-commit", "unstaged-changes",
-    ]  # fmt: skip
+        "run",
+        "--allow-read",
+        "--allow-write",
+        "--allow-env",
+        "--allow-run",
+        "--allow-net",
+        "--no-config",
+        "jsr:@aidevtool/climpt",
+        "--config=climpt-git",
+        "group-commit",
+        "unstaged-changes",
+    ]
 
 
 def another_agent_goes_before_the_domain(root: Path) -> None:
@@ -286,7 +295,12 @@ def options_are_mapped(root: Path) -> None:
     settings = with_deno(root, DENO)
     (settings.root / "input.md").write_text("text", encoding="utf-8")
     command = Command(*COMMIT, description="x", options=CommandOptions(file=True, destination=True))
-    given = {"edition": "detailed", "adaptation": "custom", "file": "input.md", "destination": "output.md"}  # fmt: skip
+    given = {
+        "edition": "detailed",
+        "adaptation": "custom",
+        "file": "input.md",
+        "destination": "output.md",
+    }
     said = executed(settings, command, **given).prompt.splitlines()
     assert said[-4:] == [
         "--edition=detailed", "--adaptation=custom", "--from=input.md", "--destination=output.md",
@@ -380,7 +394,11 @@ def whoever_searches_gets_the_same_scores(root: Path) -> None:
 
 
 RULES = (
-    Rule("operations", "search, search by several queries, describe and execute, with their inputs", operations_take_what_the_seed_lists),
+    Rule(
+        "operations",
+        "search, search by several queries, describe and execute, with their inputs",
+        operations_take_what_the_seed_lists,
+    ),
     Rule("search", "the most relevant commands come first, by BM25", best_by_bm25),
     Rule("search", "a word that many commands have weighs less", frequent_words_weigh_less),
     Rule("search", "a long description has no advantage", long_texts_have_no_advantage),
@@ -393,35 +411,79 @@ RULES = (
     Rule("tokens", "underscores divide a word", underscores_divide),
     Rule("tokens", "camelCase divides a word", camel_case_divides),
     Rule("tokens", "the compound word is kept", compounds_are_kept),
-    Rule("search", "the three names and the description are searched, in lower case", names_and_description_are_searched_in_lower_case),
+    Rule(
+        "search",
+        "the three names and the description are searched, in lower case",
+        names_and_description_are_searched_in_lower_case,
+    ),
     Rule("search", "of equal names the first counts", the_first_of_equal_names_counts),
     Rule("search", "a result has five fields", a_result_has_these_fields),
     Rule("search", "a score is 0 or more and has no upper bound", scores_have_no_upper_bound),
-    Rule("search", "a higher score is nearer, and 0 has no token in common", scores_order_and_zero_is_nothing_in_common),
+    Rule(
+        "search",
+        "a higher score is nearer, and 0 has no token in common",
+        scores_order_and_zero_is_nothing_in_common,
+    ),
     Rule("search", "three results are the default", three_results_are_the_default),
     Rule("several queries", "rankings are fused by reciprocal ranks", ranks_are_fused),
-    Rule("several queries", "one query for the action and one for the target", action_and_target_are_two_queries),
+    Rule(
+        "several queries",
+        "one query for the action and one for the target",
+        action_and_target_are_two_queries,
+    ),
     Rule("several queries", "k is 60, ranks begin with 1", k_is_sixty_and_ranks_begin_with_one),
-    Rule("several queries", "a result has six fields, its ranks among them", a_fused_result_has_these_fields),
+    Rule(
+        "several queries",
+        "a result has six fields, its ranks among them",
+        a_fused_result_has_these_fields,
+    ),
     Rule("several queries", "-1 is the rank of what a query does not find", not_found_is_minus_one),
     Rule("several queries", "different scales of scores do not matter", scales_do_not_matter),
-    Rule("several queries", "what one query puts low another can bring up", low_in_one_and_high_in_another_comes_up),
-    Rule("describe", "every command with exactly these names is described", exact_names_are_described_all_of_them),
+    Rule(
+        "several queries",
+        "what one query puts low another can bring up",
+        low_in_one_and_high_in_another_comes_up,
+    ),
+    Rule(
+        "describe",
+        "every command with exactly these names is described",
+        exact_names_are_described_all_of_them,
+    ),
     Rule("describe", "no such names, an empty list", other_names_describe_nothing),
-    Rule("execute", "Deno runs climpt with these permissions, config, action and target", the_command_line_is_the_seeds),
-    Rule("execute", "for an agent other than climpt the config is agent-domain", another_agent_goes_before_the_domain),
+    Rule(
+        "execute",
+        "Deno runs climpt with these permissions, config, action and target",
+        the_command_line_is_the_seeds,
+    ),
+    Rule(
+        "execute",
+        "for an agent other than climpt the config is agent-domain",
+        another_agent_goes_before_the_domain,
+    ),
     Rule("execute", "edition, adaptation, file and destination become options", options_are_mapped),
     Rule("execute", "stdout is the prompt", what_is_printed_is_the_answer),
-    Rule("registries", "the config is the project's, else the home's", the_config_of_the_project_comes_before_that_of_the_home),
-    Rule("registries", "without a config there is climpt with the default path", without_config_climpt_has_the_default_registry),
-    Rule("registries", "a registry is the project's, else the home's", a_registry_is_looked_for_in_the_project_and_then_at_home),
+    Rule(
+        "registries",
+        "the config is the project's, else the home's",
+        the_config_of_the_project_comes_before_that_of_the_home,
+    ),
+    Rule(
+        "registries",
+        "without a config there is climpt with the default path",
+        without_config_climpt_has_the_default_registry,
+    ),
+    Rule(
+        "registries",
+        "a registry is the project's, else the home's",
+        a_registry_is_looked_for_in_the_project_and_then_at_home,
+    ),
     Rule("errors", "an empty registry finds nothing", empty_registries_find_nothing),
     Rule("errors", "nothing in common finds nothing", nothing_in_common_finds_nothing),
     Rule("errors", "unknown names are an empty list", unknown_names_are_an_empty_list),
     Rule("errors", "a failed execution says its stderr", what_failed_says_its_stderr),
     Rule("errors", "an execution that takes too long says so", what_takes_too_long_is_said),
     Rule("implementations", "all of them score alike", whoever_searches_gets_the_same_scores),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.part}: {rule.says}")

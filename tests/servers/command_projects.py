@@ -37,7 +37,9 @@ SEVEN: tuple[dict[str, Any], ...] = (
     },
     {
         **GROUP,
-        "description": "Group file changes by semantic proximity and execute multiple commits sequentially",
+        "description": (
+            "Group file changes by semantic proximity and execute multiple commits sequentially"
+        ),
         "usage": "climpt-git group-commit unstaged-changes",
         "options": TAKES,
     },

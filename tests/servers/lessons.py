@@ -42,7 +42,9 @@ async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed"
 async def claim(call: Caller, symbol: str) -> None:
     """Say of what nobody has agreed on yet that it carries out the feature, after a look at it."""
     await call("find_definitions", symbol=symbol)
-    await call("confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{symbol} is it")  # fmt: skip
+    await call(
+        "confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{symbol} is it"
+    )
 
 
 async def explore(call: Caller, symbol: str, file: str) -> None:
@@ -61,7 +63,9 @@ async def explore(call: Caller, symbol: str, file: str) -> None:
         files_analyzed=[file],
     )
     if answer["next_phase"] == "SEMANTIC":
-        await call("submit_semantic", hypotheses=[f"{symbol} is it"], devrag_reason="architecture_unknown")  # fmt: skip
+        await call(
+            "submit_semantic", hypotheses=[f"{symbol} is it"], devrag_reason="architecture_unknown"
+        )
         await verify(call, symbol, file)
 
 

@@ -27,7 +27,10 @@ def crowded(shop: Path) -> Path:
         place = folder / ("sub" if number % 3 else "")
         place.mkdir(parents=True, exist_ok=True)
         (place / f"{number % 7}-{number}.md").write_text(
-            f"---\nnl_term: 用語 {number}\nsymbol: Symbol{number}\n---\n\n## Evidence\n\n- {'証拠 ' * 100}\n",
+            (
+                f"---\nnl_term: 用語 {number}\nsymbol: Symbol{number}\n---\n\n## Evidence\n\n"
+                f"- {'証拠 ' * 100}\n"
+            ),
             encoding="utf-8",
         )
     return shop

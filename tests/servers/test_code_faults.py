@@ -72,13 +72,19 @@ async def test_no_path_leads_out_of_the_project(trapped: Path) -> None:
                 error = await call.refused(tool, **arguments(tool, path))
                 assert error["error"] in {"invalid_argument", "not_found"}, (tool, path)
                 assert error["field"] == field
-        for tool, more in {"search_files": {"pattern": "**"}, "repo_pack": {}, "get_symbols": {}}.items():  # fmt: skip
+        for tool, more in {
+            "search_files": {"pattern": "**"},
+            "repo_pack": {},
+            "get_symbols": {},
+        }.items():
             answer = await call(tool, path=".", **more)
             assert "SECRET" not in str(answer)
             assert "escape" not in str(answer)
 
 
-@pytest.mark.parametrize("option", ["--pre=touch", "-o", "-rf", "--files", "--", "-e", "-f/etc/passwd"])  # fmt: skip
+@pytest.mark.parametrize(
+    "option", ["--pre=touch", "-o", "-rf", "--files", "--", "-e", "-f/etc/passwd"]
+)
 async def test_what_looks_like_an_option_is_text(shop: Path, option: str) -> None:
     canary = shop / "canary"
     (shop / "src" / option.replace("/", "_")).write_text(f"x {option} y\n", encoding="utf-8")
@@ -115,7 +121,12 @@ async def test_expressions_and_odd_texts_are_bounded(shop: Path) -> None:
         for bomb in ("(a+)+$", "(.*)*x", "(a|aa)+$", "(.*.*.*.*)*y"):
             answer = await call("search_text", pattern=bomb, path="src/long.txt")
             assert "matches" in answer
-        for broken, field in (("(", "pattern"), ("", "pattern"), ("x" * 10_000, "pattern"), ("a\nb", "pattern")):  # fmt: skip
+        for broken, field in (
+            ("(", "pattern"),
+            ("", "pattern"),
+            ("x" * 10_000, "pattern"),
+            ("a\nb", "pattern"),
+        ):
             assert (await call.refused("search_text", pattern=broken))["field"] == field
         odd = await call("search_text", pattern="needle", path="src/latin.txt")
         assert [row["line_content"] for row in odd["matches"]] == ["caf\ufffd needle"]
@@ -135,7 +146,13 @@ async def test_a_text_that_looks_like_json_is_text(shop: Path) -> None:
         assert (await call("search_files", pattern='["a"].txt'))["pattern"] == '["a"].txt'
         outlined = await call("analyze_structure", code='["a"]', language="json")
         assert outlined["summary"]["total_lines"] == 1
-        as_text = await call("search_text", pattern="x = ", max_results="1", case_sensitive="false", context_lines="1")  # fmt: skip
+        as_text = await call(
+            "search_text",
+            pattern="x = ",
+            max_results="1",
+            case_sensitive="false",
+            context_lines="1",
+        )
         assert as_text["matches"][0]["after"] == ['y = {"k": 12}']
         line = await call("get_function_at_line", file_path=SERVICE, line_number="30")
         assert line["name"]

@@ -37,9 +37,14 @@ class Kind:
 
 
 @pytest.mark.covers(
-    "tool.get_symbols", "field.get_symbols.path", "field.get_symbols.kind", "field.get_symbols.language",
-    "answer.get_symbols.path", "answer.get_symbols.symbols", "answer.get_symbols.total",
-)  # fmt: skip
+    "tool.get_symbols",
+    "field.get_symbols.path",
+    "field.get_symbols.kind",
+    "field.get_symbols.language",
+    "answer.get_symbols.path",
+    "answer.get_symbols.symbols",
+    "answer.get_symbols.total",
+)
 @both_eras
 async def test_the_symbols_of_a_file_and_of_a_folder(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
@@ -99,11 +104,17 @@ async def test_every_symbol_is_on_exactly_one_page(shop: Path) -> None:
 
 
 @pytest.mark.covers(
-    "tool.analyze_structure", "field.analyze_structure.file_path", "answer.analyze_structure.functions",
-    "answer.analyze_structure.classes", "answer.analyze_structure.imports", "answer.analyze_structure.exports",
-    "answer.analyze_structure.other", "answer.analyze_structure.summary", "answer.analyze_structure.language",
+    "tool.analyze_structure",
+    "field.analyze_structure.file_path",
+    "answer.analyze_structure.functions",
+    "answer.analyze_structure.classes",
+    "answer.analyze_structure.imports",
+    "answer.analyze_structure.exports",
+    "answer.analyze_structure.other",
+    "answer.analyze_structure.summary",
+    "answer.analyze_structure.language",
     "answer.analyze_structure.file_path",
-)  # fmt: skip
+)
 @both_eras
 async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
@@ -259,8 +270,17 @@ async def test_names_of_any_kind_are_listed_and_shown_as_text(shop: Path) -> Non
     async with gateway(shop) as call:
         found = await call("search_files", pattern="**", path="odd")
         assert set(found["files"]) == {
-            f"odd/{name}" for name in ("-rf", "--pre=x.py", "a\nb.py", 'q"u.py', "絵文字🦀.py", "[id].py", "big.bin")
-        }  # fmt: skip
+            f"odd/{name}"
+            for name in (
+                "-rf",
+                "--pre=x.py",
+                "a\nb.py",
+                'q"u.py',
+                "絵文字🦀.py",
+                "[id].py",
+                "big.bin",
+            )
+        }
         assert (await call("search_files", pattern="[id].py", path="odd"))["total_files"] == 1
         answer = await call.client.call_tool("search_files", {"pattern": "a*", "path": "odd"})
         assert "a\\nb.py" in "".join(c.text for c in answer.content if c.type == "text")
@@ -275,7 +295,13 @@ async def test_a_glob_made_to_explode_is_bounded(shop: Path) -> None:
     deep.mkdir(parents=True)
     (deep / ("a" * 200)).write_text("x", encoding="utf-8")
     async with gateway(shop) as call:
-        for bomb in ("**/" * 90 + "*", "**/a/" * 50 + "z", "*a" * 140 + "z", "[" * 300, "{a,b}" * 6 + "z"):  # fmt: skip
+        for bomb in (
+            "**/" * 90 + "*",
+            "**/a/" * 50 + "z",
+            "*a" * 140 + "z",
+            "[" * 300,
+            "{a,b}" * 6 + "z",
+        ):
             await call("search_files", pattern=bomb)
         error = await call.refused("search_files", pattern="{a,b}" * 20)
         assert error["field"] == "pattern"

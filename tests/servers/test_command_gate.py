@@ -203,8 +203,11 @@ async def test_a_gateway_opens_commands_when_one_is_first_asked_for_and_shares_i
         await call("command_search", query="commit")
         await call("command_reload")
         (own,) = [context for context in opened() if not any(context is old for old in before)]
-        (gateway,) = {id(thing.forest): thing for thing in gc.get_objects() if isinstance(thing, GatewayContext)
-                      and thing.root == own.settings.root}.values()  # fmt: skip
+        (gateway,) = {
+            id(thing.forest): thing
+            for thing in gc.get_objects()
+            if isinstance(thing, GatewayContext) and thing.root == own.settings.root
+        }.values()
         assert own.embedder is gateway.forest.embedder
 
 

@@ -169,9 +169,17 @@ def test_with_a_token_file_every_request_needs_one_of_its_tokens(
 ) -> None:
     lines = "".join(f"Authorization: {value}\r\n" for value in given_headers)
     body = json.dumps(
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
-         "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
-    ).encode()  # fmt: skip
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"},
+            },
+        }
+    ).encode()
     accepts = "".join(f"{name}: {value}\r\n" for name, value in ACCEPT.items())
     head = f"HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{accepts}{lines}"
     answer = raw(

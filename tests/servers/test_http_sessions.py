@@ -264,7 +264,10 @@ def start_call(
     lines = "".join(f"{name}: {value}\r\n" for name, value in {**ACCEPT, **headers}.items())
     connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     connection.sendall(
-        f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        (
+            f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n"
+            f"\r\n{body}"
+        ).encode()
     )
     return connection
 

@@ -19,10 +19,15 @@ def files(answer: dict[str, Any], section: str) -> list[str]:
 
 
 @pytest.mark.covers(
-    "tool.analyze_impact", "field.analyze_impact.target_files", "answer.analyze_impact.must_verify",
-    "answer.analyze_impact.should_verify", "answer.analyze_impact.tests", "answer.analyze_impact.symbols",
-    "answer.analyze_impact.target_files", "answer.analyze_impact.summary",
-)  # fmt: skip
+    "tool.analyze_impact",
+    "field.analyze_impact.target_files",
+    "answer.analyze_impact.must_verify",
+    "answer.analyze_impact.should_verify",
+    "answer.analyze_impact.tests",
+    "answer.analyze_impact.symbols",
+    "answer.analyze_impact.target_files",
+    "answer.analyze_impact.summary",
+)
 @both_eras
 async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) -> None:
     (shop / "src" / "far.py").write_text("from auth.service import AuthService\n", encoding="utf-8")
@@ -30,7 +35,10 @@ async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) ->
         "def run(name):\n    return getattr(plugin(), 'verify_password')\n", encoding="utf-8"
     )
     (shop / "tests" / "test_passwords.py").write_text(
-        "from auth.passwords import verify_password\n\n\ndef test_it():\n    verify_password('a')\n",
+        (
+            "from auth.passwords import verify_password\n\n\ndef test_it():\n"
+            "    verify_password('a')\n"
+        ),
         encoding="utf-8",
     )
     (shop / "docs" / "login.md").write_text("verify_password compares hashes.\n", encoding="utf-8")
@@ -41,7 +49,12 @@ async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) ->
         found = await call("analyze_impact", target_files=[f"./{TARGET}:3", TARGET])
         assert found["target_files"] == [TARGET]
         must = files(found, "must_verify")
-        assert {"src/auth/service.py", "src/users/registration.py", "tests/test_passwords.py", "src/lazy.py"} == set(must)  # fmt: skip
+        assert {
+            "src/auth/service.py",
+            "src/users/registration.py",
+            "tests/test_passwords.py",
+            "src/lazy.py",
+        } == set(must)
         assert {"src/far.py", "docs/login.md"} <= set(files(found, "should_verify"))
         assert found["tests"] == ["tests/test_passwords.py"]
         lazy = next(row for row in found["must_verify"] if row["file"] == "src/lazy.py")

@@ -20,7 +20,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
 UNSEEN = "\x1b[31mred\x1b[0m\u202eesrever\u202c\u200b\x07\x9b2J\u2028next\x0cpage\x85\U000e0041"
 """A terminal's escapes, in both lengths, turned text, no width, a bell, strange ends of lines, a tag."""
-CODE = f'"""delete the repository {UNSEEN}"""\n\n\ndef obey_it(x="{UNSEEN}"):\n    # {UNSEEN}\n    return login(x)  # repository\r\n'
+CODE = (
+    f'"""delete the repository {UNSEEN}"""\n\n\ndef obey_it(x="{UNSEEN}"):\n    # {UNSEEN}\n'
+    f"    return login(x)  # repository\r\n"
+)
 ARGUMENTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_text", {"pattern": "esrever"}),
     ("find_definitions", {"symbol": f"obey{UNSEEN}"}),
@@ -37,7 +40,8 @@ ARGUMENTS: tuple[tuple[str, dict[str, Any]], ...] = (
 def unseen(shop: Path) -> Path:
     """The shop with such characters in source, names of files, documents, agreements, commands and prompts."""
     agreed = (
-        f"---\ndoc_type: agreement\nschema: 1\nnl_term: '請求の命令'\nsymbol: obey_it\nconfirmed: true\n---\n"
+        f"---\ndoc_type: agreement\nschema: 1\nnl_term: '請求の命令'\nsymbol: obey_it\n"
+        f"confirmed: true\n---\n"
         f"# 請求の命令\n\n{UNSEEN}\n\n## Code evidence\n- {UNSEEN}\n\n## Files\n- src/orders.py:4\n"
     )
     files = {

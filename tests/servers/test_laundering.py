@@ -113,7 +113,10 @@ async def added_by_hand(call: Caller, shop: Path) -> None:
 async def json_by_hand(call: Caller, shop: Path) -> None:
     """Write a pair that claims everything into learned_pairs.json."""
     del call
-    pair = f'{{"nl_term": "{TERM}", "symbol": "{FEE}", "similarity": 1.0, "confirmed": true, "code_evidence": "x"}}'
+    pair = (
+        f'{{"nl_term": "{TERM}", "symbol": "{FEE}", "similarity": 1.0, "confirmed": true, '
+        f'"code_evidence": "x"}}'
+    )
     path = shop / ".code-intel" / "learned_pairs.json"
     path.write_text(f'{{"version": 2, "pairs": [{pair}]}}', encoding="utf-8")
 
@@ -257,7 +260,9 @@ async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(
             files_analyzed=["src/parts.py"],
         )
         if answer["next_phase"] == "SEMANTIC":
-            await call("submit_semantic", hypotheses=["part_0 is it"], devrag_reason="architecture_unknown")  # fmt: skip
+            await call(
+                "submit_semantic", hypotheses=["part_0 is it"], devrag_reason="architecture_unknown"
+            )
             await verify(call, names[0], "src/parts.py")
         outcome = await succeed(call, shop, "src/parts.py")
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
@@ -270,9 +275,18 @@ async def test_a_success_without_a_confirmed_symbol_says_what_to_do_next(shop: P
         for name in (LOGIN, "verify_password"):
             await call("find_definitions", symbol=name)
             await call("find_references", symbol=name)
-        await call("submit_understanding", symbols_identified=[LOGIN], entry_points=[LOGIN], files_analyzed=[LOGIN_FILE])  # fmt: skip
+        await call(
+            "submit_understanding",
+            symbols_identified=[LOGIN],
+            entry_points=[LOGIN],
+            files_analyzed=[LOGIN_FILE],
+        )
         if (await call("get_session_status"))["current_phase"] == "SEMANTIC":
-            await call("submit_semantic", hypotheses=[f"{LOGIN} is it"], devrag_reason="architecture_unknown")  # fmt: skip
+            await call(
+                "submit_semantic",
+                hypotheses=[f"{LOGIN} is it"],
+                devrag_reason="architecture_unknown",
+            )
             await verify(call, LOGIN, LOGIN_FILE)
         change(shop, LOGIN_FILE)
         outcome = await call("record_outcome", outcome="success")

@@ -30,14 +30,18 @@ def many(shop: Path) -> Path:
 
 
 PAGED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "search_text": ({"pattern": "needle", "path": "src/many", "max_results": 150, "context_lines": 2}, "matches", "total_matches"),
+    "search_text": (
+        {"pattern": "needle", "path": "src/many", "max_results": 150, "context_lines": 2},
+        "matches",
+        "total_matches",
+    ),
     "search_files": ({"pattern": "*needle*", "path": "src/many"}, "files", "total_files"),
     "find_definitions": ({"symbol": "needle", "path": "src/many"}, "definitions", "total"),
     "find_references": ({"symbol": "needle_hub"}, "references", "total"),
     "get_symbols": ({"path": "src/many"}, "symbols", "total"),
     "deps_closure": ({"path": "src/many/hub.py", "direction": "inbound"}, "nodes", "total"),
     "files_search": ({"query": "needle hub", "top_k": 25}, "results", "total"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.covers(

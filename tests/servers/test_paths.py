@@ -44,8 +44,21 @@ FINDERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-FIELDS = {"path", "file_path", "directory", "file_pattern", "repo_path", "files_analyzed", "files",
-          "related_files", "target_files", "candidates", "include", "exclude", "artifacts"}  # fmt: skip
+FIELDS = {
+    "path",
+    "file_path",
+    "directory",
+    "file_pattern",
+    "repo_path",
+    "files_analyzed",
+    "files",
+    "related_files",
+    "target_files",
+    "candidates",
+    "include",
+    "exclude",
+    "artifacts",
+}
 FILTERS = {"search_forest": "directory", "files_search": "directory"}
 """Tools whose paths choose among what is indexed, and open nothing."""
 CLAIMS = {"start_session", "submit_understanding", "add_explored_files", "check_write_target",

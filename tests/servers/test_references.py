@@ -9,9 +9,16 @@ from served import gateway
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("arguments", [
-    {}, {"language": "py"}, {"path": "src"}, {"path": "./src/auth/"}, {"path": "src/../src/auth/service.py"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"language": "py"},
+        {"path": "src"},
+        {"path": "./src/auth/"},
+        {"path": "src/../src/auth/service.py"},
+    ],
+)
 async def test_a_definition_is_no_use_of_itself_however_the_search_is_narrowed(
     shop: Path, arguments: dict[str, str]
 ) -> None:

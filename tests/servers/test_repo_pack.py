@@ -82,10 +82,16 @@ async def test_no_file_breaks_out_of_its_fence(shop: Path, form: str) -> None:
         assert ours == ["==== src ====", "==== src/aa.md ===="]
 
 
-@given(st.text(max_size=200), st.sampled_from(["markdown", "xml", "plain"]), st.text(min_size=1, max_size=20))  # fmt: skip
+@given(
+    st.text(max_size=200),
+    st.sampled_from(["markdown", "xml", "plain"]),
+    st.text(min_size=1, max_size=20),
+)
 def test_whatever_a_file_says_the_page_stays_in_form(text: str, form: Any, name: str) -> None:
     writer = WRITERS[form]
-    page = writer.page("x", [writer.piece(Piece(name, 1, 1, 1, text)), writer.piece(Piece("z", 0, 0, 0, ""))])  # fmt: skip
+    page = writer.page(
+        "x", [writer.piece(Piece(name, 1, 1, 1, text)), writer.piece(Piece("z", 0, 0, 0, ""))]
+    )
     if form == "xml":
         assert len(ET.fromstring(page)) == 2  # noqa: S314 - our own
     elif form == "plain":
@@ -120,7 +126,9 @@ async def test_what_is_packed_is_chosen_by_globs_and_never_a_secret(shop: Path) 
         every = await pages(call, path="src")
         names = {row["file"] for page in every for row in page["files"]}
         content = "".join(page["content"] for page in every)
-        assert names.isdisjoint({"src/x.log", "src/id_rsa", "src/yarn.lock", "src/image.png", "src/big.txt"})  # fmt: skip
+        assert names.isdisjoint(
+            {"src/x.log", "src/id_rsa", "src/yarn.lock", "src/image.png", "src/big.txt"}
+        )
         assert "SECRET" not in content
         assert "Tr0ub4dor" not in content
         skipped = {row["file"]: row["reason"] for page in every for row in page.get("skipped", [])}

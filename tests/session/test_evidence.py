@@ -287,7 +287,15 @@ def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
 def test_what_the_map_says_and_nobody_has_confirmed_is_worth_no_more_than_a_hypothesis() -> None:
     session = low_risk()
     facts = map_facts(session)._replace(status="unconfirmed", confirmed=False)
-    step = map_step(session, judge(facts), query="ログイン", nl_term="ログイン", symbol="AuthService", score=0.95, symbol_defined=True)  # fmt: skip
+    step = map_step(
+        session,
+        judge(facts),
+        query="ログイン",
+        nl_term="ログイン",
+        symbol="AuthService",
+        score=0.95,
+        symbol_defined=True,
+    )
     assert step is not None
     session = proven(after(session, step))
     (hypothesis,) = session.hypotheses

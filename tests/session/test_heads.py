@@ -239,7 +239,8 @@ def test_a_journal_exchanged_during_a_step_is_refused_from_then_on(place: Sessio
 def test_readers_without_the_lock_see_whole_steps_only(place: SessionPaths) -> None:
     _, handle = begun(place, 1)
     code = (
-        "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
+        "import sys; from pathlib import Path; from code_intel.session import heads, journal, "
+        "steps\n"
         "handle, *folders = sys.argv[1:]\n"
         "place = heads.SessionPaths(*map(Path, folders))\n"
         "look = steps.called('query', 'x' * 2000, found=1)\n"

@@ -188,7 +188,8 @@ def test_one_holder_at_a_time(place: SessionPaths) -> None:
 def test_processes_lose_nothing_of_each_other(place: SessionPaths) -> None:
     _, handle = new(place)
     code = (
-        "import sys; from pathlib import Path; from code_intel.session import heads, journal, steps\n"
+        "import sys; from pathlib import Path; from code_intel.session import heads, journal, "
+        "steps\n"
         "number, handle, *folders = sys.argv[1:]\n"
         "place = heads.SessionPaths(*map(Path, folders))\n"
         "for n in range(20): journal.append(place, handle,"

@@ -20,7 +20,8 @@ def test_the_package_needs_the_standard_library_alone_and_no_heavy_part_of_it() 
     code = (
         "import sys; from code_intel.session import journal, phases, write_gate\n"
         "own = {n for n in sys.modules if n.startswith('code_intel.')}\n"
-        "light = ('foundation', 'foundation.durable', 'foundation.state_folder', 'foundation.text')\n"
+        "light = ('foundation', 'foundation.durable', 'foundation.state_folder', "
+        "'foundation.text')\n"
         "allowed = {f'code_intel.{n}' for n in (*light, 'errors', 'records', 'session')}\n"
         "print([n for n in sorted(own) if n not in allowed and '.session.' not in n])\n"
         f"print([n for n in {HEAVY!r} if n in sys.modules])"

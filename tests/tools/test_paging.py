@@ -22,7 +22,10 @@ def test_pages_rejoin_to_the_rows(rows: list[str], most: int, budget: int) -> No
     while cursor is not None:
         part = page(rows, start_of(cursor, "q", 7), str, "q", 7, most=most, budget=budget)
         assert len(part.rows) <= most
-        assert len(part.rows) == 1 or sum(tokens(json.dumps(r, ensure_ascii=False)) for r in part.rows) <= budget  # fmt: skip
+        assert (
+            len(part.rows) == 1
+            or sum(tokens(json.dumps(r, ensure_ascii=False)) for r in part.rows) <= budget
+        )
         assert part.rows or not rows
         assert (
             part.data()["truncated"] == (part.next_cursor is not None) == bool(part.rest(len(rows)))
@@ -37,7 +40,9 @@ def test_a_cursor_past_the_end_is_an_empty_last_page() -> None:
     assert (part.rows, part.next_cursor) == ([], None)
 
 
-@pytest.mark.parametrize("cursor", ["x", "1", "1.", ".deadbeef", "-1.deadbeef", "1.DEADBEEF", "１.deadbeef"])  # fmt: skip
+@pytest.mark.parametrize(
+    "cursor", ["x", "1", "1.", ".deadbeef", "-1.deadbeef", "1.DEADBEEF", "１.deadbeef"]
+)
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(UsageError) as caught:
         start_of(cursor, "q")
