@@ -28,7 +28,7 @@ def resolve_prefix(found: Sequence[str], text: str, kind: IdKind, *, some: bool)
         some: Whether there are any ids at all.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: None exists.
         UsageError: Several begin like this; the error names two.
     """
     if not found:

@@ -30,7 +30,7 @@ class Affected(NamedTuple):
     Attributes:
         file: Relative to the project.
         must: Whether it must be reviewed; otherwise it should be.
-        depth: Number of imports between it and a changed file; 0 if there are none.
+        depth: Number of imports between it and a changed file; 0 if none exist.
         via: The imported file through which it is reached, or empty.
         names: The changed names in it, those that the description names first.
         lines: Their lines.

@@ -175,7 +175,7 @@ def is_at_work(folder: Path) -> bool:
 
 
 def is_second_tree(folder: Path, base: Path) -> bool:
-    """Return whether a folder is another work tree of the repository of `base`.
+    """Return whether a folder is a different work tree of the repository of `base`.
 
     Raises:
         TimeoutError: Git did not answer in time.

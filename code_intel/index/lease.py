@@ -104,7 +104,7 @@ class IndexerLease:
         return True
 
     def holder(self) -> int | None:
-        """Return the process id of the holder; None if there is none or it is unknown."""
+        """Return the process id of the holder; None if none exists or it is unknown."""
         if self._lock.is_locked:
             return os.getpid()
         if self.is_free():

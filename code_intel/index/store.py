@@ -210,7 +210,7 @@ class Store:
         return [DocumentRow(*row) for row in self._db.rows(f"{schema.DOCUMENT} ORDER BY path")]
 
     def document(self, path: str) -> DocumentRow | None:
-        """Return a document, or None if there is none."""
+        """Return a document, or None if none exists."""
         rows = self._db.rows(f"{schema.DOCUMENT} WHERE path = ?", (path,))
         return DocumentRow(*rows[0]) if rows else None
 
@@ -257,7 +257,7 @@ class Store:
         self._db.write("UPDATE documents SET digest = '', mtime_ns = 0")
 
     def delete_document(self, path: str) -> bool:
-        """Delete a document with its chunks, symbols and vectors; return False if there is none."""
+        """Delete a document with its chunks, symbols and vectors; return False if none exists."""
         with self.batch():
             if (old := self.document(path)) is None:
                 return False

@@ -23,7 +23,7 @@ _READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "DIGIT", "FULLWIDTH", "HALFWIDT
 def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) -> str:
     """Return why words are no other name of an agreement, as a clause; empty when they may be.
 
-    The term itself is none, and needs none: see `is_term`.
+    The term itself is not an alias: see `is_term`.
 
     Args:
         alias: The words.

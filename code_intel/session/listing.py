@@ -31,7 +31,7 @@ class SessionSummary(NamedTuple):
         used_at: When its last step was taken, likewise; of a broken one when its file was written.
         steps: How many steps it has.
         why: What is wrong with a broken one.
-        outcome: The last recorded outcome; empty if there is none.
+        outcome: The last recorded outcome; empty if none exists.
     """
 
     name: str

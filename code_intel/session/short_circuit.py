@@ -25,7 +25,7 @@ class MapFacts(NamedTuple):
         score: Calibrated, 0 to 1; None if the map sent none or had no hit.
         status: Validity of the agreement.
         confirmed: Whether it is confirmed here.
-        margin: Score minus that of the best hit for a different symbol; None if there is none.
+        margin: Score minus that of the best hit for a different symbol; None if none exists.
         needed_margin: The fitted minimum of `margin`.
         symbol_defined: Whether the local index defines its symbol now.
         risk: Risk of the session.

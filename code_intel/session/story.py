@@ -53,7 +53,7 @@ class Story(NamedTuple):
 
     Attributes:
         lines: In chronological order.
-        session: The session after the last valid record; None if there is none.
+        session: The session after the last valid record; None if none exists.
         broken: Why later records are invalid; empty if all are valid.
     """
 

@@ -92,7 +92,7 @@ def opened_existing(config: IndexConfig) -> "Iterator[CorpusService]":
     """Open an existing index for writing, without creating, migrating or replacing it.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: None exists.
         StorageError: It is damaged, of another version, or not an index.
     """
     with opened(config, readonly=True) as service:

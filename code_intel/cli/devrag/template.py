@@ -1,4 +1,4 @@
-"""Write `config.json` with devrag's defaults if there is none (docs/decisions/0017)."""
+"""Write `config.json` with devrag's defaults if none exists (docs/decisions/0017)."""
 
 import json
 import os

@@ -59,7 +59,7 @@ def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answe
 
 
 async def find_standing(context: GatewayContext, term: str, symbol: str) -> AgreementStatus | None:
-    """Return an agreement and its status without writing anything; None if there is none."""
+    """Return an agreement and its status without writing anything; None if none exists."""
     key = make_key(term, symbol)
     found = await run_in_thread(standings, context.settings, context.forest)
     return next((known for known in found if known.entry.key == key), None)

@@ -58,7 +58,7 @@ def _found(everything: list[AgreementStatus], term: str, symbol: str) -> Agreeme
     """Return the one agreement with this term, alias or file name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: None exists.
         UsageError: There are several; the error names their symbols.
     """
     wanted = [s for s in everything if _matches(s, term, symbol)]

@@ -40,7 +40,7 @@ def last(root: Path) -> TransactionRun:
     """Return a project's last migration.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: None exists.
     """
     runs = transaction.find_runs(root, MIGRATION)
     if not runs:

@@ -82,7 +82,7 @@ def resolve_plan(root: Path, text: str) -> str:
     """Return the id of the plan that an id, the beginning of one, or `last` names.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: None exists.
         UsageError: Several begin like this; the error names two.
     """
     kept: list[PlanEntry] = entries(root)

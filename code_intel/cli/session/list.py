@@ -1,6 +1,6 @@
 """List sessions, the last used first, with intent, phase, outcome or state, and query.
 
-Exits 1 if there are none.
+Exits 1 if none exist.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the sessions; return 1 if there are none."""
+    """List the sessions; return 1 if none exist."""
     settings = project_of(args)
     paths = sessions_of(settings)
     most = MAX_JOURNALS if args.all else MAX_SESSIONS_SHOWN + 1

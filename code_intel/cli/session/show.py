@@ -85,7 +85,7 @@ def _meant(paths: SessionPaths, text: str) -> str:
     """Return the name of the session that `text` names or begins; a handle names its session.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: None exists.
         UsageError: Several names begin like this; the message lists some.
     """
     names = [file.name for file in journal.journal_files(paths)]

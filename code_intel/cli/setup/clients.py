@@ -228,14 +228,14 @@ def is_foreign(server: str, found: object) -> bool:
 
 
 def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str) -> bool:
-    """Whether an entry of ours starts a missing program or is for another folder."""
+    """Return whether our entry starts a missing program or names another folder."""
     command = str(found["command"])
     gone = Path(command).is_absolute() and not os.access(command, os.X_OK)
     return gone or found != entry(client, server, command, folder)
 
 
 def is_lost(client: Client, found: Mapping[str, Any]) -> bool:
-    """Whether an entry of ours names a program that the client does not find."""
+    """Return whether our entry names a program that the client cannot find."""
     command = str(found["command"])
     return not Path(command).is_absolute() and shutil.which(command, path=client.path) is None
 

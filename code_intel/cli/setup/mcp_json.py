@@ -46,7 +46,7 @@ def _blanked(found: re.Match[str]) -> str:
 
 
 def read(text: str, key: str) -> object:
-    """Return the value of `key`, an empty object if there is none.
+    """Return the value of `key`, an empty object if none exists.
 
     Raises:
         ValueError: The file is not a JSON object.

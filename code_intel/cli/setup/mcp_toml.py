@@ -15,7 +15,7 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 
 def read(text: str, key: str) -> object:
-    """Return the value of `key`, an empty object if there is none.
+    """Return the value of `key`, an empty object if none exists.
 
     Raises:
         ValueError: The file is not TOML.

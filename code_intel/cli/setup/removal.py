@@ -101,7 +101,7 @@ def _shared(root: Path) -> list[FileChange]:
 
 
 def _part(path: Path, without: TakeOut) -> list[FileChange]:
-    """Return what becomes of a file that has a part of ours; nothing where there is no file."""
+    """Return the change to a file that contains our part; nothing if the file is missing."""
     before = content(path)
     if before is None:
         return []

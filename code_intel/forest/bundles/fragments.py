@@ -56,7 +56,7 @@ class Fragment(NamedTuple):
     Attributes:
         start_line: The first line.
         end_line: The last line, included.
-        symbol: Qualified name of the symbol around the first line; empty if there is none.
+        symbol: Qualified name of the symbol around the first line; empty if none exists.
         text: The lines, verbatim.
     """
 

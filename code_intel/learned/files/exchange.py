@@ -230,7 +230,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("it is another value")  # noqa: TRY004 - callers catch one type
+        raise ValueError("the value is different")  # noqa: TRY004 - callers catch one type
     return found
 
 

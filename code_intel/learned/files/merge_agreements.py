@@ -49,7 +49,7 @@ def is_time(text: str) -> bool:
 
 
 def when(learned_at: str) -> datetime:
-    """Return a time with an offset, UTC where there is none; the earliest of all for no time."""
+    """Return a time with an offset, UTC where none exists; the earliest of all for no time."""
     if not learned_at or not is_time(learned_at):
         return datetime.min.replace(tzinfo=UTC)
     time = datetime.fromisoformat(learned_at)

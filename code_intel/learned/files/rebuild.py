@@ -92,7 +92,7 @@ def _from_agreements(change: MapChange | None, known: Known, found: Examined) ->
 def _from_pairs(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
     if not found.file.exists or found.file.damage:
         raise UsageError(
-            f"{pairs.PAIRS_FILE} cannot be taken in: {found.file.damage or 'There is none.'}",
+            f"{pairs.PAIRS_FILE} cannot be taken in: {found.file.damage or 'It does not exist.'}",
             hint="Correct it, or generate it with `code-intel map rebuild`.",
             details={"field": "from"},
         )

@@ -154,7 +154,7 @@ def named(settings: Settings, name: str) -> TrashEntry:
     """Return the file of the trash with a name, or with a name that ends in it.
 
     Raises:
-        NotFoundError: There is none, or there are several.
+        NotFoundError: None exists, or there are several.
     """
     everything = contents(settings)
     found = [kept for kept in everything if kept.name == name]

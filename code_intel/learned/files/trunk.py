@@ -92,7 +92,7 @@ def _blobs(folder: Path, commit: str, below: str) -> frozenset[str]:
 
 
 def _git_folders(folder: Path) -> list[Path]:
-    """Return the folder of the work tree's own references, and the shared one if it is another."""
+    """Return the folder of the work tree's own references, and the shared one if different."""
     for above in (folder, *folder.parents):
         mark = above / ".git"
         if mark.is_dir():

@@ -54,7 +54,7 @@ _LOG = LogFile("decisions", flushed=False)
 
 
 def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
-    """Append decisions; `session` is the name of a session, or empty where there is none.
+    """Append decisions; `session` is the name of a session, or empty where none exists.
 
     Raises:
         StorageError: The disk refused.

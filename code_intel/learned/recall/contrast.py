@@ -45,7 +45,7 @@ _ENDINGS = frozenset(
     log md mjs net org pdf php png py rb rs rst sh so sql svg tar toml ts tsv tsx txt vue xml
     yaml yml zip com""".split()  # noqa: SIM905 - easier to read
 )
-"""Last parts of what is written like a symbol and is none: Node.js, README.md."""
+"""Endings of names that look like a symbol but are not: Node.js, README.md."""
 
 
 ASPECTS = frozenset(

@@ -49,7 +49,7 @@ class SymbolFacts:
     Attributes:
         complete: Whether the index has seen every file; only then does absence mean anything.
         definitions: Every definition of the symbol, as `lookup_name` spells it.
-        heirs: Where there is none: definitions that say what was agreed on under another name.
+        heirs: If the symbol is missing: definitions with the agreed body under another name.
     """
 
     complete: bool

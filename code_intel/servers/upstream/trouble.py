@@ -44,7 +44,7 @@ SDK_MESSAGES = (
 
 
 class Trouble(NamedTuple):
-    """What went wrong; `said` is another program's text, or empty."""
+    """Describe what went wrong; `said` is text from the other program, or empty."""
 
     why: str
     said: str = ""

@@ -189,7 +189,7 @@ class GatewayContext:
             return SessionError(f"{tool} works within a session, and there is none.")
         return SessionError(
             f"{tool} needs session_id: over HTTP this protocol version has no connections.",
-            hint="Pass the session_id from start_session; if there is none, call start_session.",
+            hint="Pass the session_id from start_session; if none exists, call start_session.",
             details={"field": "session_id"},
         )
 

@@ -74,7 +74,7 @@ class UnavailableCorpus(NamedTuple):
 async def try_search(
     searcher: Searcher, corpus: Corpus, answer: Awaitable[SearchAnswer]
 ) -> tuple[SearchAnswer | None, tuple[UnavailableCorpus, ...]]:
-    """Await the answer of a corpus; if there is none, return why."""
+    """Await the answer of a corpus; if none exists, return why."""
     try:
         return await answer, ()
     except UpstreamError as error:

@@ -200,7 +200,7 @@ def _many(
 
 
 def _removed(service: CorpusService, path: str, real: Path) -> bool:
-    """Remove a file from the disk; return False if there is none."""
+    """Remove a file from the disk; return False if none exists."""
     if (service.index.config.folder / path).is_symlink():
         raise UsageError(
             f"{path} is a link; nothing was removed.",

@@ -61,7 +61,7 @@ def file_ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str
 
 
 def _chunk_count(store: Store, spellings: tuple[str, ...]) -> int:
-    """Count the chunks with a word, up to MAX_CHUNKS; return MAX_CHUNKS + 1 if there are none."""
+    """Count the chunks with a word, up to MAX_CHUNKS; return MAX_CHUNKS + 1 if none exist."""
     hits = store.word_hits(query_words(" ".join(spellings)), "body", MAX_CHUNKS)
     return len(hits) or MAX_CHUNKS + 1
 
