@@ -1,11 +1,12 @@
-"""How large the answers of every tool are on a large repository, asked as greedily as their parameters allow.
+"""Measure the answers of every tool on a large repository, with the largest parameters allowed.
 
     python -m benchmarks.answer_sizes [--tree FOLDER] [--json OUT]
 
-The tree is copied, set up and indexed, words only; default: the standard library of this Python. It gets a map
-of 2,000 agreements. Tokens are estimated as answers are: four ASCII characters, or one other character.
-`text` is what a model reads, `data` the structured content. A row fails when either is over its budget, or
-when the answer was cut and says no way to the rest: a cursor, or words on what to narrow. Exits 1 then.
+The tree is copied, set up and indexed by words only; the default is the standard library of this
+Python. It gets a map of 2,000 agreements. Tokens are estimated as for answers: four ASCII
+characters, or one other character. `text` is what a model reads, `data` the structured content. A
+row fails when either is over its budget, or when the answer was cut and names no way to the rest: a
+cursor, or words on what to narrow. The exit code is 1 then.
 """
 
 import argparse
@@ -44,11 +45,12 @@ AGREEMENTS = 2000
 WIDE = "^"
 """A pattern that every line matches."""
 WAYS = re.compile(
-    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k|rest is in|describe has|prints all"
+    r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k|"
+    r"rest is in|describe has|prints all"
 )
 
 LAST = 4
-"""Lines at the end of a text, where the way to the rest is said; what is above may be quoted code."""
+"""Lines at the end of a text, where the way to the rest is named; others may be quoted code."""
 
 
 class Row(NamedTuple):
@@ -174,7 +176,7 @@ async def finish(call: Caller, session: str, symbols: list[str], file: str) -> N
 
 
 async def ask_commands(call: Caller, prefix: str = "") -> None:
-    """Call the tools of the command registry; on the gateway in a session that is READY from its start."""
+    """Call the tools of the command registry; the gateway's session is READY from its start."""
     if prefix:
         await call("start_session", intent="QUESTION", query="how is a message parsed?")
     named = {"c1": "message", "c2": "parse", "c3": "header-0"}
@@ -274,7 +276,7 @@ def prepare(tree: Path, root: Path, agreements: int = AGREEMENTS) -> Settings:
 
 
 def write_commands(root: Path, commands: int = 200) -> None:
-    """Give a tree a registry of commands that say as much as they may, and a prompt as long as one may be."""
+    """Give a tree a registry of commands of the largest size, and a prompt as long as allowed."""
     listed = [
         {
             "c1": "message",

@@ -1,4 +1,6 @@
-"""How well the forest finds files: NDCG@10 on labelled questions, over indexes built as users build them.
+"""Measure how well the forest finds files: NDCG@10 on labelled questions.
+
+The indexes are built as users build them.
 
 This package, and twelve others in ten languages, whose sources are fetched once:
 
@@ -6,19 +8,20 @@ This package, and twelve others in ten languages, whose sources are fetched once
     python -m benchmarks.fetch_sources DIR
     python -m benchmarks.code_search --data benchmarks/data/code_search_others.jsonl --sources DIR
 
-Half of the questions are the other half in Japanese. DIR holds one folder a repository; scope `root` indexes
-the folder that the manifest names, `full` the whole. --data takes any set in the form that
-benchmarks/labels.py describes. --vectors embeds every card first, some thirty a second on two cores; vectors
-are kept in --cache. One run builds one index a repository and asks it in every way that is wanted:
+Half of the questions are the other half in Japanese. DIR holds one folder for each repository;
+scope `root` indexes the folder that the manifest names, `full` the whole. --data takes any set in
+the form that benchmarks/labels.py describes. --vectors embeds every card first, about thirty a
+second on two cores; --cache keeps the vectors. One run builds one index for each repository and
+searches it in every requested way:
 
     --without NAME   leave out rows of the ranking table, code_intel/forest/ranking/signals.py
     --ablation       each row left out in turn: what it is worth
-    --paired         with vectors against words only: the mean difference and its 95 % bootstrap interval
+    --paired         vectors against words only: mean difference, 95 % bootstrap interval
 
-Nothing is at hand: rows about what is being edited or was changed lately are worth nothing here, else the
-times that files have on a machine would move the figures.
-Repositories that weights were set on and others are reported apart where the manifest tells them apart.
-NDCG@10: binary gains, a file counts once, the ideal has every relevant file in front.
+No files are at hand: rows about edited or recently changed files have no effect here. Otherwise the
+times of files on a machine would change the figures. Repositories on which the weights were set,
+and others, are reported separately if the manifest tells them apart. NDCG@10: binary gains, a file
+counts once, the ideal has every relevant file in front.
 """
 
 import argparse

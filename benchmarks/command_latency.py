@@ -1,18 +1,20 @@
-"""What a warm search among 10,000 prompt commands costs over stdio, beside a bare SDK echo tool, in one run.
+"""Measure a warm search among 10,000 prompt commands over stdio, beside a bare SDK echo tool.
 
     python -m benchmarks.command_latency [--commands 10000] [--rounds 60] [--embed] [--json OUT]
 
-The commands are generated, the same each time: domains, actions and objects of a software house, each with a sentence.
-Questions say the same otherwise, half of them in Japanese, each asked once. The servers are as users run them: one with
-the real model, one with words only; each round asks every server in turn. What counts is how far the median lies above the
-echo's: limit 20 ms.
+The commands are generated, the same each time: domains, actions and objects of a software house,
+each with a sentence. Questions say the same in other words, half of them in Japanese, each asked
+once. The servers run as for users: one with the real model, one with words only. Each round asks
+every server in turn. The result is how far the median lies above the echo's: limit 20 ms.
 
-With --embed the server embeds all commands itself, which takes minutes once, and is said; without, a few hundred cards
-are embedded for real, and the vectors of the others are seeded perturbations of those: times and memory are real, what is
-found is not looked at. Questions are always embedded for real.
+With --embed the server embeds all commands itself, which takes minutes once; the report says so.
+Without it, a few hundred cards are embedded by the model, and the vectors of the others are seeded
+perturbations of those: times and memory are real, the results are not checked. Questions are always
+embedded by the model.
 
-The other tables: how long a cold server takes to its first answer, with so many commands and with 16; what loading and the
-parts of a search take in this process; memory (/proc, Linux) of both servers.
+The other tables show the time of a cold server to its first answer, with so many commands and with
+16; the time of loading and of the parts of a search in this process; and the memory (/proc, Linux)
+of both servers.
 """
 
 import argparse
@@ -49,7 +51,11 @@ SPREAD = 0.25
 FEW = 16
 PATIENCE = 1800
 """Seconds after which a server that embeds everything has done so."""
-DOMAINS = ("git", "docs", "test", "api", "database", "release", "security", "design", "review", "deploy", "metrics", "support", "billing", "search", "mobile", "infra", "data", "meta", "build", "legal", "search-index", "onboarding", "incident", "localization", "access")  # fmt: skip
+DOMAINS = (
+    *("git", "docs", "test", "api", "database", "release", "security", "design", "review"),
+    *("deploy", "metrics", "support", "billing", "search", "mobile", "infra", "data", "meta"),
+    *("build", "legal", "search-index", "onboarding", "incident", "localization", "access"),
+)
 ACTIONS = {
     "create": ("Create", "make", "作成"),
     "update": ("Update", "change", "更新"),
@@ -95,7 +101,20 @@ OBJECTS = {
     "alerts": ("alarms at night", "アラート"),
     "personas": ("who the users are", "ペルソナ"),
 }
-ENDS = ("step by step", "by semantic proximity", "and report what was left out", "before it is merged", "with evidence from the code", "for the next iteration", "in the style of the team", "without changing behaviour", "and ask where something is unclear", "from a description on stdin", "so that nobody is surprised", "according to the checklist")  # fmt: skip
+ENDS = (
+    "step by step",
+    "by semantic proximity",
+    "and report what was left out",
+    "before it is merged",
+    "with evidence from the code",
+    "for the next iteration",
+    "in the style of the team",
+    "without changing behaviour",
+    "and ask where something is unclear",
+    "from a description on stdin",
+    "so that nobody is surprised",
+    "according to the checklist",
+)
 
 
 class Measured(NamedTuple):
@@ -118,7 +137,8 @@ def registry(count: int) -> dict[str, Any]:
             "c1": f"climpt-{c1}",
             "c2": c2,
             "c3": c3,
-            "description": f"{ACTIONS[c2][0]} {c3.replace('-', ' ')} of {c1} {draw.choice(ENDS)}, {OBJECTS[c3][0]}",
+            "description": f"{ACTIONS[c2][0]} {c3.replace('-', ' ')} of {c1} "
+            f"{draw.choice(ENDS)}, {OBJECTS[c3][0]}",
             "usage": f"climpt-{c1} {c2} {c3}",
             "options": {
                 "edition": ["default"],
@@ -233,7 +253,10 @@ def race(folder: Path, few: Path, home: Path, rounds: int) -> Measured:
 
 
 def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the seconds of loading, and the median milliseconds of each part of a search, in this process."""
+    """Return the seconds of loading and the median milliseconds of each part of a search.
+
+    Measure in this process.
+    """
     seconds: dict[str, float] = {}
 
     def once(name: str, work: Callable[[], Any]) -> Any:

@@ -1,19 +1,23 @@
-"""What it is worth to know which command was executed for what: other questions for it, other commands, the same words.
+"""Measure the value of knowing which command was executed for which question.
+
+Questions are asked about known commands, about other commands, and in the same words.
 
     python -m benchmarks.command_learning [--cache VECTORS] [--data DIR] [--json OUT]
 
-Sets are those of command_search. In each of some rounds half of the commands, drawn anew, are known: one of the
-questions that each answers was what it was executed for. Then all is asked that was not noted, and again what was:
+Sets are those of command_search. In each of some rounds half of the commands, drawn again, are
+known: each was executed for one of the questions that it answers. Then every other question is
+asked, and the noted ones again:
 
     known      other questions for the commands that are known: what learning is for
     not known  questions for the other commands: learning can only do harm
     the same   what was noted, word for word
-    planted    every question, after a file has come that has its very words for some command that is wrong
+    planted    every question, after a file was added with its very words for a wrong command
     aimed      the same, for the three wrong commands that come first without it: the most harm
 
-Each is asked with and without experience, of words alone and of the fusion. Differences are paired; their 95 % intervals
-are of 10,000 resamples over commands, whose questions are drawn together. An offer is a question for which
-something like it was executed; it is right where the likest of those is the command that answers.
+Each is asked with and without experience, of words alone and of the fusion. Differences are paired;
+their 95 % intervals are of 10,000 resamples over commands, whose questions are drawn together. An
+offer is a question for which something similar was executed. The offer is right if the most similar
+one belongs to the command that answers.
 """
 
 import json
@@ -39,7 +43,7 @@ LISTED = 3
 
 
 class Asked(NamedTuple):
-    """One question: whose it is, its place without and with experience (0: not found), what was offered."""
+    """One question: its command, its places without and with experience (0: none), its offer."""
 
     command: Name
     before: int
@@ -142,7 +146,7 @@ def main() -> None:
 
 @contextmanager
 def _experience(uses: Iterable[tuple[Name, str]]) -> Iterator[CommandExperience]:
-    """Offer the experience of a project in which these commands were executed for these features."""
+    """Offer the experience of a project that executed these commands for these features."""
     with TemporaryDirectory() as folder:
         experience = CommandExperience(Path(folder))
         for name, feature in uses:

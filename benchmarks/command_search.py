@@ -1,14 +1,17 @@
-"""How well commands are found: recall@3, recall@1 and MRR, in English and Japanese, each way against BM25 alone.
+"""Measure how well commands are found: recall@3, recall@1 and MRR, in English and Japanese.
+
+Compare each way with BM25 alone.
 
     python -m benchmarks.command_search [--cache VECTORS] [--data DIR] [--lasting]
 
-A set is a folder: `commands.json`, a registry as seed 001 has it, and `queries.jsonl`, a line a query:
-{"id", "lang": "en" | "ja", "query", "relevant": [[c1, c2, c3], …]}, and, where the set has them, "action" and "target",
-the same need as two queries, as seed 000 fuses them. A query that no command answers has no relevant ones.
+A set is a folder: `commands.json`, a registry as in seed 001, and `queries.jsonl`, one query on
+each line: {"id", "lang": "en" | "ja", "query", "relevant": [[c1, c2, c3], …]}. Some sets also have
+"action" and "target", the same need as two queries, as seed 000 fuses them. A query that no command
+answers has no relevant ones.
 
-Ours are two: `tuning`, which weights and constants were chosen on, and `heldout`, which was looked at when all was
-chosen. Each was written, commands and queries, by somebody who knew neither the other's nor what ranks them. Without --data
-both are asked.
+There are two shipped sets: weights and constants were chosen on `tuning`; `heldout` was used only
+after all was chosen. Two authors wrote one set each, commands and queries. Neither knew the other
+set or the ranking. Without --data both are used.
 
 | way | what |
 |---|---|
@@ -19,9 +22,9 @@ both are asked.
 | fusion | what is shipped |
 | fusion, three queries | the same, asked the query, its action and its target |
 
-Intervals are 95 % percentiles of 10,000 resamples over queries, differences paired. The last tables say what
-scores are worth: how many of the first three results in each of seed 001's bands are right, and what is answered to
-queries that nothing answers.
+Intervals are 95 % percentiles of 10,000 resamples over queries, differences paired. The last tables
+show the value of scores: how many of the first three results in each of seed 001's bands are right,
+and what queries without an answer get.
 """
 
 import argparse
@@ -166,13 +169,17 @@ def compare(of: Set, meanings: CommandVectors) -> list[dict[str, Any]]:
 
 
 def worth(of: Set, meanings: CommandVectors | None) -> list[dict[str, Any]]:
-    """Say how many results in each band are right, and what unanswerable queries are answered; return the rows."""
+    """Show how many results in each band are right, and what unanswerable queries get.
+
+    Return the rows.
+    """
     shown: list[tuple[Query, Sequence[CommandFinding]]] = [
         (query, find(of.loaded, [query.query], meanings=meanings).results) for query in of.queries
     ]
     rows = []
     print(
-        f"\n{of.name}, {'words only' if meanings is None else 'fusion'}: results by score, of three a query"
+        f"\n{of.name}, {'words only' if meanings is None else 'fusion'}: "
+        "results by score, of three a query"
     )
     for edge, above in zip(BANDS, (2.0, *BANDS), strict=False):
         for language in ("en", "ja"):
@@ -186,7 +193,8 @@ def worth(of: Set, meanings: CommandVectors | None) -> list[dict[str, Any]]:
             if right:
                 share = sum(right) / len(right)
                 print(
-                    f"  from {edge}  {LANGUAGES[language]:10}{len(right):5} results, {share:.2f} right"
+                    f"  from {edge}  {LANGUAGES[language]:10}{len(right):5} results, "
+                    f"{share:.2f} right"
                 )
                 rows.append(
                     {"from": edge, "language": language, "results": len(right), "right": share}
@@ -258,7 +266,8 @@ def arguments(about: str | None) -> argparse.Namespace:
 def prepared(args: argparse.Namespace) -> Iterator[tuple[list[Set], CommandVectors]]:
     """Offer the sets that the command line names, ours without any, and their meanings.
 
-    Vectors are made first, and then read from the cache: who has just made some would be asked by the engine in bulk.
+    Vectors are made first and then read from the cache: after embedding some, the engine would
+    embed the next ones in bulk.
     """
     sets = [read(folder) for folder in args.data or SETS]
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,4 @@
-"""Write what the bulk engine ships: the graph without its weights, and the vectors it must reproduce.
+"""Write the bulk engine's files: the graph without weights, and the vectors it must reproduce.
 
     python benchmarks/e5_graph.py
 
@@ -36,14 +36,28 @@ SMALL: dict[str, tuple[int, list[int], list[float]]] = {
 """Constants of the graph itself: type, shape, numbers."""
 
 TEXTS = (
-    "在庫を減らす処理", "ログイン機能", "ユーザーの新規登録とメールアドレスの確認", "送料の計算",
-    "注文をキャンセルして返金する", "検索結果をページに分けて表示する", "パスワードの再設定",
-    "カートに商品を追加する", "請求書をPDFで出力", "権限のない利用者を拒否する", "非同期でメールを送信",
-    "データベースの移行を巻き戻す", "設定ファイルを読み込む", "日付の形式を変換する",
-    "where is the shipping fee computed", "decrease the stock of an article after an order",
-    "retry a request with exponential backoff", "the session expires after a day without events",
-    "reject a login when the account is locked", "Cache vectors so that a branch switch costs nothing.",
-    "parse a configuration file and report the key that is wrong", "undo the last migration",
+    "在庫を減らす処理",
+    "ログイン機能",
+    "ユーザーの新規登録とメールアドレスの確認",
+    "送料の計算",
+    "注文をキャンセルして返金する",
+    "検索結果をページに分けて表示する",
+    "パスワードの再設定",
+    "カートに商品を追加する",
+    "請求書をPDFで出力",
+    "権限のない利用者を拒否する",
+    "非同期でメールを送信",
+    "データベースの移行を巻き戻す",
+    "設定ファイルを読み込む",
+    "日付の形式を変換する",
+    "where is the shipping fee computed",
+    "decrease the stock of an article after an order",
+    "retry a request with exponential backoff",
+    "the session expires after a day without events",
+    "reject a login when the account is locked",
+    "Cache vectors so that a branch switch costs nothing.",
+    "parse a configuration file and report the key that is wrong",
+    "undo the last migration",
     "forest search: fuse words, vectors and symbols; src search fusion py",
     "def add(cart, item):\n    cart.items.append(item)\n    return cart.total()",
     "class LoginForm(Form):\n    email = StringField(validators=[Email()])",
@@ -52,7 +66,7 @@ TEXTS = (
     "func (s *Store) Close() error { s.mu.Lock(); defer s.mu.Unlock(); return s.db.Close() }",
     "export const useCart = () => useContext(CartContext) // カートの状態",
     "x = 1\n" * 40,
-)  # fmt: skip
+)
 """Japanese, English, code; the last is one long run of few tokens."""
 
 
@@ -144,7 +158,10 @@ class Graph:
 
 
 def graph() -> bytes:
-    """Return the encoder: (rows, mask) of (texts, tokens, WIDTH) and (texts, tokens) to hidden rows."""
+    """Return the encoder from (rows, mask) to hidden rows.
+
+    `rows` is (texts, tokens, WIDTH), `mask` is (texts, tokens).
+    """
     made = Graph()
     shape = made.node("Shape", ["rows"], "shape")
     made.node("Slice", [shape, "start", "end"], "sizes")

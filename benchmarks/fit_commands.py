@@ -2,11 +2,13 @@
 
     python -m benchmarks.fit_commands [--cache VECTORS] [--data DIR] [--tried DIR] [--write]
 
-For each query of a set (`command_search.py` says how it looks) the five commands with the highest cosine, with
-their cosine and how far they stand out (`registry.score.evidence`), in the whole registry and in parts of it that
-have three, eight and twenty-five commands, drawn with the query's own always among them: registries are of all sizes. Beside
-the set's queries seventy are asked that no registry answers. One logistic curve an engine, by Newton's method; pairs of one query weigh as much as those of any other. Printed is how well the curve holds on
-the set itself, and on another with --tried. --write changes code_intel/registry/similarity.json.
+For each query of a set (`command_search.py` describes sets) take the five commands with the highest
+cosine, with their cosine and how far they stand out (`registry.score.evidence`). Do so in the whole
+registry and in parts of it with three, eight and twenty-five commands, since registries are of all
+sizes. The query's own commands are always in the part. Seventy more queries have no answer in any
+registry. Fit one logistic curve for each engine by Newton's method; pairs of one query weigh as
+much as those of any other. Print how well the curve holds on the set itself, and on another with
+--tried. --write changes code_intel/registry/similarity.json.
 """
 
 import argparse
@@ -38,7 +40,7 @@ RIDGE = 1e-3
 
 
 class Pairs(NamedTuple):
-    """Commands with what vectors say of them, whether they are right, and of which size their registry was."""
+    """Commands with the evidence of their vectors, whether they are right, and registry sizes."""
 
     evidence: MatchEvidence
     right: NDArray[np.bool_]

@@ -1,20 +1,22 @@
-"""Fit what a cosine says: how likely a search result is one that was asked for, and a keyword one that is meant.
+"""Fit the meaning of a cosine: how likely a search result or a keyword is right.
 
     python -m benchmarks.fetch_sources DIR
     python -m benchmarks.fit_likeness --sources DIR [--cache VECTORS] [--rows FILE] [--write]
 
-Results: the ten best files of every labelled question, in both languages, about this repository and twelve others,
-with the cosine of the chunk that stands for each, and whether the labels have it. Both kinds weigh the same: how many of
-ten results were asked for is a matter of the ten.
+Results: the ten best files of every labelled question, in both languages, about this repository and
+twelve others. Each has the cosine of its best chunk, and whether the labels have it. Both kinds
+weigh the same: the share of right results depends on the number ten.
 
-Keywords: the terms of each question, and some of another repository's, against the same results as semantic
-evaluation compares them, where they do not occur by themselves. A result that has another word of the same row
-of the dictionary counts as meant, Japanese or English. Nobody has judged them one by one.
+Keywords: the terms of each question, and some of another repository's, against the same results as
+semantic evaluation compares them, where they do not occur by themselves. A result that has another
+word of the same row of the dictionary counts as meant, Japanese or English. They are not labelled
+one by one.
 
-One curve each, 1 / (1 + exp(-(slope * cosine + bias))), by Newton's method on everything; the tables are of
-repositories held out, one at a time. ECE: mean distance of predicted and observed in fifths of equal size. The 4-bit
-engine, too slow for thirteen repositories, gets the same curves through the straight line that leads from its cosines to
-the other's. --rows keeps the pairs, or takes them if FILE is there. --write changes code_intel/planning/likeness.json.
+Fit one curve for each, 1 / (1 + exp(-(slope * cosine + bias))), by Newton's method on everything;
+the tables are of repositories held out, one at a time. ECE: mean distance of predicted and observed
+in fifths of equal size. The 4-bit engine, too slow for thirteen repositories, gets the same curves
+through the straight line from its cosines to the other's. --rows keeps the pairs, or uses them if
+FILE is there. --write changes code_intel/planning/likeness.json.
 """
 
 import argparse
@@ -90,13 +92,15 @@ def show(name: str, rows: Sequence[Row], says: Array, *, even: bool) -> None:
     heavy = [float(weights[part].sum()) for part in parts]
     error = float(np.average(np.abs(np.subtract(said, seen)), weights=heavy))
     print(
-        f"{name}: {len(rows)} pairs, {true.mean():.3f} true, AUC {area(says[true], says[~true]):.3f}, ECE {error:.3f}"
+        f"{name}: {len(rows)} pairs, {true.mean():.3f} true, "
+        f"AUC {area(says[true], says[~true]):.3f}, ECE {error:.3f}"
     )
     print("   said", " ".join(f"{value:.2f}" for value in said))
     print("   seen", " ".join(f"{value:.2f}" for value in seen))
     if (above := says >= MIN_MEANING_LIKENESS).any():
         print(
-            f"   from {MIN_MEANING_LIKENESS} on: {above.mean():.3f} of all pairs, {true[above].mean():.3f} true"
+            f"   from {MIN_MEANING_LIKENESS} on: {above.mean():.3f} of all pairs, "
+            f"{true[above].mean():.3f} true"
         )
 
 
@@ -120,7 +124,8 @@ def translated(
         sides.append((queries @ passages.T).ravel())
     slope, offset = np.polyfit(sides[1], sides[0], 1)
     print(
-        f"   {ours.identity} = {slope:.4f} * {other.identity} + {offset:.4f}, r {np.corrcoef(sides[0], sides[1])[0, 1]:.4f}"
+        f"   {ours.identity} = {slope:.4f} * {other.identity} + {offset:.4f}, "
+        f"r {np.corrcoef(sides[0], sides[1])[0, 1]:.4f}"
     )
     return LikenessCurve(curve.slope * float(slope), curve.bias + curve.slope * float(offset))
 

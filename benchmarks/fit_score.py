@@ -49,7 +49,7 @@ LIMITS = (
     (READY_SCORE, "unrelated", 0.0),
     (VERIFICATION_SCORE, "unrelated", 0.01),
 )
-"""Where the scale is set: as far up as the share accepted at a score, of a kind, stays within these."""
+"""Limits for the scale: the largest shares of each kind that a score may accept."""
 
 MARGIN_LOSS = 0.05
 """Share of the right answers at READY_SCORE that the margin may send to verification."""
@@ -88,7 +88,7 @@ def fitted_for(embedder: Embedder, data: Path, out: Path) -> None:
 
 
 def make_space(embedder: Embedder) -> calibration.Space:
-    """Find centre and language axis from the generic phrases, every language and form counting alike."""
+    """Fit centre and language axis to the generic phrases; languages and forms weigh the same."""
     rows = calibration.background()
     texts = [row["text"] for row in rows]
     groups = sorted({(row["language"], row["form"]) for row in rows})

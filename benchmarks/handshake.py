@@ -2,8 +2,8 @@
 
     python benchmarks/handshake.py [--rounds 7] [--json OUT]
 
-Each round starts every server once, in turn, on a project that was never indexed, and takes the time
-from the start of the process to the answer. The quotient of medians is what counts: limit 1.3.
+Each round starts every server once, in turn, on a project that was never indexed. It takes the time
+from the start of the process to the answer. The result is the quotient of medians: limit 1.3.
 """
 
 import argparse

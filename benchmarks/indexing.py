@@ -1,11 +1,13 @@
-"""How long the words of a repository take, beside semble's whole indexing, in one run.
+r"""How long the words of a repository take, beside semble's whole indexing, in one run.
 
-    python benchmarks/indexing.py --peers /path/to/peers/bin/python [FOLDER...] [--rounds 5] [--json OUT]
+    python benchmarks/indexing.py --peers /path/to/peers/bin/python \
+        [FOLDER...] [--rounds 5] [--json OUT]
 
-Without FOLDER: 1,000 files of the standard library. Each round indexes every folder anew with either, in
-turn, each in a process of its own whose imports and models are not counted. Ours ends with everything on
-disk and searchable; semble's stays in memory, with vectors of the `wordllama` wheel, since its own model
-lies on a hub. The quotient of medians is what counts: limit 2. `peer_side.py` says what --peers needs.
+Without FOLDER: 1,000 files of the standard library. Each round indexes every folder again with
+both, in turn, each in a process of its own; imports and models do not count. Ours ends with
+everything on disk and searchable. semble's stays in memory, with vectors of the `wordllama` wheel,
+since its own model lies on a hub. The result is the quotient of medians: limit 2. `peer_side.py`
+describes --peers.
 """
 
 import argparse

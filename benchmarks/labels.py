@@ -1,9 +1,9 @@
-"""Labelled questions: who asks what of which folder.
+"""Labelled questions, each with the folder it is about.
 
-A set is a JSONL file, a line a question: {"repo", "query", "category", "relevant": [{"path"}]}, and, where it
-has them, "language" (en or ja) and "id", which the forms of one question in two languages share. Its manifest
-gives each repository's `root`, the folder that scope `root` indexes, and may say whether the weights of the
-ranking were set on it: `tuned`.
+A set is a JSONL file, one question on each line: {"repo", "query", "category", "relevant":
+[{"path"}]}. Some sets have "language" (en or ja) and "id"; the forms of one question in two
+languages share the id. The manifest gives each repository's `root`, the folder that scope `root`
+indexes. It may have `tuned`: whether the weights of the ranking were set on the repository.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def labelled(document: str, prefix: str) -> str:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every benchmark over labelled questions is told."""
+    """Add the arguments of every benchmark over labelled questions."""
     parser.add_argument("--data", type=Path, default=OWN, help="JSONL; by default about us")
     parser.add_argument(
         "--manifest", type=Path, help="by default DATA.manifest.json, beside --data"

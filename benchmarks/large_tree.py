@@ -2,8 +2,9 @@
 
     python benchmarks/large_tree.py [--files 100000] [--json OUT]
 
-Every file is a small module; words only. The first run is killed with half of the files indexed, the
-second goes on. Memory is the peak of the indexing process (RSS); an index that is not sound ends the run.
+Every file is a small module; words only. The first run is killed with half of the files indexed,
+and the second continues. Memory is the peak of the indexing process (RSS); an unsound index ends
+the run.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""What a warm `search_forest` costs through MCP over stdio, beside a bare SDK echo tool, in one run.
+"""Measure a warm `search_forest` through MCP over stdio, beside a bare SDK echo tool, in one run.
 
     python benchmarks/latency.py [--chunks 10000] [--rounds 60] [--cache FOLDER] [--json OUT]
 
-The project is as many files of the standard library as make that many chunks; a question is what one of
-its symbols says of itself, each asked once. Each round asks every server, in turn. What counts is how far
-the median lies above the echo's: limit 25 ms. The servers are as users run them: they look at the disk
-meanwhile, and the question is embedded by the real model.
+The project has as many files of the standard library as make that many chunks. A question is a
+sentence from the docstring of one of its symbols, each asked once. Each round asks every server, in
+turn. The result is how far the median lies above the echo's: limit 25 ms. The servers run as for
+users: they look at the disk meanwhile, and the real model embeds the question.
 
-With --cache the chunks are embedded by the real model too, which takes minutes once; without, their vectors
-are made up, the same each time, in the same number and size.
+With --cache the real model embeds the chunks too, which takes minutes once. Without it, their
+vectors are generated, the same each time, in the same number and size.
 """
 
 import argparse
@@ -117,7 +117,7 @@ class Client:
 
 
 def library(folder: Path, chunks: int) -> list[str]:
-    """Copy files of the standard library until they make so many chunks; return what symbols say they do."""
+    """Copy library files up to so many chunks; return sentences of their symbols."""
     found, said = 0, dict[str, None]()
     for path in sorted(LIBRARY.rglob("*.py")):
         name = path.relative_to(LIBRARY)
@@ -134,7 +134,7 @@ def library(folder: Path, chunks: int) -> list[str]:
 
 
 def made_up(cards: Sequence[str], dimensions: int) -> Iterator[NDArray[np.float32]]:
-    """Yield a unit vector a card, the same for the same card; all near one direction, as real ones are."""
+    """Yield a fixed unit vector for each card; all are near one direction, as real ones are."""
     common = np.random.default_rng(1).normal(size=dimensions)
     for card in cards:
         seed = int.from_bytes(hashlib.sha256(card.encode()).digest()[:8], "big")
@@ -162,7 +162,7 @@ def build(settings: Settings, cache: Path | None) -> int:
 
 
 def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
-    """Return the median milliseconds of each part of a search, in this process, one after the other."""
+    """Return the median milliseconds of each part of a search, in this process, one by one."""
     embedder = LazyEmbedder(settings, corpus="forest")
     index = Index(settings.forest, embedder=embedder, readonly=True)
     service = CorpusService(settings, index, index, embedder)

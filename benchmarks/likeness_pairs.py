@@ -1,4 +1,4 @@
-"""Pairs that `fit_likeness.py` fits its curves on: questions with search results, keywords with the same results."""
+"""Pairs for the curves of `fit_likeness.py`: questions or keywords with the same search results."""
 
 import argparse
 import json
@@ -40,7 +40,10 @@ FOREIGN = 2
 
 
 class Row(NamedTuple):
-    """A pair, what its vectors say, and whether they should be alike; `engine` is who embedded the question."""
+    """A pair, its vectors' evidence, and whether they should be alike.
+
+    `engine` has embedded the question.
+    """
 
     kind: str
     engine: str
@@ -115,13 +118,13 @@ def spoken(query: str) -> list[str]:
 
 
 def synonyms(term: str) -> tuple[str, ...]:
-    """Return the other words of a term's rows: the English of a Japanese one, or what stands beside an English one."""
+    """Return the other words of a term's rows: its English, or the words beside an English term."""
     found = dictionary().get(term, ())
     return found or tuple(word for word in BESIDE.get(term, ()) if word != term)
 
 
 def _beside() -> dict[str, set[str]]:
-    """Return the English words that share a row, by each; only those of rows that name one thing."""
+    """Return for each English word those in its rows; use only rows that name one thing."""
     found: dict[str, set[str]] = {}
     for words in dictionary().values():
         for word in words:

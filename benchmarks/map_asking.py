@@ -1,6 +1,7 @@
 """Labelled questions asked of a map through the product's own `recall`.
 
-Of the map as it is, filled up with agreements of others, of one agreement alone, with an alias for each.
+The map is asked as it is, filled up with agreements of others, with one agreement alone, and with
+an alias for each.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ def cards_of(agreements: Sequence[Agreement], embedder: Embedder) -> list[Card]:
 
 
 def asked(labels: Labels, embedder: Embedder, cards: Sequence[Card] | None = None) -> Scores:
-    """Return the score of every question for every card: by default for the set's own agreements."""
+    """Return the score of every question for every card; cards default to the set's agreements."""
     cards = cards_of(labels.agreements, embedder) if cards is None else cards
     scores = np.zeros((len(labels.queries), len(cards)))
     for row, (query, vector) in enumerate(

@@ -25,7 +25,7 @@ WEIGHT_TRUE, WEIGHT_RIVAL = 1, 1 / 3
 WEIGHT_NEAR, WEIGHT_NEAR_RIVAL = 1, 1 / 4
 WEIGHT_UNRELATED = 1 / 2
 WEIGHT_BOUNDED = 1 / 4
-"""Factor for wrong pairs that `recall.DIFFERENT` keeps from READY anyway: let the fit learn the rest."""
+"""Weight of wrong pairs that `recall.DIFFERENT` keeps from READY: the fit learns the rest."""
 
 
 class Store(NamedTuple):
@@ -102,7 +102,7 @@ def folds_of(labels: Labels) -> tuple[Places, Places]:
 
 
 def cross_validated(stores: Sequence[Store]) -> list[Array]:
-    """Return log-odds for each store, each question under constants that never saw its agreement."""
+    """Return log-odds for each store; the constants for a question never saw its agreement."""
     pairs = [pairs_of(store) for store in stores]
     folds = [folds_of(store.labels) for store in stores]
     logits = [np.zeros(store.evidence.shape[:2]) for store in stores]

@@ -1,4 +1,4 @@
-"""What scores of the map are worth against labels. Pure: shares with intervals, curves, calibration.
+"""Judge scores of the map by labels. Pure: shares with intervals, curves, calibration.
 
 Questions about one agreement are not independent of each other: intervals are 95 % percentiles of a
 bootstrap that draws them together; an unrelated question stands alone.
@@ -50,7 +50,8 @@ class Judged:
         right: Whether that is the labelled one; never where there is none.
         answerable: Whether there is one.
         stranger: Whether the best agreement came from another set than the question.
-        group: The agreement that a question is about, as set/id; an unrelated one stands for itself.
+        group: The agreement that a question is about, as set/id; an unrelated question is its own
+            group.
         disputed: Whether two readers disagree about the label.
     """
 
@@ -150,7 +151,7 @@ Counted = Callable[[Judged, float], Mask]
 
 
 def measures(questions: Judged) -> Iterator[tuple[str, Counted, Mask]]:
-    """Yield what is counted at a threshold, by name, and among which questions: first hits by kind."""
+    """Yield the counts at a threshold, by name, each with its questions: first hits by kind."""
     for kind in dict.fromkeys(questions.kinds.tolist()):
         if kind not in WITHOUT_ANSWER:
             yield kind, hit, questions.kinds == kind
@@ -209,10 +210,13 @@ def curve(questions: Judged, thresholds: Sequence[float]) -> list[dict[str, floa
 
 
 def best_within(questions: Judged, near: float, unrelated: float) -> dict[str, float] | None:
-    """Return the point of the curve with the most hits that stays within both; None if none does."""
+    """Return the curve's point with the most hits within both limits; None without one."""
     points = curve(questions, np.unique(np.round(questions.value, 4)).tolist())
-    kept = (point for point in points
-            if point.get("near_miss", 0) <= near and point.get("unrelated", 0) <= unrelated)  # fmt: skip
+    kept = (
+        point
+        for point in points
+        if point.get("near_miss", 0) <= near and point.get("unrelated", 0) <= unrelated
+    )
     return max(kept, key=lambda point: point.get("hit", 0), default=None)
 
 

@@ -1,10 +1,11 @@
-"""Labelled questions to the map: who asks what of which agreements.
+"""Labelled questions to the map, each with the agreement it is about.
 
 A set is a JSON file of `store` (id, nl_term, symbol, code_evidence, other_evidence) and `queries`
-(query, kind, expected, near): `expected` is the id of the agreement that answers, or null; `near` is
-the one the question is about or almost about, null for unrelated ones. `same_as` lists agreements of
-other sets, as set/id, that mean the same, `also` those that answer a question; `disputed` marks a question whose label a second reader
-would set otherwise, and why. `expected` and `near` never name an agreement of another set.
+(query, kind, expected, near). `expected` is the id of the agreement that answers, or null. `near`
+is the one the question is about or almost about, null for unrelated ones. `same_as` lists
+agreements of other sets, as set/id, that mean the same; `also` lists those that answer a question.
+`disputed` marks a question that a second reader would label otherwise, and says why. `expected` and
+`near` never name an agreement of another set.
 """
 
 import json

@@ -23,14 +23,21 @@ def svg(
         curves: Points of each set, as `map_judging.curve` returns them.
         reliability: Of the same sets.
     """
+    near, unrelated = _against(curves, "near_miss"), _against(curves, "unrelated")
     panels = (
-        ("hits against near misses taken", "near misses taken", "hits", 0.3, _against(curves, "near_miss")),
-        ("hits against unrelated taken", "unrelated taken", "hits", 0.1, _against(curves, "unrelated")),
+        ("hits against near misses taken", "near misses taken", "hits", 0.3, near),
+        ("hits against unrelated taken", "unrelated taken", "hits", 0.1, unrelated),
         (
-            f"reliability, {BINS} bins of equal mass", "score of the best agreement", "share right", 1.0,
-            {name: [(each.score, each.right) for each in found.bins] for name, found in reliability.items()},
+            f"reliability, {BINS} bins of equal mass",
+            "score of the best agreement",
+            "share right",
+            1.0,
+            {
+                name: [(each.score, each.right) for each in found.bins]
+                for name, found in reliability.items()
+            },
         ),
-    )  # fmt: skip
+    )
     width, height = 3 * (SIDE + GAP) + GAP, SIDE + 2 * GAP + 16 * len(curves)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

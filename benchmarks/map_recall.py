@@ -1,4 +1,6 @@
-"""Recall on the map: python -m benchmarks.map_recall [--data FILE_OR_FOLDER] [--json OUT] [--plot SVG].
+"""Measure recall on the map.
+
+    python -m benchmarks.map_recall [--data FILE_OR_FOLDER] [--json OUT] [--plot SVG]
 
 Asks labelled questions of a map that holds the agreements of their set, through the product's own
 `recall`, and prints for each set and over all of them what is answered, rightly and wrongly, with
@@ -6,8 +8,8 @@ Asks labelled questions of a map that holds the agreements of their set, through
 agreement answer. `map_labels.py` says how sets look. Figures on sets that the constants were fitted
 on are those of a fit; `fit_score.py` prints the cross-validated ones.
 
-    --size N...        the same questions of maps filled up to N agreements from the other sets; what
-                       these take is wrong only as far as `same_as` and `also` are complete
+    --size N...        the same questions of maps filled up to N agreements from the other sets;
+                       an answer from these is wrong only if `same_as` and `also` are complete
     --alias [ROUNDS]   one question of each agreement is its alias: what becomes of the others
 """
 

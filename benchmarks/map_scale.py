@@ -1,16 +1,18 @@
-"""What a warm question to a map of 10,000 agreements costs over stdio, beside a bare SDK echo tool, in one run.
+"""Measure a warm question to a map of 10,000 agreements over stdio, beside an SDK echo tool.
 
     python -m benchmarks.map_scale [--agreements 10000] [--rounds 40] [--json OUT]
 
-The agreements are those of the labelled set, each said of many parts of one made-up business; their symbols
-are defined in generated source, all are committed and confirmed. A few hundred cards are embedded by
-the real model; the vectors of the others are seeded perturbations of those (embedding 10,000 takes ten minutes),
-so times and memory are real and scores are not. Questions are embedded for real, each asked once. Each round
-asks every server in turn; what counts is how far the median lies above the echo's, against a plain stat of every file.
+The agreements are those of the labelled set, each repeated for many parts of one invented business.
+Their symbols are defined in generated source; all are committed and confirmed. The real model
+embeds a few hundred cards. The vectors of the others are seeded perturbations of those, since
+embedding 10,000 takes ten minutes; so times and memory are real and scores are not. The real model
+embeds the questions, each asked once. Each round asks every server in turn. The result is how far
+the median lies above the echo's, against a plain stat of every file.
 
-`known` are terms of agreements, which the map answers; `other` are labelled questions that nothing here is about:
-then search_smart asks the forest, too. The other table says what the parts of a question take in this process,
-and memory is the gateway's proportional set size (/proc, Linux), with agreements and without.
+`known` are terms of agreements, which the map answers. `other` are labelled questions about nothing
+in this project: then search_smart asks the forest, too. The other table shows the time of the parts
+of a question in this process. Memory is the gateway's proportional set size (/proc, Linux), with
+agreements and without.
 """
 
 import argparse
@@ -47,13 +49,19 @@ from code_intel.tools.context.corpus_service import open_project
 REAL = 280
 """Cards that the real model embeds."""
 SPREAD = 0.25
-"""Length of what is added to a real vector, of length 1: cards of one feature in two parts are about as near."""
-PLACES = ("Berlin", "Osaka", "Nairobi", "Lima", "Oslo", "Cairo", "Hanoi", "Porto", "Delhi", "Tokyo", "Madrid", "Seoul", "Quebec", "Denver")  # fmt: skip
-PARTS = ("Retail", "Export", "Rental", "Returns", "Clinic", "Harbour", "Museum", "School", "Theatre", "Bakery", "Garage", "Library", "Farm", "Hotel")  # fmt: skip
+"""Length of the change added to a unit vector: cards of one feature in two parts are so near."""
+PLACES = (
+    *("Berlin", "Osaka", "Nairobi", "Lima", "Oslo", "Cairo", "Hanoi", "Porto", "Delhi", "Tokyo"),
+    *("Madrid", "Seoul", "Quebec", "Denver"),
+)
+PARTS = (
+    *("Retail", "Export", "Rental", "Returns", "Clinic", "Harbour", "Museum", "School"),
+    *("Theatre", "Bakery", "Garage", "Library", "Farm", "Hotel"),
+)
 
 
 def business(count: int) -> list[Agreement]:
-    """Return so many agreements; the labelled ones come round again, each time about another part."""
+    """Return so many agreements; repeat the labelled ones, each time about another part."""
     labelled = labels_from(DATA).agreements
     everything = (
         _part_of(each, place, part) for place, part in product(PLACES, PARTS) for each in labelled
@@ -81,7 +89,9 @@ def source(folder: Path, agreements: Sequence[Agreement]) -> None:
     for each in agreements:
         name, _, method = each.symbol.partition(".")
         classes.setdefault(each.files[0].path, [f"class {name}:"]).append(
-            f'    def {method}(self, item):\n        """{each.evidence[0]}"""\n        return item\n'
+            f"    def {method}(self, item):\n"
+            f'        """{each.evidence[0]}"""\n'
+            "        return item\n"
         )
     for path, lines in classes.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +216,7 @@ def asked(agreements: Sequence[Agreement], rounds: int) -> dict[str, list[str]]:
 def race(
     folder: Path, agreements: Sequence[Agreement], rounds: int
 ) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Return the milliseconds of each kind of question over stdio, and the gateway's memory in MB."""
+    """Return the milliseconds of each kind of question over stdio, and the gateway's MB."""
     questions = asked(agreements, rounds)
     times: dict[str, list[float]] = {name: [] for name in ("bare SDK, echo", *questions)}
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Tables of `map_recall.py`: rates with intervals, kinds, curve, calibration, grown maps, aliases."""
+"""Tables of `map_recall.py`: rates, intervals, kinds, curve, calibration, grown maps, aliases."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -93,8 +93,10 @@ def mean(found: NDArray[np.bool_]) -> float:
 
 
 def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[int, Table]:
-    """Print the same questions asked of maps of several sizes; return the shares at `THRESHOLDS`."""
-    print("\nquestions that no added agreement answers; `by others`: taken by one\nfilled up to  agreements  at " + "".join(f"{name:>23}" for name in MEASURES) + "  by others")  # fmt: skip
+    """Print the same questions asked of maps of several sizes; return shares at `THRESHOLDS`."""
+    print("\nquestions that no added agreement answers; `by others`: taken by one")
+    names = "".join(f"{name:>23}" for name in MEASURES)
+    print(f"filled up to  agreements  at {names}  by others")
     tables: dict[int, Table] = {}
     for size, sets in found.items():
         whole = pooled([questions for _, questions in sets.values()])
@@ -103,7 +105,9 @@ def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[in
         for each in THRESHOLDS:
             row = tables[size][str(each)]
             others = int((wrong(whole, each) & whole.stranger).sum())
-            print(f"{size or 'own only':>12}{f'{held[0]}-{held[-1]}':>12}  {each}" + "".join(f"{_said(row.get(n)):>23}" for n in MEASURES) + f"{others:>11}")  # fmt: skip
+            measured = "".join(f"{_said(row.get(name)):>23}" for name in MEASURES)
+            label = f"{size or 'own only':>12}{f'{held[0]}-{held[-1]}':>12}"
+            print(f"{label}  {each}{measured}{others:>11}")
     return tables
 
 

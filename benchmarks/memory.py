@@ -2,9 +2,9 @@
 
     python benchmarks/memory.py [--project FOLDER] [--json OUT]
 
-Proportional set size from /proc (Linux): shared pages are divided among those who share them, so the
-sum is what the three together really take. Without --project: a set-up copy of the tests' small shop, to
-which code is then added, so that one of them embeds (the highest sum seen), and which is then left alone
+Proportional set size from /proc (Linux) divides shared pages among the processes that share them,
+so the sum is the real memory of the three. Without --project: a set-up copy of the tests' small
+shop. Code is added to it, so that one server embeds (the highest sum seen). Then it is left alone
 for longer than a model is kept (one minute here). Limits: 900 MB while embedding, 350 MB idle.
 """
 
@@ -30,7 +30,7 @@ SERVERS = {
 }
 MORE = Path(__file__).resolve().parents[1] / "code_intel"
 CALM = 4
-"""Looks in a row that find nothing pending: files come in batches, and between two all may be embedded."""
+"""Looks in a row without pending files: between two batches of files all may be embedded."""
 QUESTIONS = ("ログイン機能", "where is the shipping fee computed", "在庫を減らす処理")
 
 

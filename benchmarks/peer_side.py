@@ -1,14 +1,18 @@
-"""The peers' side of `indexing.py` and `peers.py`: runs in the peers' interpreter and imports nothing of ours.
+"""The peers' side of `indexing.py` and `peers.py`: runs in the peers' interpreter.
+
+It imports nothing of ours.
 
     pip install semble wordllama bm25s      # into an environment of its own
 
 One request a line on standard input, one answer a line on standard output:
 
-    {"peer": "semble" | "bm25s file" | "bm25s chunk", "folder": PATH, "queries": [TEXT], "files": [NAME]}
-    {"seconds": SPENT_INDEXING, "files": N, "chunks": N, "found": [[NAME]], "milliseconds": [PER_QUERY]}
+    {"peer": "semble" | "bm25s file" | "bm25s chunk", "folder": PATH,
+     "queries": [TEXT], "files": [NAME]}
+    {"seconds": SPENT_INDEXING, "files": N, "chunks": N,
+     "found": [[NAME]], "milliseconds": [PER_QUERY]}
 
-Found are the ten best distinct files of each query, relative to the folder. `files` is for bm25s, which
-walks nowhere. Models are read and everything is imported before the clock starts.
+`found` has the ten best distinct files of each query, relative to the folder. `files` is for bm25s,
+which walks no folders. Models are read and everything is imported before the clock starts.
 """
 
 import importlib
@@ -83,7 +87,7 @@ def semble(folder: str, queries: Sequence[str], model: str) -> Answer:
 
 
 def bm25(folder: str, queries: Sequence[str], files: Sequence[str], window: int) -> Answer:
-    """Rank whole files (window 0), or windows of lines, by BM25 over identifiers whole and split."""
+    """Rank whole files (window 0) or windows of lines by BM25 over identifiers, whole and split."""
     index = _package("bm25s").BM25()
     texts, names = [], []
     started = time.perf_counter()

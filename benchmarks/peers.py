@@ -1,13 +1,15 @@
-"""The same questions for others and for us, side by side: NDCG@10 by repository, in one run.
+r"""The same questions for others and for us, side by side: NDCG@10 by repository, in one run.
 
     python -m benchmarks.peers --peers /path/to/peers/bin/python
-    python -m benchmarks.peers --peers PYTHON --data FILE.jsonl --manifest FILE --sources DIR [--scope full]
+    python -m benchmarks.peers --peers PYTHON \
+        --data FILE.jsonl --manifest FILE --sources DIR [--scope full]
 
-Questions, corpora and NDCG are those of `code_search.py`; our columns are its searches, over every file.
-The others see source files alone, as semble does by default; else data and prose would drown them.
-ripgrep: files by how many different words of the question they have, then by how many lines; bm25s: whole
-files, and windows of 50 lines; semble: all of it, with the vectors of the `wordllama` wheel, since its own
-model lies on a hub. `peer_side.py` says what --peers needs; a peer that is not there is left out, and named.
+Questions, corpora and NDCG are those of `code_search.py`; our columns are its searches, over every
+file. The others see source files alone, as semble does by default; otherwise data and prose would
+hide them. ripgrep: files by how many different words of the question they have, then by how many
+lines. bm25s: whole files, and windows of 50 lines. semble: all of it, with the vectors of the
+`wordllama` wheel, since its own model lies on a hub. `peer_side.py` describes --peers. A missing
+peer is left out and named.
 """
 
 import argparse

@@ -1,12 +1,14 @@
-"""What plans learn from earlier plans: questions planned once and kept, then asked in words of somebody else.
+r"""Measure what plans learn from earlier plans, by questions in other authors' words.
 
     python -m benchmarks.plan_learning [--vectors] [--cache DIR] [--json OUT]
-    python -m benchmarks.plan_learning --vectors --data benchmarks/data/code_search_others.jsonl --sources DIR
+    python -m benchmarks.plan_learning --vectors \
+        --data benchmarks/data/code_search_others.jsonl --sources DIR
 
-A line of the set is a need with its wordings: {"id", "query", "again": {language: query}}, as in replay.py, or one
-wording of several with the same "id", as in code_search.py. Of every repository each need's first wording is
-planned; half of the plans are kept, those of the others forgotten: their needs are unrelated to whatever is known.
-Then all other wordings are planned, each on the same index in the same run
+A line of the set is a need with its wordings, {"id", "query", "again": {language: query}}, as in
+replay.py, or one wording of several with the same "id", as in code_search.py. For every repository,
+each need's first wording is planned. Half of the plans are kept. The plans of the other needs are
+dropped: these needs are unrelated to what is known. Then all other wordings are planned, each on
+the same index in the same run
 
     alone          as shipped, nothing known
     second         the query that worked for the nearest kept goal is tried second
@@ -15,9 +17,10 @@ Then all other wordings are planned, each on the same index in the same run
     both           ... and its query is tried second
     avoiding       words that did not help the nearest kept goal are left out of refined queries
 
-What a way gains is told for every likeness between goals from which on it is used: paired with `alone`, with its
-95 % bootstrap interval, for needs that are known and, apart, for those that are not, where it can only do harm.
-Nothing is at hand, as in code_search.py; the goal alone is planned, with the defaults of the tool.
+The gain of a way is shown for every likeness between goals from which on it is used: paired with
+`alone`, with its 95 % bootstrap interval, for known needs and, separately, for the others, where it
+can only do harm. No files are at hand, as in code_search.py; the goal alone is planned, with the
+defaults of the tool.
 """
 
 import argparse
@@ -105,7 +108,7 @@ async def avoiding(plan: QueryPlan, ask: Search, avoided: frozenset[str]) -> Que
 
 
 def useless(plan: QueryPlan) -> frozenset[str]:
-    """Return the words that queries of a plan had beside its first, and that never made it better."""
+    """Return the words that queries of a plan added to its first, and that never improved it."""
     helped: set[str] = set()
     failed: set[str] = set()
     top = 0.0
@@ -120,7 +123,10 @@ def useless(plan: QueryPlan) -> frozenset[str]:
 
 
 def taught(plan: QueryPlan, known: QueryPlan, way: str) -> QueryPlan:
-    """Return a plan with what an earlier one teaches, before its first query; `both` is what is shipped."""
+    """Return a plan with an earlier plan's lessons, before its first query.
+
+    `both` is the shipped way.
+    """
     likest = learning.template(known, 1.0)
     both = learning.taught(plan, [likest], expecting=True)
     if way == "first":

@@ -1,4 +1,4 @@
-"""Tables of `plan_learning.py`: what each way of learning gains and harms, and how often it offers a wrong plan."""
+"""Tables of `plan_learning.py`: gains and harm of each way of learning, and wrong offers."""
 
 import statistics
 from collections import defaultdict

@@ -1,20 +1,22 @@
-"""What a query plan finds beside one search: NDCG@10, every relevant file among ten, iterations, time.
+r"""Compare a query plan with one search: NDCG@10, every relevant file among ten, iterations, time.
 
 This package, and twelve others whose sources are fetched once:
 
     python -m benchmarks.plan_search [--vectors]
     python -m benchmarks.fetch_sources DIR
-    python -m benchmarks.plan_search --vectors --data benchmarks/data/code_search_others.jsonl --sources DIR
+    python -m benchmarks.plan_search --vectors \
+        --data benchmarks/data/code_search_others.jsonl --sources DIR
 
-Each question is asked of the same index in the same run once, as `search_forest` would, and as the goal of a
-plan that does what is shipped (`planning.loop`), with the defaults of the tool: at most five iterations, a
-confidence of 0.7. It is a goal alone, and again with what an agent might expect: --expect has keywords and
-patterns, a line a question, {"set", "repo", "id", "keywords", "patterns"}; ours were written from the
-questions alone by somebody who saw neither code nor labels, but knows the twelve, which are famous, by heart;
---plain leaves only words in small letters, which anybody may guess. Without an id a question is known by its words.
+Each question is asked of the same index in the same run once, as `search_forest` would, and as the
+goal of a plan that does what is shipped (`planning.loop`), with the defaults of the tool: at most
+five iterations, a confidence of 0.7. It is a goal alone, and again with what an agent might expect:
+--expect has keywords and patterns, one question on each line, {"set", "repo", "id", "keywords",
+"patterns"}. The shipped ones were written from the questions alone, without code or labels; but the
+author knows the twelve repositories well, since they are famous. --plain keeps only words in small
+letters, which are easy to guess. Without an id a question is known by its words.
 
-Each difference is paired, with its 95 % bootstrap interval. Nothing is at hand, as in code_search.py, which
-says how a set looks; --cache keeps vectors.
+Each difference is paired, with its 95 % bootstrap interval. No files are at hand, as in
+code_search.py, which describes sets; --cache keeps vectors.
 """
 
 import argparse
@@ -108,7 +110,7 @@ def searching(store: Store, embedder: Embedder | None) -> Search:
 
 
 def _alike(query: str, text: str, similarity: float, embedder: Embedder | None) -> float:
-    """Return the calibrated likeness of a hit; `similarity` is (1 + cosine) / 2, 0 without a vector."""
+    """Return a hit's calibrated likeness; `similarity` is (1 + cosine) / 2, 0 without a vector."""
     if embedder is None or similarity == 0:
         return likeness.by_words(query, text)
     cosine = 2 * similarity - 1
@@ -172,7 +174,7 @@ async def all_compared(
     known: Mapping[tuple[str, str], Wanted],
     method: Refinement,
 ) -> list[Outcome]:
-    """Ask every question about a repository; what the first search of a process costs is nobody's."""
+    """Ask every question about a repository; do not count the first search of a process."""
     await ask("warm")
     outcomes = []
     for question in place.questions:
@@ -183,7 +185,7 @@ async def all_compared(
 
 
 def expectations(path: Path, *, plain: bool = False) -> dict[tuple[str, str], Wanted]:
-    """Return what is expected, by repository and question; with `plain`, words alone, no name and no pattern."""
+    """Return what is expected, by repository and question; with `plain`, only plain words."""
     if not path.is_file():
         return {}
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())

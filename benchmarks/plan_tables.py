@@ -1,4 +1,4 @@
-"""Tables of `plan_search.py`: a plan beside one search, where it helps, why it stops, what its score says."""
+"""Tables of `plan_search.py`: a plan beside one search, where it helps, why it stops, its score."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -157,7 +157,7 @@ def _show_stops(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _show_scores(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Print what a plan's score says of its answer: the area under the curve, and a table by bands."""
+    """Print how well a plan's score judges its answer: area under the curve, a table by bands."""
     print("\nwhat a plan's score says: n, NDCG@10 and share with all files by score")
     bands = []
     for low, high in pairwise(BANDS):

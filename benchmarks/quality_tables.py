@@ -1,4 +1,4 @@
-"""Tables of `code_search.py`: by repository, category, language and half, of a difference, of every signal."""
+"""Tables of `code_search.py`: by repository, category, language, half, difference and signal."""
 
 import statistics
 from collections import defaultdict

@@ -1,23 +1,26 @@
-"""What learning is worth: questions worked on once, then asked again in words of somebody who never saw them.
+"""Measure the value of learning: work on questions once, then ask them in another author's words.
 
     python -m benchmarks.replay [--cache DIR] [--json OUT] [--plot OUT.svg]
     python -m benchmarks.replay --data FILE.jsonl --manifest FILE --sources DIR
 
-A line of FILE is a question as in code_search.py ({"repo", "query", "relevant": [path]}) with what an agent
-finds out ({"id", "nl_term", "symbol", "file", "evidence"}: nl_term is a quote of the query) and the same need asked
-by somebody else ({"again": {"en", "ja"}}). Each repository is copied, put into git, indexed with words and vectors,
-and served by the real gateway over MCP in memory.
+A line of FILE is a question as in code_search.py ({"repo", "query", "relevant": [path]}) with what
+an agent finds out ({"id", "nl_term", "symbol", "file", "evidence"}: nl_term is a quote of the
+query) and the same need in the words of another author ({"again": {"en", "ja"}}). Each repository
+is copied, put into git, indexed with words and vectors, and served by the real gateway over MCP in
+memory.
 
-    pass 1   every question in a session that changes something, by the rules, until its symbol is learned
-    pass 2   every other wording, shuffled among unrelated questions, in a session that only asks; the map
-             answers (READY or VERIFICATION) or leaves it to the forest, which is asked alone for comparison
-    pass 3   (--passes 3) one wording of each in a session that changes something, so that it becomes another
-             name of what is known; then the other wording is asked as in pass 2
+    pass 1   every question in a session that changes something, by the rules, until its symbol
+             is learned
+    pass 2   every other wording, shuffled among unrelated questions, in a session that only
+             asks; the map answers (READY or VERIFICATION) or leaves it to the forest, which is
+             asked alone for comparison
+    pass 3   (--passes 3) one wording of each in a session that changes something, so that it
+             becomes an alias; then the other wording is asked as in pass 2
 
---hold-back SHARE leaves out that share of the questions in pass 1: whatever the map answers to their other
-wordings is wrong unless it is the same symbol. Unrelated are those of the labelled sets of the map and, with several
-repositories, `foreign` ones: about others that the manifest does not say to be `about` the same, and whose symbol
-this one does not have.
+--hold-back SHARE leaves out that share of the questions in pass 1: an answer of the map to their
+other wordings is wrong unless it is the same symbol. Unrelated are those of the labelled sets of
+the map and, with several repositories, `foreign` ones: about others that the manifest does not say
+to be `about` the same, and whose symbol this one does not have.
 """
 
 import argparse
@@ -86,7 +89,7 @@ def apart(name: str, names: Iterable[str], manifest: Mapping[str, Mapping[str, A
 
 
 def make(folder: Path, root: Path, cache: Path) -> Settings:
-    """Copy `folder` to `root`, set it up in git, and index words and vectors; return its settings."""
+    """Copy `folder` to `root`, set it up in git, index words and vectors; return its settings."""
     shutil.copytree(folder, root, ignore=shutil.ignore_patterns("__pycache__", ".git"))
     apply(setup(root))
     git = ["git", "-C", str(root), "-c", "user.name=B", "-c", "user.email=b@example.invalid"]
@@ -122,7 +125,7 @@ def again(
 async def unrelated(
     agent: Agent, others: Sequence[Need], count: int, draw: random.Random
 ) -> list[Question]:
-    """Return questions nothing here is about, and those about other repositories, so many of each at most."""
+    """Return questions about nothing here and about other repositories, so many of each at most."""
     labels = labels_from(FOLDER)
     kinds = zip(labels.queries, labels.kinds, strict=True)
     general = sorted({query for query, kind in kinds if kind == "unrelated"})
@@ -156,7 +159,10 @@ async def teach(
 async def asked(
     agent: Agent, questions: Sequence[Question], turn: int, intent: str, draw: random.Random
 ) -> list[Asked]:
-    """Ask questions in a shuffled order; the forest alone before or after, by lot, so that neither is warmer."""
+    """Ask questions in a shuffled order.
+
+    Ask the forest alone before or after, by lot, so that neither is warmer.
+    """
     rows = []
     for at, each in enumerate(draw.sample(questions, len(questions)), 1):
         first = draw.random() < 0.5

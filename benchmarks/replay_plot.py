@@ -21,7 +21,7 @@ class Line(NamedTuple):
 
 
 def sequence(rows: Iterable[Asked]) -> list[Asked]:
-    """Return the questions as they came, the n-th of every repository before any (n+1)-th; pass by pass."""
+    """Return the questions in order, the n-th of every repository before any (n+1)-th; by pass."""
     by_turn: dict[int, dict[str, list[Asked]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         by_turn[row.turn][row.repo].append(row)
@@ -36,7 +36,8 @@ def sequence(rows: Iterable[Asked]) -> list[Asked]:
 def panels(rows: Sequence[Asked]) -> list[tuple[str, list[Line]]]:
     """Return the titles and lines of the panels.
 
-    Shares are running ones: of those asked again so far, and, of the wrong, of all questions so far.
+    Shares are running ones: of the questions asked again so far, and for wrong answers of all
+    questions so far.
     """
     again = list(accumulate(float(row.kind == "again") for row in rows))
     right = accumulate(float(row.reply.verdict in {"right", "near"}) for row in rows)
@@ -46,7 +47,10 @@ def panels(rows: Sequence[Asked]) -> list[tuple[str, list[Line]]]:
     ready = [row.settled.tokens - row.reply.settled.tokens if row else 0 for row in mine]
     return [
         (
-            "share of the questions asked again that the map answered; wrong answers, of all questions",
+            (
+                "share of the questions asked again that the map answered; "
+                "wrong answers, of all questions"
+            ),
             [
                 Line(
                     "answered, and right",
@@ -109,6 +113,7 @@ def _panel(title: str, lines: Sequence[Line], top: int, inks: Sequence[str]) -> 
         )
     questions = len(lines[0].values) if lines else 0
     parts.append(
-        f'<text x="{LEFT + WIDTH}" y="{top + HEIGHT + 18}" text-anchor="end">question {questions}</text>'
+        f'<text x="{LEFT + WIDTH}" y="{top + HEIGHT + 18}" text-anchor="end">'
+        f"question {questions}</text>"
     )
     return "".join(parts)

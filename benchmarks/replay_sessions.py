@@ -1,7 +1,7 @@
 """What an honest agent does with the gateway, one session a question; `replay.py` plays it.
 
-The agent knows what the labels say and claims nothing its own calls have not found. Costs are those of answers:
-calls, tokens of the structured answer by the product's own estimate, milliseconds.
+The agent knows what the labels say and claims nothing its own calls have not found. Costs are those
+of answers: calls, tokens of the structured answer by the product's own estimate, milliseconds.
 """
 
 import json
@@ -85,8 +85,8 @@ class Reply(NamedTuple):
 
     Attributes:
         band: `READY` or `VERIFICATION`, the phase the map led to; empty, it left it to the forest.
-        verdict: Of what the map answered with: `right`, `near` (another symbol learned in a relevant
-            file), `wrong`; empty, it did not answer.
+        verdict: What the map answered with: `right`, `near` (another symbol learned in a relevant
+            file), `wrong`; empty if it did not answer.
         guards: What kept a good score from READY.
         cost: Until a relevant file was named; after a wrong answer with the search in the forest.
         settled: Until the session was READY, all of its answers read.
@@ -243,13 +243,13 @@ class Agent:
         return Reply(band, verdict, symbol, best or 0.0, tuple(answer["guards"]), cost, settled)
 
     async def alone(self, query: str, intent: str, need: Need) -> tuple[Cost, Cost]:
-        """Ask the forest alone; return the cost until a relevant file was named, and until READY."""
+        """Ask the forest alone; return the cost to a named relevant file, and the cost to READY."""
         until, whole = await self.forest(query, need)
         session = await self.start(intent, query, query[:LONGEST] if intent == "MODIFY" else "")
         return until, whole.plus(await self.explore(session, need, query))
 
     async def explore(self, session: str, need: Need, query: str) -> Cost:
-        """Go on from EXPLORATION to READY, or as far as the index knows the symbol; return the cost."""
+        """Continue from EXPLORATION to READY, or as far as the index goes; return the cost."""
         self.spent = NOTHING
         with suppress(RefusedError):
             await self.understand(session, need, query, "EXPLORATION")
@@ -264,7 +264,7 @@ class Agent:
             await self.call("revert_to_exploration", reason="not it", session_id=session)
 
     async def forest(self, query: str, need: Need) -> tuple[Cost, Cost]:
-        """Ask the forest alone, in a session that may; return its cost until a relevant file, and whole."""
+        """Ask the forest alone, in a session that may; return its cost to a file, and the whole."""
         session = await self.start("QUESTION", query)
         answer = await self.call("search_forest", query=query, session_id=session)
         return self.spent._replace(**read_until(answer, need.relevant)), self.spent
@@ -293,7 +293,7 @@ def same_symbol(one: str, other: str) -> bool:
 
 
 def read_until(answer: Mapping[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Return the tokens of an answer up to the end of the first hit in a wanted file, else of all of it."""
+    """Return an answer's tokens to the end of the first hit in a wanted file, else all tokens."""
     text = json.dumps(answer, ensure_ascii=False)
     for row in answer["results"]:
         if not set(files_of(row)).isdisjoint(wanted):

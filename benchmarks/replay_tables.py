@@ -40,9 +40,10 @@ class Asked(NamedTuple):
 
 
 def summary(rows: Sequence[Asked]) -> dict[str, Any]:
-    """Return the figures of some rows; shares are of the questions asked again unless they say otherwise.
+    """Return the figures of some rows; shares are of the questions asked again by default.
 
-    Ratios are what asking the map first has cost, by what the forest alone would have: below 1 is saved.
+    Ratios are the cost of asking the map first, divided by the cost of the forest alone: below 1 is
+    saved.
     """
     mine = [row for row in rows if row.kind == "again"]
     counts = Counter((row.kind, row.reply.band, row.reply.verdict) for row in rows)
@@ -97,7 +98,7 @@ def parts(rows: Sequence[Asked]) -> dict[str, list[Asked]]:
 
 
 def ratios(rows: Sequence[Asked], *, ready: bool = False) -> dict[str, float]:
-    """Return calls, tokens and milliseconds of asking the map first by those of the forest alone."""
+    """Return calls, tokens and milliseconds of asking the map first, over the forest alone."""
     spent = [row.reply.settled if ready else row.reply.cost for row in rows]
     alone = [row.settled if ready else row.forest for row in rows]
     return {
@@ -157,7 +158,8 @@ def plain(row: object) -> object:
 
 def _show_lessons(lessons: Mapping[str, Sequence[Lesson]]) -> None:
     print(
-        f"\n{'learned in pass 1':<18}{'worked':>8}{'learned':>8}{'calls':>8}{'tokens':>8}{'ms':>8}   to READY"
+        f"\n{'learned in pass 1':<18}{'worked':>8}{'learned':>8}{'calls':>8}{'tokens':>8}"
+        f"{'ms':>8}   to READY"
     )
     for name, every in lessons.items():
         mine = [each for each in every if each.turn == 1]
@@ -193,12 +195,14 @@ def _show_rows(groups: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _show_whole(row: Mapping[str, Any]) -> None:
     print(
-        f"wrong {row['wrong_all']} of {row['questions']} ({row['share_wrong']:.2%}, limit {LIMIT:.0%}), of them "
+        f"wrong {row['wrong_all']} of {row['questions']} "
+        f"({row['share_wrong']:.2%}, limit {LIMIT:.0%}), of them "
         f"READY {row['wrong_ready']} ({row['share_wrong_ready']:.2%})"
     )
     ready, alone = row["to_ready"], row["alone_to_ready"]
     print(
-        f"READY, where rightly answered, after {ready['calls']:.1f} calls, {ready['tokens']:.0f} tokens; "
+        f"READY, where rightly answered, after {ready['calls']:.1f} calls, "
+        f"{ready['tokens']:.0f} tokens; "
         f"by the forest alone {alone['calls']:.1f} and {alone['tokens']:.0f}"
     )
     print("by what the forest alone costs   until a file is named        until READY")

@@ -54,7 +54,7 @@ def ndcg(found: Sequence[str], wanted: Iterable[str]) -> float:
 
 
 def area(good: Iterable[float], bad: Iterable[float]) -> float | None:
-    """Return how often a good one scores higher than a bad one, equals half: the area under the ROC curve."""
+    """Return the area under the ROC curve: how often good outscores bad, with equals half."""
     ones, others = np.array([*good]), np.sort([*bad])
     if not ones.size or not others.size:
         return None
@@ -66,8 +66,8 @@ def bootstrap(groups: Sequence[Sequence[float]]) -> Difference:
     """Return the mean of all values and its 95 % percentile interval; the same each time.
 
     Args:
-        groups: The differences, a group a question: its forms are drawn together, since they are not
-            independent of each other.
+        groups: The differences, one group for each question: its forms are drawn together, since
+            they are not independent of each other.
     """
     sums = np.array([sum(group) for group in groups])
     sizes = np.array([len(group) for group in groups])
@@ -86,7 +86,7 @@ def gained(scores: Iterable[Score], over: Iterable[Score]) -> Difference:
 
 
 def lost_in(language: str, scores: Iterable[Score], against: str = "en") -> Difference | None:
-    """Return what questions lose in one language against another; None without one asked in both."""
+    """Return the loss of questions in one language against another; None without pairs."""
     forms: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:
         forms[score.question][score.language].append(score.ndcg)

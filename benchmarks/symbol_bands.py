@@ -2,9 +2,9 @@
 
 A true pair is a term with its own symbol, a wrong one the same term with the symbol of another
 agreement of its set (twins left out). Each is scored alone, as validate_symbol_relevance scores it:
-no evidence but the symbol's own name and signature. The labelled maps have no code, so their symbols
-are their own signatures; the needs of this repository are scored with the definitions of its source.
-The bands are `code_intel/session/bands.py`'s (docs/decisions/0032).
+no evidence but the symbol's own name and signature. The labelled maps have no code, so their
+symbols are their own signatures. The needs of this repository are scored with the definitions of
+its source. The bands are `code_intel/session/bands.py`'s (docs/decisions/0032).
 """
 
 import argparse
@@ -47,7 +47,8 @@ def main() -> None:
             report[f"{name} {kind}"] = row
             low, gray, high, middle = row[1:]
             print(
-                f"{name + ', ' + kind:28}{len(scores):7}{low:10.3f}{gray:10.3f}{high:8.3f}{middle:8.2f}"
+                f"{name + ', ' + kind:28}{len(scores):7}{low:10.3f}{gray:10.3f}{high:8.3f}"
+                f"{middle:8.2f}"
             )
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")

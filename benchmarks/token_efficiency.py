@@ -1,13 +1,14 @@
-"""How soon an agent meets the file that matters: tokens of a bundle until the first relevant file.
+r"""How soon an agent meets the file that matters: tokens of a bundle until the first relevant file.
 
     python -m benchmarks.token_efficiency [--vectors --cache DIR]
-    python -m benchmarks.token_efficiency --data FILE.jsonl --manifest FILE --sources DIR [--scope root|full]
+    python -m benchmarks.token_efficiency \
+        --data FILE.jsonl --manifest FILE --sources DIR [--scope root|full]
 
-Questions and corpora are those of `code_search.py`. Ours: the answer of the tool `context_bundle` with its
-defaults, as JSON; a file counts from where what is said of it ends. Beside it, in the same run, what agents
-do without us: ripgrep for the words of the question, then reading the files it names one after the other,
-whole, the best first, the listing for free. Tokens are estimated as answers are: four ASCII characters, or
-one other character.
+Questions and corpora are those of `code_search.py`. Ours: the answer of the tool `context_bundle`
+with its defaults, as JSON; a file counts from the end of its part of the answer. Beside it, in the
+same run, is the way of agents without us: ripgrep for the words of the question, then reading the
+files it names one after the other, whole, the best first, the listing for free. Tokens are
+estimated as for answers: four ASCII characters, or one other character.
 """
 
 import argparse
@@ -38,7 +39,7 @@ NEVER = math.inf
 
 
 class Answered(NamedTuple):
-    """One question: tokens until the first relevant file (or never), tokens of it all, milliseconds."""
+    """One question: tokens to the first relevant file (or never), all tokens, milliseconds."""
 
     repo: str
     category: str

@@ -1,10 +1,11 @@
-"""The gateway with one half misbehaving, in each way we know: 200 mixed calls a mode.
+r"""The gateway with one half misbehaving, in each way we know: 200 mixed calls a mode.
 
-    python benchmarks/torture.py [--calls 200] [--modes crash_call,flood] [--era legacy] [--json OUT]
+    python benchmarks/torture.py [--calls 200] [--modes crash_call,flood] [--era legacy] \
+        [--json OUT]
 
-Each row is a gateway process over stdio: half of the calls while its forest is the bad one, half while its
-map is; some are cancelled, some go four at once. A finding ends the run with exit code 1: a call that did
-not end in time, a search that nobody answered, a process that was left.
+Each row is a gateway process over stdio. In half of the calls its forest is the bad one, in the
+other half its map. Some calls are cancelled, some go four at once. A finding ends the run with exit
+code 1: a call that did not end in time, a search without an answer, a process that was left.
 """
 
 import argparse

@@ -1,8 +1,9 @@
-"""Measure a search over all vectors of an index, beside one multiplication of the same matrix in memory.
+"""Measure a search over all vectors of an index, beside one multiplication of the same matrix.
 
-Random unit vectors with a common direction, as embeddings have; 600 hits, as the forest asks for. `first`
-is the first search of a process, `after a write` one after another vector was stored, `search` one
-without any change. A change of model makes all vectors again and swaps them (`swap`).
+Both are in memory. Vectors are random unit vectors with a common direction, as embeddings have; 600
+hits, as the forest asks for. `first` is the first search of a process, `after a write` one after
+another vector was stored, `search` one without any change. A change of model makes all vectors
+again and swaps them (`swap`).
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python docs/generate.py [--check]
 
-What a tool or command says about itself is its documentation; this lays it out for readers, and a test
-fails when the pages are behind.
+What a tool or command says about itself is its documentation. This script lays it out for readers,
+and a test fails when the pages are behind.
 """
 
 import argparse
@@ -31,13 +31,17 @@ from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, GROUPS, INDEX_T
 HERE = Path(__file__).resolve().parent
 
 GATEWAY_HEAD = (
-    "`tools/list` shows the group `core`, and those that the setting `tool_groups` names: what is listed costs\n"
-    "a model's context in every conversation. A tool that is not listed answers all the same when it is called."
+    "`tools/list` shows the group `core`, and those that the setting `tool_groups` names: "
+    "what is listed costs\n"
+    "a model's context in every conversation. "
+    "A tool that is not listed answers all the same when it is called."
 )
 
 COMMANDS_HEAD = (
-    "The server that clients know as `climpt`: what the group `commands` does, for clients without a session\n"
-    "([prompt commands](command-registry.md)). It knows no phases, so there the order `search`, `describe`, `execute` is\n"
+    "The server that clients know as `climpt`: what the group `commands` does, "
+    "for clients without a session\n"
+    "([prompt commands](command-registry.md)). "
+    "It knows no phases, so there the order `search`, `describe`, `execute` is\n"
     "advice, and so is READY before `execute`."
 )
 
@@ -86,7 +90,8 @@ class Layout(argparse.RawDescriptionHelpFormatter):
 def tools_page() -> str:
     """Return docs/tools.md."""
     head = (
-        "# Tools\n\nWhat the servers offer over MCP. `tools/list` never varies; a tool that the phase of a session\n"
+        "# Tools\n\nWhat the servers offer over MCP. `tools/list` never varies; "
+        "a tool that the phase of a session\n"
         "forbids answers with an error that names the phase, what is allowed and the next step\n"
         "([how a session goes](phases.md)).\n"
         "Errors are results with `isError` and the text `{error, message, hint}`.\n"
@@ -105,7 +110,8 @@ def _group(group: Group) -> list[str]:
 def commands_page() -> str:
     """Return docs/commands.md."""
     head = (
-        "# Commands\n\nExit codes: 0 done, 1 a finding or nothing found where that is the question, 2 bad usage or\n"
+        "# Commands\n\nExit codes: 0 done, 1 a finding or nothing found "
+        "where that is the question, 2 bad usage or\n"
         "configuration, 3 unexpected. Progress and messages go to stderr, answers to stdout."
     )
     ours = [_command("code-intel", command) for command in COMMANDS]
@@ -114,7 +120,7 @@ def commands_page() -> str:
 
 
 def phases_page() -> str:
-    """Return docs/phases.md, its drawn parts anew."""
+    """Return docs/phases.md with its drawn parts updated."""
     page = (HERE / "phases.md").read_text(encoding="utf-8")
     for name, lines in (("diagram", _diagram()), ("events", _events()), ("tools", _by_phase())):
         begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
@@ -186,7 +192,8 @@ def _answers(phase: Phase, tool: str) -> str:
 def _tool(tool: Tool) -> str:
     required = tool.schema.get("required", [])
     rows = [
-        f"| `{name}` | {_type(schema)} | {_default(name, schema, required)} | {schema.get('description', '')} |"
+        f"| `{name}` | {_type(schema)} | {_default(name, schema, required)} "
+        f"| {schema.get('description', '')} |"
         for name, schema in tool.schema["properties"].items()
     ]
     table = ["| parameter | type | default | meaning |", "|---|---|---|---|", *rows] if rows else []

@@ -62,7 +62,8 @@ def prepare_folder(home: Path, path: Path) -> None:
     """Create the folder of the index at `path`, but not `home`, the folder of the configuration.
 
     Raises:
-        StorageError: `home` is gone, or `path` belongs to another program and lies outside the project.
+        StorageError: `home` is gone, or `path` belongs to another program and lies outside the
+            project.
     """
     if path.parent.is_dir():
         _check_owner(home, path)
