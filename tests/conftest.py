@@ -17,7 +17,10 @@ settings.load_profile("suite")
 
 
 SLOW_FIRST = ("e2e", "docs", "project", "cli", "learned", "servers", "hostile", "registry")
-"""Folders whose files take longest. They start first, so that no worker ends long after the others."""
+"""Folders whose files take longest.
+
+They start first, so that no worker ends long after the others.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,8 @@ Everything that changes files goes through `durable`, so a fault there is a faul
 - All changes of a work in turn, each on its own copy of a project: `trials`.
 - The same for a work on a whole project that must be undone or completed: `faults`.
 
-The last three fork. Call them in a program of its own (`programs.output_of`): a test process may have threads.
+The last three fork. Call them in a separate program (`programs.output_of`): a test process may have
+threads.
 """
 
 import errno
@@ -26,7 +27,10 @@ from code_intel.foundation import durable
 from code_intel.foundation.durable import Disk
 
 WAYS = ("dies before", "dies torn", "dies after", "fails", "fails for good", "writes half")
-"""How a change goes wrong. A change that writes nothing dies before in place of torn, and never writes half."""
+"""How a change goes wrong.
+
+A change that writes nothing dies before instead of torn, and never writes half.
+"""
 TAKEN, REFUSED, DIED, UNEXPECTED = 0, 1, 2, 9
 """Results of a work: exit codes of the child that runs it."""
 RESULTS = {TAKEN: "taken", REFUSED: "refused", DIED: "died"}
@@ -165,11 +169,17 @@ Work = Callable[[Path], None]
 Tree = dict[str, bytes]
 EMPTY = b"(an empty folder)"
 Next = dict[Work, tuple[Tree, Tree]]
-"""What is done next, and the project after that: if the first work was undone, and if it was completed."""
+"""The next step, and the project after it.
+
+There are two: one if the first work was undone, one if it was completed.
+"""
 
 
 def tree(root: Path) -> Tree:
-    """Return the files of a project except locks, and the empty folders. Its place and times are left out."""
+    """Return the files of a project except locks, and the empty folders.
+
+    Its place and times are left out.
+    """
     here = re.compile(re.escape(str(root.parents[1]).encode()) + rb"/[^/]+/p")
     return {
         TIME.sub("<time>", path.relative_to(root).as_posix()): here.sub(
@@ -197,7 +207,7 @@ def faults(
     loose: re.Pattern[str] | None = None,
     ways: str = "",
 ) -> Iterator[str]:
-    """Yield what is wrong after a work was interrupted at each of its changes and something was done next.
+    """Interrupt a work at each of its changes, do a next step, and yield the faults.
 
     Args:
         start: A project as it is before, in a folder of a folder, as `root`.

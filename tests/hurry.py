@@ -1,4 +1,7 @@
-"""Time limits that are over when something has happened, however busy the machine: the loop's clock is set ahead."""
+"""Time limits that expire after an event, at any load of the machine.
+
+The loop's clock is set ahead.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -12,7 +15,9 @@ Answer = TypeVar("Answer")
 
 
 def pass_by(seconds: float) -> None:
-    """Let so many seconds be over for whatever waits in this event loop, time limits around the test included."""
+    """Advance the clock by `seconds` for everything that waits in this event loop, including time
+    limits around the test.
+    """
     loop = asyncio.get_running_loop()
     now = loop.time
     loop.time = lambda: now() + seconds  # type: ignore[method-assign]  # what every timer of the loop goes by
@@ -21,7 +26,10 @@ def pass_by(seconds: float) -> None:
 async def late(
     work: Coroutine[Any, Any, Answer], begun: Callable[[], object], seconds: float
 ) -> Answer:
-    """Return what `work` answers whose time, so many seconds, is over once it counts and `begun` is true."""
+    """Return the result of `work`, whose time limit of `seconds` expires.
+
+    It expires once it counts and `begun` is true.
+    """
     loop, ours = asyncio.get_running_loop(), asyncio.current_task()
     call_at, counts = loop.call_at, asyncio.Event()
 

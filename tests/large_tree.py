@@ -1,4 +1,7 @@
-"""A generated tree, indexed by a real process that is asked meanwhile, killed half-way, and run again."""
+"""A generated tree.
+
+A real process indexes it, answers meanwhile, is killed half-way, and runs again.
+"""
 
 import json
 import os

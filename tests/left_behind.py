@@ -1,4 +1,4 @@
-"""Programs that note their processes, and whether any of them is left; whole groups of them, too."""
+"""Programs that record their processes, and a check that none of them or their groups is left."""
 
 import os
 import stat
@@ -13,7 +13,10 @@ GROUP = 2
 
 
 def noting(folder: Path, script: str, name: str = "climpt") -> Path:
-    """Write a program that notes its process, and then does as `script` says; `$PIDS` takes those of children."""
+    """Write a program that records its process and then runs `script`.
+
+    `$PIDS` takes the ids of children.
+    """
     folder.mkdir(exist_ok=True)
     path, pids = folder / name, folder / "pids"
     path.write_text(f"#!/bin/sh\nPIDS='{pids}'\necho $$ >> $PIDS\n{script}\n", encoding="utf-8")
@@ -22,7 +25,9 @@ def noting(folder: Path, script: str, name: str = "climpt") -> Path:
 
 
 async def none_left(folder: Path) -> bool:
-    """Whether every process that a program of the folder noted is gone, its group included, within seconds."""
+    """Return whether every process recorded by a program of the folder, and its group, ends within
+    seconds.
+    """
     noted = folder / "pids"
     pids = [int(pid) for pid in noted.read_text("utf-8").split()] if noted.exists() else []
     with anyio.move_on_after(60):

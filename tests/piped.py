@@ -1,4 +1,4 @@
-"""Drive server processes through raw pipes; check every byte they print and what they leave behind."""
+"""Drive server processes through raw pipes; check every byte they print and what they leave."""
 
 import json
 import os
@@ -23,14 +23,18 @@ HELLO = {
     "clientInfo": {"name": "test", "version": "1"},
 }
 END = 2.0
-"""Seconds that a server may take to end on a quiet machine. `Pipe.patience` adds four times what its start took."""
+"""Seconds that a server may take to end on a quiet machine.
+
+`Pipe.patience` adds four times what its start took.
+"""
 
 
 @dataclass
 class Pipe:
     """A server process, and every byte it has printed.
 
-    `patience` is the seconds it may take to end: `END`, and four times what its start took, as the machine is busy.
+    `patience` is the seconds it may take to end: `END`, and four times what its start took, because
+    the machine may be busy.
     """
 
     process: "subprocess.Popen[bytes]"
@@ -137,7 +141,10 @@ def group(leader: int) -> set[int]:
 
 
 def ended(leader: int) -> bool:
-    """Whether a server's group is gone after it: a `git` it was reading from may take a moment to see it."""
+    """Return whether a server's group has ended.
+
+    A `git` that it read from may take a moment to notice.
+    """
     for process in group(leader):
         with suppress(ProcessLookupError):
             handle = os.pidfd_open(process)

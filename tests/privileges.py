@@ -13,9 +13,10 @@ _READ_AND_WRITE_ALL = 1 << 1 | 1 << 2
 
 @contextmanager
 def without_root() -> Iterator[None]:
-    """Lose root's right to read and write everything, if it is root who tests.
+    """Drop root's right to read and write everything, if root runs the tests.
 
-    On Linux root stays the owner of its files, so that an interpreter in a private folder still works.
+    On Linux root stays the owner of its files, so that an interpreter in a private folder still
+    works.
     """
     if os.name == "nt" or os.geteuid() != 0:
         yield
@@ -37,7 +38,10 @@ def without_root() -> Iterator[None]:
 def _capabilities() -> tuple[
     ctypes.CDLL, ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_uint32]
 ]:
-    """Return the C library, its header and the sets: (effective, permitted, inheritable), twice 32 bits."""
+    """Return the C library, its header and the sets.
+
+    The sets are (effective, permitted, inheritable), twice 32 bits.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     header, sets = (ctypes.c_uint32 * 2)(_VERSION, 0), (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) != 0:

@@ -23,7 +23,10 @@ def quick_folder() -> Iterator[Path]:
 
 
 def output_of(program: Path, *words: str) -> str:
-    """Run a program with an empty folder as its first word; return what it printed, once it went well."""
+    """Run a program with an empty folder as its first argument.
+
+    Return its output; fail if it fails.
+    """
     with quick_folder() as folder:
         ran = subprocess.run(
             [sys.executable, program, folder, *words],

@@ -27,7 +27,9 @@ both_eras = pytest.mark.parametrize("era", sampled(ERAS, ERAS[0]))
 
 
 def processes(field: int, value: int) -> set[int]:
-    """Return the running processes of whose /proc/PID/stat one field, counted from the state, is `value`."""
+    """Return the running processes whose /proc/PID/stat has `value` in one field, counted from the
+    state.
+    """
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -125,7 +127,7 @@ class Project:
 class Caller:
     """A connected client that reads structured answers, each of which keeps the contract.
 
-    `names` stands before the names of its tools in the contract, where two servers have one of the same name.
+    `names` is the prefix of its tools in the contract, if two servers have a tool of the same name.
     """
 
     client: Client

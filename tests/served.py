@@ -20,7 +20,7 @@ from programs import git
 from projects import ERAS, SHOP, Caller
 
 LONGEST = 240
-"""Seconds that a test may stay connected; far more than any needs, and less than pytest gives it."""
+"""Seconds that a test may stay connected; far more than any needs, and less than pytest allows."""
 AGREEMENTS = Path(".code-intel") / "agreements"
 
 
@@ -68,7 +68,10 @@ def at_rest(patch: pytest.MonkeyPatch) -> None:
 
 
 async def settled(call: Caller) -> None:
-    """Wait until a gateway's index of the forest has looked at the disk: it begins some time after the first answer."""
+    """Wait until a gateway's index of the forest has scanned the disk.
+
+    The scan begins some time after the first answer.
+    """
     while (await call("files_search", query="cart"))["index"]["state"] != "fresh":  # noqa: ASYNC110 - it tells nobody
         await anyio.sleep(2 * PAUSE_S)  # a scan gives way to who asks
 

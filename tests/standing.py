@@ -1,4 +1,7 @@
-"""Where a test stands that runs the terminal in its own process: in a project, with an empty home and no model."""
+"""The place of a test that runs the terminal in its own process.
+
+It has a project, an empty home and no model.
+"""
 
 from pathlib import Path
 
@@ -6,7 +9,10 @@ import pytest
 
 
 def stand(patch: pytest.MonkeyPatch, root: Path) -> None:
-    """Stand in a project whose home lies beside it; prompts of commands are rendered here, whatever is installed."""
+    """Enter a project with its home beside it.
+
+    Prompts of commands are rendered here, whatever is installed.
+    """
     home = root.parent / "home"
     home.mkdir()
     patch.setenv("HOME", str(home))

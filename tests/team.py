@@ -1,4 +1,7 @@
-"""A team's server behind a URL, on the standard library: it answers, refuses, hangs or never ends."""
+"""A team's server behind a URL, on the standard library.
+
+It answers, refuses, hangs or never ends.
+"""
 
 import json
 import threading

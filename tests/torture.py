@@ -1,7 +1,7 @@
 """Mixed calls through a real gateway process, one half of which misbehaves in one way.
 
-Half of the calls go while the forest is the bad one, half while the map is. Every call must end in time,
-every search must be answered by somebody, and nothing may be left running.
+In half of the calls the forest misbehaves, in half the map. Every call must end in time, every
+search must get an answer, and no process may remain.
 """
 
 import math

@@ -18,7 +18,10 @@ FAKE = Path(__file__).resolve().parent / "servers" / "fake_upstream.py"
 
 
 def command(mode: str, *options: str) -> dict[str, object]:
-    """Return a table that starts the fake server; a question has little time, so that faults cost little."""
+    """Return a table that starts the fake server.
+
+    Questions have a short limit, so that faults cost little.
+    """
     args = ["-I", "-S", str(FAKE), mode, *options]
     return {"command": sys.executable, "args": args, "start_seconds": 20, "call_seconds": 0.5}
 

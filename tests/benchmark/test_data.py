@@ -1,6 +1,7 @@
-"""Labelled questions about this package go out of date when a file moves, and nobody would see it.
+"""Labelled questions about this package name existing files: they go out of date when a file moves.
 
-Those about other repositories are checked in their form; `code_search.py` checks the files, once fetched.
+Questions about other repositories are checked in their form. `code_search.py` checks their files
+once they are fetched.
 """
 
 import json

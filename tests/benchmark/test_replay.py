@@ -1,4 +1,6 @@
-"""The replay: its data stay true, its figures are those worked out by hand, and it plays by the rules."""
+"""The replay: its data match the code, its figures match figures computed by hand, and it keeps the
+rules.
+"""
 
 import json
 import random

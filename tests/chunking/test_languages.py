@@ -1,4 +1,4 @@
-"""Every language with symbols: a sample each, the laws over all of them, and what it costs to load."""
+"""Every language with symbols: one sample each, laws over all of them, and the cost of loading."""
 
 import re
 import subprocess

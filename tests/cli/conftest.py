@@ -46,7 +46,10 @@ def bare(tmp_path: Path, env: dict[str, str]) -> Project:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> Path:
-    """A folder with devrag's own config and two documents, in which this process stands; words only."""
+    """Create a folder with devrag's own config and two documents, and enter it.
+
+    It searches words only.
+    """
     root = tmp_path / "place"
     (root / "documents" / "sub").mkdir(parents=True)
     (root / "documents" / "guide.md").write_text(GUIDE, encoding="utf-8")

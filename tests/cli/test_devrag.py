@@ -1,4 +1,4 @@
-"""The program `devrag` as its users and their scripts call it: every command, flag, answer and code."""
+"""The program `devrag` as users and scripts call it: every command, flag, answer and exit code."""
 
 import json
 import subprocess

@@ -1,4 +1,7 @@
-"""Entries of `.mcp.json` that projects have from before: they go on, and `init` leaves them alone."""
+"""Entries of `.mcp.json` from earlier versions.
+
+They still work, and `init` leaves them unchanged.
+"""
 
 import json
 from pathlib import Path

@@ -261,7 +261,10 @@ def test_dots_in_names_are_fine_and_links_that_lead_out_are_not(
 async def test_a_server_answers_at_once_and_never_calls_home(
     offline: Project, tmp_path: Path
 ) -> None:
-    """The single entry of older projects: `devrag` with nothing behind it, in the project's folder."""
+    """Run the single entry of older projects.
+
+    It is `devrag` without arguments, in the project's folder.
+    """
     (offline.root / "config.json").write_text(
         '{"documents_dir": "./documents", "update_check": true}', encoding="utf-8"
     )

@@ -1,4 +1,7 @@
-"""`doctor` and the registries of commands: said where the project has one, with what is wrong and what to do."""
+"""`doctor` and the registries of commands.
+
+It reports them if the project has one, with each problem and its next step.
+"""
 
 import json
 from collections.abc import Callable

@@ -439,7 +439,7 @@ def test_links_within_the_project_stay_links_and_what_they_name_is_written_and_g
 def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(
     bare: Project, tmp_path: Path, name: str
 ) -> None:
-    """A cloned repository may say `.gitignore -> ../.bashrc`, and name its database as a command."""
+    """A cloned repository may contain a link such as `.gitignore -> ../.bashrc`."""
     home = tmp_path / "home" if name != "in git" else bare.root / ".git"
     home.mkdir(exist_ok=True)
     aim = home / "startup" if name in {".gitignore", ".mcp.json", "in git"} else home

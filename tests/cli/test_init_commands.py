@@ -1,4 +1,7 @@
-"""`init` and the server of prompt commands: entered as `climpt` where there is a registry, or when asked for."""
+"""`init` and the server of prompt commands.
+
+`init` enters it as `climpt` if there is a registry, or on request.
+"""
 
 import json
 import os

@@ -150,7 +150,9 @@ main(["init", *sys.argv[2:]])
 
 
 def killed_at(root: Path, *words: str, file: str) -> int:
-    """Run `init` in a process that is killed before its n-th change, or before one of a file; return the exit code."""
+    """Run `init` in a process that is killed before its n-th change, or before a change of one
+    file. Return the exit code.
+    """
     return subprocess.run(
         [sys.executable, "-c", KILLED, file, *words, "--", str(root)],
         env=os.environ | {"PYTHONPATH": str(TESTS.parent)},

@@ -24,7 +24,10 @@ Map = Callable[..., tuple[str, str]]
 
 @pytest.fixture
 def run(shop: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Map:
-    """Run one word of `code-intel map` in this process; return what it wrote to stdout and stderr."""
+    """Run one subcommand of `code-intel map` in this process.
+
+    Return what it wrote to stdout and stderr.
+    """
     for name, value in shop.env.items():
         monkeypatch.setenv(name, value)
 

@@ -38,7 +38,7 @@ def project(indexed_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one line in this process and return what it prints, on stderr when there is nothing else."""
+    """Run one command line in this process. Return its stdout, or its stderr if stdout is empty."""
     assert project.is_dir()
 
     def line(*words: str, code: int = 0) -> str:
@@ -264,7 +264,7 @@ def test_secrets_in_a_goal_are_neither_shown_nor_kept(project: Path, run: Run) -
 
 
 def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> str:
-    """Interrupt a plan when it tells of that, release what is held, and return what it says on stderr."""
+    """Interrupt a plan when it reports `at`, release what is held, and return its stderr."""
     with ExitStack() as stack:
         with hold:
             ours = signal.signal(

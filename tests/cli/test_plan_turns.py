@@ -1,4 +1,7 @@
-"""One plan, several processes: each goes on from what the one before has found, or says that it could not."""
+"""One plan, several processes.
+
+Each continues from the results of the one before, or reports that it could not.
+"""
 
 import json
 import os

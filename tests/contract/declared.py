@@ -114,7 +114,7 @@ def _callee(node: ast.Call) -> str:
 
 
 def _texts(value: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
-    """Yield the texts an expression may stand for; a name from elsewhere is read where it is given."""
+    """Yield the texts an expression may evaluate to. A name from another module is read there."""
     match value:
         case ast.Constant(value=str(text)):
             yield text

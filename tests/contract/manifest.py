@@ -5,8 +5,8 @@ The transitions are not retyped there: each cell of the phase table is a require
     - `id` (type[, flag]): what it is
 
 `type` is a JSON type, `array of T`, `map of T`, `T or null`, or the name of a row, whose fields are
-the ids `row.NAME.…`; of a transition it is the phase that follows. `flag` is `required` (a parameter that
-must be given) or `optional` (a field that is not in every answer).
+the ids `row.NAME.…`; of a transition it is the phase that follows. `flag` is `required` (a
+parameter that must be given) or `optional` (a field that is not in every answer).
 """
 
 import re
@@ -82,7 +82,9 @@ def requirements() -> tuple[Requirement, ...]:
 
 
 def transitions() -> Iterator[Requirement]:
-    """Yield the phase after every event in every phase; `refused` where the phase does not know it."""
+    """Yield the phase after every event in every phase; `refused` if the phase does not allow the
+    event.
+    """
     for intent, begins in START.items():
         yield Requirement(f"transition.START.{intent}", begins.value, "", "a session begins")
     for phase, row in TRANSITIONS.items():

@@ -2,10 +2,10 @@
 
     @pytest.mark.covers("tool.search_text", "field.search_text: pattern path")
 
-The second stands for `field.search_text.pattern` and `field.search_text.path`; `transition.READY.*` stands for
-every requirement whose id begins so. Only literal ids count, on
-a test that runs: not on one that is skipped or expected to fail, that another of its name replaces, or that
-pytest does not collect.
+The second stands for `field.search_text.pattern` and `field.search_text.path`.
+`transition.READY.*` stands for every requirement whose id begins so. Only literal ids count, and
+only on a test that runs. A test does not count if it is skipped or expected to fail, if another
+test of its name replaces it, or if pytest does not collect it.
 """
 
 import ast
@@ -19,7 +19,7 @@ from contract.manifest import requirements
 
 TESTS = Path(__file__).resolve().parents[1]
 _NEVER = re.compile(r"mark\.(?:skip|xfail)\b|mark\.skipif\((?:True|1)\b")
-"""What keeps a test from counting; one that is skipped on some machine alone still runs on another."""
+"""Marks that exclude a test. A test that is skipped on some machines only still runs on others."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

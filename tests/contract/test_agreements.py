@@ -1,4 +1,4 @@
-"""Agreements page by page, field by field; the other lists of several pages are tried in `servers`."""
+"""Agreements page by page and field by field. `servers` tests the other lists of several pages."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every tool that takes a session works for the one it is told, whatever the connection's last one is."""
+"""Every tool that takes a session uses the session given, not the connection's last one."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is refused over HTTP before anything else sees it: status and JSON body, by the guard itself."""
+"""Requests that the HTTP guard refuses before any other code sees them: status and JSON body."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The contract, the program and the tests say the same: whatever one of them has alone fails here."""
+"""The contract, the program and the tests agree: an entry that only one of them has fails here."""
 
 import ast
 

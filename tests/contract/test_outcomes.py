@@ -1,4 +1,4 @@
-"""What a session leaves behind: outcomes, agreements and what is counted of them, field by field."""
+"""What a session leaves behind: outcomes, agreements and their counts, field by field."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules of risk and of understanding, each where it alone decides, through the status of a session."""
+"""Rules of risk and of understanding, each where it alone decides, read from a session's status."""
 
 from pathlib import Path
 from typing import Any

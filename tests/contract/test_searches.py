@@ -1,4 +1,7 @@
-"""Tools that ask map and forest, field by field: what they say of a hit, of a miss, of a silent half."""
+"""Tools that ask map and forest, field by field.
+
+The fields are those of hits, of misses, and of an index that does not answer.
+"""
 
 import shutil
 import sys

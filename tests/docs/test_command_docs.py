@@ -1,4 +1,7 @@
-"""docs/command-registry.md: its example is loaded and rendered, its lines run, and what it lists is all that there is."""
+"""docs/command-registry.md.
+
+Its example loads and renders, its command lines run, and its lists are complete.
+"""
 
 import json
 import re
@@ -53,7 +56,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def table(heading: str) -> list[list[str]]:
-    """Return the rows of the first table below a heading, a list of cells each, without its head."""
+    """Return the rows of the first table below a heading, without its head, as lists of cells."""
     section = re.split(rf"^#+ {heading}\n", PAGE, maxsplit=1, flags=re.MULTILINE)[1]
     rows = rows_of(section)
     return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows][2:]

@@ -1,4 +1,4 @@
-"""docs/plans.md: its examples run, on a part of this repository, and what it lists is all that there is."""
+"""docs/plans.md: its examples run on a part of this repository, and its lists are complete."""
 
 import json
 import re

@@ -1,9 +1,9 @@
-"""A process that has the indexer's role for map and forest and is in the middle of its work, for as long as it is told.
+"""A process that has the indexer's role for map and forest and stays in the middle of its work.
 
 python busy_indexer.py PROJECT embedding|writing
 
-It says `at work` once it is. `embedding`: both indexes have files that wait, and the model does not come back. `writing`:
-it holds the map's write lock, as a batch does that takes too long.
+It prints `at work` once it is. `embedding`: both indexes have files that wait, and the model does
+not return. `writing`: it holds the map's write lock, like a batch that takes too long.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""Servers that are ended while they rest, index or write: gone at once, nothing half done, nothing held."""
+"""Servers ended while they rest, index or write.
+
+They end at once and leave no partial work and no locks.
+"""
 
 import select
 import signal

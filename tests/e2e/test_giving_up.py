@@ -38,7 +38,7 @@ def begin(pipe: Pipe) -> int:
 
 
 def children(pipe: Pipe, *, least: int, seconds: float) -> bool:
-    """Wait until the server has `least` children, or none where that is 0; return whether it has."""
+    """Wait until the server has `least` children, or none if it is 0. Return whether it has."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         found = len(group(pipe.process.pid)) - 1

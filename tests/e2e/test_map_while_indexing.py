@@ -1,4 +1,4 @@
-"""What was learned, or edited by hand, is found by the next search, whoever is busy indexing meanwhile."""
+"""The next search finds what was learned or edited, even while another process is indexing."""
 
 import json
 import os

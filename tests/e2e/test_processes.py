@@ -1,4 +1,7 @@
-"""Real server processes, driven through raw pipes: what they print, when they end, what a kill leaves."""
+"""Real server processes, driven through raw pipes.
+
+The tests check their output, their end, and what a kill leaves.
+"""
 
 import json
 import random

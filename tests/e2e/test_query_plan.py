@@ -1,4 +1,4 @@
-"""Query plans over stdio, in both protocol eras, on this project's own source and with the real model."""
+"""Query plans over stdio, in both protocol eras, on this project's source with the real model."""
 
 import os
 import shutil

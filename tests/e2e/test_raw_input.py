@@ -1,4 +1,4 @@
-"""What a client may write into the pipe, byte by byte: refused as the protocol says, and the next message works."""
+"""Raw bytes from a client: refused as the protocol requires, and the next message works."""
 
 import json
 import os

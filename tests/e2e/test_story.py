@@ -1,4 +1,4 @@
-"""The main job, end to end: ask the map, fall back to the forest, verify, write, learn, be found."""
+"""The main job, end to end: ask the map, fall back to the forest, verify, write, learn, recall."""
 
 import pytest
 

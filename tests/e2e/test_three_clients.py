@@ -1,4 +1,7 @@
-"""Let two clients over stdio and one over HTTP work on one project at once; no call is mixed up or lost."""
+"""Let two clients over stdio and one over HTTP use one project at once.
+
+No call is mixed up or lost.
+"""
 
 import json
 import random
@@ -26,7 +29,7 @@ LEGACY, MODERN = ERAS
 
 @dataclass
 class Worker:
-    """One client, what it has asked in each of its sessions, and what it was promised to be kept."""
+    """One client, its calls in each of its sessions, and the results that must be kept."""
 
     name: str
     call: Caller
@@ -55,7 +58,7 @@ class Worker:
         self.asked[session][tool, target] += 1
 
     async def work(self, rounds: int) -> None:
-        """Do one worker's rounds, now in one of its sessions, now in another, some calls in parallel."""
+        """Do one worker's rounds in alternating sessions, with some calls in parallel."""
         for number in range(rounds):
             if number % 14 == 0:
                 await self.begin()

@@ -1,4 +1,7 @@
-"""Just set up: words answer at once, vectors follow with the real model, and a kill loses none of them."""
+"""A new project.
+
+Words answer at once, vectors follow with the real model, and a kill loses none.
+"""
 
 import select
 from dataclasses import replace

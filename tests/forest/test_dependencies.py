@@ -336,7 +336,7 @@ CASES = (
 def test_an_import_means_the_document_a_reader_would_open(
     texts: Texts, expected: dict[str, tuple[str, ...]], place: str
 ) -> None:
-    """Wherever the project is below the config's folder, or outside it: documents, then packages."""
+    """Documents come first, then packages. The project is below the config's folder or outside."""
     found = linked({f"{place}{path}": text for path, text in texts.items()}, (place.rstrip("/"),))
     says = {
         path: tuple(name if name not in texts else f"{place}{name}" for name in names)
@@ -493,7 +493,10 @@ def test_the_page_of_languages_says_whose_imports_are_followed() -> None:
 def test_threads_that_hold_a_snapshot_and_threads_that_do_not_wait_for_no_other(
     tmp_path: Path,
 ) -> None:
-    """Each store has its lock, the graphs have one: taken in another order, two threads would stop."""
+    """Each store has a lock, and so have the graphs.
+
+    Locking them in another order would deadlock two threads.
+    """
     with Store.open(tmp_path / "a.db") as one, Store.open(tmp_path / "b.db") as two:
         seen: list[int] = []
 

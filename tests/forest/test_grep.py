@@ -1,4 +1,4 @@
-"""Regular expressions over a real tree, through the real ripgrep: nothing gets out, nothing hangs."""
+"""Regular expressions over a real tree, through the real ripgrep: nothing leaks, nothing hangs."""
 
 import os
 import time

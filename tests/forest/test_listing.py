@@ -1,4 +1,4 @@
-"""Which files there are to search: the same with ripgrep and without, and never one from outside."""
+"""Which files are searched: the same with and without ripgrep, and never one from outside."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The pages that plans wrote are looked for once, and seen as soon as anybody writes or removes one."""
+"""Pages that plans wrote are listed once. A page written or removed is seen at once."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What people really type and paste: answered or refused with a reason, never broken, never a lie."""
+"""Queries that people type and paste: answered or refused with a reason, and always correct."""
 
 import math
 from collections.abc import Iterator

@@ -313,7 +313,7 @@ def shown(ranked: list[Ranked]) -> list[tuple[str, float]]:
 def seen(
     path: str, query: str = "how is it done", **situation: float
 ) -> Callable[[], RankingState]:
-    """Return how to make a board of one file, found by its words, and a plain one that it imports."""
+    """Return how to make a board of a file that is found by its words, and a file it imports."""
 
     def made() -> RankingState:
         at_hand = Situation(**{name: {path: value} for name, value in situation.items()})

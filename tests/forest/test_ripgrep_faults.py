@@ -1,4 +1,7 @@
-"""A ripgrep that is missing, old, broken, endless or lying: an answer or a typed error, and nobody left."""
+"""A ripgrep that is missing, old, broken, endless or wrong.
+
+The result is an answer or a typed error, and no process is left.
+"""
 
 import os
 import time

@@ -1,4 +1,7 @@
-"""Files that survive: the old bytes or the new ones, nothing beside them, and locks that say who waits."""
+"""Durable files.
+
+A file has the old or the new bytes. No temporary files remain. Locks name their holder.
+"""
 
 import errno
 import os

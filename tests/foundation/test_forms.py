@@ -1,4 +1,7 @@
-"""The forms in which configurations, commands and prose hold secrets: the value goes, all around it stays."""
+"""Forms in which configurations, commands and prose hold secrets.
+
+The value is masked, the rest stays.
+"""
 
 import base64
 import json

@@ -1,4 +1,6 @@
-"""A whole answer is masked as each of its texts would be alone, though rules are chosen for all of it together."""
+"""A whole answer is masked as each of its texts would be alone, although rules are chosen for all
+of it together.
+"""
 
 from typing import Any
 

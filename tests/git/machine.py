@@ -1,4 +1,4 @@
-"""A person's machine with a clone: real git, and the product's own functions for what is done there."""
+"""A person's machine with a clone: real git, and the product's own functions for the work there."""
 
 import os
 import subprocess
@@ -48,7 +48,10 @@ class Conflict(Exception):  # noqa: N818 - what git ends with, and no error of t
 
 
 def git(folder: Path, *words: str, **environ: str) -> str:
-    """Return what git prints, of an installation without any configuration; raises `Conflict` if it fails."""
+    """Return git's output, without any configuration of the machine.
+
+    Raise `Conflict` if it fails.
+    """
     known = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "HOME": str(folder)}
     known |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true", "LC_ALL": "C.UTF-8", **environ}
     done = subprocess.run(
@@ -93,7 +96,9 @@ class Machine:
         return git(at or self.root, *words, **environ)
 
     def conflicts(self, *words: str) -> set[str]:
-        """Return the files of agreements that git leaves to people; empty where it stopped for none."""
+        """Return the files of agreements with conflicts that people must resolve; empty if there
+        are none.
+        """
         with suppress(Conflict):
             self.git(*words)
         listed = self.git("-c", "core.quotePath=false", "ls-files", "-u", "--", FOLDER)
@@ -163,7 +168,9 @@ class Machine:
         return {each.entry.path.name: each.validity for each in found}
 
     def served(self, query: str, *, sync: bool = True) -> list[str]:
-        """Return the texts that a search of the map answers, by words alone; with or without a new index."""
+        """Return the texts that a search of the map returns by words alone, with or without a new
+        index.
+        """
         with (
             Index(self.settings.map) as index,
             Index(self.settings.forest, readonly=True) as forest,

@@ -1,9 +1,10 @@
-"""The law of merging: of two histories of learning comes, of each agreement, what some order of their acts says.
+"""The law of merging: each merged agreement follows from some order of the acts of both histories.
 
-An act adds what it says, and may bring along what its author saw standing there: an agreement is written whole,
-and merged by lines (docs/decisions/0039). What two versions say of one key, git's conflict or not, the map unites.
-A key that a branch has deleted or renamed is not learned again on it: git takes that for an edit of the old file.
-Compared are keys, evidence, aliases, and the time, which is the newest.
+An act adds its own text, and may add text that its author found in the file: an agreement is
+written whole, and merged by lines (docs/decisions/0039). The map unites what two versions say of
+one key, with or without a conflict of git. A branch that has deleted or renamed a key does not learn it
+again: git would see an edit of the old file. The test compares keys, evidence, aliases, and the
+time, which is the newest.
 """
 
 import shutil
@@ -119,7 +120,10 @@ def orders(one: Sequence[Act], two: Sequence[Act]) -> Iterator[list[Act]]:
 
 
 def about(term: str, known: Map) -> Map:
-    """Return what is said of one term, whatever its symbol was renamed to: others have an order of their own."""
+    """Return the facts about one term, whatever its symbol was renamed to.
+
+    Other terms have their own order.
+    """
     return {key: said for key, said in known.items() if key[0] == term}
 
 

@@ -1,4 +1,7 @@
-"""Two histories of learning meet: what git leaves to people, and what the map says until they have decided."""
+"""Merge two histories of learning.
+
+The tests check the conflicts that git leaves, and the map's answers until people resolve them.
+"""
 
 from pathlib import Path
 

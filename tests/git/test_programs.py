@@ -1,4 +1,4 @@
-"""A repository that somebody has unpacked may have a configuration, too: none of its programs is run."""
+"""An unpacked repository may have a git configuration, too. None of its programs is run."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Git takes agreements away and brings them back: what is remembered, what lies in the trash, what is served."""
+"""Git removes agreements and restores them.
+
+The tests check what is remembered, what is in the trash, and what is served.
+"""
 
 from pathlib import Path
 
@@ -184,7 +187,7 @@ def test_before_the_first_commit_agreements_are_this_machine_s_own(tmp_path: Pat
 
 
 def test_a_committed_json_deletes_no_agreement(mine: Machine) -> None:
-    """Somebody committed learned_pairs.json; stashing it brings an older one back, agreements stay."""
+    """learned_pairs.json is committed. Stashing it restores an older one; agreements stay."""
     mine.git("add", "-f", ".code-intel/learned_pairs.json")
     mine.git("commit", "-q", "-m", "the wrong file")
     mine.learn(SEARCH, "told")

@@ -65,7 +65,10 @@ class Agent:
             await self.do(tool, **self.arguments(tool))
 
     def next_tool(self) -> str:
-        """Return what the answers name next; look at one more thing before submitting too little."""
+        """Return what the answers name next.
+
+        Look at one more thing if too little would be submitted.
+        """
         if not self.agenda:
             return "get_session_status"
         short = len(self.found) < self.needs.get("symbol", 0) and len(self.found) > 0
@@ -143,9 +146,9 @@ class Agent:
             self.agenda = ["get_session_status"]
 
     def next_look(self) -> str:
-        """Return the symbol to look up: what the feature is taken for, then what else was suggested.
+        """Return the symbol to look up: the assumed symbol of the feature, then other suggestions.
 
-        A class is looked up with all that it has.
+        A class is looked up with all its members.
         """
         means = self.plan.means
         if self.phase == "VERIFICATION":

@@ -1,4 +1,7 @@
-"""Projects for honest sessions: the shop with its vectors, an empty one, one in a language without a grammar."""
+"""Projects for honest sessions.
+
+They are the shop with its vectors, an empty one, and one in a language without a grammar.
+"""
 
 import shutil
 from pathlib import Path

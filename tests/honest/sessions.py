@@ -1,4 +1,7 @@
-"""Ten sessions as agents have them: what a user says, and what an agent makes of it and of the answers."""
+"""Ten sessions as agents have them.
+
+Each has a user's words, and what an agent does with them and the answers.
+"""
 
 from typing import NamedTuple
 
@@ -12,14 +15,15 @@ class Honest(NamedTuple):
         query: The user's words.
         slots: Of the query, each in its own words.
         project: Where it happens: `shop`, `empty`, or `unread`, a language without a grammar.
-        means: The symbol or word of the code that the agent takes the feature for, once an answer shows it.
+        means: The symbol or word of the code that the agent takes the feature for, once an answer
+            shows it.
         does: What the agent says of it.
         supposes: What it supposes where that must be verified.
         patterns: Conventions it keeps.
         writes: The file it changes; empty when it only reads.
         calls: Most calls to READY, `start_session` among them.
         route: What leads there.
-        again: The phase in which the next session with the same words is, once it has asked the map.
+        again: The phase of the next session with the same words, once it has asked the map.
     """
 
     id: str
@@ -38,7 +42,10 @@ class Honest(NamedTuple):
 
     @property
     def learns(self) -> str:
-        """The symbol that the map answers with afterwards; of a new project one that is written first."""
+        """The symbol that the map returns afterwards.
+
+        In a new project, the symbol that is written first.
+        """
         return "todo_list" if self.project == "empty" else self.means
 
 

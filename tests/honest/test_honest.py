@@ -1,4 +1,6 @@
-"""Who does what the answers say is READY in few calls, writes what was explored, and is remembered."""
+"""An agent that follows the answers is READY in few calls, writes what it explored, and is
+remembered.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -27,7 +27,7 @@ SLOTS = {
 
 
 class Refusal(NamedTuple):
-    """An answer that gave less than was asked for, and the tools that were allowed right after it."""
+    """An answer that gave less than requested, and the tools that were allowed right after it."""
 
     tool: str
     advice: str
@@ -35,7 +35,10 @@ class Refusal(NamedTuple):
 
     @property
     def names_a_legal_step(self) -> bool:
-        """Whether the first tool it names may be called now; to correct an argument is to call again."""
+        """Return whether the first tool it names is allowed now.
+
+        Correcting an argument is a new call.
+        """
         named = _NAMED.findall(self.advice) or [self.tool] * ("again" in self.advice)
         return bool(named) and named[0] in self.allowed
 

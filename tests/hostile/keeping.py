@@ -46,7 +46,7 @@ async def reverted(agent: Agent) -> str:
 
 
 async def everything_on_disk(agent: Agent) -> Prize:
-    """Try every name and hexadecimal word of the project's files as the handle of a READY session."""
+    """Try every name and hexadecimal word of the project's files as the handle of a session."""
     handle = await agent.ready()
     agent.edit()
     await agent("record_outcome", session_id=handle, outcome="success")
@@ -201,7 +201,9 @@ async def from_scratch(agent: Agent) -> Prize:
 
 
 async def anothers_journal(agent: Agent) -> Prize:
-    """Put the journal of a READY session under the name of one's own, as it is and renamed inside."""
+    """Put the journal of a READY session under the agent's own name, unchanged and with the id
+    replaced.
+    """
     mine, other = await agent.framed(), await agent.ready()
     own = rows_of(journal_of(agent, mine))[0]["data"]
     rows = rows_of(journal_of(agent, other))
@@ -249,7 +251,7 @@ async def read_only(agent: Agent) -> Prize:
 
 
 def of_another_time(moved: timedelta) -> Script:
-    """Use a session that was begun while the clock said something else, and move the times in it."""
+    """Use a session that began under another clock, and move the times in it."""
 
     async def script(agent: Agent) -> Prize:
         place = sessions_of(settings_of(agent.root))

@@ -131,7 +131,7 @@ async def led_by_it(agent: Agent) -> Prize:
 
 
 def claimed(*slots: str) -> Script:
-    """Add an agreement about a symbol one would like to change, and confirm that this symbol exists."""
+    """Add an agreement about the symbol to be changed, and confirm that this symbol exists."""
 
     async def script(agent: Agent) -> Prize:
         handle = await agent.framed(*slots) if slots else await agent.start()
@@ -155,7 +155,7 @@ def claimed(*slots: str) -> Script:
 
 
 async def an_upstream_of_ones_own(agent: Agent) -> Prize:
-    """Have a map of one's own say that what a team has agreed on for something else is what was asked for."""
+    """Use a false map that returns a team's agreement about something else for the query."""
     planted = replace(
         PLANTED,
         nl_term="theme switching",
@@ -220,7 +220,9 @@ async def on_a_branch(agent: Agent) -> Prize:
 
 
 async def copied_from_the_list(agent: Agent) -> Prize:
-    """Ask with the words of an agreement that a team has merged, in a session about something else."""
+    """Query with the words of an agreement that a team has merged, in a session about something
+    else.
+    """
     planted(agent.root)
     git(agent.root, "add", "-A")
     git(agent.root, "commit", "-qm", "Agreed")

@@ -60,7 +60,7 @@ async def padded_at_high_risk(agent: Agent) -> Prize:
 
 
 def framing(feature: str, quote: str, query: str = QUERY) -> Script:
-    """Say that the query is about something it is not about, and go on as if it had been accepted."""
+    """Claim that the query is about something else, and continue as if that had been accepted."""
 
     async def script(agent: Agent) -> Prize:
         handle = await agent.start(query=query)
@@ -123,7 +123,7 @@ async def other_feature(agent: Agent) -> Prize:
 
 
 async def anything_confirmed(agent: Agent) -> Prize:
-    """Confirm a symbol that has nothing to do with it, and that nobody looked at, in fitting words."""
+    """Confirm an unrelated symbol that was never looked up, in words that fit the query."""
     handle = await agent.start(query="ログインできないときエラーが出ない")
     await agent.frame(
         handle,
@@ -209,7 +209,10 @@ def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Scri
 
 
 async def a_deleted_index(agent: Agent) -> Prize:
-    """Delete the index, and be quicker than it is built: where no symbol is known, a search will do."""
+    """Delete the index and act before it is rebuilt.
+
+    If no symbol is known, a search is sufficient.
+    """
     await agent.close()
     for file in agent.root.rglob("vectors-*.db*"):
         file.unlink()

@@ -95,7 +95,9 @@ async def hypotheses_about_nothing(agent: Agent) -> Prize:
 
 
 async def every_word(agent: Agent) -> Prize:
-    """Look at something else, and suppose every word there is, so that any evidence speaks of it."""
+    """Look at something else, and put every word into the hypothesis, so that any evidence matches
+    it.
+    """
     handle = await agent.framed()
     await agent("search_smart", session_id=handle)
     for tool in ("find_definitions", "find_references"):

@@ -1,6 +1,6 @@
-"""Replace documents once for each place to die at, and be killed there, each time in a copy of the index.
+"""Replace documents and be killed, once at each possible place, each time in a copy of the index.
 
-python dying_process.py DB      makes DB.0, DB.1 ... until one comes to its end, prints how each ended
+python dying_process.py DB      makes DB.0, DB.1 ... until one completes, prints how each ended
 """
 
 import os

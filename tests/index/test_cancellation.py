@@ -1,4 +1,7 @@
-"""Reading that nobody waits for any more ends soon; what is waited for, and what writes, does not."""
+"""A read that no caller waits for ends soon.
+
+A read with a waiting caller, and a write, does not.
+"""
 
 import threading
 from pathlib import Path

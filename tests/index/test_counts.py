@@ -1,4 +1,6 @@
-"""What is asked of an index at each answer and kept until somebody writes; and a common name, asked for by its scope."""
+"""Figures that an answer reads from an index and that are kept until the next write; common names,
+looked up by scope.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -54,7 +54,10 @@ def rows(path: Path) -> list[object]:
 
 @pytest.fixture(params=[(name, mode) for name in VARIANTS for mode in ("delete", "wal", "killed")])
 def devrag(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Make a database of devrag's; `killed` leaves it as a process does that had no time to close."""
+    """Make a database as devrag does.
+
+    `killed` leaves it as a process does that had no time to close.
+    """
     name, mode = request.param
     place, made = tmp_path / "p" / "vectors.db", tmp_path / "made.db"
     place.parent.mkdir()

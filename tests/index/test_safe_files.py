@@ -47,7 +47,7 @@ def test_a_link_swapped_in_for_a_folder_is_never_followed(
     opened, calls = os.open, count()
 
     def swapping(path: Any, flags: int, **rest: Any) -> int:
-        """Let the folder become the link just before the root, the folder, or the file is opened."""
+        """Replace the folder with the link just before the root, folder, or file is opened."""
         if next(calls) == moment:
             (root / "sub").rename(root / "away")
             (root / "link").rename(root / "sub")

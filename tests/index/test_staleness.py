@@ -1,4 +1,7 @@
-"""A reader's own look at the disk: what it says of an index that nobody keeps up to date, and what it leaves."""
+"""A reader checks the disk itself.
+
+The tests check its report about an index that no process updates, and what it leaves.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""No text of an agreement leaves its field: in no answer does a line of it begin where our own lines do."""
+"""The text of an agreement stays in its field.
+
+None of its lines begins where a line of the program begins.
+"""
 
 import shutil
 from collections.abc import Iterator

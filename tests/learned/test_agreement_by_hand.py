@@ -1,4 +1,4 @@
-"""Agreements that people wrote by hand: what is meant is served, what is not clear is named, nothing is lost."""
+"""Agreements written by hand: clear text is served, unclear text is named, and nothing is lost."""
 
 import pytest
 from hypothesis import example, given, settings

@@ -1,4 +1,4 @@
-"""Names whose letters are not what they look like are said to be so, and git alone does not confirm them."""
+"""Names with letters that look like others are reported, and git alone does not confirm them."""
 
 from dataclasses import replace
 from pathlib import Path

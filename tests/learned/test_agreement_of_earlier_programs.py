@@ -1,4 +1,4 @@
-"""Agreements as the program before this one wrote them: values as they came, and its own names of files."""
+"""Agreements as the previous program wrote them: values as entered, and its own file names."""
 
 from dataclasses import replace
 from pathlib import Path

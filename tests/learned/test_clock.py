@@ -1,4 +1,7 @@
-"""Clocks that go back, jump or name no zone: nothing learned is lost, expires early or outweighs wrongly."""
+"""Clocks that go back, jump or have no zone.
+
+Nothing learned is lost, expires early or gets a wrong weight.
+"""
 
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path

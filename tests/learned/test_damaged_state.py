@@ -1,4 +1,7 @@
-"""state.db damaged anywhere: it is set aside, agreements stay, and learning goes on at the second attempt at the latest."""
+"""state.db damaged anywhere.
+
+It is set aside, agreements stay, and learning works at the second attempt at the latest.
+"""
 
 import shutil
 from datetime import UTC, datetime

@@ -1,4 +1,7 @@
-"""A file of agreements for another project: what is exported is imported, unconfirmed, and nothing more."""
+"""A file of agreements for another project.
+
+The import has exactly what was exported, unconfirmed.
+"""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""What stands against an agreement follows from what happened to it, in order; a success outweighs."""
+"""Failures against an agreement follow from its history, in order. A success outweighs them."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,8 @@
 """Learning is interrupted at every operation on the disk: what is found then is the old or the new.
 
-A row of `WORKS` is something that learns, and what it is done to. Run as a program (it forks), this file does
-each of them with the n-th write, fsync, rename … failing or killing the process, and writes what came of it.
+A row of `WORKS` is an operation that learns, and the project it works on. Run as a program (it
+forks), this file does each of them with the n-th write, fsync, rename … failing or killing the
+process, and writes the results.
 """
 
 import errno
@@ -41,7 +42,10 @@ NEW = Agreement("ログイン機能", "AuthService", ("login checks it",), inten
 
 
 class Work(NamedTuple):
-    """What is done, to a project that was prepared by `given`; done again it may say that it is done."""
+    """The work on a project that `given` prepared.
+
+    Repeated work may report that it is already done.
+    """
 
     do: Callable[[Settings], object]
     given: Callable[[Settings], object] = lambda _: None

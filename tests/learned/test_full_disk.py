@@ -1,4 +1,4 @@
-"""A disk that is full, and one that cannot be written, for real: an error with the next step, and reading goes on."""
+"""A real disk that is full or read-only: an error with the next step, and reading continues."""
 
 import errno
 import os
@@ -68,7 +68,10 @@ def said(settings: Settings) -> tuple[set[str], set[str]]:
 def test_what_was_confirmed_is_known_on_a_disk_without_any_room(
     tmp_path: Path,
 ) -> None:
-    """SQLite shares 32 KiB among those who read a store; where there is no room for them it is read alone."""
+    """SQLite shares 32 KiB among the readers of a store.
+
+    Without room for them, one process reads alone.
+    """
     with mounted(tmp_path / "disk", "1m") as disk:
         settings = load_settings(disk / "project")
         learn(settings, agreement(0), confirmed=True, now=NOW)

@@ -1,4 +1,7 @@
-"""learned_pairs.json is generated from the agreements; hand edits of it are noticed and never overwritten."""
+"""learned_pairs.json is generated from the agreements.
+
+Hand edits are detected and never overwritten.
+"""
 
 import json
 import tempfile

@@ -44,7 +44,10 @@ def agreement(learned: Learned) -> Agreement:
 
 
 def asked(settings: Settings, alias: str, session: str = "s1", **other: Any) -> Learned:
-    """Confirm the agreement by a session that asked with `alias` and found the evidence \"found\"."""
+    """Confirm the agreement by a session.
+
+    The session asked with `alias` and found the evidence "found".
+    """
     found: dict[str, Any] = {
         "digest": "",
         "evidence": ("found",),

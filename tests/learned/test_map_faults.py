@@ -1,7 +1,7 @@
-"""Import, rebuild, prune, restore and confirm on a disk that refuses, or a machine that dies, at any change.
+"""Import, rebuild, prune, restore and confirm; at any change the disk refuses or the machine dies.
 
-Whatever happens, each file is what it was or what it is to be, nothing is lost, and doing it again brings about what
-was asked for. Forks, so it runs as a program of its own.
+Each file has its old or its new content, nothing is lost, and repeating the work completes it. The
+test forks, so it runs as a separate program.
 """
 
 import json
@@ -184,7 +184,10 @@ def prepared(work: Work, base: Path) -> Settings:
 
 
 def tried(work: Work, folder: Path) -> str:
-    """Let every change of a work go wrong in every way; return what went wrong with that, or empty."""
+    """Let every change of a work go wrong in every way.
+
+    Return the problems that followed, or empty.
+    """
     base = prepared(work, folder / "base")
     before = in_files(base), in_pairs(base)
     counted = load_settings(shutil.copytree(base.root, folder / "counted"), {})

@@ -1,4 +1,4 @@
-"""What has had its time goes to the trash when somebody asks, for a reason that is proven, and is not lost."""
+"""Pruning moves expired entries to the trash on request, for a proven reason, and loses nothing."""
 
 from collections.abc import Iterator
 from dataclasses import replace

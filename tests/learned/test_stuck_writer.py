@@ -1,4 +1,4 @@
-"""A process that was stopped while it held a lock: questions are answered, and writers say who is in the way."""
+"""A process stopped while it held a lock: questions are answered, and writers name the process."""
 
 import signal
 import subprocess

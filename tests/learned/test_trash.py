@@ -1,4 +1,4 @@
-"""The trash: what goes there is told from everything else that is there, and goes back where it was."""
+"""The trash: its entries differ from all other files, and restoring puts them back in place."""
 
 import json
 from datetime import UTC, datetime, timedelta

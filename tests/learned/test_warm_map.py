@@ -1,4 +1,4 @@
-"""What a process that has answered before says, and what one says that has just begun: the same, whatever happened."""
+"""A process that has answered before and a new process give the same answers after any change."""
 
 import os
 import subprocess

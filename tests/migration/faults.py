@@ -1,7 +1,8 @@
-"""Migrates a project once for every change it makes to the disk, and lets that change go wrong.
+"""Migrate a project once for every change it makes to the disk, and let that change go wrong.
 
-`python -m migration.faults FOLDER` in `tests`: a program of its own, since it forks. Prints one JSON line:
-how often the disk refused, how often the process died, and what was wrong afterwards.
+Run as `python -m migration.faults FOLDER` in `tests`. It is a separate program because it forks. It
+prints one JSON line: how often the disk refused, how often the process died, and what was wrong
+afterwards.
 """
 
 import json

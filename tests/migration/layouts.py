@@ -136,7 +136,10 @@ def v37(root: Path) -> Path:
 
 
 def v38_by_script(root: Path) -> Path:
-    """v3.8 as its script sets a project up: everything below .code-intel, pairs still of version 1."""
+    """v3.8 as its script sets a project up.
+
+    Everything is below .code-intel. Pairs are still of version 1.
+    """
     config = {
         "db_path": "./vectors-forest.db",
         "chunk_size": 500,
@@ -165,7 +168,10 @@ def v38_by_script(root: Path) -> Path:
 
 
 def v38_by_seed(root: Path) -> Path:
-    """v3.8 as its design says: configs in the root, pairs of version 2 that name their agreement."""
+    """v3.8 as its design says.
+
+    Configs are in the root. Pairs are of version 2 and name their agreement.
+    """
     first, second = PAIRS
     model = {"name": "multilingual-e5-small", "dimensions": 384}
     return write(

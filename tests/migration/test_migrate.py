@@ -1,4 +1,6 @@
-"""`migrate`: what earlier versions left becomes this program's, and nothing that people made is lost."""
+"""`migrate`: data of earlier versions become this program's data, and nothing that people made is
+lost.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""Files of `.gistdex` that a repository may carry: whatever they say, plans go on, and none of it is believed beyond reason."""
+"""Files of `.gistdex` in a repository.
+
+Plans continue with any content, and trust none of it beyond its limits.
+"""
 
 import json
 import threading

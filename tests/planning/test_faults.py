@@ -1,7 +1,7 @@
-"""Keeping is interrupted at every operation on the disk: what is there then is the old or the new, and no answer is lost.
+"""Storing is interrupted at every operation on the disk: the old or the new content remains.
 
-Run as a program (it forks), this file does each row of `WORKS` with the n-th operation failing or killing the
-process, and writes what came of it.
+No answer is lost. Run as a program (it forks), this file does each row of `WORKS` with the n-th
+operation failing or killing the process, and writes the results.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""Plans on disk: what is kept is read again, whatever stands in the way is named, and there is never too much."""
+"""Plans on disk: stored plans can be read, every obstacle is named, and the number is limited."""
 
 import json
 import os

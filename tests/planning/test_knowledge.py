@@ -1,4 +1,4 @@
-"""What plans found is written down readably, and found again, beside the source and never in its place."""
+"""Findings of plans are written readably and found again, beside the source, not in its place."""
 
 import hashlib
 import json
@@ -146,7 +146,7 @@ def test_a_secret_in_the_name_of_a_file_is_on_no_page(project: Path) -> None:
 
 @pytest.mark.parametrize("files", ["", "files:\n  - '{outside}@{digest}'\n"])
 def test_a_page_that_nobody_can_check_gives_way(project: Path, files: str) -> None:
-    """A repository may carry one that claims to be the best there is, or that names files to be read."""
+    """A repository may contain a page that claims full confidence, or that names files to read."""
     outside = project.parent / "outside.txt"
     outside.write_text("not of this project", "utf-8")
     digest = knowledge.digest_of(project, str(outside))

@@ -1,4 +1,4 @@
-"""Presets: each finds what it is for in the languages it knows, and nothing of the kind in prose."""
+"""Presets: each finds its subject in the languages it supports, and no such thing in prose."""
 
 from pathlib import Path
 

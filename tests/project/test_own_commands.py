@@ -1,4 +1,7 @@
-"""The repository's own prompt commands: what they name exists, what they take is used, and who needs one finds it."""
+"""The repository's own prompt commands.
+
+What they name exists, their options are used, and a search finds each.
+"""
 
 import re
 import shlex
@@ -208,7 +211,10 @@ def test_climpt_itself_is_told_of_every_command(c1: str) -> None:
 
 @cache
 def _told() -> str:
-    """Everything the program says of itself, for names that are neither files, tools nor commands."""
+    """Return all help texts of the program.
+
+    They contain names that are neither files, tools nor commands.
+    """
     files = [
         *(ROOT / "code_intel").rglob("*.py"),
         *(ROOT / "docs").glob("*.md"),

@@ -1,4 +1,4 @@
-"""`setup.sh`, with an environment that is there already: no network, no questions, nothing overwritten."""
+"""`setup.sh` with an existing environment: no network, no questions, nothing overwritten."""
 
 import os
 import subprocess

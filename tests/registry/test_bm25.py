@@ -13,7 +13,10 @@ from registry.small import SEVEN, THREE
 
 
 def plain_tokens(text: str) -> list[str]:
-    """White-space words, with their parts at `-` and `_`; the small registries have no camelCase."""
+    """Split at white space, and add the parts at `-` and `_`.
+
+    The small registries have no camelCase.
+    """
     words = text.lower().split()
     return words + [
         part

@@ -1,4 +1,7 @@
-"""A real Deno runs a stand-in for climpt, by the same way as it would run climpt itself; nothing reaches a network."""
+"""A real Deno runs a stand-in for climpt in the same way as climpt itself.
+
+Nothing uses a network.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -104,7 +107,7 @@ async def test_a_module_that_cannot_be_fetched_leads_to_the_prompts(
 
 
 async def test_the_project_configures_nothing_of_deno(root: Path, cache: Path) -> None:
-    """Its import map would be somebody's code in place of climpt's; its tasks and locks are not looked at."""
+    """A project's import map would replace climpt's code. Its tasks and locks are not read."""
     (root / "deno.json").write_text('{"imports": 7, "lock": "x", nonsense', encoding="utf-8")
     (root / "deno.lock").write_text("nonsense", encoding="utf-8")
     assert (await run(root, cache)).prompt.startswith("# Group the changes")

@@ -1,4 +1,4 @@
-"""An execution that goes well: what a program is given, what becomes of its output, and who waits for whom."""
+"""Executions that succeed: the program's input, its output, and the order of concurrent calls."""
 
 import os
 import subprocess

@@ -34,7 +34,10 @@ def project(tmp_path: Path) -> Project:
 
 
 async def execute(server: Pipe, pids: Path) -> None:
-    """Have the server execute the command, and return once it and its child run, and the guard that knows of them."""
+    """Let the server execute the command.
+
+    Return once the command, its child and the guard that knows of them run.
+    """
     server.greet()
     arguments = dict(zip(("agent", "c1", "c2", "c3"), GROUP.key, strict=True))
     server.send("tools/call", {"name": "execute", "arguments": arguments})

@@ -1,4 +1,7 @@
-"""Programs that are executed at the same time are few: who comes then waits, and is refused when that takes too long."""
+"""The number of programs that run at the same time is limited.
+
+Further calls wait, and are refused if that takes too long.
+"""
 
 from pathlib import Path
 

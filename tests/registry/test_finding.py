@@ -29,7 +29,10 @@ EXAMPLE = (
     Command("climpt-meta", "build", "frontmatter", "C3L v0.5 準拠 frontmatter 生成"),
     Command("climpt-meta", "create", "instruction", "新規 instruction ファイル作成"),
 )  # fmt: skip
-"""Seed 001's registry: two commands in English, as its example has them, and the others as its list has them."""
+"""Seed 001's registry.
+
+Two commands are in English, as in its example, and the others are as in its list.
+"""
 VOCABULARY = (
     "create",
     "new",

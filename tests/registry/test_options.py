@@ -1,4 +1,4 @@
-"""What is handed to a command: identifiers and options, refused by name before anything is started."""
+"""Values that are passed to a command: identifiers and options, refused by name before a start."""
 
 from pathlib import Path
 from typing import Any

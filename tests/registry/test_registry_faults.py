@@ -1,4 +1,7 @@
-"""Whatever lies where a registry or a config is looked for: it is read, or refused in the words of seed 001."""
+"""Any content in place of a registry or a config.
+
+It is read, or refused in the words of seed 001.
+"""
 
 import codecs
 import json

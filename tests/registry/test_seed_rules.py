@@ -1,7 +1,7 @@
-"""Every rule of seed 000 as a row, in its order: what it says, and a check that fails where it does not hold.
+"""Every rule of seed 000 as a row, in its order: its text, and a check that fails if it is broken.
 
-The numbers behind the rules are in test_bm25 and test_rrf, and what else a part promises in its own tests; this
-table is for whoever has the seed in hand and asks where a sentence of it went.
+The numbers behind the rules are in test_bm25 and test_rrf. Each part has further tests of its own.
+This table shows readers of the seed where each of its sentences is tested.
 """
 
 import math
@@ -250,7 +250,9 @@ exec sleep 60
 
 
 def with_deno(root: Path, text: str, **more: str) -> Settings:
-    """A project whose PATH has this program as `deno`, and the folders of the system that shells need."""
+    """Create a project whose PATH has this program as `deno`, and the system folders that shells
+    need.
+    """
     program = root / "bin" / "deno"
     program.parent.mkdir()
     program.write_text(text, encoding="utf-8")

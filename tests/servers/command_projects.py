@@ -1,4 +1,4 @@
-"""A project with the seven commands of seed 001 and prompts, and servers that have it, in this process."""
+"""A project with the seven commands of seed 001 and prompts, and in-process servers for it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -70,7 +70,10 @@ DETAILED = "# Group commits, step by step\n\nBegin with {input_text_file}.\n"
 
 
 def stocked(root: Path, *commands: dict[str, Any]) -> Path:
-    """Give a project a registry, of the seven unless others are given, and prompts; return the project."""
+    """Give a project a registry, of the seven unless others are given, and prompts.
+
+    Return the project.
+    """
     written(root, document(*(commands or SEVEN)))
     prompted(root, GROUP, PROMPT)
     prompted(root, GROUP, DETAILED, "detailed")
@@ -87,7 +90,7 @@ def prompted(root: Path, name: dict[str, str], text: str, edition: str = "defaul
 
 
 def rendering(root: Path) -> Settings:
-    """Return a project's settings: words only, and prompts rendered here, whatever this machine has."""
+    """Return a project's settings: words only, and prompts rendered here, whatever is installed."""
     return replace(settings_of(root), command_runner="prompts")
 
 

@@ -2,7 +2,8 @@
 
     python -I -S fake_upstream.py MODE [--log FILE] [--era legacy|modern] [--number N] [--go FILE]
 
-`--log` gets a line for every start, greeting, call and cancellation, so that a test can see what really arrived.
+`--log` gets a line for every start, greeting, call and cancellation, so that a test can see what
+arrived.
 `--go` is what one that starts slowly waits for; without it, so many milliseconds.
 """
 

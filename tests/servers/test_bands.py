@@ -1,4 +1,7 @@
-"""Bands of likeness over the wire, with the real model: what is asked, what it costs, what is said next."""
+"""Bands of likeness over the wire, with the real model.
+
+The tests check the question, its cost, and the next step.
+"""
 
 import json
 import shutil

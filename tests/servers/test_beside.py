@@ -1,6 +1,6 @@
-"""What a session cannot see: questions to the index servers beside the gateway, and writes without asking.
+"""Calls that a session cannot see: to index servers beside the gateway, and writes without asking.
 
-They are the client's to make; what the session believes, and permits, is what the gateway itself was asked.
+The client may make them. The session believes and permits only what the gateway itself was asked.
 """
 
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""What is done to tools that read code: names, options, links, pipes, and folders swapped while they read."""
+"""Faults for tools that read code.
+
+The faults are names, options, links, pipes, and folders swapped while they read.
+"""
 
 import os
 import signal
@@ -240,7 +243,7 @@ ROUNDS = 20
 
 @contextmanager
 def swapping(folder: Path, link: Path) -> Iterator[None]:
-    """Let another process take the folder away and put the link in its place, and back, all the time."""
+    """Let another process replace the folder with the link and restore it, repeatedly."""
     process = subprocess.Popen(
         [sys.executable, "-S", "-c", SWAP, str(folder), str(link)], stdin=subprocess.DEVNULL
     )

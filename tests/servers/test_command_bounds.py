@@ -1,4 +1,4 @@
-"""Answers about commands that somebody made to be cut in the wrong place, to overflow, or to give orders."""
+"""Answers about commands made to be cut in the wrong place, to overflow, or to give orders."""
 
 import json
 import sys

@@ -1,4 +1,6 @@
-"""Registries and prompts that somebody else wrote: data, however they talk, grow or break while they are served."""
+"""Registries and prompts from other authors are data, even if they give orders, grow or break while
+they are served.
+"""
 
 import json
 from pathlib import Path

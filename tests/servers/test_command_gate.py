@@ -1,4 +1,7 @@
-"""Commands on the gateway: found in every phase, executed in READY alone, remembered for what a session is about."""
+"""Commands on the gateway.
+
+They are found in every phase, executed in READY alone, and remembered for the session's subject.
+"""
 
 import gc
 import sys

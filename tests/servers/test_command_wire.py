@@ -1,4 +1,7 @@
-"""The server of commands as clients start it: over stdio and HTTP, in both protocol eras, light, and guarded."""
+"""The server of commands as clients start it.
+
+They start it over stdio and HTTP, in both protocol eras, light, and guarded.
+"""
 
 import json
 import os
@@ -120,7 +123,7 @@ import code_intel.servers.protocol as protocol
 protocol.CALM = 3600
 cli.run()
 """
-"""The program, but nothing is opened in the background, where the handshake's answer is followed by that."""
+"""The program, without opening anything in the background after the answer to the handshake."""
 
 
 async def test_the_handshake_opens_nothing(stock: Path, empty_home: Path) -> None:

@@ -1,4 +1,7 @@
-"""The tools of devrag's users on both index servers: names, answers, paths, and what happens to files."""
+"""The tools of devrag's users on both index servers.
+
+The tests check names, answers, paths, and changes of files.
+"""
 
 import json
 import os

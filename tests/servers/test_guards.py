@@ -1,4 +1,7 @@
-"""Every guard of READY, tried over the wire: it lowers to VERIFICATION, says why, and what to do."""
+"""Every guard of READY over the wire.
+
+It lowers to VERIFICATION and names the reason and the next step.
+"""
 
 import os
 import shutil
@@ -135,7 +138,11 @@ TRIED: dict[str, list[Try]] = {
     "intent": [deleting],
 }
 ELSEWHERE = {"alias", "elsewhere"}
-"""Tried in `test_laundering`, since it takes several sessions, and by an upstream in tests of hostile agents."""
+"""Guards tested elsewhere.
+
+`test_laundering` tests them because they need several sessions, and the tests of hostile agents do
+so with an upstream.
+"""
 
 
 @pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk undisputed intent")

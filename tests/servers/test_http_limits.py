@@ -1,4 +1,7 @@
-"""What an HTTP server takes from strangers: sizes, seconds and numbers, each tried on real sockets."""
+"""Limits of an HTTP server for unknown clients.
+
+They limit sizes, seconds and numbers. Each is tested on real sockets.
+"""
 
 import json
 import select

@@ -287,7 +287,7 @@ async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(sh
 
 
 def refused(root: Path, *options: str, program: tuple[str, ...] = ("code-intel",)) -> str:
-    """Return the message of a server that refuses to start; devrag's one exit code for that is 1."""
+    """Return the message of a server that refuses to start; devrag's exit code for that is 1."""
     process = start(root, *program, "serve", *options)
     _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode in ({2} if program == ("code-intel",) else {1, 2}), stderr

@@ -1,4 +1,4 @@
-"""analyze_impact as clients see it: who uses what is to change, as far as imports and names tell."""
+"""analyze_impact as clients see it: the users of a change, as far as imports and names show."""
 
 from pathlib import Path
 from typing import Any

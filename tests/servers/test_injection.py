@@ -1,4 +1,4 @@
-"""Text of files that gives orders: it stands in fields of data with its place, named for what it is."""
+"""Text of files that gives orders: it stays in data fields, with its place and its kind."""
 
 import re
 import unicodedata

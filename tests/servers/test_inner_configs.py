@@ -1,4 +1,4 @@
-"""A project whose configurations lie in `.code-intel/`: its files have one name, whoever names them."""
+"""A project with its configurations in `.code-intel/`: its files have the same name everywhere."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,10 @@ MOVED = {"devrag-forest.json": "../src", "devrag-map.json": "./agreements"}
 
 @pytest.fixture
 def inner(shop: Path) -> Path:
-    """The shop as set-ups of old laid it out: patterns are relative to the configuration's own folder."""
+    """The shop as earlier setups laid it out.
+
+    Patterns are relative to the configuration's own folder.
+    """
     for database in (*shop.glob("*.db*"), *(shop / ".code-intel").glob("*.db*")):
         database.unlink()
     for name, pattern in MOVED.items():

@@ -1,4 +1,7 @@
-"""Whoever sends far too much is told what and where in a few lines: an answer that repeats it all helps nobody."""
+"""Arguments that are far too large.
+
+The answer names the field and the limit in a few lines, and does not repeat the value.
+"""
 
 import json
 from pathlib import Path
@@ -40,7 +43,10 @@ LARGE: dict[str, Any] = {
 
 
 async def refusals(call: Caller, tool: Tool) -> list[tuple[str, str, str]]:
-    """Give each parameter of a tool, and one that it has not, each of the large values; return what was refused."""
+    """Give each parameter of a tool, and an unknown one, each of the large values.
+
+    Return the refusals.
+    """
     found = []
     for parameter in (*tool.schema["properties"], "unknown", "鍵" * 50_000):
         for kind, value in LARGE.items():

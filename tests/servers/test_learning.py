@@ -1,4 +1,7 @@
-"""What the map learns from sessions, over the wire and with the real model: words, rejections, failures."""
+"""What the map learns from sessions, over the wire and with the real model.
+
+It learns words, rejections and failures.
+"""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`get_outcome_stats` over the wire: what is counted is what sessions reported, whatever else has failed."""
+"""`get_outcome_stats` over the wire: it counts what sessions reported, and nothing else."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever has more than one answer holds is reached by its cursor: all of it, once, in the same order."""
+"""A list that does not fit one answer is read by its cursor: complete, once, in the same order."""
 
 from pathlib import Path
 from typing import Any

@@ -24,7 +24,7 @@ OUTSIDE = (
     "escape/x",
 )
 FOREIGN = ("file:///etc/passwd", "//etc/passwd", "\\\\server\\share", "~root/.ssh", "C:\\Windows")
-"""Other ways in which one may name what is outside; here they are names, of nothing, or absolute."""
+"""Other ways to name a path outside. Here they are absolute, or names of nothing."""
 NOWHERE = (
     "no/such",
     "n" * 300,

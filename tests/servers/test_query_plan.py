@@ -1,4 +1,7 @@
-"""`gistdex_query_plan` through the gateway: each input and output, and what a plan leaves behind."""
+"""`gistdex_query_plan` through the gateway.
+
+The tests check each input and output, and what a plan leaves behind.
+"""
 
 import json
 import shutil

@@ -1,4 +1,7 @@
-"""What stands in `.gistdex` anybody may have written: none of it is told as found, or noted, that the index does not bear out."""
+"""Files in `.gistdex` may be planted.
+
+No result or note from them is reported unless the index confirms it.
+"""
 
 import json
 from collections.abc import Callable
@@ -29,7 +32,10 @@ PLANTED: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 def change(folder: Path, planted: Callable[[dict[str, Any]], object]) -> int:
-    """Change the results of every kept file as somebody would who can write files, and return how many there were."""
+    """Change the results of every kept file, as an intruder with write access could.
+
+    Return the number of files.
+    """
     changed = 0
     for file in folder.glob("*[0-9a-f].json"):
         document = json.loads(file.read_text("utf-8"))

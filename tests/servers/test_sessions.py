@@ -1,4 +1,7 @@
-"""Sessions over the wire: phases refuse, handles find their session, parallel calls lose nothing."""
+"""Sessions over the wire.
+
+Phases refuse, handles find their session, parallel calls lose nothing.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Names that differ in their Unicode form, or in letter case, alone: as many files as the disk says."""
+"""Names that differ only in Unicode form or letter case: as many files as the disk has."""
 
 import sys
 import unicodedata

@@ -1,4 +1,7 @@
-"""Projects with pipes, sockets, loops and folders without end in them: everything ends, and finds the rest."""
+"""Projects with pipes, sockets, loops and endless folders.
+
+Every call ends, and finds the other files.
+"""
 
 import os
 import socket

@@ -16,7 +16,10 @@ pytestmark = [
 ]
 CALLS = 20
 LONG = 60
-"""Seconds that a call may take on a machine that is busy with other tests; how long it does, benchmarks say."""
+"""Seconds that a call may take on a machine that is busy with other tests.
+
+Benchmarks measure the real time.
+"""
 SHORT = (
     "crash_call",
     "deaf",

@@ -2,8 +2,8 @@
 
     python interrupted.py FOLDER
 
-Writes a JSON object for each point and way: what came of the step, what is found afterwards, and what of the
-next step.
+It writes a JSON object for each point and way: the result of the step, what is found
+afterwards, and the result of the next step.
 """
 
 import json

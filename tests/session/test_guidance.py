@@ -1,4 +1,7 @@
-"""Whoever is refused is told a call that is allowed: in every phase, for every tool, in sessions of any shape."""
+"""A refusal names a call that is allowed.
+
+It does so in every phase, for every tool, in sessions of any shape.
+"""
 
 import re
 from collections.abc import Callable

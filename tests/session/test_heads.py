@@ -44,7 +44,7 @@ def begun(place: SessionPaths, length: int = 3) -> NewSession:
 def forged(
     place: SessionPaths, started: NewSession, *events: tuple[Event, dict[str, Any]]
 ) -> bytes:
-    """Return a journal with the first line of a session and `events`, as the server would write it."""
+    """Return a journal with the first line of a session and `events`, as the server writes it."""
     first = place.journal(started.session.name).read_bytes().splitlines(keepends=True)[0]
     now = datetime.now(UTC)
     return first + b"".join(encode(n, now, *event) for n, event in enumerate(events, 2))

@@ -1,4 +1,7 @@
-"""What it takes to confirm a symbol, by how surely the feature's name means it: docs/decisions/0032."""
+"""The evidence that confirms a symbol (docs/decisions/0032).
+
+It depends on how surely the feature's name means the symbol.
+"""
 
 import math
 from typing import Any

@@ -1,4 +1,7 @@
-"""Whatever a session is asked to do, in whatever order: it stays within the table and gives nothing away."""
+"""Any calls to a session, in any order.
+
+It stays within the phase table and grants nothing unearned.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Every tool that a phase, a requirement, a plan or a hint names is there, and belongs to some phase."""
+"""Every tool that a phase, a requirement, a plan or a hint names exists, and belongs to a phase."""
 
 import re
 

@@ -1,4 +1,7 @@
-"""A question is compared with vectors of its own space alone, and the answer says when there are none."""
+"""A question is compared with vectors of its own space only.
+
+The answer reports if there are none.
+"""
 
 import re
 import shutil

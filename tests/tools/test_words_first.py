@@ -1,4 +1,4 @@
-"""Words answer while vectors are made, and vectors join in once they help more than they mislead."""
+"""Words answer while vectors are computed. Vectors join once they help more than they mislead."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,10 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def embed(settings: Settings, share: float) -> list[str]:
-    """Give so large a share of the source its vectors, in the order in which they are made; return their cards."""
+    """Give that share of the source its vectors, in the order in which they are computed.
+
+    Return their cards.
+    """
     with Index(settings.forest) as index:
         generation = index.store.generations.begin(MODEL.identity, MODEL.dimensions)
         waiting = index.store.generations.pending(generation, 9999)
