@@ -2,9 +2,9 @@
 
 An act adds its own text, and may add text that its author found in the file: an agreement is
 written whole, and merged by lines (docs/decisions/0039). The map unites what two versions say of
-one key, with or without a conflict of git. A branch that has deleted or renamed a key does not learn it
-again: git would see an edit of the old file. The test compares keys, evidence, aliases, and the
-time, which is the newest.
+one key, with or without a conflict of git. A branch that has deleted or renamed a key does not
+learn it again: git would see an edit of the old file. The test compares keys, evidence, aliases,
+and the time, which is the newest.
 """
 
 import shutil
