@@ -76,11 +76,13 @@ def planted(seed: int = 1) -> dict[str, Plant]:
         "bearer": plant("Authorization: Bearer {}", some(40)),
         "basic": plant("Authorization: Basic {}", base64.b64encode(some(18).encode()).decode()),
         "Azure storage": plant(
-            "DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={}==;EndpointSuffix=core.windows.net",
+            "DefaultEndpointsProtocol=https;AccountName=shop;"
+            "AccountKey={}==;EndpointSuffix=core.windows.net",
             some(86, BASE64),
         ),
         "Azure bus": plant(
-            "Endpoint=sb://shop.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={}=",
+            "Endpoint=sb://shop.servicebus.windows.net/;"
+            "SharedAccessKeyName=Root;SharedAccessKey={}=",
             some(43, BASE64),
         ),
         "setting of .NET": plant('<add key="ApiKey" value="{}"/>', some(32, HEX)),

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.anyio
 
 MATCH = (
     r'{"type":"match","data":{"path":{"text":"a.py"},"lines":{"text":"def login():\n"},'
-    r'"line_number":1,"absolute_offset":0,"submatches":[{"match":{"text":"login"},"start":4,"end":9}]}}'
+    r'"line_number":1,"absolute_offset":0,'
+    r'"submatches":[{"match":{"text":"login"},"start":4,"end":9}]}}'
 )
 SAID = b"what a client says\n"
 EMIT = f"printf '%s\\n' '{MATCH}'"  # echo would read the escape
