@@ -282,7 +282,7 @@ def test_entries_that_start_nothing_any_more_are_mended_where_they_are(
     moved = project.rename(tmp_path / "moved to 日本")
     rows = {row["file"]: row for row in init("--client", "all", root=moved)["changes"]}
     for name in ("codex", "gemini"):
-        assert rows[BY_NAME[name].file]["why"] == "mends code-intel, devrag-map, devrag-forest"
+        assert rows[BY_NAME[name].file]["why"] == "repairs code-intel, devrag-map, devrag-forest"
     for client in CLIENTS:
         found = entries(client, moved / client.file)
         assert list(found) == list(clients.SERVERS)
