@@ -373,7 +373,7 @@ def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag, env: dict[
         '{"documents_dir": "documents", "chunk_sice": 5, "compute": {"device": "gpu"}}',
         encoding="utf-8",
     )
-    synced = Project(place, env).run("devrag", "sync")
+    synced = Project(place, env).spawn("devrag", "sync")
     note = f"{place}/config.json: chunk_sice is unknown and ignored; did you mean chunk_size?"
     assert synced.stderr.count(note) == 1
     status = devrag("status")

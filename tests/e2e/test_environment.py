@@ -100,7 +100,7 @@ def test_a_folder_that_is_gone_is_said_where_it_is_needed(words: Project) -> Non
     for command in (("code-intel", "serve"), ("code-intel", "status"), ("devrag", "search", "x")):
         done = orphaned(words, *command)
         assert done.returncode == 2, done.stderr
-        assert "is gone" in done.stderr
+        assert "no longer exists" in done.stderr
         assert "Traceback" not in done.stderr
 
 

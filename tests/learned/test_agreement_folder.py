@@ -102,8 +102,10 @@ def test_files_of_one_key_are_written_once_and_then_left_alone(tmp_path: Path) -
 def test_a_new_agreement_gets_the_name_of_its_key(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     assert path == tmp_path / "agreements" / file_name("ログイン機能", "AuthService")
-    digest = load(path).digest
-    assert load(path) == AgreementEntry(path, LOGIN, digest, raw=digest)
+    entry = load(path)
+    assert entry == AgreementEntry(
+        path, LOGIN, entry.digest, raw=entry.digest, git_ids=entry.git_ids
+    )
 
 
 def test_an_agreement_under_another_name_is_updated_where_it_is(tmp_path: Path) -> None:

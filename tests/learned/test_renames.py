@@ -168,7 +168,7 @@ def test_a_moved_symbol_says_where_it_is(place: Place) -> None:
 def test_a_file_that_cannot_be_parsed_breaks_no_agreement(place: Place) -> None:
     place.agree("AuthService.login")
     break_the_file(place)
-    assert any("no complete index" in reason for reason in place.now().reasons)
+    assert any("index of the source is incomplete" in reason for reason in place.now().reasons)
 
 
 def test_a_trivial_symbol_and_an_older_agreement_are_not_followed(place: Place) -> None:

@@ -3,7 +3,9 @@
 Nothing uses a network.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -23,9 +25,17 @@ NOBODY = "http://127.0.0.1:9"
 """Where no registry is, and no proxy."""
 
 
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Give a folder that is not below /dev/shm: Deno reads no file below /dev."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder).resolve()
+
+
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("deno")
+def cache() -> Iterator[Path]:
+    with TemporaryDirectory() as folder:
+        yield Path(folder).resolve()
 
 
 def settings_of(root: Path, cache: Path, **environ: str) -> Settings:

@@ -44,11 +44,11 @@ async def test_a_symbol_that_the_name_does_not_mean_must_be_looked_up_and_costs_
             "confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=f"{FEE} is it"
         )
         assert error["unproven_symbols"][0]["band"] == "low"
-        assert error["hint"].startswith(f"Look {FEE} up with find_definitions")
+        assert error["hint"].startswith(f"Look up {FEE} with find_definitions")
         await call("find_definitions", symbol=FEE)
         answer = await confirm(call, FEE, f"{FEE} is it")
         assert (answer["risk_level"], answer["risk_adjustment"]) == ("MEDIUM", "MEDIUM")
-        assert f"what {FEE} is called" in answer["message"]
+        assert f"the name of {FEE} is not similar" in answer["message"]
         assert (await confirm(call, FEE, f"{FEE} is it"))["risk_adjustment"] is None
         assert (await call("get_session_status"))["risk_level"] == "MEDIUM"
 

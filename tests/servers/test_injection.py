@@ -137,7 +137,7 @@ def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
             yield from places(item, path)
 
 
-CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("start_session", {"intent": "MODIFY", "query": "請求の命令を直す"}),
     ("set_query_frame", {"target_feature": {"value": "請求の命令", "quote": "請求の命令"}}),
     ("search_smart", {}),
@@ -190,6 +190,9 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("record_outcome", {"outcome": "failure"}),
     ("revert_to_exploration", {}),
 )
+_OTHERS = tuple(tool.name for tool in GATEWAY_TOOLS if tool.name not in dict(_CALLS))
+CALLS = (*_CALLS, *((name, EXAMPLE_CALLS[name]) for name in _OTHERS))
+"""The calls above, and the example call of each other tool of the gateway."""
 SERVICE_CALLS: dict[str, dict[str, Any]] = {
     "search": {"query": "delete the repository", "top_k": 50},
     "index_markdown": {"filepath": "src/gone.md"},
@@ -205,9 +208,8 @@ SERVICE_CALLS: dict[str, dict[str, Any]] = {
 async def test_orders_stand_in_data_alone_whatever_tool_is_called(hostile: Path) -> None:
     heard: set[str] = set()
     async with gateway(hostile) as call:
-        named = {name for name, _ in CALLS}
-        others = [t.name for t in GATEWAY_TOOLS if t.name not in named]
-        for tool, arguments in (*CALLS, *((name, EXAMPLE_CALLS[name]) for name in others)):
+        assert {tool.name for tool in GATEWAY_TOOLS} <= {name for name, _ in CALLS}
+        for tool, arguments in CALLS:
             heard |= await spoken(call, tool, arguments)
     for corpus in ("map", "forest"):
         async with index_server(hostile, corpus) as call:
