@@ -36,7 +36,7 @@ for number in range(many):
 
 @pytest.mark.covers("rule.pairs.no_loss")
 @pytest.mark.parametrize(
-    ("processes", "each"), [(4, 15), pytest.param(8, 100, marks=pytest.mark.long)]
+    ("processes", "each"), [(4, 15), pytest.param(8, 25, marks=pytest.mark.long)]
 )
 def test_processes_that_learn_at_once_lose_nothing(processes: int, each: int) -> None:
     with quick_folder() as folder:
