@@ -16,7 +16,17 @@ settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
 
-SLOW_FIRST = ("e2e", "docs", "project", "cli", "learned", "servers", "hostile", "registry")
+SLOW_FIRST = (
+    "e2e",
+    "docs",
+    "project",
+    "cli",
+    "learned",
+    "servers",
+    "tools",
+    "hostile",
+    "registry",
+)
 """Folders whose files take longest.
 
 They start first, so that no worker ends long after the others.
@@ -26,7 +36,8 @@ They start first, so that no worker ends long after the others.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the slow folders first; the order within a folder stays."""
     places = {folder: place for place, folder in enumerate(SLOW_FIRST)}
-    items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
+    tests = Path(__file__).parent
+    items.sort(key=lambda item: places.get(item.path.relative_to(tests).parts[0], len(places)))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,6 +65,12 @@ def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from served import make_shop  # most tests need no server
 
     return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+
+
+@pytest.fixture
+def shop(indexed_shop: Path, tmp_path: Path) -> Path:
+    """Copy the indexed shop, so that the test may change it."""
+    return Path(shutil.copytree(indexed_shop, tmp_path / "shop", symlinks=True))
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from code_intel.session.phases import Intent
 from planted import pieces, planted
 from projects import Project
 from served import gateway
-from servers.lessons import LOGIN, LOGIN_FILE, explore, start
+from shop_sessions import LOGIN, LOGIN_FILE, explore, start
 
 QUERY = "ログイン機能を直して\n二行目"
 Run = Callable[..., str]

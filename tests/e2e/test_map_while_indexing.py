@@ -15,7 +15,7 @@ import pytest
 from code_intel.index.lease import IndexerLease
 from projects import BIN, Project
 from served import settings_of
-from servers.lessons import LOGIN, LOGIN_FILE, learn
+from shop_sessions import LOGIN, LOGIN_FILE, learn
 
 BUSY = Path(__file__).with_name("busy_indexer.py")
 TESTS = BUSY.parents[1]

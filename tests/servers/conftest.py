@@ -1,20 +1,13 @@
-"""A copy of the indexed shop for each test of this folder."""
+"""Fixtures for tests of whole servers."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture
-def shop(indexed_shop: Path, tmp_path: Path) -> Path:
-    """A project of its own, words indexed."""
-    return Path(shutil.copytree(indexed_shop, tmp_path / "shop", symlinks=True))
-
-
-@pytest.fixture
 def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of somebody who has no registry there."""
+    """Return a home folder without a command registry."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))

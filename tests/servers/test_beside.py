@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from served import gateway, index_server
-from servers.lessons import LOGIN, LOGIN_FILE, change, explore, start
+from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
 
 pytestmark = pytest.mark.anyio
 

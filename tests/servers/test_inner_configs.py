@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.tools.context.corpus_service import open_project
 from served import gateway, settings_of
-from servers.lessons import LOGIN, LOGIN_FILE, explore, start, succeed
+from shop_sessions import LOGIN, LOGIN_FILE, explore, start, succeed
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from code_intel.tools.table import GATEWAY_TOOLS
+from path_tools import READERS
 from projects import Caller
 from served import gateway
-from servers.readers import READERS
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ import anyio
 import pytest
 
 from code_intel.tools.context.corpus_service import open_project
+from path_tools import READERS
 from served import gateway, settings_of
-from servers.readers import READERS
 
 pytestmark = pytest.mark.anyio
 

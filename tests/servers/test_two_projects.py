@@ -10,7 +10,7 @@ import pytest
 from code_intel.learned.history.outcomes import folder_of
 from projects import ERAS
 from served import gateway
-from servers.lessons import FEE, FEE_FILE, LOGIN, LOGIN_FILE, learn, start
+from shop_sessions import FEE, FEE_FILE, LOGIN, LOGIN_FILE, learn, start
 
 pytestmark = pytest.mark.anyio
 

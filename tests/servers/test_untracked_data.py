@@ -8,7 +8,7 @@ import pytest
 
 from programs import git
 from served import gateway
-from servers.lessons import LOGIN, LOGIN_FILE, change, explore, start
+from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import pytest
 from code_intel.session.handles import SESSION_NAME_PATTERN, parse
 from projects import ERAS, Caller
 from served import gateway, settings_of
-from servers.lessons import FEE, FEE_FILE, explore, start, succeed
+from shop_sessions import FEE, FEE_FILE, explore, start, succeed
 
 pytestmark = pytest.mark.anyio
 both_eras = pytest.mark.parametrize("era", ERAS)

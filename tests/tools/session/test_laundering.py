@@ -18,7 +18,7 @@ from code_intel.records import Agreement, FileReference
 from programs import git
 from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
-from servers.lessons import (
+from shop_sessions import (
     FEE,
     FEE_FILE,
     LOGIN,

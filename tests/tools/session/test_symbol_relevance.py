@@ -12,7 +12,7 @@ import pytest
 
 from projects import Caller
 from served import gateway
-from servers.lessons import FEE, LOGIN, LOGIN_FILE, learn, start, verify
+from shop_sessions import FEE, LOGIN, LOGIN_FILE, learn, start, verify
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 

@@ -10,7 +10,7 @@ from code_intel.learned.history.outcomes import folder_of
 from code_intel.tools.table import REPORTS
 from projects import Caller
 from served import gateway
-from servers.lessons import LOGIN, LOGIN_FILE, change, explore, start
+from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
 
 pytestmark = pytest.mark.anyio
 

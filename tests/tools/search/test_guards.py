@@ -23,7 +23,7 @@ from privileges import without_root
 from programs import git
 from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
-from servers.lessons import FEE, LOGIN, LOGIN_FILE, ask, claim, start, succeed, verify
+from shop_sessions import FEE, LOGIN, LOGIN_FILE, ask, claim, start, succeed, verify
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
