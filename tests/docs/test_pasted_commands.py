@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from cli.migration.layouts import v38_by_script
 from code_intel.cli import devrag
 from code_intel.cli.main import main
-from migration.layouts import v38_by_script
 from served import make_project
 from standing import stand
 

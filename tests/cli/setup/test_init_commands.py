@@ -157,7 +157,7 @@ def test_migrating_leaves_the_entry_as_it_is(project: Path, entry: dict[str, Any
 
 
 def test_this_repository_has_the_entry_for_whoever_clones_it() -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     found = json.loads((root / ".mcp.json").read_text("utf-8"))["mcpServers"]
     assert list(found) == list(KNOWN)
     assert found[COMMANDS_SERVER]["command"].startswith("${CODE_INTEL_BIN:-.venv/bin}/")
@@ -165,7 +165,7 @@ def test_this_repository_has_the_entry_for_whoever_clones_it() -> None:
 
 
 def test_setup_passes_the_wish_on(project: Path) -> None:
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     shown = subprocess.run(
         [str(root / "setup.sh"), "--commands", "--dry-run", str(project)],
         env={**os.environ, "CODE_INTEL_VENV": sys.prefix},

@@ -15,20 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from code_intel.chunking.agreement import read, render
-from code_intel.cli.migration import applying
-from code_intel.cli.migration.plan import MigrationPlan, plan
-from code_intel.cli.setup import client_files, clients, mcp_json, transaction
-from code_intel.cli.setup.clients import CLIENTS, SERVERS
-from code_intel.cli.setup.transaction import MIGRATION
-from code_intel.config import load_settings
-from code_intel.errors import BusyError, ConfigError, StorageError
-from code_intel.learned.files.agreements import load_all, make_key
-from code_intel.learned.files.changes import sync
-from code_intel.learned.files.pairs import load
-from code_intel.learned.files.rebuild import rebuild
-from code_intel.records import Agreement
-from migration.layouts import (
+from cli.migration.layouts import (
     LAYOUTS,
     PAIRS,
     SEED_AGREEMENT,
@@ -42,6 +29,19 @@ from migration.layouts import (
     without_backup,
     write,
 )
+from code_intel.chunking.agreement import read, render
+from code_intel.cli.migration import applying
+from code_intel.cli.migration.plan import MigrationPlan, plan
+from code_intel.cli.setup import client_files, clients, mcp_json, transaction
+from code_intel.cli.setup.clients import CLIENTS, SERVERS
+from code_intel.cli.setup.transaction import MIGRATION
+from code_intel.config import load_settings
+from code_intel.errors import BusyError, ConfigError, StorageError
+from code_intel.learned.files.agreements import load_all, make_key
+from code_intel.learned.files.changes import sync
+from code_intel.learned.files.pairs import load
+from code_intel.learned.files.rebuild import rebuild
+from code_intel.records import Agreement
 from projects import BIN
 
 CLAUDE = CLIENTS[0]
@@ -412,7 +412,7 @@ def test_a_gitignore_of_the_original_s_hides_what_is_new(root: Path) -> None:
 
 def test_programs_that_a_variable_leads_to_are_nothing_of_an_earlier_version(root: Path) -> None:
     """As in this repository, which is cloned before its programs are installed."""
-    text = (Path(__file__).parents[2] / ".mcp.json").read_bytes()
+    text = (Path(__file__).parents[3] / ".mcp.json").read_bytes()
     assert b"${" in text
     (root / ".mcp.json").write_bytes(text)
     assert not plan(root).found

@@ -490,7 +490,7 @@ def test_who_makes_the_state_folder_first_tells_git_to_leave_out_what_is_derived
 def test_every_client_has_a_format_a_file_and_a_section_of_the_documentation() -> None:
     assert {client.format for client in CLIENTS} == client_files.FORMATS.keys()
     assert len({client.file for client in CLIENTS}) == len(CLIENTS)
-    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "clients.md").read_text("utf-8")
     for client in CLIENTS:
         assert f"## {client.name}\n\n- **File**: `{client.file}`" in page
     assert Path(sys.executable).parent == BIN

@@ -1,8 +1,8 @@
 """Migrate a project once for every change it makes to the disk, and let that change go wrong.
 
-Run as `python -m migration.faults FOLDER` in `tests`. It is a separate program because it forks. It
-prints one JSON line: how often the disk refused, how often the process died, and what was wrong
-afterwards.
+Run as `python -m cli.migration.migration_faults FOLDER` in `tests`, in a process of its own because
+it forks. It prints one JSON line: how often the disk refused, how often the process died, and what
+was wrong afterwards.
 """
 
 import json
@@ -13,12 +13,12 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cli.migration.layouts import v38_by_script
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import plan
 from code_intel.cli.setup import transaction
 from code_intel.cli.setup.transaction import MIGRATION
 from faulty_disk import Next, faults, tree
-from migration.layouts import v38_by_script
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NONE = re.compile(r"(?!)")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from migration.layouts import PAIRS, later, tree, v37, without_backup, write
+from cli.migration.layouts import PAIRS, later, tree, v37, without_backup, write
 from projects import BIN, Project
 
 JSON = ".code-intel/learned_pairs.json"

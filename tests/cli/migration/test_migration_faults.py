@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from cli.migration.layouts import later, tree, v37
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import plan
 from code_intel.errors import StorageError
 from code_intel.foundation import state_folder
 from faulty_disk import Faulty, on
 from learned.test_full_disk import ADVICE, PAGE, fill, mounted
-from migration.layouts import later, tree, v37
 from privileges import without_root
 from programs import output_of
 
 
 def test_a_migration_stopped_at_any_change_is_taken_back_or_completed() -> None:
-    found = json.loads(output_of(Path(__file__).with_name("faults.py")))
+    found = json.loads(output_of(Path(__file__).with_name("migration_faults.py")))
     assert found.pop("wrong") == []
     assert found.keys() == {"died", "refused", "taken"}  # taken: what is only tidied up
     assert min(found["died"], found["refused"]) > 50
