@@ -26,6 +26,15 @@ both_eras = pytest.mark.parametrize("era", sampled(ERAS, ERAS[0]))
 """Mark a test to run in both protocol eras; in the second one with `--all` only."""
 
 
+def file_tree(root: Path) -> dict[str, bytes]:
+    """Return the content of every file below a folder by its path, git's own files excluded."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".git" not in path.relative_to(root).parts
+    }
+
+
 def processes(field: int, value: int) -> set[int]:
     """Return the running processes whose /proc/PID/stat has `value` in one field, counted from the
     state.

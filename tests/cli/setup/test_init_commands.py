@@ -1,26 +1,21 @@
-"""`init` and the server of prompt commands.
-
-`init` enters it as `climpt` if there is a registry, or on request.
-"""
+"""`init` adds the server of prompt commands if there is a registry, or with `--commands`."""
 
 import json
 import os
-import subprocess
-import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.setup.client_entries import BY_NAME, entries
 from code_intel.cli.migration.entries import servers
 from code_intel.cli.setup import clients, mcp_json
-from code_intel.cli.setup.clients import CLIENTS, COMMANDS_SERVER, KNOWN, SERVERS, Client
+from code_intel.cli.setup.clients import CLIENTS, COMMANDS_SERVER, KNOWN, SERVERS
 from code_intel.registry.learning import CommandExperience
 from code_intel.registry.records import CommandKey
+from projects import file_tree
 
-BY_NAME = {client.name: client for client in CLIENTS}
 Init = Callable[..., dict[str, Any]]
 DENO = {
     "type": "stdio",
@@ -38,39 +33,28 @@ def with_registry(root: Path) -> Path:
     return file
 
 
-def entries(client: Client, root: Path) -> dict[str, Any]:
-    """What the client's own kind of parser finds."""
-    text = (root / client.file).read_text("utf-8")
-    parse = tomllib.loads if client.format == "toml" else json.loads
-    return dict(parse(text)[client.key])
-
-
-def everything(root: Path) -> dict[str, bytes]:
-    return {str(file): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
-
-
 @pytest.mark.parametrize("name", BY_NAME)
-def test_a_project_with_a_registry_gets_the_entry_once_and_gives_it_back(
+def test_a_project_with_a_registry_gets_the_entry_and_remove_deletes_it(
     project: Path, init: Init, name: str
 ) -> None:
     with_registry(project)
-    before = everything(project)
+    before = file_tree(project)
     planned = init("--client", name, "--dry-run")
-    assert everything(project) == before
+    assert file_tree(project) == before
     done = init("--client", name)
     assert planned["changes"] == done["changes"]
     found = entries(BY_NAME[name], project)
     assert list(found) == [*SERVERS, COMMANDS_SERVER]
     assert found[COMMANDS_SERVER]["args"] == ["commands"]
     assert clients.is_ours(BY_NAME[name], COMMANDS_SERVER, found[COMMANDS_SERVER])
-    after = everything(project)
+    after = file_tree(project)
     assert {row["action"] for row in init("--client", name)["changes"]} == {"keep"}
-    assert everything(project) == after
+    assert file_tree(project) == after
     init("--remove")
-    assert everything(project) == before
+    assert file_tree(project) == before
 
 
-def test_without_a_registry_the_entry_is_written_on_request_and_stays(
+def test_without_a_registry_the_entry_is_written_on_request_and_kept(
     project: Path, init: Init
 ) -> None:
     init()
@@ -83,9 +67,7 @@ def test_without_a_registry_the_entry_is_written_on_request_and_stays(
     assert not (project / ".mcp.json").exists()
 
 
-def test_a_registry_that_comes_later_adds_the_entry_behind_what_is_there(
-    project: Path, init: Init
-) -> None:
+def test_a_registry_that_is_added_later_appends_the_entry(project: Path, init: Init) -> None:
     init("--client", "all")
     with_registry(project)
     init("--client", "all")
@@ -93,16 +75,14 @@ def test_a_registry_that_comes_later_adds_the_entry_behind_what_is_there(
         assert list(entries(client, project)) == list(KNOWN)
 
 
-def test_only_the_registry_of_the_project_counts_and_not_that_of_the_home(
-    project: Path, init: Init
-) -> None:
+def test_a_registry_in_the_home_folder_adds_no_entry(project: Path, init: Init) -> None:
     with_registry(Path(os.environ["HOME"]))
     init()
     assert COMMANDS_SERVER not in entries(BY_NAME["claude"], project)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--commands",)], ids=["found", "asked"])
-def test_another_server_of_that_name_stays_to_the_byte_and_is_told(
+def test_another_server_with_the_same_name_is_kept_and_reported(
     project: Path, init: Init, arguments: tuple[str, ...]
 ) -> None:
     with_registry(project)
@@ -121,7 +101,7 @@ def test_another_server_of_that_name_stays_to_the_byte_and_is_told(
     assert file.read_bytes() == before
 
 
-def test_an_entry_of_ours_is_mended_where_its_program_is_gone(
+def test_an_entry_whose_program_is_gone_is_repaired(
     project: Path, init: Init, tmp_path: Path
 ) -> None:
     init("--client", "codex", "--commands")
@@ -134,7 +114,7 @@ def test_an_entry_of_ours_is_mended_where_its_program_is_gone(
     assert "gone" not in file.read_text("utf-8")
 
 
-def test_a_shared_entry_of_this_program_is_no_other_server(project: Path, init: Init) -> None:
+def test_a_shared_entry_of_this_program_is_recognised(project: Path, init: Init) -> None:
     with_registry(project)
     shared = {"command": "${CODE_INTEL_BIN:-.venv/bin}/code-intel", "args": ["commands"]}
     (project / ".mcp.json").write_text(
@@ -145,7 +125,7 @@ def test_a_shared_entry_of_this_program_is_no_other_server(project: Path, init: 
 
 
 @pytest.mark.parametrize("entry", [DENO, {"command": "code-intel", "args": ["commands"]}])
-def test_migrating_leaves_the_entry_as_it_is(project: Path, entry: dict[str, Any]) -> None:
+def test_migrate_keeps_the_entry(project: Path, entry: dict[str, Any]) -> None:
     text = json.dumps({"mcpServers": {COMMANDS_SERVER: entry}})
     (project / ".mcp.json").write_text(text, encoding="utf-8")
     planned = servers(project)
@@ -156,7 +136,7 @@ def test_migrating_leaves_the_entry_as_it_is(project: Path, entry: dict[str, Any
     assert not any(COMMANDS_SERVER in note.text for note in planned.left)
 
 
-def test_this_repository_has_the_entry_for_whoever_clones_it() -> None:
+def test_this_repository_has_the_entry() -> None:
     root = Path(__file__).resolve().parents[3]
     found = json.loads((root / ".mcp.json").read_text("utf-8"))["mcpServers"]
     assert list(found) == list(KNOWN)
@@ -164,23 +144,7 @@ def test_this_repository_has_the_entry_for_whoever_clones_it() -> None:
     assert not clients.is_foreign(COMMANDS_SERVER, found[COMMANDS_SERVER])
 
 
-def test_setup_passes_the_wish_on(project: Path) -> None:
-    root = Path(__file__).resolve().parents[3]
-    shown = subprocess.run(
-        [str(root / "setup.sh"), "--commands", "--dry-run", str(project)],
-        env={**os.environ, "CODE_INTEL_VENV": sys.prefix},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert shown.returncode == 0, shown.stderr
-    assert "docs/command-registry.md" in shown.stdout
-
-
-def test_what_was_executed_for_what_goes_with_the_rest_and_stays_with_what_stays(
-    project: Path, init: Init
-) -> None:
+def test_remove_keeps_learned_commands_only_beside_agreements(project: Path, init: Init) -> None:
     init()
     uses = CommandExperience(project)
     assert uses.note(CommandKey("climpt", "docs", "write", "notes"), "release notes")
@@ -191,51 +155,3 @@ def test_what_was_executed_for_what_goes_with_the_rest_and_stays_with_what_stays
     kept.unlink()
     init("--remove")
     assert list(project.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["claude", "cursor"])
-def test_the_entry_starts_the_server_of_the_project_from_anywhere(
-    project: Path, init: Init, tmp_path: Path, name: str
-) -> None:
-    client = BY_NAME[name]
-    init("--client", name, "--commands")
-    entry = json.loads(
-        json.dumps(entries(client, project)[COMMANDS_SERVER]).replace(
-            "${workspaceFolder}", str(project)
-        )
-    )
-    shell = {"CLAUDE_PROJECT_DIR": str(project), "PATH": os.environ["PATH"]}
-    told = shell if name == "claude" else {}  # the others start servers from the desktop
-    kept = {key: os.environ[key] for key in ("CODE_INTEL_STATE_DIR", "HOME")}
-    asked: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": HELLO},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "reload", "arguments": {}}},
-    ]
-    with subprocess.Popen(
-        [entry["command"], *entry["args"]],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=entry.get("cwd", tmp_path),
-        env={"PATH": "/usr/bin:/bin", "LANG": "C"} | kept | told | entry.get("env", {}),
-        text=True,
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        lines = [json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked]
-        server.stdin.write("".join(lines))
-        server.stdin.flush()
-        said = [server.stdout.readline() for _ in range(2)]
-        server.stdin.close()
-        assert server.wait(60) == 0
-    hello, answer = (json.loads(line)["result"] for line in said)
-    assert hello["serverInfo"]["name"] == COMMANDS_SERVER
-    error = json.loads(answer["content"][0]["text"])
-    assert (error["path"], answer["isError"]) == (".agent/climpt/registry.json", True)
-
-
-HELLO = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}

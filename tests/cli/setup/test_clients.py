@@ -1,4 +1,4 @@
-"""`init --client`: every client reads its own file, and gets back what was there, to the byte."""
+"""`init --client` merges entries into the file of each client; `--remove` restores it."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,53 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.setup.client_entries import BY_NAME, entries, write_client_file
 from code_intel.cli.main import main
-from code_intel.cli.setup import client_files, clients, mcp_json, mcp_toml
+from code_intel.cli.setup import client_files, clients, mcp_toml
 from code_intel.cli.setup.clients import CLIENTS, Client
 from code_intel.cli.setup.init import apply, setup
 from code_intel.config.find_index_config import locate_config
 from code_intel.errors import BusyError
 from code_intel.tools.table import GATEWAY_TOOLS
 from programs import git
-from projects import BIN
+from projects import BIN, file_tree
 
-BY_NAME = {client.name: client for client in CLIENTS}
 Init = Callable[..., dict[str, Any]]
 
 
-def files(root: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".git" not in path.relative_to(root).parts
-    }
-
-
-def write(root: Path, client: Client, text: str | bytes) -> Path:
-    file = root / client.file
-    file.parent.mkdir(exist_ok=True)
-    file.write_bytes(text.encode() if isinstance(text, str) else text)
-    return file
-
-
-def entries(client: Client, file: Path) -> dict[str, Any]:
-    """What the client's own kind of parser finds."""
-    text = file.read_text("utf-8-sig")
-    document = (
-        tomllib.loads(text)
-        if client.format == "toml"
-        else json.loads(mcp_json.plain(text).strip() or "{}")
-    )
-    return dict(document.get(client.key, {}))
-
-
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_each_client_gets_its_own_file_once_and_only_then(
-    project: Path, init: Init, client: Client
-) -> None:
+def test_each_client_gets_its_own_file_once(project: Path, init: Init, client: Client) -> None:
     init("--client", client.name)
     assert {one.file for one in CLIENTS if (project / one.file).exists()} == {client.file}
-    found = entries(client, project / client.file)
+    found = entries(client, project)
     assert list(found) == list(clients.SERVERS)
     assert all(clients.is_ours(client, name, entry) for name, entry in found.items())
     before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
@@ -71,16 +42,31 @@ def test_each_client_gets_its_own_file_once_and_only_then(
     assert list(project.rglob("*")) == []
 
 
+COMMENTED = """\
+// { "KEY": {} } is what it was
+{
+  /* "KEY": { "two": {} }, */
+  "KEY": {
+    "one": {"command": "sh", "args": ["-c", "echo // no comment, }"]}, // { the first
+    /* and the last */
+  },
+}
+// the end }
+"""
 JSON_FILES = [
     "",
     "\n",
     "\ufeff",
     "{}",
     "{ }\n",
+    "{\n}",
     "// nothing yet",
     "// nothing yet\n",
     "/* { */\n",
+    '{"a": 1}\n',
     '{"KEY": {}}',
+    '// mine\n{"KEY": {\n  }, "a": 1}\n',
+    '{"KEY": {"one": {}, }, } ',
     '{\n\t"KEY": {\n\t\t"o": {}\n\t}\n}',
     '\ufeff{\r\n  "KEY": {\r\n    "o": {},\r\n  },\r\n}\r\n',
     (
@@ -89,30 +75,33 @@ JSON_FILES = [
     ),
     '{"KEY": {"old": {}}, "KEY": {"o": {"command": "x"}}}',
     '{"inputs": [{"id": "a//b"}], "é": "\\"}"}',
+    '{"KEY": {"z": {"args": ["a",  "b"]}, "y": { "url": "http://localhost/ü" , "n": 1.50e3 }}}',
+    COMMENTED,
+    COMMENTED.replace("\n", "\r\n"),
+    '{\n  "KEY": {\n    "a": {}, // of a\n    "b": {} /* of b */ , // of b, too\n  }\n}\n',
+    '{\n  "KEY": {\n    "a": {}, // of a\n    "b": {} // of b\n    // the end\n  }\n}\n',
 ]
+JSON_CLIENTS = [client for client in CLIENTS if client.format == "json"]
 
 
-@pytest.mark.parametrize("text", JSON_FILES, ids=range(len(JSON_FILES)))
-@pytest.mark.parametrize("name", ["claude", "cursor", "vscode", "gemini"])
-def test_what_people_wrote_into_a_json_file_stays_to_the_byte(
-    project: Path, init: Init, name: str, text: str
-) -> None:
-    client = BY_NAME[name]
-    text = text.replace("KEY", client.key)
-    file = write(project, client, text)
-    was = entries(client, file)
-    init("--client", name)
-    assert entries(client, file) == was | {
-        key: entries(client, file)[key] for key in clients.SERVERS
-    }
-    kept = iter(file.read_text("utf-8"))
-    assert all(character in kept for character in text.replace("\r", ""))  # in this order
-    after = file.read_bytes()
-    init("--client", name)
-    assert file.read_bytes() == after
+@pytest.mark.parametrize("number", range(len(JSON_FILES)))
+def test_remove_restores_a_json_file_to_the_byte(project: Path, init: Init, number: int) -> None:
+    client = JSON_CLIENTS[number % len(JSON_CLIENTS)]
+    text = JSON_FILES[number].replace("KEY", client.key)
+    file = write_client_file(project, client, text)
+    before = entries(client, project)
+    init("--client", client.name)
+    after = entries(client, project)
+    assert after == before | {key: after[key] for key in clients.SERVERS}
+    assert list(after) == [*before, *clients.SERVERS]
+    merged = file.read_text("utf-8")
+    remaining = iter(merged)
+    assert all(character in remaining for character in text.replace("\r", ""))  # in this order
+    assert all('"b"' in line for line in merged.splitlines() if "// of b" in line)
+    init("--client", client.name)
+    assert file.read_text("utf-8") == merged
     init("--remove")
-    assert file.read_bytes() == text.encode()
-    assert files(project) == {client.file: text.encode()}
+    assert file_tree(project) == {client.file: text.encode()}
 
 
 TOML_FILES = [
@@ -142,11 +131,9 @@ TOML_FILES = [
 
 
 @pytest.mark.parametrize("text", TOML_FILES, ids=range(len(TOML_FILES)))
-def test_what_people_wrote_into_a_toml_file_stays_to_the_byte(
-    project: Path, init: Init, text: str
-) -> None:
+def test_remove_restores_a_toml_file_to_the_byte(project: Path, init: Init, text: str) -> None:
     client = BY_NAME["codex"]
-    file = write(project, client, text)
+    file = write_client_file(project, client, text)
     was = tomllib.loads(text.removeprefix("\ufeff"))
     init("--client", "codex")
     now = tomllib.loads(file.read_text("utf-8-sig"))
@@ -158,7 +145,7 @@ def test_what_people_wrote_into_a_toml_file_stays_to_the_byte(
     init("--client", "codex")
     assert file.read_bytes() == after
     init("--remove")
-    assert files(project) == {client.file: text.encode()}
+    assert file_tree(project) == {client.file: text.encode()}
 
 
 NAMES = st.sampled_from(["a", "b-c", '"d e"', '"é.f"'])
@@ -178,7 +165,9 @@ DOCUMENTS = st.lists(LINES | HEADERS | st.sampled_from(["", "# c", "[[q]]"]), ma
 
 
 @given(DOCUMENTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_tables_put_in_are_there_and_taken_out_are_gone(text: str, line: str, ended: bool) -> None:  # noqa: FBT001 - drawn
+def test_merged_tables_are_read_and_removing_them_restores_the_text(
+    text: str, line: str, ended: bool
+) -> None:  # noqa: FBT001 - drawn
     text = (text + "\n" * ended).replace("\n", line)
     try:
         was = tomllib.loads(text)
@@ -196,48 +185,48 @@ def test_tables_put_in_are_there_and_taken_out_are_gone(text: str, line: str, en
     assert mcp_toml.without(merged, "mcp_servers", added) == text
 
 
-def test_a_dry_run_shows_the_lines_that_change_and_the_run_makes_the_same(
-    project: Path, init: Init
-) -> None:
-    write(project, BY_NAME["gemini"], '{\n  "theme": "dark"\n}\n')
-    write(project, BY_NAME["codex"], 'model = "x"\n')
-    before = files(project)
-    planned = init("--client", "all", "--dry-run")
-    assert files(project) == before
-    done = init("--client", "all")
-    assert planned["changes"] == done["changes"]
-    diffs = {row["file"]: row["diff"] for row in done["changes"] if "diff" in row}
+def test_changed_lines_are_shown_as_a_diff(project: Path, init: Init) -> None:
+    write_client_file(project, BY_NAME["gemini"], '{\n  "theme": "dark"\n}\n')
+    write_client_file(project, BY_NAME["codex"], 'model = "x"\n')
+    changes = init("--client", "all", "--dry-run")["changes"]
+    diffs = {row["file"]: row["diff"] for row in changes if "diff" in row}
     assert diffs.keys() == {".gemini/settings.json", ".codex/config.toml"}
     assert '+[mcp_servers.devrag-map]\n+command = "' in diffs[".codex/config.toml"]
     removed = [line for line in diffs[".gemini/settings.json"].splitlines() if line.startswith("-")]
     assert removed == ["--- .gemini/settings.json", '-  "theme": "dark"']  # a comma was added
 
 
-BROKEN = {
-    "claude": "[]",
-    "codex": "mcp_servers = 1\n",
-    "cursor": '{"mcpServers": null}',
-    "vscode": '{"servers": [',
-    "gemini": "\ud83d",
-}
+BROKEN = [
+    ("claude", "[]"),
+    ("claude", '"x"'),
+    ("claude", '{"mcpServers": {},, } '),
+    ("claude", '/* mine\n{"mcpServers": {}}'),
+    ("claude", "[" * 10**5),
+    ("codex", "mcp_servers = 1\n"),
+    ("cursor", '{"mcpServers": null}'),
+    ("vscode", '{"servers": ['),
+    ("gemini", "\ud83d"),
+]
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_file_that_cannot_be_used_stops_all_before_anything_is_written(
-    project: Path, init: Init, name: str
+@pytest.mark.parametrize(("name", "text"), BROKEN, ids=range(len(BROKEN)))
+def test_an_unreadable_file_stops_init_before_any_write(
+    project: Path, init: Init, name: str, text: str
 ) -> None:
-    write(project, BY_NAME[name], BROKEN[name].encode("utf-8", "surrogatepass"))
-    before = files(project)
-    error = init("--client", "all", code=2)
-    assert BY_NAME[name].file in error["message"]
-    assert "devrag-forest" in error["hint"]
-    assert files(project) == before
+    write_client_file(project, BY_NAME[name], text.encode("utf-8", "surrogatepass"))
+    before = file_tree(project)
+    for options in ([], ["--dry-run"]):
+        error = init("--client", "all", *options, code=2)
+        assert error["error"] == "invalid_config"
+        assert BY_NAME[name].file in error["message"]
+        assert all(server in error["hint"] for server in clients.SERVERS)
+    assert file_tree(project) == before
 
 
-def test_files_that_may_not_be_written_and_folders_in_their_place_stop_all(
+def test_read_only_files_and_folders_in_place_of_files_are_refused(
     project: Path, init: Init
 ) -> None:
-    file = write(project, BY_NAME["vscode"], '{"servers": {}}')
+    file = write_client_file(project, BY_NAME["vscode"], '{"servers": {}}')
     file.chmod(0o444)
     assert "read-only" in init("--client", "all", code=2)["message"]
     file.chmod(0o644)
@@ -246,18 +235,16 @@ def test_files_that_may_not_be_written_and_folders_in_their_place_stop_all(
     (project / ".cursor").unlink()
     (project / ".mcp.json").mkdir()
     assert "is not a file" in init("--client", "all", code=2)["message"]
-    assert files(project) == {".vscode/mcp.json": b'{"servers": {}}'}
+    assert file_tree(project) == {".vscode/mcp.json": b'{"servers": {}}'}
     assert not (project / ".code-intel").exists()
 
 
-def test_what_is_changed_is_kept_out_of_git_until_it_is_as_before(
-    project: Path, init: Init
-) -> None:
+def test_a_changed_file_is_backed_up_outside_git_with_its_mode(project: Path, init: Init) -> None:
     git(project, "init", "-q")
     (project / ".code-intel").mkdir()
     (project / ".code-intel" / ".gitignore").write_text("*.db\n", encoding="utf-8")
     text = b'{"mcpServers": {"o": {"env": {"TOKEN": "t"}}}}'
-    file = write(project, BY_NAME["claude"], text)
+    file = write_client_file(project, BY_NAME["claude"], text)
     file.chmod(0o600)
     backup = project / init()["backup"]
     assert (backup / ".mcp.json").read_bytes() == text
@@ -271,7 +258,7 @@ def test_what_is_changed_is_kept_out_of_git_until_it_is_as_before(
     assert (backup / ".mcp.json").exists()
 
 
-def test_entries_that_start_nothing_any_more_are_mended_where_they_are(
+def test_entries_whose_program_or_project_moved_are_repaired_in_place(
     project: Path, init: Init, tmp_path: Path
 ) -> None:
     init("--client", "all")
@@ -284,7 +271,7 @@ def test_entries_that_start_nothing_any_more_are_mended_where_they_are(
     for name in ("codex", "gemini"):
         assert rows[BY_NAME[name].file]["why"] == "repairs code-intel, devrag-map, devrag-forest"
     for client in CLIENTS:
-        found = entries(client, moved / client.file)
+        found = entries(client, moved)
         assert list(found) == list(clients.SERVERS)
         assert "gone" not in str(found)
         assert {str(moved)} == {entry.get("cwd", str(moved)) for entry in found.values()}
@@ -293,45 +280,29 @@ def test_entries_that_start_nothing_any_more_are_mended_where_they_are(
     assert not any((moved / client.file).exists() for client in CLIENTS)
 
 
-def test_a_link_is_kept_and_what_it_names_is_merged_and_given_back(
-    project: Path, init: Init
-) -> None:
-    shared = project / "shared.json"
-    shared.write_text('{"ui": 1}', encoding="utf-8")
-    (project / ".gemini").mkdir()
-    (project / ".gemini" / "settings.json").symlink_to(shared)
-    init("--client", "gemini")
-    assert "devrag-map" in shared.read_text("utf-8")
-    init("--remove")
-    assert shared.read_text("utf-8") == '{"ui": 1}'
-    assert (project / ".gemini" / "settings.json").is_symlink()
-
-
-def test_a_file_of_five_megabytes_is_merged_and_given_back(project: Path, init: Init) -> None:
+def test_a_file_of_five_megabytes_is_merged_and_restored(project: Path, init: Init) -> None:
     row = '    "k%d": {"a": ["x, }", 1, 2], "b": "// no comment' + " }" * 300 + '"}, // one\n'
     text = "{\n" + "".join(row % number for number in range(8_000)) + "}\n"
     assert len(text) > 5_000_000
-    file = write(project, BY_NAME["gemini"], text)
+    file = write_client_file(project, BY_NAME["gemini"], text)
     changes = init("--client", "gemini")["changes"]
     assert next(row for row in changes if row["action"] == "update")["diff"].startswith("(+")
     init("--remove")
     assert file.read_text("utf-8") == text
 
 
-def test_clients_are_named_one_by_one_in_lists_or_all_at_once(project: Path, init: Init) -> None:
+def test_clients_are_named_by_repeated_options_or_lists(project: Path, init: Init) -> None:
     error = init("--client", "claude,emacs", code=2)
     assert (error["error"], error["field"]) == ("invalid_argument", "client")
     assert "vscode" in error["hint"]
-    assert files(project) == {}
+    assert file_tree(project) == {}
     named = init("--client", "codex, cursor", "--client", "Gemini", "--dry-run")
     found = {row["file"] for row in named["changes"]} & {client.file for client in CLIENTS}
     assert found == {BY_NAME[name].file for name in ("codex", "cursor", "gemini")}
     assert len(named["notes"]) == 3
 
 
-def test_a_path_that_a_client_would_expand_or_cannot_write_is_said(
-    init: Init, tmp_path: Path
-) -> None:
+def test_a_project_path_that_a_client_cannot_use_is_reported(init: Init, tmp_path: Path) -> None:
     odd = tmp_path / "costs $HOME"
     odd.mkdir()
     notes = {name: init("--client", name, "--dry-run", root=odd)["notes"] for name in BY_NAME}
@@ -342,12 +313,12 @@ def test_a_path_that_a_client_would_expand_or_cannot_write_is_said(
     broken.mkdir()
     assert init("--client", "codex", code=2, root=broken)["field"] == "project"
     assert list(broken.iterdir()) == []
-    write(broken, BY_NAME["gemini"], "{}")
+    write_client_file(broken, BY_NAME["gemini"], "{}")
     assert init("--client", "gemini", code=2, root=broken)["field"] == "project"
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_no_name_of_a_tool_is_longer_than_a_client_takes(client: Client) -> None:
+def test_tool_names_fit_the_limit_of_each_client(client: Client) -> None:
     tools = [tool.name for tool in GATEWAY_TOOLS]
     longest = max(
         (client.tool.format(server=clients.GATEWAY, tool=tool) for tool in tools), key=len
@@ -371,7 +342,7 @@ ASK = {
 def answered(client: Client, root: Path, server: str, elsewhere: Path) -> dict[str, Any]:
     """Start a server as its client would, from elsewhere, and return its answer to `initialize`."""
     entry = json.loads(
-        json.dumps(entries(client, root / client.file)[server]).replace(
+        json.dumps(entries(client, root)[server]).replace(
             "${workspaceFolder}", json.dumps(str(root))[1:-1]
         )
     )
@@ -390,7 +361,7 @@ def answered(client: Client, root: Path, server: str, elsewhere: Path) -> dict[s
     return dict(json.loads(done.stdout.splitlines()[0])["result"])
 
 
-def test_each_entry_starts_its_server_from_anywhere_with_next_to_no_environment(
+def test_each_entry_starts_its_server_with_a_minimal_environment(
     init: Init, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", MINIMAL["PATH"])  # the programs of this installation are not on it
@@ -398,28 +369,22 @@ def test_each_entry_starts_its_server_from_anywhere_with_next_to_no_environment(
     elsewhere = tmp_path / "elsewhere"
     for folder in (root, elsewhere):
         folder.mkdir()
-    init("--client", "all", root=root)
-    for one, other in (("codex", "gemini"), ("cursor", "vscode")):  # hence one of each is tried
-        assert entries(BY_NAME[one], root / BY_NAME[one].file) == entries(
-            BY_NAME[other], root / BY_NAME[other].file
-        )
-    tried = [
+    init("--client", "all", "--commands", root=root)
+    for one, other in (("codex", "gemini"), ("cursor", "vscode")):  # so one of each is started
+        assert entries(BY_NAME[one], root) == entries(BY_NAME[other], root)
+    started = [
         ("claude", "code-intel"),
-        ("claude", "devrag-map"),
-        ("codex", "code-intel"),
+        ("claude", clients.COMMANDS_SERVER),
         ("codex", "devrag-forest"),
-        ("cursor", "code-intel"),
         ("cursor", "devrag-map"),
     ]
-    with ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda one: answered(BY_NAME[one[0]], root, one[1], elsewhere), tried)
-        assert {answer["serverInfo"]["name"] for answer in found} == set(clients.SERVERS)
+    for name, server in started:
+        answer = answered(BY_NAME[name], root, server, elsewhere)
+        assert answer["serverInfo"]["name"] == server
     assert list(elsewhere.iterdir()) == []
 
 
-def test_two_projects_of_one_repository_are_set_up_each_by_itself(
-    project: Path, init: Init
-) -> None:
+def test_two_projects_of_one_repository_are_set_up_separately(project: Path, init: Init) -> None:
     git(project, "init", "-q")
     for name in ("one", "two"):
         (project / name).mkdir()
@@ -429,12 +394,11 @@ def test_two_projects_of_one_repository_are_set_up_each_by_itself(
     for name in ("one", "two"):
         for database in ("vectors-forest.db", ".code-intel/vectors-map.db-wal"):
             assert git(project, "check-ignore", f"{name}/{database}")
-    assert entries(BY_NAME["codex"], project / "two" / ".codex" / "config.toml")["devrag-map"][
-        "cwd"
-    ] == str(project / "two")
+    entry = entries(BY_NAME["codex"], project / "two")["devrag-map"]
+    assert entry["cwd"] == str(project / "two")
 
 
-def test_a_part_of_a_project_that_is_set_up_is_told_to_be_one_of_its_own(
+def test_setting_up_a_folder_of_a_project_notes_that_both_are_set_up(
     project: Path, init: Init
 ) -> None:
     (project / "part").mkdir()
@@ -443,7 +407,7 @@ def test_a_part_of_a_project_that_is_set_up_is_told_to_be_one_of_its_own(
     assert said.startswith(f"{project} is set up")
 
 
-def test_a_folder_that_git_ignores_with_its_agreements_is_said(project: Path, init: Init) -> None:
+def test_init_notes_that_git_ignores_the_agreements(project: Path, init: Init) -> None:
     git(project, "init", "-q")
     (project / ".gitignore").write_text(".code-intel/\n", encoding="utf-8")
     assert any("Git ignores .code-intel" in note for note in init()["notes"])
@@ -451,7 +415,7 @@ def test_a_folder_that_git_ignores_with_its_agreements_is_said(project: Path, in
     assert not any("Git ignores" in note for note in init()["notes"])
 
 
-def test_who_makes_the_state_folder_first_tells_git_to_leave_out_what_is_derived(
+def test_sync_without_init_makes_git_ignore_derived_files(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
@@ -459,21 +423,8 @@ def test_who_makes_the_state_folder_first_tells_git_to_leave_out_what_is_derived
     git(project, "init", "-q")
     (project / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
     assert main(["sync", "--", str(project)]) == 0
-    assert (
-        main(
-            [
-                "map",
-                "add",
-                "挨拶",
-                "hello",
-                "--evidence",
-                "it says hello",
-                "--project",
-                str(project),
-            ]
-        )
-        == 0
-    )
+    line = ["map", "add", "挨拶", "hello", "--evidence", "it says hello"]
+    assert main([*line, "--project", str(project)]) == 0
     listed = git(project, "status", "--porcelain", "--untracked-files=all").splitlines()
     assert len([line for line in listed if ".code-intel/agreements/" in line]) == 1
     assert {line for line in listed if "agreements" not in line} == {
@@ -487,7 +438,7 @@ def test_who_makes_the_state_folder_first_tells_git_to_leave_out_what_is_derived
     capsys.readouterr()
 
 
-def test_every_client_has_a_format_a_file_and_a_section_of_the_documentation() -> None:
+def test_every_client_has_a_format_a_file_and_a_section_of_the_docs() -> None:
     assert {client.format for client in CLIENTS} == client_files.FORMATS.keys()
     assert len({client.file for client in CLIENTS}) == len(CLIENTS)
     page = (Path(__file__).parents[3] / "docs" / "clients.md").read_text("utf-8")
@@ -496,7 +447,7 @@ def test_every_client_has_a_format_a_file_and_a_section_of_the_documentation() -
     assert Path(sys.executable).parent == BIN
 
 
-def test_a_file_that_changes_between_plan_and_run_is_left(project: Path) -> None:
+def test_a_file_that_changes_between_plan_and_run_is_not_overwritten(project: Path) -> None:
     (project / ".mcp.json").write_bytes(b"{}")
     plan = setup(project)
     (project / ".mcp.json").write_bytes(b'{"theirs": 1}')
@@ -505,7 +456,7 @@ def test_a_file_that_changes_between_plan_and_run_is_left(project: Path) -> None
     assert (project / ".mcp.json").read_bytes() == b'{"theirs": 1}'
 
 
-def test_a_dry_run_shows_people_the_lines(
+def test_a_dry_run_prints_the_changed_lines(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / ".gitignore").write_bytes(b"*.pyc\n")
@@ -513,10 +464,10 @@ def test_a_dry_run_shows_people_the_lines(
     shown = capsys.readouterr().out
     assert "    +vectors-forest.db*\n" in shown
     assert "would be in .code-intel/backup/<time>." in shown
-    assert files(project) == {".gitignore": b"*.pyc\n"}
+    assert file_tree(project) == {".gitignore": b"*.pyc\n"}
 
 
-def test_a_project_of_an_earlier_version_is_pointed_to_the_migration(
+def test_init_points_a_project_of_an_earlier_version_to_migrate(
     project: Path, init: Init, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not any("migrate" in note for note in init()["notes"])
@@ -532,20 +483,20 @@ def test_a_project_of_an_earlier_version_is_pointed_to_the_migration(
     assert not any("migrate" in note for note in init()["notes"])
 
 
-def test_remove_leaves_alone_what_it_cannot_read_and_has_nothing_of_ours(
+def test_remove_ignores_unreadable_files_unless_they_name_a_server(
     project: Path, init: Init
 ) -> None:
-    file = write(project, BY_NAME["vscode"], '{"servers": [')
+    file = write_client_file(project, BY_NAME["vscode"], '{"servers": [')
     init()
     init("--remove")
-    assert files(project) == {".vscode/mcp.json": b'{"servers": ['}
+    assert file_tree(project) == {".vscode/mcp.json": b'{"servers": ['}
     file.write_bytes(b'{"servers": {"devrag-map": }')
     error = init("--remove", code=2)
     assert "was left as it is" in error["message"]
     assert "by hand" in error["hint"]
 
 
-def test_a_config_named_by_its_absolute_path_is_found_in_the_layout_below_the_state_folder(
+def test_an_absolute_config_path_is_also_looked_up_in_the_state_folder(
     project: Path,
 ) -> None:
     config = project / ".code-intel" / "devrag-map.json"
@@ -555,18 +506,3 @@ def test_a_config_named_by_its_absolute_path_is_found_in_the_layout_below_the_st
     (project / "devrag-map.json").write_text("{}", encoding="utf-8")
     found = locate_config(str(project / "devrag-map.json"), serving=True)
     assert found == project / "devrag-map.json"
-
-
-def test_what_was_indexed_before_a_project_was_set_up_is_taken_back_as_well(
-    project: Path, init: Init, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
-    (project / "a.py").write_bytes(b"def hello():\n    pass\n")
-    for step in (lambda: None, init):
-        step()
-        assert main(["sync", "--", str(project)]) == 0
-        capsys.readouterr()
-    assert (project / "vectors-forest.db").exists()
-    init("--remove")
-    assert files(project) == {"a.py": b"def hello():\n    pass\n"}
-    assert [path.name for path in project.iterdir()] == ["a.py"]
