@@ -1,4 +1,4 @@
-"""The program `devrag` as users and scripts call it: every command, flag, answer and exit code."""
+"""Commands, flags, answers and exit codes of the program `devrag`."""
 
 import json
 import subprocess
@@ -51,27 +51,27 @@ def test_search_answers_with_devrags_fields_first(devrag: Devrag) -> None:
     assert (best["document"], best["chunk"], best["position"]) == (BOTH[0], GUIDE.strip(), 0)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("search", "ferry", "--top-k", "1"),
-        ("search", "--top-k", "1", "ferry"),
-        ("--top-k", "1", "search", "ferry"),
-        ("-top-k=1", "search", "ferry"),
-        ("search", "ferry", "-top-k", "1"),
-        ("--config", "config.json", "search", "ferry", "--top-k=1", "--output", "json"),
-        ("--format=json", "search", "--top-k=1", "--", "ferry"),
-        ("search", "ferry", "--config=config.json", "--model-dir", "models", "--top-k=1"),
-        ("search", "ferry", "--path", ".", "--format", "json", "--top-k", "1"),
-    ],
+FLAG_POSITIONS = (
+    ("search", "ferry", "--top-k", "1"),
+    ("search", "--top-k", "1", "ferry"),
+    ("--top-k", "1", "search", "ferry"),
+    ("-top-k=1", "search", "ferry"),
+    ("search", "ferry", "-top-k", "1"),
+    ("--config", "config.json", "search", "ferry", "--top-k=1", "--output", "json"),
+    ("--format=json", "search", "--top-k=1", "--", "ferry"),
+    ("search", "ferry", "--config=config.json", "--model-dir", "models", "--top-k=1"),
+    ("search", "ferry", "--path", ".", "--format", "json", "--top-k", "1"),
 )
-def test_flags_stand_anywhere_with_one_dash_or_two(devrag: Devrag, words: tuple[str, ...]) -> None:
+
+
+def test_flags_stand_anywhere_with_one_dash_or_two(devrag: Devrag) -> None:
     devrag("sync")
-    data = devrag(*words)
-    assert (data["query"], data["count"]) == ("ferry", 1)
+    for words in FLAG_POSITIONS:
+        data = devrag(*words)
+        assert (data["query"], data["count"]) == ("ferry", 1), words
 
 
-def test_a_name_that_begins_with_a_dash_stands_behind_two(place: Path, devrag: Devrag) -> None:
+def test_names_that_begin_with_a_dash_follow_two_dashes(place: Path, devrag: Devrag) -> None:
     (place / "documents" / "-dash.md").write_text("The -quay of the ferry.\n", encoding="utf-8")
     (place / "config.json").write_text('{"document_patterns": ["."]}', encoding="utf-8")
     (place / "-top.md").write_text("Top.\n", encoding="utf-8")
@@ -82,13 +82,13 @@ def test_a_name_that_begins_with_a_dash_stands_behind_two(place: Path, devrag: D
     assert "after `--`" in devrag("delete", "-top.md", code=2)["hint"]
 
 
-def test_a_switch_may_say_yes_or_no_as_in_go(devrag: Devrag) -> None:
+def test_a_switch_may_have_a_value_as_in_go(devrag: Devrag) -> None:
     devrag("sync")
     assert devrag("delete", "-dry-run=TRUE", BOTH[0])["dry_run"]
     assert devrag("delete", "-dry-run=false", BOTH[0])["file_deleted"] is False
 
 
-def test_the_lines_of_code_intel_3_8_are_answered(place: Path, devrag: Devrag) -> None:
+def test_command_lines_of_code_intel_3_8_work(place: Path, devrag: Devrag) -> None:
     devrag("sync")
     for path in (".", "./", str(place), "documents", str(place / "documents")):
         assert devrag("search", "ferry", "--path", path, "--format", "json")["count"] == 2, path
@@ -96,7 +96,7 @@ def test_the_lines_of_code_intel_3_8_are_answered(place: Path, devrag: Devrag) -
     assert devrag("search", "ferry", "--path", "nowhere", "--format", "json")["count"] == 0
 
 
-def test_rows_have_only_the_fields_that_are_asked_for(devrag: Devrag) -> None:
+def test_rows_have_only_the_requested_fields(devrag: Devrag) -> None:
     devrag("sync")
     rows = devrag("search", "ferry", "--fields", "document, score")["results"]
     assert [list(row) for row in rows] == [["document", "score"]] * 2
@@ -120,7 +120,7 @@ def test_chunks_are_whole_on_a_terminal(place: Path, devrag: Devrag) -> None:
     assert [len(row["chunk"]) for row in rows] == [451] * 9
 
 
-def test_text_is_for_people(devrag: Devrag, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_can_be_plain_text(devrag: Devrag, capsys: pytest.CaptureFixture[str]) -> None:
     devrag("sync")
     rows = text_of(capsys, "list", "--output", "text").splitlines()
     assert [row.split("\t")[1] for row in rows[:2]] == BOTH
@@ -131,7 +131,7 @@ def test_text_is_for_people(devrag: Devrag, capsys: pytest.CaptureFixture[str]) 
     assert text_of(capsys, "search", "ferry", "--version").startswith("devrag ")
 
 
-def test_index_takes_a_file_beyond_the_patterns_and_keeps_it(place: Path, devrag: Devrag) -> None:
+def test_index_keeps_a_file_outside_the_patterns(place: Path, devrag: Devrag) -> None:
     (place / "config.json").write_text(
         '{"document_patterns": ["documents/*.md"]}', encoding="utf-8"
     )
@@ -165,7 +165,7 @@ def test_index_code_takes_one_several_or_a_folder(place: Path, devrag: Devrag) -
     assert (error["code"], "is required" in error["message"]) == ("missing_argument", True)
 
 
-def test_delete_and_reindex_can_be_tried_out(place: Path, devrag: Devrag) -> None:
+def test_delete_and_reindex_have_dry_runs(place: Path, devrag: Devrag) -> None:
     devrag("sync")
     would = devrag("delete", BOTH[0], "--remove-file", "--dry-run")
     assert (would["dry_run"], would["would_delete_db"], would["would_delete_file"]) == (
@@ -174,10 +174,13 @@ def test_delete_and_reindex_can_be_tried_out(place: Path, devrag: Devrag) -> Non
     assert devrag("reindex", "--dry-run", BOTH[0])["would_reindex"] == BOTH[0]
     assert listed(devrag) == BOTH
     assert devrag("reindex", BOTH[0])["filename"] == BOTH[0]
-    done = devrag("delete", "--remove-file", BOTH[0])
-    assert (done["filename"], done["file_deleted"]) == (BOTH[0], True)
-    assert not (place / BOTH[0]).exists()
-    assert listed(devrag) == BOTH[1:]
+    kept = devrag("delete", BOTH[0])
+    assert (kept["file_deleted"], kept["message"][-17:]) == (False, "; the file stays.")
+    done = devrag("delete", "--remove-file", BOTH[1])
+    assert (done["filename"], done["file_deleted"]) == (BOTH[1], True)
+    assert done["message"].endswith("from the index and from the disk.")
+    assert [(place / name).exists() for name in BOTH] == [True, False]
+    assert listed(devrag) == []
 
 
 @pytest.mark.parametrize("params", ["flags", "params"])
@@ -199,17 +202,7 @@ def test_front_matter_is_written_from_flags_or_json(
     assert "tags: [c]\nproject: Shop" in (place / BOTH[0]).read_text(encoding="utf-8")
 
 
-@pytest.mark.covers(
-    "error.invalid_config",
-    "error.unknown_command",
-    "error.invalid_input",
-    "error.invalid_json",
-    "error.invalid_path",
-    "error.delete_failed",
-)
-@pytest.mark.parametrize(
-    ("words", "code", "name", "field"),
-    [
+ERRORS = (
         (("nope",), 2, "unknown_command", ""),
         (("search",), 2, "missing_argument", "query"),
         (("index",), 2, "missing_argument", "filepath"),
@@ -245,21 +238,30 @@ def test_front_matter_is_written_from_flags_or_json(
         (("list", "--model-dir"), 2, "invalid_argument", "model_dir"),
         (("--config=broken.json", "list"), 2, "invalid_config", ""),
         (("--config=odd.json", "list"), 2, "invalid_config", "chunk_size"),
-    ],
 )  # fmt: skip
-def test_every_error_has_devrags_code_and_its_exit_code(
-    place: Path, devrag: Devrag, words: tuple[str, ...], code: int, name: str, field: str
-) -> None:
+"""Words, exit code, code and field of the error."""
+
+
+@pytest.mark.covers(
+    "error.invalid_config",
+    "error.unknown_command",
+    "error.invalid_input",
+    "error.invalid_json",
+    "error.invalid_path",
+    "error.delete_failed",
+)
+def test_every_error_has_devrags_code_and_its_exit_code(place: Path, devrag: Devrag) -> None:
     (place / "documents" / "binary.md").write_bytes(b"\0\1\2")
     (place / "broken.json").write_text("{\n  nope\n}", encoding="utf-8")
     (place / "odd.json").write_text('{"chunk_size": "5"}', encoding="utf-8")
     devrag("sync")
-    error = devrag(*words, code=code)
-    assert (error["code"], error["field"]) == (name, field)
-    assert (error["code"] in OPERATIONAL) == (code == 1)
+    for words, code, name, field in ERRORS:
+        error = devrag(*words, code=code)
+        assert (error["code"], error["field"]) == (name, field), words
+        assert (error["code"] in OPERATIONAL) == (code == 1)
 
 
-def test_a_server_that_cannot_start_says_so_to_people_and_nothing_to_its_client(
+def test_a_server_that_cannot_start_writes_to_stderr_only(
     place: Path,
 ) -> None:
     (place / "broken.json").write_text("{\n  nope\n}", encoding="utf-8")
@@ -284,18 +286,11 @@ def test_a_server_that_cannot_start_says_so_to_people_and_nothing_to_its_client(
     assert sorted(place.rglob("*")) == before
 
 
-def test_bad_json_names_its_place(place: Path, devrag: Devrag) -> None:
-    (place / "config.json").write_text('{\n  "chunk_size": 5,\n}', encoding="utf-8")
-    for words in (("sync",), ("search", "ferry")):
-        assert "line 3, column 1" in devrag(*words, code=2)["message"]
-    assert sorted(path.name for path in place.iterdir()) == ["config.json", "documents"]
-
-
 @pytest.mark.covers("error.list_failed", "error.search_failed")
 @pytest.mark.parametrize(
     ("command", "code"), [("list", "list_failed"), ("search", "search_failed")]
 )
-def test_a_search_or_list_without_an_index_fails_and_says_what_to_do(
+def test_search_and_list_without_an_index_name_sync(
     devrag: Devrag, command: str, code: str
 ) -> None:
     error = devrag(command, *(["ferry"] if command == "search" else []), code=1)
@@ -304,25 +299,25 @@ def test_a_search_or_list_without_an_index_fails_and_says_what_to_do(
     assert error["hint"].rstrip("`.").endswith("sync")
 
 
-def test_commands_of_devrag_that_are_gone_say_what_to_use(devrag: Devrag) -> None:
+def test_removed_commands_name_their_replacement(devrag: Devrag) -> None:
     for name in REPLACED_COMMANDS:
         error = devrag(name, "x", code=2)
         assert error["code"] == "unknown_command"
         assert error["hint"] == REPLACED_COMMANDS[name]
 
 
-def test_every_flag_of_every_command_is_known_before_its_parser_is_made() -> None:
+def test_the_first_pass_over_a_line_knows_every_flag() -> None:
     switches: set[str] = set()
     values: set[str] = set()
     for command in DEVRAG_COMMANDS:
-        for action in parser_of(command, "devrag")._actions:  # noqa: SLF001 - there is no other way
+        for action in parser_of(command, "devrag")._actions:  # noqa: SLF001 - argparse has no public list
             names = {name[2:] for name in action.option_strings if name.startswith("--")}
             (switches if action.nargs == 0 else values).update(names)
     assert switches | {"version"} == line.SWITCHES
     assert values == line.VALUES
 
 
-def test_a_value_is_never_taken_for_the_command() -> None:
+def test_a_value_is_not_mistaken_for_the_command() -> None:
     read = line.read(
         ["--output", "search", "--config", "list", "-top-k", "3", "delete", "x", "--", "--y"]
     )
@@ -340,7 +335,7 @@ FLAGS = st.sampled_from(
 
 @given(st.permutations(["search", "a", "b"]).filter(lambda words: words[0] == "search"),
        st.lists(FLAGS, max_size=4), st.randoms())  # fmt: skip
-def test_a_line_means_the_same_wherever_its_flags_stand(
+def test_the_position_of_flags_does_not_matter(
     words: list[str], flags: list[list[str]], random: Random
 ) -> None:
     places = sorted(random.randint(0, len(words)) for _ in flags)
@@ -387,7 +382,7 @@ def test_status_doctor_and_vacuum_answer(place: Path, devrag: Devrag, env: dict[
 
 
 @pytest.mark.covers("error.init_failed")
-def test_a_gpu_that_must_be_there_is_missed_before_anything_is_computed(
+def test_a_missing_gpu_without_fallback_is_reported_before_any_work(
     place: Path, devrag: Devrag
 ) -> None:
     (place / "config.json").write_text(
@@ -400,7 +395,7 @@ def test_a_gpu_that_must_be_there_is_missed_before_anything_is_computed(
     assert devrag("status")["state"] == "missing"
 
 
-def test_a_missing_default_config_is_made_by_what_builds_and_by_nothing_that_looks(
+def test_only_commands_that_build_an_index_create_the_default_config(
     place: Path, devrag: Devrag, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "config.json").unlink()
@@ -420,7 +415,7 @@ def test_a_missing_default_config_is_made_by_what_builds_and_by_nothing_that_loo
     assert (place / "config.json").stat().st_mtime_ns == before
 
 
-def test_no_folder_is_made_and_no_home_is_written_to(
+def test_sync_creates_no_documents_folder_and_no_config_in_the_home(
     tmp_path: Path, devrag: Devrag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = tmp_path / "empty"
@@ -437,7 +432,7 @@ def test_no_folder_is_made_and_no_home_is_written_to(
 
 
 @pytest.mark.parametrize("words", [("delete", BOTH[0]), ("vacuum",)])
-def test_what_works_on_an_index_makes_none(
+def test_delete_and_vacuum_create_no_index(
     place: Path, devrag: Devrag, words: tuple[str, ...]
 ) -> None:
     before = sorted(place.rglob("*"))
@@ -445,17 +440,8 @@ def test_what_works_on_an_index_makes_none(
     assert sorted(place.rglob("*")) == before
 
 
-def test_a_deletion_says_what_became_of_the_file(place: Path, devrag: Devrag) -> None:
-    devrag("sync")
-    assert devrag("delete", BOTH[0])["message"].endswith("; the file stays.")
-    (place / BOTH[0]).unlink()
-    assert devrag("delete", BOTH[0])["message"].endswith("deleted from the index.")
-    removed = devrag("delete", BOTH[1], "--remove-file")
-    assert removed["message"].endswith("from the index and from the disk.")
-
-
 @pytest.mark.covers("error.insert_failed")
-def test_source_files_that_cannot_be_indexed_are_named_and_a_closed_index_is_an_error(
+def test_index_code_names_files_that_fail_and_reports_an_unwritable_index(
     place: Path, devrag: Devrag
 ) -> None:
     (place / "documents" / "a.py").write_text("def ferry(): ...\n", encoding="utf-8")
@@ -470,12 +456,12 @@ def test_source_files_that_cannot_be_indexed_are_named_and_a_closed_index_is_an_
     assert devrag("list")["count"] == 2
     for file in place.glob("vectors.db*"):
         file.unlink()
-    (place / "vectors.db.lock").mkdir()  # nothing can lock a folder, root neither
+    (place / "vectors.db.lock").mkdir()  # a folder cannot be locked, not even by root
     for words in (("--directory", "documents"), ("--filepaths", "documents/a.py")):
         assert devrag("index-code", *words, code=1)["code"] == "insert_failed"
 
 
-def test_documents_have_the_same_names_wherever_the_program_is_called(
+def test_document_names_do_not_depend_on_the_working_folder(
     place: Path, devrag: Devrag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     devrag("sync")

@@ -1,7 +1,4 @@
-"""Entries of `.mcp.json` from earlier versions.
-
-They still work, and `init` leaves them unchanged.
-"""
+"""Entries of `.mcp.json` from earlier versions work, and `init` leaves them unchanged."""
 
 import json
 from pathlib import Path
@@ -11,6 +8,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from projects import BIN, Project
+from sampling import sampled
 
 SINGLE = (
     '{\n  "mcpServers": {\n    "devrag": {\n      "type": "stdio",\n'
@@ -18,10 +16,10 @@ SINGLE = (
 )
 
 
-async def found(
+async def search_over_stdio(
     cwd: Path, env: dict[str, str], log: Path, *arguments: str, query: str
 ) -> tuple[str, list[str]]:
-    """Start what an entry starts, ask it, and return its name and the documents it found."""
+    """Start devrag over stdio and search; return the server's name and the documents."""
     parameters = StdioServerParameters(
         command=str(BIN / "devrag"), args=list(arguments), cwd=cwd, env=env
     )
@@ -36,22 +34,24 @@ async def found(
 
 
 @pytest.mark.anyio
-async def test_the_single_entry_of_a_project_that_was_set_up_serves_its_forest(
-    shop: Project, tmp_path: Path
-) -> None:
-    name, documents = await found(shop.root, dict(shop.env), tmp_path / "log", query="shipping_fee")
+async def test_devrag_without_arguments_serves_the_forest(shop: Project, tmp_path: Path) -> None:
+    name, documents = await search_over_stdio(
+        shop.root, dict(shop.env), tmp_path / "log", query="shipping_fee"
+    )
     assert (name, documents[0]) == ("devrag-forest", "src/cart/shipping.py")
     assert not (shop.root / "config.json").exists()
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("variable", ["CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"])
-async def test_a_relative_config_is_found_in_the_project_that_the_client_names(
+@pytest.mark.parametrize(
+    "variable", sampled(["CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"], "CLAUDE_PROJECT_DIR")
+)
+async def test_a_relative_config_is_found_in_the_project_of_the_environment(
     shop: Project, tmp_path: Path, variable: str
 ) -> None:
     away = tmp_path / "away"
     away.mkdir()
-    name, documents = await found(
+    name, documents = await search_over_stdio(
         away,
         dict(shop.env) | {variable: str(shop.root)},
         tmp_path / "log",
@@ -63,7 +63,7 @@ async def test_a_relative_config_is_found_in_the_project_that_the_client_names(
     assert list(away.iterdir()) == []
 
 
-def test_init_leaves_the_single_entry_and_its_files_as_they_are(bare: Project) -> None:
+def test_init_keeps_the_entry_and_its_files(bare: Project) -> None:
     (bare.root / ".mcp.json").write_text(SINGLE, encoding="utf-8")
     config = '{"documents_dir": "./documents"}'
     (bare.root / "config.json").write_text(config, encoding="utf-8")
@@ -75,7 +75,7 @@ def test_init_leaves_the_single_entry_and_its_files_as_they_are(bare: Project) -
     assert (bare.root / ".mcp.json").read_text(encoding="utf-8") == SINGLE
 
 
-def test_a_folder_of_its_own_for_the_configs_is_found_too(bare: Project) -> None:
+def test_configs_in_the_state_folder_are_found(bare: Project) -> None:
     (bare.root / ".code-intel").mkdir()
     (bare.root / "src").mkdir()
     (bare.root / "src" / "a.py").write_text("def sail(): pass\n", encoding="utf-8")
