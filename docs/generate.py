@@ -15,6 +15,7 @@ from pathlib import Path
 
 from code_intel.cli.devrag import DEVRAG_COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS, CliCommand, parser_of
+from code_intel.cli.subcommands import SUBCOMMANDS
 from code_intel.session.phases import (
     AFTER_MAP_MISS,
     ALLOWED,
@@ -226,7 +227,8 @@ def _command(program: str, command: CliCommand, level: str = "##") -> str:
     )
     block = f"```\n{usage[0]}\n\n{heading.rstrip()}\n```"
     name = f"{program} {command.name}"
-    words = [_command(name, word, f"{level}#") for word in getattr(module, "SUBCOMMANDS", ())]
+    subcommands = SUBCOMMANDS.get(name.removeprefix("code-intel "), ())
+    words = [_command(name, subcommand, f"{level}#") for subcommand in subcommands]
     return "\n\n".join([f"{level} {name}", about, block, *words])
 
 

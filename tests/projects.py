@@ -70,7 +70,7 @@ class Project:
         return self.call(program, *arguments, check=check)
 
     def call(
-        self, program: str, *arguments: str, check: bool = True
+        self, program: str, *arguments: str, check: bool = True, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
         """Run a command line in this process, where starting a program is not the point."""
         from code_intel.cli.devrag import main as devrag
@@ -83,7 +83,7 @@ class Project:
             redirect_stderr(err),
         ):
             patch.chdir(self.root)
-            patch.setattr(sys, "stdin", io.StringIO())
+            patch.setattr(sys, "stdin", io.StringIO(stdin))
             for name in os.environ.keys() - self.env.keys():
                 patch.delenv(name)
             for name, value in self.env.items():

@@ -1,25 +1,88 @@
-"""Declare the subcommands of a command, such as `code-intel map list`."""
+"""The subcommands of each command, such as `code-intel map list`."""
 
 import argparse
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping
+from keyword import iskeyword
+from types import MappingProxyType
 
 from code_intel.cli.main import CliCommand
 
 
+def _group(package: str, **about: str) -> tuple[CliCommand, ...]:
+    """Return the subcommands of a package: the module has the name of the subcommand."""
+    return tuple(
+        CliCommand(name, f"code_intel.cli.{package}.{name}{'_' * iskeyword(name)}", text)
+        for name, text in about.items()
+    )
+
+
+SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
+    {
+        "map": _group(
+            "map",
+            list="list agreements with their status",
+            show="show one agreement in full, with its history",
+            add="add an unconfirmed agreement",
+            confirm="confirm one agreement, or all, against the current code",
+            rename="change an agreement's symbol or term",
+            reject="mark an agreement as wrong, or wrong for some words",
+            stats="show how useful the map was",
+            check="fail if an agreement is broken, for CI",
+            sync="generate learned_pairs.json and update the map's index",
+            rebuild="replace learned_pairs.json, or import its edits",
+            prune="move outdated agreements to the trash",
+            trash="list, show, restore or empty the trash",
+            export="write agreements for another project",
+            **{"import": "import agreements, unconfirmed"},
+        ),
+        "map trash": _group(
+            "map.trash",
+            list="list the trash",
+            show="show a file of the trash in full",
+            restore="restore a file to its place",
+            empty="remove files from the trash for good",
+        ),
+        "plans": _group(
+            "plans",
+            list="list plans, the most recently used first",
+            show="show what a plan asked, found and missed",
+            presets="list named expectations",
+            prune="remove what is old or above the limits",
+            clear="remove plans, stored answers and pages",
+        ),
+        "commands": _group(
+            "commands",
+            search="find commands by purpose",
+            describe="show a command's purpose and options",
+            execute="execute a command and print its prompt",
+            reload="read a registry again and report problems",
+            list="list commands, or what they were used for",
+        ),
+        "session": _group(
+            "session",
+            list="list sessions, the last used first",
+            show="show what one has asked, found and done",
+        ),
+    }
+)
+
+
 def add_subcommands(
-    parser: argparse.ArgumentParser, commands: Sequence[CliCommand], *, required: bool = True
+    parser: argparse.ArgumentParser, command: str, *, required: bool = True
 ) -> None:
-    """Declare subcommands and their options.
+    """Declare the subcommands of a command and their options.
 
     The module of the chosen one is `args.subcommand_module`, None if the line has none.
     """
-    names = "|".join(command.name for command in commands)
+    names = "|".join(subcommand.name for subcommand in SUBCOMMANDS[command])
     parser.set_defaults(subcommand_module=None)
     choices = parser.add_subparsers(dest="subcommand", required=required, metavar=names)
-    for command in commands:
-        module = importlib.import_module(command.module)
-        each = choices.add_parser(command.name, help=command.about, description=module.__doc__)
+    for subcommand in SUBCOMMANDS[command]:
+        module = importlib.import_module(subcommand.module)
+        each = choices.add_parser(
+            subcommand.name, help=subcommand.about, description=module.__doc__
+        )
         each.formatter_class = argparse.RawDescriptionHelpFormatter
         # Without a default of its own, `map list` keeps the value of `map --json list`.
         each.add_argument(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from code_intel.cli.commands import SERVER_OPTIONS, SUBCOMMANDS
+from code_intel.cli.commands import SERVER_OPTIONS
 from code_intel.cli.main import main
 from code_intel.cli.serve import add_http, add_writes
 from code_intel.registry.learning import CommandExperience
@@ -379,13 +379,6 @@ def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
     add_http(parser)
     add_writes(parser)
     assert set(SERVER_OPTIONS) == vars(parser.parse_args([])).keys()
-    assert [word.name for word in SUBCOMMANDS] == [
-        "search",
-        "describe",
-        "execute",
-        "reload",
-        "list",
-    ]
 
 
 def test_the_home_s_registry_serves_where_the_project_has_none(run: Run, project: Path) -> None:

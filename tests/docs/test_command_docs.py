@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from code_intel.cli.commands import SUBCOMMANDS
 from code_intel.cli.main import main, parser_of
+from code_intel.cli.subcommands import SUBCOMMANDS
 from code_intel.config import SETTINGS
 from code_intel.registry import (
     bm25,
@@ -135,8 +135,8 @@ def test_the_config_of_several_agents_is_one(project: Path) -> None:
 
 
 def test_every_word_and_option_tool_and_setting_is_on_the_page() -> None:
-    missing = [word.name for word in SUBCOMMANDS if f"`{word.name}`" not in PAGE]
-    for word in SUBCOMMANDS:
+    missing = [word.name for word in SUBCOMMANDS["commands"] if f"`{word.name}`" not in PAGE]
+    for word in SUBCOMMANDS["commands"]:
         flags = set(re.findall(r"--[a-z][a-z-]+", parser_of(word, "x").format_help()))
         told = flags - {"--help", "--project", "--json"}
         missing += [f"{word.name} {flag}" for flag in sorted(told) if flag not in PAGE]

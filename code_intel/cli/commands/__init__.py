@@ -8,7 +8,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from code_intel.cli.main import CliCommand
 from code_intel.cli.serve import add_http, add_writes, serve_project
 from code_intel.cli.subcommands import add_subcommands
 from code_intel.config import Settings
@@ -17,19 +16,6 @@ from code_intel.errors import UsageError
 if TYPE_CHECKING:  # imported as late as its server
     from code_intel.servers.protocol import ToolServer
 
-SUBCOMMANDS = (
-    CliCommand("search", "code_intel.cli.commands.search", "find commands by purpose"),
-    CliCommand(
-        "describe", "code_intel.cli.commands.describe", "show a command's purpose and options"
-    ),
-    CliCommand(
-        "execute", "code_intel.cli.commands.execute", "execute a command and print its prompt"
-    ),
-    CliCommand(
-        "reload", "code_intel.cli.commands.reload", "read a registry again and report problems"
-    ),
-    CliCommand("list", "code_intel.cli.commands.list", "list commands, or what they were used for"),
-)
 WAITING = (
     "The server is waiting for a client on standard input."
     " See `code-intel commands --help` for subcommands."
@@ -42,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.allow_abbrev = False  # otherwise `--all` of a subcommand would mean `--allow-host`
     add_http(parser)
     add_writes(parser)
-    add_subcommands(parser, SUBCOMMANDS, required=False)
+    add_subcommands(parser, "commands", required=False)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,0 +1,64 @@
+"""`code-intel doctor` on sessions and query plans."""
+
+import json
+from dataclasses import replace
+
+from code_intel.config import load_settings
+from code_intel.planning import keeping, knowledge, place
+from code_intel.session import journal
+from code_intel.session.phases import Intent
+from code_intel.tools.context.gateway import sessions_of
+from kept_plans import plan
+from projects import Project
+
+
+def findings(shop: Project, area: str) -> list[tuple[str, str, str]]:
+    rows = json.loads(shop.call("code-intel", "doctor", "--json").stdout)["findings"]
+    return [(row["level"], row["what"], row["remedy"]) for row in rows if row["area"] == area]
+
+
+def test_doctor_names_an_edited_journal_and_a_state_folder_inside_the_project(
+    shop: Project,
+) -> None:
+    state = shop.root / "state"
+    shop = replace(shop, env={**shop.env, "CODE_INTEL_STATE_DIR": str(state)})
+    place = sessions_of(load_settings(shop.root, shop.env))
+    names = [journal.create(place, Intent.MODIFY, "fix").session.name for _ in range(2)]
+    ((level, what, remedy),) = findings(shop, "sessions")
+    assert (level, "inside the project" in what) == ("warning", True)
+    assert "CODE_INTEL_STATE_DIR" in remedy
+    outside = shop.root.parent / "state"
+    state.rename(outside)
+    shop = replace(shop, env={**shop.env, "CODE_INTEL_STATE_DIR": str(outside)})
+    assert findings(shop, "sessions") == [("info", "2 sessions can be replayed.", "")]
+    file = place.journal(names[0])
+    file.write_bytes(file.read_bytes().replace(b"MODIFY", b"DELETE"))
+    ((level, what, remedy),) = findings(shop, "sessions")
+    assert (level, names[0] in what) == ("warning", True)
+    assert "start a new session" in remedy
+
+
+def test_doctor_counts_plans_and_names_damaged_ones(shop: Project) -> None:
+    root = shop.root / ".gistdex"
+    assert findings(shop, "plans") == [("info", "0 plans, 0 queries, 0 knowledge in .gistdex.", "")]
+    assert not root.exists()
+    kept = plan()
+    path = keeping.save(root, kept)
+    knowledge.write(root, kept)
+    assert findings(shop, "plans") == [("info", "1 plans, 0 queries, 1 knowledge in .gistdex.", "")]
+    path.write_text("{", encoding="utf-8")
+    (root / place.CONFIG).write_text('{"limits": {"plan": 1}}', encoding="utf-8")
+    (key, damaged) = findings(shop, "plans")
+    assert "limits.plan is unknown and ignored; did you mean plans" in key[1]
+    assert (damaged[0], path.name in damaged[1]) == ("warning", True)
+    assert damaged[2] == "Delete the file. The next plan creates it again."
+    (root / place.CONFIG).write_text("[]", encoding="utf-8")
+    ((level, what, _),) = findings(shop, "plans")
+    assert (level, "config.json must be a JSON object" in what) == ("warning", True)
+
+
+def test_remove_keeps_plans_and_reports_them(shop: Project) -> None:
+    path = keeping.save(shop.root / ".gistdex", plan())
+    notes = json.loads(shop.call("code-intel", "init", "--remove", "--json").stdout)["notes"]
+    assert any("Query plans stay in .gistdex" in note for note in notes)
+    assert path.is_file()
