@@ -1,4 +1,4 @@
-"""A project that nobody may write: its servers start and answer, and say why nothing is learned."""
+"""In a read-only project, servers and commands answer and say why nothing is stored."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from served import gateway, settled
 
 @pytest.fixture
 def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The shop, in git, never set up, and not to be written."""
+    """The shop in git, never set up, read-only."""
     monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
     monkeypatch.setenv("CODE_INTEL_CACHE_DIR", str(tmp_path / "cache"))
     root = Path(shutil.copytree(SHOP, tmp_path / "shop"))
@@ -34,7 +34,7 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         folder.chmod(0o755)
 
 
-async def test_a_session_in_a_read_only_project_finds_and_does_not_learn(sealed: Path) -> None:
+async def test_a_session_in_a_read_only_project_searches_and_learns_nothing(sealed: Path) -> None:
     async with gateway(sealed) as call:
         started = await call("start_session", intent="MODIFY", query="change the shipping fee")
         found = await call("search_smart", query="shipping fee", session_id=started["session_id"])
@@ -56,7 +56,7 @@ async def test_a_session_in_a_read_only_project_finds_and_does_not_learn(sealed:
     assert load_settings(sealed).forest.db_path.is_relative_to(sealed.parent / "cache")
 
 
-def test_the_terminal_answers_in_a_read_only_project(
+def test_commands_answer_in_a_read_only_project(
     sealed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = ["--project", str(sealed)]
@@ -69,7 +69,7 @@ def test_the_terminal_answers_in_a_read_only_project(
     assert not (sealed / "devrag-map.json").exists()
 
 
-def test_what_is_planned_in_a_read_only_project_is_kept_elsewhere(
+def test_plans_of_a_read_only_project_are_stored_in_the_cache(
     sealed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = ["--project", str(sealed)]

@@ -1,4 +1,4 @@
-"""`code-intel session`: people find a session and read its story, as far as it can be believed."""
+"""`code-intel session` lists sessions and shows what one has done."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.journal import NewSession
 from code_intel.session.phases import Intent
 from planted import pieces, planted
-from projects import Project
+from projects import Project, file_tree
 from served import gateway
 from shop_sessions import LOGIN, LOGIN_FILE, explore, start
 
@@ -41,7 +41,7 @@ def place(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sessio
 
 @pytest.fixture
 def run(place: SessionPaths, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a word of `code-intel session` in this process; return what it said."""
+    """Run a subcommand of `code-intel session` in this process; return its output."""
 
     def word(*words: str, code: int = 0) -> str:
         found = main(["session", *words, "--project", str(place.root)])
@@ -64,18 +64,12 @@ def ago(minutes: float) -> journal.Clock:
     return lambda: datetime.now(UTC) - timedelta(minutes=minutes)
 
 
-def told(run: Run, *words: str) -> dict[str, Any]:
+def show(run: Run, *words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run("show", *words, "--json"))
     return found
 
 
-def everything(place: SessionPaths) -> dict[Path, bytes]:
-    folders = (place.root, place.heads.parent.parent)
-    found = (path for folder in folders for path in folder.rglob("*"))
-    return {path: path.read_bytes() if path.is_file() else b"" for path in found}
-
-
-def test_the_last_used_session_is_listed_first_without_its_secret(
+def test_the_last_used_session_is_listed_first_without_its_handle(
     place: SessionPaths, run: Run
 ) -> None:
     first, second = begin(place, 50), begin(place, 40, "fix the cart", Intent.QUESTION)
@@ -93,14 +87,14 @@ def test_the_last_used_session_is_listed_first_without_its_secret(
     assert "二行目" not in text
 
 
-def test_a_project_without_sessions_says_what_begins_one(run: Run) -> None:
+def test_without_sessions_the_message_names_start_session(run: Run) -> None:
     assert "An agent starts one with start_session" in run("list", code=1)
     said = run("show", "last", code=1)
     assert "There are no sessions yet." in said
     assert "start_session" in said
 
 
-def test_only_the_newest_are_listed_unless_all_are_asked_for(place: SessionPaths, run: Run) -> None:
+def test_only_the_newest_sessions_are_listed_without_all(place: SessionPaths, run: Run) -> None:
     for minutes in range(23):
         begin(place, minutes)
     assert len(run("list").splitlines()) == 21
@@ -109,40 +103,38 @@ def test_only_the_newest_are_listed_unless_all_are_asked_for(place: SessionPaths
     assert json.loads(run("list", "--json"))["truncated"]
 
 
-def test_expired_and_broken_sessions_are_listed_as_such(place: SessionPaths, run: Run) -> None:
-    old, damaged, good = begin(place, 60 * 24 * 3), begin(place, 2), begin(place, 1)
+def test_expired_broken_and_ended_sessions_are_listed_with_their_state(
+    place: SessionPaths, run: Run
+) -> None:
+    old, damaged, ended = begin(place, 60 * 24 * 3), begin(place, 2), begin(place, 1)
+    journal.append(place, ended.handle, steps.outcome("partial", {}))
     with place.journal(damaged.session.name).open("r+b") as file:
         file.write(b"x")
     rows = {row["name"]: row for row in json.loads(run("list", "--json"))["sessions"]}
     assert rows[old.session.name]["state"] == "expired"
-    assert rows[good.session.name]["state"] == "open"
+    assert rows[ended.session.name]["state"] == "open"
     broken = rows[damaged.session.name]
     assert (broken["state"], broken["intent"], broken["phase"]) == ("broken", None, None)
     assert "line 1" in broken["why"]
-    said = run("list")
-    assert "its journal does not match its head" in said
-    assert "CODE_INTEL_STATE_DIR" in said
-
-
-def test_what_has_ended_is_listed_and_told_with_its_outcome(place: SessionPaths, run: Run) -> None:
-    started = begin(place)
-    journal.append(place, started.handle, steps.outcome("partial", {}))
-    assert "EXPLORATION  partial " in run("list")
+    text = run("list")
+    assert "its journal does not match its head" in text
+    assert "CODE_INTEL_STATE_DIR" in text
+    assert "EXPLORATION  partial " in text
     assert run("show", "last").splitlines()[0].endswith("EXPLORATION, open, partial")
+    assert show(run, old.session.name)["state"] == "expired"
+    assert "It may no longer write: it is expired." in run("show", old.session.name)
 
 
-def test_a_session_is_found_by_its_name_its_beginning_its_handle_or_as_the_last(
-    place: SessionPaths, run: Run
-) -> None:
+def test_a_session_is_found_by_name_prefix_handle_or_last(place: SessionPaths, run: Run) -> None:
     first, second = begin(place, 60 * 24), begin(place, 1)
     name = first.session.name
     words = (name, name[:-1], name.removeprefix("session_")[:8], first.handle)
-    assert {told(run, word)["name"] for word in words} == {name}
-    assert told(run, "last")["name"] == second.session.name
+    assert {show(run, word)["name"] for word in words} == {name}
+    assert show(run, "last")["name"] == second.session.name
 
 
 @pytest.mark.parametrize("word", ["session_2", "2", "session_"])
-def test_a_beginning_of_several_names_is_refused_with_some_of_them(
+def test_an_ambiguous_prefix_is_refused_with_the_matching_names(
     place: SessionPaths, run: Run, word: str
 ) -> None:
     names = [begin(place, minutes).session.name for minutes in (1, 2)]
@@ -154,54 +146,46 @@ def test_a_beginning_of_several_names_is_refused_with_some_of_them(
 @pytest.mark.parametrize(
     "word", ["nobody", "", "../../etc/passwd", "session_20200101_000000_00000000"]
 )
-def test_a_session_that_is_not_there_is_not_found(place: SessionPaths, run: Run, word: str) -> None:
+def test_an_unknown_session_is_not_found(place: SessionPaths, run: Run, word: str) -> None:
     begin(place)
     error = json.loads(run("show", word, "--json", code=1).partition("\n")[0])
     assert (error["error"], error["field"]) == ("not_found", "id")
     assert "session list --all" in error["hint"]
 
 
-def test_an_unknown_handle_is_not_repeated_with_its_secret(place: SessionPaths, run: Run) -> None:
+def test_an_unknown_handle_is_not_printed(place: SessionPaths, run: Run) -> None:
     started = begin(place)
     place.journal(started.session.name).unlink()
     begin(place)
     assert started.handle[len(started.session.name) :] not in run("show", started.handle, code=1)
 
 
-def test_nothing_is_written_by_looking(place: SessionPaths, run: Run) -> None:
+def test_list_and_show_write_nothing(place: SessionPaths, run: Run) -> None:
     begin(place, 5)
     damaged = begin(place, 4)
     with place.journal(damaged.session.name).open("ab") as file:
         file.write(b"ahead\n")
-    before = everything(place)
+    before = file_tree(place.root), file_tree(place.heads.parent.parent)
     for words in (("list",), ("list", "--json"), ("show", "last"), ("show", damaged.session.name)):
         run(*words)
-    assert everything(place) == before
+    assert (file_tree(place.root), file_tree(place.heads.parent.parent)) == before
 
 
-def test_a_project_that_has_nothing_is_left_with_nothing(place: SessionPaths, run: Run) -> None:
+def test_list_creates_no_state_folder(place: SessionPaths, run: Run) -> None:
     (place.root / ".code-intel").rmdir()
     run("list", code=1)
     assert list(place.root.rglob("*")) == []
     assert not place.heads.exists()
 
 
-def test_what_was_never_acknowledged_is_left_out_and_said(place: SessionPaths, run: Run) -> None:
+def test_unacknowledged_lines_are_left_out_and_reported(place: SessionPaths, run: Run) -> None:
     name = begin(place).session.name
-    assert not told(run, "last")["ahead"]
+    assert not show(run, "last")["ahead"]
     with place.journal(name).open("ab") as file:
         file.write(b'{"event": "verified"}\n')
-    found = told(run, "last")
+    found = show(run, "last")
     assert (found["ahead"], found["state"], found["phase"]) == (True, "open", "EXPLORATION")
     assert journal.AHEAD in run("show", "last")
-
-
-def test_an_expired_session_is_told_as_any_other(place: SessionPaths, run: Run) -> None:
-    begin(place, 60 * 24 * 3)
-    text = run("show", "last")
-    assert "MODIFY: ログイン機能を直して 二行目" in text
-    assert "It may no longer write: it is expired." in text
-    assert told(run, "last")["state"] == "expired"
 
 
 def cut_short(path: Path) -> None:
@@ -215,7 +199,7 @@ def edited(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("damage", "calls"), [(cut_short, 2), (edited, 4)])
-def test_of_a_damaged_journal_what_was_acknowledged_is_told(
+def test_the_intact_part_of_a_damaged_journal_is_shown(
     place: SessionPaths, run: Run, damage: Callable[[Path], None], calls: int
 ) -> None:
     started = begin(place)
@@ -223,7 +207,7 @@ def test_of_a_damaged_journal_what_was_acknowledged_is_told(
         pair = [steps.called(tool, f"t{number}") for tool in ("search_text", "find_definitions")]
         journal.append(place, started.handle, *pair)
     damage(place.journal(started.session.name))
-    found = told(run, "last")
+    found = show(run, "last")
     assert found["state"] == "broken"
     assert [line["what"] for line in found["story"]] == ["asked", *["found"] * calls]
     assert found["tool_calls"] == calls
@@ -233,7 +217,7 @@ def test_of_a_damaged_journal_what_was_acknowledged_is_told(
 
 
 @pytest.mark.parametrize("missing", ["head", "all"])
-def test_of_a_journal_that_nobody_acknowledged_nothing_is_told(
+def test_nothing_of_an_unacknowledged_journal_is_shown(
     place: SessionPaths, run: Run, missing: str
 ) -> None:
     started = begin(place)
@@ -241,15 +225,13 @@ def test_of_a_journal_that_nobody_acknowledged_nothing_is_told(
         place.head(started.session.name).unlink()
     else:
         place.journal(started.session.name).write_bytes(b"\xff\n")
-    found = told(run, "last")
+    found = show(run, "last")
     assert (found["state"], found["story"]) == ("broken", [])
     assert found["broken"]
     assert "The rest is not shown" in run("show", "last")
 
 
-def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(
-    place: SessionPaths, run: Run
-) -> None:
+def test_a_long_story_is_shortened_in_the_middle_without_all(place: SessionPaths, run: Run) -> None:
     started = begin(place)
     long = "ん" * 400
     for number in range(50):
@@ -261,15 +243,15 @@ def test_a_long_story_is_cut_in_its_middle_and_all_of_it_can_be_had(
     assert "search_text t49:" in text
     assert len(text.splitlines()) < 140
     assert max(map(display_width, text.splitlines())) <= 110
-    assert len(told(run, "last")["story"]) == 80
-    assert told(run, "last")["left_out"] == 21
-    whole = told(run, "last", "--all")
+    assert len(show(run, "last")["story"]) == 80
+    assert show(run, "last")["left_out"] == 21
+    whole = show(run, "last", "--all")
     assert (len(whole["story"]), whole["left_out"]) == (101, 0)
     everything = run("show", "last", "--all").replace("\n", "").replace(" ", "")
     assert everything.count(long) == 50
 
 
-def test_what_a_session_was_asked_steers_no_terminal_and_shows_no_secret(
+def test_queries_are_printed_without_control_characters_and_secrets(
     place: SessionPaths, run: Run
 ) -> None:
     plant = planted()["GitHub classic"]
@@ -284,7 +266,7 @@ def test_what_a_session_was_asked_steers_no_terminal_and_shows_no_secret(
     assert "\n12:00:00  believed" not in run("show", "last")
 
 
-def test_the_story_of_a_real_session_names_what_was_refused_and_what_may_be_written(
+def test_a_real_session_shows_refusals_and_writable_files(
     shop: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in shop.env.items():
@@ -318,7 +300,7 @@ def test_the_story_of_a_real_session_names_what_was_refused_and_what_may_be_writ
 
 
 @given(st.text(max_size=80), st.integers(2, 20))
-def test_wrapping_loses_nothing_and_keeps_within_the_columns(text: str, columns: int) -> None:
+def test_wrapping_keeps_all_text_within_the_columns(text: str, columns: int) -> None:
     lines = list(wrapped(text, columns))
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert all(display_width(line) <= columns for line in lines)

@@ -16,7 +16,7 @@ def test_dependencies_are_listed_nearest_first(shop: Project) -> None:
     assert [node["path"] for node in data["nodes"]] == [line[4:] for line in lines[:-1]]
 
 
-def test_nothing_that_imports_it_is_a_finding_and_a_wrong_depth_a_mistake(shop: Project) -> None:
+def test_no_importer_exits_with_1_and_a_wrong_depth_with_2(shop: Project) -> None:
     alone = shop.call("code-intel", "deps", SERVICE, "--direction", "inbound", check=False)
     assert alone.returncode == 1
     assert "is imported by no file" in alone.stdout
@@ -25,7 +25,7 @@ def test_nothing_that_imports_it_is_a_finding_and_a_wrong_depth_a_mistake(shop: 
     assert "--depth" in deep.stderr
 
 
-def test_lines_and_symbols_are_shown_verbatim(shop: Project) -> None:
+def test_snippets_are_printed_verbatim(shop: Project) -> None:
     text = (shop.root / SERVICE).read_text(encoding="utf-8")
     whole = shop.call("code-intel", "snippets", "--symbol", "AuthService.login").stdout
     head, *lines = whole.splitlines()
