@@ -103,9 +103,7 @@ def test_only_the_newest_sessions_are_listed_without_all(place: SessionPaths, ru
     assert json.loads(run("list", "--json"))["truncated"]
 
 
-def test_expired_broken_and_ended_sessions_are_listed_with_their_state(
-    place: SessionPaths, run: Run
-) -> None:
+def test_expired_broken_and_ended_sessions_are_listed(place: SessionPaths, run: Run) -> None:
     old, damaged, ended = begin(place, 60 * 24 * 3), begin(place, 2), begin(place, 1)
     journal.append(place, ended.handle, steps.outcome("partial", {}))
     with place.journal(damaged.session.name).open("r+b") as file:
