@@ -118,7 +118,8 @@ def test_expired_broken_and_ended_sessions_are_listed(place: SessionPaths, run: 
     assert "its journal does not match its head" in text
     assert "CODE_INTEL_STATE_DIR" in text
     assert "EXPLORATION  partial " in text
-    assert run("show", "last").splitlines()[0].endswith("EXPLORATION, open, partial")
+    shown = run("show", ended.session.name)
+    assert shown.splitlines()[0].endswith("EXPLORATION, open, partial")
     assert show(run, old.session.name)["state"] == "expired"
     assert "It may no longer write: it is expired." in run("show", old.session.name)
 
