@@ -10,12 +10,12 @@ JAPANESE = "設定ファイルを読み込む。\r\nログイン処理\n"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp932", "euc-jp"])
-def test_japanese_text_is_read_in_its_encoding_with_its_line_ends(encoding: str) -> None:
+def test_japanese_text_is_decoded_with_its_line_ends(encoding: str) -> None:
     assert decode(JAPANESE.encode(encoding)) == JAPANESE
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-be", "utf-32-be"])
-def test_big_endian_text_needs_its_mark(encoding: str) -> None:
+def test_big_endian_text_needs_a_byte_order_mark(encoding: str) -> None:
     mark = codecs.BOM_UTF16_BE if "16" in encoding else codecs.BOM_UTF32_BE
     assert decode(mark + JAPANESE.encode(encoding)) == JAPANESE
     assert decode("abc".encode(encoding)) is None
@@ -33,24 +33,24 @@ def test_big_endian_text_needs_its_mark(encoding: str) -> None:
         bytes(range(128, 256)),
     ],
 )
-def test_what_is_no_text_in_a_known_encoding_is_none(data: bytes) -> None:
+def test_bytes_in_no_known_encoding_are_not_decoded(data: bytes) -> None:
     assert decode(data) is None
 
 
-def test_a_nul_far_into_a_text_does_not_make_it_binary() -> None:
+def test_a_late_nul_does_not_make_a_text_binary() -> None:
     text = "a" * 9000 + "\0b"
     assert decode(text.encode()) == text
 
 
-def test_no_bytes_are_an_empty_text() -> None:
+def test_empty_bytes_are_an_empty_text() -> None:
     assert decode(b"") == ""
 
 
 @given(st.text().filter(lambda text: "\0" not in text and not text.startswith("\ufeff")))
-def test_utf_8_comes_back_unchanged(text: str) -> None:
+def test_utf_8_is_decoded_unchanged(text: str) -> None:
     assert decode(text.encode()) == text
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_text_or_none(data: bytes) -> None:
+def test_any_bytes_are_decoded_or_refused(data: bytes) -> None:
     assert isinstance(decode(data), str | None)

@@ -1,4 +1,4 @@
-"""Front matter changed in place: what is given anew changes, every other byte stays."""
+"""Test changes of front matter in place."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ notes: |
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_given_values_change_and_the_rest_stays(line: str, mark: str) -> None:
+def test_given_values_change_and_other_bytes_stay(line: str, mark: str) -> None:
     text = mark + OWN.replace("\n", line)
     after = merged(text, {"domain": "frontend", "docType": "api", "project": "shop"})
     expected = (
@@ -66,7 +66,7 @@ def test_a_list_over_several_lines_becomes_one_line() -> None:
         ("domain:\n  - a\n\n# c\nx: 1\n", "domain: api\n\n# c\nx: 1\n"),
     ],
 )
-def test_every_way_to_write_a_value_can_be_replaced(block: str, after: str) -> None:
+def test_a_value_in_any_form_is_replaced(block: str, after: str) -> None:
     assert merged(f"---\n{block}---\ntext\n", {"domain": "api"}) == f"---\n{after}---\ntext\n"
 
 
@@ -121,7 +121,7 @@ TEXTS = st.text(min_size=1, max_size=20).filter(lambda text: "\r" not in text) |
 
 
 @given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.sampled_from([OWN, "# T\n", ""]))
-def test_what_is_written_is_read_back_as_text(project: str, tags: list[str], text: str) -> None:
+def test_written_values_are_read_back_as_text(project: str, tags: list[str], text: str) -> None:
     after = merged(text, {"project": project, "tags": tags})
     values = values_of(after)
     assert (values["project"], values["tags"]) == (project, tags)

@@ -71,14 +71,14 @@ def test_line_numbers_and_positions_are_those_of_the_text() -> None:
 
 
 @given(st.lists(PARAGRAPH, min_size=2), st.integers(4, 50))
-def test_packing_is_devrags(paragraphs: list[str], size: int) -> None:
+def test_paragraphs_are_packed_as_devrag_does(paragraphs: list[str], size: int) -> None:
     text = "\n\n".join(paragraphs)
     expected = by_the_rule(paragraphs, size) if len(text) > size else [text]
     assert chunks(text, size) == expected
 
 
 @given(st.text("ab \n\r#-`.。設\t\u2028", max_size=300), st.integers(1, 40))
-def test_chunks_are_verbatim_in_order_and_never_too_long(text: str, size: int) -> None:
+def test_chunks_are_verbatim_ordered_and_short_enough(text: str, size: int) -> None:
     spans = split(text, size)
     assert all(0 < end - start <= max(size, 1) for start, end in spans) or len(spans) == 1
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
@@ -86,7 +86,7 @@ def test_chunks_are_verbatim_in_order_and_never_too_long(text: str, size: int) -
     assert not left_out.strip()
 
 
-def test_a_heading_path_ignores_code_blocks_and_closes_deeper_levels() -> None:
+def test_a_heading_path_ignores_code_blocks_and_deeper_levels() -> None:
     text = "# A\n## B\n```\n# no\n```\n### C ##\n## D\n"
     assert [path for _, path in heading_path(text)] == ["A", "A > B", "A > B > C", "A > D"]
 
@@ -97,7 +97,7 @@ def test_prose_is_embedded_under_its_headings() -> None:
     assert "token" in found.chunks[-1].card
 
 
-def test_an_agreement_has_one_card_whatever_its_length() -> None:
+def test_a_long_agreement_has_one_card() -> None:
     text = (
         "---\ndoc_type: agreement\nnl_term: ログイン\nsymbol: AuthService\n---\n\n"
         "# ログイン → AuthService\n\n## 根拠\n\n" + "- handles login\n" * 40

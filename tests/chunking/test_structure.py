@@ -1,4 +1,4 @@
-"""Parameters and exports, read off the trees of many languages."""
+"""Test the parameters and exports that are read from syntax trees."""
 
 import pytest
 from hypothesis import given
@@ -110,20 +110,20 @@ def structure_of(path: str, text: str) -> tuple[Structure, dict[str, tuple[str, 
 @pytest.mark.parametrize("path", CASES)
 def test_parameters_and_exports(path: str) -> None:
     text, parameters, exports = CASES[path]
-    found, told = structure_of(path, text)
-    assert told == parameters
+    found, parameters_by_name = structure_of(path, text)
+    assert parameters_by_name == parameters
     assert found.exports == exports
 
 
 @given(st.text(max_size=200), st.sampled_from(LANGUAGES))
-def test_it_never_fails(text: str, row: object) -> None:
+def test_any_text_has_a_structure(text: str, row: object) -> None:
     language = next(each for each in LANGUAGES if each is row)
     path = language.files[0] if language.files[0][0] != "." else f"a{language.files[0]}"
     structure_of(path, text)
 
 
-def test_a_file_of_thousands_of_functions_takes_no_square_of_them() -> None:
+def test_a_file_of_thousands_of_functions_is_read() -> None:
     text = "".join(f"def function_{n}(first_{n}, second):\n    pass\n" for n in range(3000))
-    _, told = structure_of("a.py", text)
-    assert told["function_2999"] == ("first_2999", "second")
-    assert len(told) == 3000
+    _, parameters_by_name = structure_of("a.py", text)
+    assert parameters_by_name["function_2999"] == ("first_2999", "second")
+    assert len(parameters_by_name) == 3000

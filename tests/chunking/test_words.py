@@ -29,7 +29,7 @@ IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
         ("", ""),
     ],
 )
-def test_an_identifier_splits_where_a_reader_would(name: str, parts: str) -> None:
+def test_an_identifier_is_split_into_words(name: str, parts: str) -> None:
     assert split_identifier(name) == parts
 
 
@@ -67,7 +67,7 @@ def test_tokens_of_code_and_prose(text: str, tokens: list[str]) -> None:
         ("connect", "connection", "connections", "connected"),
     ],
 )
-def test_forms_of_one_english_word_meet(family: tuple[str, ...]) -> None:
+def test_forms_of_an_english_word_have_one_stem(family: tuple[str, ...]) -> None:
     assert len({stem(word) for word in family}) == 1
 
 
@@ -81,7 +81,7 @@ def test_forms_of_one_english_word_meet(family: tuple[str, ...]) -> None:
         ("process", "proces"),
     ],
 )
-def test_different_words_stay_different(one: str, other: str) -> None:
+def test_different_words_have_different_stems(one: str, other: str) -> None:
     assert stem(one) != stem(other)
 
 
@@ -94,7 +94,7 @@ def test_tokens_are_letters_digits_and_underscores_in_folded_form(text: str) -> 
 
 
 @given(st.text())
-def test_width_and_case_of_latin_text_do_not_matter(text: str) -> None:
+def test_width_and_case_of_latin_letters_are_ignored(text: str) -> None:
     wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
     assert words(wide) == words(unicodedata.normalize("NFKC", wide))
     lower = "".join(c for c in text if c in string.ascii_lowercase + " ")
@@ -102,9 +102,9 @@ def test_width_and_case_of_latin_text_do_not_matter(text: str) -> None:
 
 
 @given(IDENTIFIERS)
-def test_a_question_that_quotes_an_identifier_has_its_tokens(name: str) -> None:
-    asked = set(query_words(f"where is {name} set"))
-    assert asked >= {word for word in words(name) if word not in STOP_WORDS}
+def test_a_question_has_the_tokens_of_a_quoted_identifier(name: str) -> None:
+    tokens = set(query_words(f"where is {name} set"))
+    assert tokens >= {word for word in words(name) if word not in STOP_WORDS}
 
 
 @given(st.lists(st.sampled_from(["alpha", "beta", "設定", "読む"]), min_size=1))
@@ -112,12 +112,12 @@ def test_a_text_of_several_lines_has_the_words_of_its_lines(lines: list[str]) ->
     assert words("\n".join(lines)) == [token for line in lines for token in words(line)]
 
 
-def test_stop_words_leave_questions_and_stay_in_the_index() -> None:
+def test_stop_words_are_removed_from_questions_only() -> None:
     assert query_words("how are redirects followed") == ["redirect", "follow"]
     assert "how" in words("how are redirects followed")
 
 
-def test_particles_and_endings_leave_japanese_questions() -> None:
+def test_particles_are_removed_from_japanese_questions() -> None:
     assert query_words("設定を読むには") == ["設定", "定を", "を読", "読む"]
     assert query_words("これは") == ["これ", "れは"]
 
@@ -126,5 +126,5 @@ def test_a_question_of_stop_words_alone_keeps_them() -> None:
     assert query_words("how to") == ["how", "to"]
 
 
-def test_a_question_asks_for_each_word_once() -> None:
+def test_query_words_are_unique() -> None:
     assert query_words("token tokens Token") == ["token"]

@@ -481,7 +481,7 @@ def test_a_manifest_that_changes_changes_what_names_mean(tmp_path: Path) -> None
 
 
 def test_the_page_of_languages_says_whose_imports_are_followed() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "languages.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "languages.md"
     rows = [line.strip("| ").split(" | ") for line in page.read_text("utf-8").splitlines()]
     told = {row[0]: row[4] for row in rows if len(row) > 5 and row[0] != "language"}
     for language, says in told.items():
