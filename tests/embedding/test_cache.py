@@ -1,4 +1,4 @@
-"""A cache costs time when it is wrong, never an answer."""
+"""Test the cache of vectors. Its faults cost time, but no answer."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def vectors(*texts: str) -> dict[str, NDArray[np.float32]]:
     return {text: np.full(4, len(text), dtype=np.float32) for text in texts}
 
 
-def test_what_was_put_comes_back_in_another_process_life(tmp_path: Path) -> None:
+def test_stored_vectors_are_read_by_another_cache_object(tmp_path: Path) -> None:
     assert VectorCache(tmp_path).put("m", vectors("a", "在庫", "\ud83d")) == 3
     found = VectorCache(tmp_path).get("m", ["a", "在庫", "\ud83d", "unknown"])
     assert set(found) == {"a", "在庫", "\ud83d"}
@@ -26,27 +26,27 @@ def test_what_was_put_comes_back_in_another_process_life(tmp_path: Path) -> None
     assert found["a"].dtype == np.float32
 
 
-def test_another_identity_shares_nothing(tmp_path: Path) -> None:
+def test_vectors_of_another_identity_are_not_returned(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     cache.put("q4", vectors("a"))
     assert cache.get("int8", ["a"]) == {}
 
 
-def test_putting_twice_keeps_one(tmp_path: Path) -> None:
+def test_a_vector_is_stored_once(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     assert cache.put("m", vectors("a", "bb")) == 2
     assert cache.put("m", vectors("bb", "ccc")) == 1
     assert cache.put("m", {}) == 0
 
 
-def test_more_texts_than_sqlite_has_variables(tmp_path: Path) -> None:
+def test_more_texts_than_sql_variables_are_read(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     texts = [f"text {number}" for number in range(1_700)]
     cache.put("m", vectors(*texts))
     assert len(cache.get("m", texts)) == 1_700
 
 
-def test_the_oldest_go_when_it_is_full(tmp_path: Path) -> None:
+def test_the_oldest_vectors_are_removed_when_the_cache_is_full(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path, max_bytes=10 * (16 + 120))
     texts = [f"text {number}" for number in range(25)]
     for text in texts:
@@ -73,20 +73,20 @@ def test_a_table_of_another_shape_is_set_aside(tmp_path: Path) -> None:
     assert cache.put("m", vectors("a")) == 1
 
 
-def test_a_vector_that_is_not_finite_is_not_given_back(tmp_path: Path) -> None:
+def test_a_vector_that_is_not_finite_is_not_returned(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     cache.put("m", {"bad": np.array([np.nan, 1], dtype=np.float32), **vectors("good")})
     assert list(cache.get("m", ["bad", "good"])) == ["good"]
 
 
-def test_a_place_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+def test_an_unwritable_folder_leaves_the_cache_empty(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     cache = VectorCache(tmp_path / "file" / "cache")
     assert cache.put("m", vectors("a")) == 0
     assert cache.get("m", ["a"]) == {}
 
 
-def test_a_database_that_another_process_keeps_busy_is_passed_over(tmp_path: Path) -> None:
+def test_a_busy_database_is_skipped(tmp_path: Path) -> None:
     VectorCache(tmp_path).put("m", vectors("a"))
     holder = apsw.Connection(str(tmp_path / CACHE_FILE))
     holder.execute("BEGIN IMMEDIATE")
@@ -111,7 +111,7 @@ print(kept)
 """
 
 
-def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_processes_store_all_their_vectors(tmp_path: Path) -> None:
     running = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path), name],

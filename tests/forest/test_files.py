@@ -1,4 +1,4 @@
-"""Files by their words: BM25 times the kind of file; and candidates by their meaning."""
+"""Test the search for files by words, and the order of candidates by vectors."""
 
 from pathlib import Path
 
@@ -10,22 +10,17 @@ from code_intel.forest.files import FileHit, search_files
 from code_intel.forest.rerank import RerankPlace, rerank
 from code_intel.index.store import Store
 from doubles import HashEmbedder
-from forest.corpus import FILES, plant
+from forest.corpus import plant
 
 EMBEDDER = HashEmbedder()
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return plant(tmp_path_factory.mktemp("forest") / "forest.db", FILES, EMBEDDER)
+def found(embedded: Store, query: str) -> dict[str, FileHit]:
+    return {hit.path: hit for hit in search_files(embedded, query, top_k=20)}
 
 
-def found(store: Store, query: str) -> dict[str, FileHit]:
-    return {hit.path: hit for hit in search_files(store, query, top_k=20)}
-
-
-def test_each_kind_of_file_has_its_factor_once(store: Store) -> None:
-    hits = found(store, "login session token")
+def test_each_kind_of_file_has_its_factor(embedded: Store) -> None:
+    hits = found(embedded, "login session token")
     factors = {path: hit.score / hit.bm25 for path, hit in hits.items()}
     assert factors["src/auth/service.py"] == pytest.approx(1.5)
     assert factors["tests/auth/test_service.py"] == pytest.approx(1.2)
@@ -35,42 +30,44 @@ def test_each_kind_of_file_has_its_factor_once(store: Store) -> None:
     assert "penalty:docs" in hits["docs/login.md"].why
 
 
-def test_documents_come_first_when_they_are_wanted(store: Store) -> None:
-    default = [hit.path for hit in search_files(store, "checks a password", top_k=20)]
-    docs = [hit.path for hit in search_files(store, "checks a password", top_k=20, boost="docs")]
+def test_the_docs_profile_puts_documents_first(embedded: Store) -> None:
+    default = [hit.path for hit in search_files(embedded, "checks a password", top_k=20)]
+    docs = [hit.path for hit in search_files(embedded, "checks a password", top_k=20, boost="docs")]
     assert default.index("src/auth/service.py") < default.index("docs/login.md")
     assert docs.index("docs/login.md") < docs.index("src/auth/service.py")
 
 
-def test_a_quoted_phrase_counts_more_where_it_stands_as_it_is(store: Store) -> None:
-    plain, quoted = found(store, "form of login"), found(store, '"login form"')
+def test_a_file_with_the_quoted_phrase_ranks_first(embedded: Store) -> None:
+    plain, quoted = found(embedded, "form of login"), found(embedded, '"login form"')
     assert "phrase:login form" in quoted["src/web/routes.py"].why
     assert not any(tag.startswith("phrase:") for hit in plain.values() for tag in hit.why)
     assert next(iter(quoted)) == "src/web/routes.py"
 
 
-def test_a_file_is_found_once_by_its_best_chunk_and_path_words_count(store: Store) -> None:
-    hits = search_files(store, "cart", top_k=20)
+def test_a_file_is_found_once_by_text_or_path(embedded: Store) -> None:
+    hits = search_files(embedded, "cart", top_k=20)
     assert len({hit.path for hit in hits}) == len(hits)
     assert {hit.path for hit in hits} >= {"src/shop/cart.py", "src/compat/cart.py"}
 
 
-def test_only_wanted_files_are_found(store: Store) -> None:
-    hits = search_files(store, "login", top_k=20, wanted=lambda path, _: path.startswith("docs/"))
+def test_only_wanted_files_are_found(embedded: Store) -> None:
+    hits = search_files(
+        embedded, "login", top_k=20, wanted=lambda path, _: path.startswith("docs/")
+    )
     assert [hit.path for hit in hits] == ["docs/login.md"]
 
 
 @settings(deadline=None)
 @given(query=st.text(max_size=60), top_k=st.integers(-1, 5))
-def test_any_query_has_finite_scores_in_order(store: Store, query: str, top_k: int) -> None:
-    hits = search_files(store, query, top_k=top_k)
+def test_any_query_has_finite_scores_in_order(embedded: Store, query: str, top_k: int) -> None:
+    hits = search_files(embedded, query, top_k=top_k)
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
     assert len(hits) <= max(top_k, 0)
 
 
-def test_an_empty_corpus_or_a_single_file_is_no_special_case(tmp_path: Path) -> None:
+def test_an_empty_index_and_a_single_file_are_searched(tmp_path: Path) -> None:
     with Store.open(tmp_path / "empty.db") as empty:
         assert search_files(empty, "login", top_k=5) == []
         assert (
@@ -81,14 +78,14 @@ def test_an_empty_corpus_or_a_single_file_is_no_special_case(tmp_path: Path) -> 
         assert hit.score > 0
 
 
-def test_candidates_come_in_the_order_of_their_meaning(store: Store) -> None:
+def test_candidates_are_ordered_by_cosine(embedded: Store) -> None:
     places = [
         RerankPlace("web/src/format.ts"),
         RerankPlace("gone.py"),
         RerankPlace("src/auth/tokens.py"),
     ]
     vector = EMBEDDER.queries(["session tokens until they expire"])[0]
-    ordered = rerank(store, places, vector)
+    ordered = rerank(embedded, places, vector)
     assert [each.place.path for each in ordered] == [
         "src/auth/tokens.py",
         "web/src/format.ts",
@@ -102,14 +99,14 @@ def test_candidates_come_in_the_order_of_their_meaning(store: Store) -> None:
     assert ordered[2].chunk is None
 
 
-def test_without_a_vector_candidates_keep_their_order(store: Store) -> None:
+def test_candidates_keep_their_order_without_a_vector(embedded: Store) -> None:
     places = [RerankPlace("web/src/format.ts"), RerankPlace("src/auth/tokens.py")]
-    ordered = rerank(store, places, None)
+    ordered = rerank(embedded, places, None)
     assert [each.place for each in ordered] == places
     assert all(each.cosine is None and each.chunk is not None for each in ordered)
 
 
-def test_lines_of_a_candidate_are_compared_alone(tmp_path: Path) -> None:
+def test_only_the_lines_of_a_candidate_are_compared(tmp_path: Path) -> None:
     text = "".join(f"def step_{n}():\n" + f"    return {n}\n" * 30 + "\n" for n in range(4))
     with plant(tmp_path / "long.db", {"a.py": text}, EMBEDDER) as long:
         vector = EMBEDDER.queries(["step 3"])[0]

@@ -1,4 +1,4 @@
-"""Pages that plans wrote are listed once. A page written or removed is seen at once."""
+"""Test the list of pages that query plans wrote."""
 
 from pathlib import Path
 
@@ -10,23 +10,23 @@ from code_intel.planning.place import root_of
 from kept_plans import plan
 
 
-def test_a_page_of_another_process_is_seen_and_a_removed_one_is_not(tmp_path: Path) -> None:
+def test_a_page_written_or_removed_by_another_process_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "auth.py").write_text("def login():\n    return 1\n", "utf-8")
     settings = load_settings(tmp_path)
-    with Index(settings.forest) as here, Index(settings.forest) as elsewhere:
-        here.complete(words_only=True)
-        assert pages_of(here.store) == ()
+    with Index(settings.forest) as index, Index(settings.forest) as other:
+        index.complete(words_only=True)
+        assert pages_of(index.store) == ()
         page = knowledge.write(root_of(settings), plan(), tmp_path)
         assert page is not None
-        elsewhere.complete(words_only=True)
-        (found,) = pages_of(here.store)
-        assert pages_of(here.store) is pages_of(here.store)
-        assert [row.path for row in here.store.chunk_rows([found]).values()] == [
+        other.complete(words_only=True)
+        (found,) = pages_of(index.store)
+        assert pages_of(index.store) is pages_of(index.store)
+        assert [row.path for row in index.store.chunk_rows([found]).values()] == [
             page.relative_to(tmp_path).as_posix()
         ]
-        with here.store.batch():
-            assert pages_of(here.store) == (found,)
+        with index.store.batch():
+            assert pages_of(index.store) == (found,)
         page.unlink()
-        elsewhere.complete(words_only=True)
-        elsewhere.complete(words_only=True)
-        assert pages_of(here.store) == ()
+        other.complete(words_only=True)
+        other.complete(words_only=True)
+        assert pages_of(index.store) == ()

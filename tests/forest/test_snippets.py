@@ -1,4 +1,4 @@
-"""Lines of a file, as much as fits, cut where symbols begin and end."""
+"""Test how lines of a file are cut at symbols within a budget."""
 
 import pytest
 from hypothesis import given
@@ -48,7 +48,7 @@ def cut(first: int, last: int, budget: int = 10_000, *, whole: bool = True) -> S
         (1, 99, (1, 19), "Auth"),
     ],
 )
-def test_lines_are_widened_to_their_symbols(
+def test_lines_are_extended_to_their_symbols(
     first: int, last: int, lines: tuple[int, int], symbol: str
 ) -> None:
     found = cut(first, last)
@@ -61,18 +61,18 @@ def test_exact_lines_stay_as_they_are() -> None:
     assert found == Snippet(10, 10, "        token = make(user)\n", "Auth.login", 0)
 
 
-def test_what_does_not_fit_ends_before_a_symbol_that_would_be_cut() -> None:
+def test_a_snippet_ends_before_a_symbol_that_does_not_fit() -> None:
     found = cut(1, 99, budget=225)
     assert (found.end_line, found.next_line) == (12, 13)
     assert "revoke" not in found.text
 
 
-def test_a_line_longer_than_the_budget_is_cut_within() -> None:
+def test_a_line_longer_than_the_budget_is_cut() -> None:
     found = snippet("x" * 900, (), 1, 1, budget=100, cost=len)
     assert (len(found.text), found.next_line) == (100, 0)
 
 
-def test_a_symbol_is_shown_with_what_stands_above_it() -> None:
+def test_a_symbol_includes_its_comment_and_decorators() -> None:
     named = {symbol.qualified: lines_of(TEXT, symbol) for symbol in SYMBOLS}
     assert named["Auth"] == (4, 15)
     assert named["Auth.logout"] == (13, 15)
@@ -86,7 +86,7 @@ def test_a_symbol_is_shown_with_what_stands_above_it() -> None:
     st.integers(1, 600),
     st.booleans(),
 )
-def test_a_snippet_is_verbatim_within_the_budget_and_goes_on_where_it_ended(
+def test_any_snippet_is_verbatim_within_the_budget_and_names_the_next_line(
     text: str,
     first: int,
     more: int,

@@ -1,4 +1,6 @@
-"""What failing tests, diffs, edited files and hints say: which documents, and which words."""
+"""Test which documents and words artifacts name: failing tests, diffs, edited files, hints."""
+
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,69 +39,67 @@ QUOTED = (
 )
 
 
+TAGS = {
+    "editing_path": "editing_path",
+    "failing_tests": "failing_test",
+    "last_diff": "last_diff",
+    "hints": "hint",
+}
+
+
 @pytest.mark.parametrize(
-    ("given_", "expected"),
+    ("kind", "value", "document"),
     [
+        ("editing_path", ("src/auth/service.py",), "src/auth/service.py"),
+        ("editing_path", ("src/認証/ログイン.py",), "src/認証/ログイン.py"),
+        ("editing_path", ("src/new.py",), ""),
         (
-            GivenArtifacts(editing_path=("src/auth/service.py",)),
-            {"src/auth/service.py": ("editing_path",)},
+            "failing_tests",
+            ("tests/auth/test_service.py::test_login",),
+            "tests/auth/test_service.py",
         ),
         (
-            GivenArtifacts(editing_path=("src/認証/ログイン.py",)),
-            {"src/認証/ログイン.py": ("editing_path",)},
+            "failing_tests",
+            ('File "/home/me/shop/src/auth/service.py", line 8, in login',),
+            "src/auth/service.py",
         ),
-        (
-            GivenArtifacts(failing_tests=("tests/auth/test_service.py::test_login",)),
-            {"tests/auth/test_service.py": ("failing_test",)},
-        ),
-        (
-            GivenArtifacts(
-                failing_tests=('File "/home/me/shop/src/auth/service.py", line 8, in login',)
-            ),
-            {"src/auth/service.py": ("failing_test",)},
-        ),
-        (GivenArtifacts(last_diff=DIFF), {"src/auth/service.py": ("last_diff",)}),
-        (GivenArtifacts(last_diff=QUOTED), {"src/認証/ログイン.py": ("last_diff",)}),
-        (
-            GivenArtifacts(last_diff="--- /dev/null\n+++ b/a/index.ts\n"),
-            {"a/index.ts": ("last_diff",)},
-        ),
-        (GivenArtifacts(hints=("src/auth/service.py:8-12",)), {"src/auth/service.py": ("hint",)}),
-        (GivenArtifacts(hints=("service.py", "a token")), {"src/auth/service.py": ("hint",)}),
-        (GivenArtifacts(hints=("index.ts",)), {}),
-        (GivenArtifacts(hints=("b\\index.ts",)), {"b/index.ts": ("hint",)}),
-        (GivenArtifacts(editing_path=("src/new.py",)), {}),
+        ("last_diff", DIFF, "src/auth/service.py"),
+        ("last_diff", QUOTED, "src/認証/ログイン.py"),
+        ("last_diff", "--- /dev/null\n+++ b/a/index.ts\n", "a/index.ts"),
+        ("hints", ("src/auth/service.py:8-12",), "src/auth/service.py"),
+        ("hints", ("service.py", "a token"), "src/auth/service.py"),
+        ("hints", ("index.ts",), ""),
+        ("hints", ("b\\index.ts",), "b/index.ts"),
     ],
 )
-def test_files_are_named_as_the_index_has_them(
-    given_: GivenArtifacts, expected: dict[str, tuple[str, ...]]
-) -> None:
-    assert read_artifacts(given_, DOCUMENTS).files == expected
+def test_an_artifact_names_a_document(kind: str, value: Any, document: str) -> None:
+    expected = {document: (TAGS[kind],)} if document else {}
+    assert read_artifacts(GivenArtifacts(**{kind: value}), DOCUMENTS).files == expected
 
 
-def test_a_file_may_be_named_in_several_ways() -> None:
-    at_hand = read_artifacts(
+def test_a_document_has_a_tag_per_kind_of_artifact() -> None:
+    parsed = read_artifacts(
         GivenArtifacts(last_diff=DIFF, hints=("src/auth/service.py",)), DOCUMENTS
     )
-    assert at_hand.files == {"src/auth/service.py": ("last_diff", "hint")}
+    assert parsed.files == {"src/auth/service.py": ("last_diff", "hint")}
 
 
-def test_words_come_from_tests_and_from_changed_lines_alone() -> None:
-    at_hand = read_artifacts(
+def test_words_come_from_tests_and_changed_lines() -> None:
+    parsed = read_artifacts(
         GivenArtifacts(failing_tests=("test_login_expires",), last_diff=DIFF, hints=("期限切れ",)),
         DOCUMENTS,
     )
-    assert at_hand.words[0] == "test_login_expires"
-    assert {"new_token", "old_token", "audit"} <= set(at_hand.words)
-    assert "untouched_name" not in at_hand.words
-    assert at_hand.hints == ("期限切れ",)
+    assert parsed.words[0] == "test_login_expires"
+    assert {"new_token", "old_token", "audit"} <= set(parsed.words)
+    assert "untouched_name" not in parsed.words
+    assert parsed.hints == ("期限切れ",)
 
 
 texts = st.text(alphabet='ab./\\:-+ 0378\n"語é\u0301', max_size=80)
 
 
 @given(
-    given_=st.builds(
+    artifacts=st.builds(
         GivenArtifacts,
         failing_tests=st.lists(texts, max_size=3).map(tuple),
         last_diff=texts,
@@ -107,14 +107,14 @@ texts = st.text(alphabet='ab./\\:-+ 0378\n"語é\u0301', max_size=80)
         hints=st.lists(texts, max_size=3).map(tuple),
     )
 )
-def test_whatever_is_given_only_documents_are_named(given_: GivenArtifacts) -> None:
-    at_hand = read_artifacts(given_, DOCUMENTS)
-    assert set(at_hand.files) <= set(DOCUMENTS)
-    assert len(at_hand.files) <= MAX_FILES
-    assert all(tags for tags in at_hand.files.values())
+def test_any_artifacts_name_only_documents(artifacts: GivenArtifacts) -> None:
+    parsed = read_artifacts(artifacts, DOCUMENTS)
+    assert set(parsed.files) <= set(DOCUMENTS)
+    assert len(parsed.files) <= MAX_FILES
+    assert all(tags for tags in parsed.files.values())
 
 
 @pytest.mark.parametrize("text", ["/" * 2000, "a/" * 1000, "a." * 1000, "-" * 2000, "+++ b/" * 300])
-def test_what_names_nothing_takes_no_time(text: str) -> None:
-    given_ = GivenArtifacts((text,) * 20, text * 100, (text,), (text,) * 20)
-    assert read_artifacts(given_, DOCUMENTS).files == {}
+def test_long_artifacts_without_a_name_are_read(text: str) -> None:
+    artifacts = GivenArtifacts((text,) * 20, text * 100, (text,), (text,) * 20)
+    assert read_artifacts(artifacts, DOCUMENTS).files == {}

@@ -1,4 +1,4 @@
-"""What to read for a goal: the ranking, moved by what is at hand; blacklist, boosts, profiles."""
+"""Test which files a bundle contains: ranking, artifacts, blacklist, boosts and profiles."""
 
 from pathlib import Path
 
@@ -10,15 +10,9 @@ from code_intel.forest.bundles.bundle import TYPE_UNITS, UNITS, Bundle, BundleRe
 from code_intel.forest.bundles.profiles import PROFILES, WEIGHT_KEYS, Profile
 from code_intel.index.store import Store
 from doubles import HashEmbedder
-from forest.corpus import FILES, plant
 
 EMBEDDER = HashEmbedder()
 BOTH: tuple[BoostProfile, BoostProfile] = ("docs", "none")
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return plant(tmp_path_factory.mktemp("forest") / "forest.db", FILES, EMBEDDER)
 
 
 def bundle(
@@ -32,8 +26,8 @@ def paths(found: Bundle) -> list[str]:
     return [each.path for each in found.files]
 
 
-def test_a_goal_finds_its_file_first_and_says_why(store: Store) -> None:
-    found = bundle(store, BundleRequest("check a password at login"), vectors=True)
+def test_a_goal_finds_its_file_with_reasons(embedded: Store) -> None:
+    found = bundle(embedded, BundleRequest("check a password at login"), vectors=True)
     best = found.files[0]
     assert best.path == "src/auth/service.py"
     assert best.score == 1.0
@@ -45,20 +39,20 @@ def test_a_goal_finds_its_file_first_and_says_why(store: Store) -> None:
     assert min(scores) > 0
 
 
-def test_terms_that_were_found_are_named(store: Store) -> None:
-    found = bundle(store, BundleRequest('"session tokens" expire', boost="none"))
+def test_tags_name_the_found_terms(embedded: Store) -> None:
+    found = bundle(embedded, BundleRequest('"session tokens" expire', boost="none"))
     why = {each.path: each.why for each in found.files}
     assert "phrase:session tokens" in why["src/auth/tokens.py"]
 
 
-def test_a_phrase_and_a_place_are_told_however_many_other_tags_there_are(store: Store) -> None:
-    found = bundle(store, BundleRequest('"session tokens" of auth/tokens expire'), vectors=True)
+def test_tags_of_a_phrase_and_a_path_precede_the_others(embedded: Store) -> None:
+    found = bundle(embedded, BundleRequest('"session tokens" of auth/tokens expire'), vectors=True)
     why = {each.path: each.why for each in found.files}["src/auth/tokens.py"]
     assert {"path-segment:auth", "phrase:session tokens"} <= set(why)
 
 
-def test_without_vectors_nothing_is_structural(store: Store) -> None:
-    found = bundle(store, BundleRequest("check a password at login"))
+def test_without_vectors_no_file_has_a_structural_tag(embedded: Store) -> None:
+    found = bundle(embedded, BundleRequest("check a password at login"))
     assert paths(found)[0] == "src/auth/service.py"
     assert not any(tag.startswith("structural") for each in found.files for tag in each.why)
 
@@ -71,22 +65,22 @@ def test_without_vectors_nothing_is_structural(store: Store) -> None:
         ("none", [True, True], {}),
     ],
 )
-def test_the_blacklist_is_lifted_by_the_boost_profile(
-    store: Store, boost: BoostProfile, there: list[bool], left_out: dict[str, int]
+def test_a_boost_profile_determines_the_blacklist(
+    embedded: Store, boost: BoostProfile, there: list[bool], left_out: dict[str, int]
 ) -> None:
-    found = bundle(store, BundleRequest("login session token", boost=boost))
+    found = bundle(embedded, BundleRequest("login session token", boost=boost))
     files = ["docs/login.md", "tests/auth/test_service.py"]
     assert [file in paths(found) for file in files] == there
     assert found.left_out == left_out
 
 
-def test_documents_stand_in_front_when_they_are_wanted_and_tests_are_tests_to_nobody(
-    store: Store,
+def test_the_docs_profile_puts_documents_first_and_none_reduces_no_kind(
+    embedded: Store,
 ) -> None:
     goal = "checks a password and returns a session token"
-    docs, plain = (bundle(store, BundleRequest(goal, boost=boost)) for boost in BOTH)
+    docs, plain = (bundle(embedded, BundleRequest(goal, boost=boost)) for boost in BOTH)
     assert paths(docs).index("docs/login.md") == 0
-    assert paths(bundle(store, BundleRequest("password", boost="docs")))[0] == "docs/login.md"
+    assert paths(bundle(embedded, BundleRequest("password", boost="docs")))[0] == "docs/login.md"
     assert not any(tag in {"-docs", "-test"} for each in plain.files for tag in each.why)
     assert "-example" not in {tag for each in plain.files for tag in each.why}
 
@@ -102,18 +96,18 @@ def test_documents_stand_in_front_when_they_are_wanted_and_tests_are_tests_to_no
         GivenArtifacts(hints=("tests/auth/test_service.py",)),
     ],
 )
-def test_a_file_the_caller_names_is_never_left_out(store: Store, artifacts: GivenArtifacts) -> None:
-    found = bundle(store, BundleRequest("why is the session token wrong", artifacts))
+def test_a_file_named_by_the_caller_is_included(embedded: Store, artifacts: GivenArtifacts) -> None:
+    found = bundle(embedded, BundleRequest("why is the session token wrong", artifacts))
     assert "tests/auth/test_service.py" in paths(found)
     (named,) = [each for each in found.files if each.path == "tests/auth/test_service.py"]
     assert any(tag.startswith("artifact:") for tag in named.why)
 
 
-def test_the_edited_file_and_its_neighbours_come_although_no_word_fits(store: Store) -> None:
+def test_the_edited_file_and_its_neighbours_are_included_without_a_match(embedded: Store) -> None:
     goal = "rounding of amounts of money"
-    plain = paths(bundle(store, BundleRequest(goal)))
+    plain = paths(bundle(embedded, BundleRequest(goal)))
     edited = GivenArtifacts(editing_path=("src/auth/tokens.py",))
-    found = bundle(store, BundleRequest(goal, edited))
+    found = bundle(embedded, BundleRequest(goal, edited))
     assert not {"src/auth/tokens.py", "src/auth/service.py"} & set(plain)
     assert {"src/auth/tokens.py", "src/auth/service.py"} <= set(paths(found))
     assert paths(found)[0] == plain[0]
@@ -122,26 +116,26 @@ def test_the_edited_file_and_its_neighbours_come_although_no_word_fits(store: St
     assert "near:src/auth" in why["src/auth/service.py"]
 
 
-def test_what_a_named_file_depends_on_joins_with_its_tag(store: Store) -> None:
+def test_dependencies_of_a_named_file_are_included(embedded: Store) -> None:
     edited = GivenArtifacts(editing_path=("src/web/routes.py",))
-    found = bundle(store, BundleRequest("rounding of amounts of money", edited))
+    found = bundle(embedded, BundleRequest("rounding of amounts of money", edited))
     why = {each.path: each.why for each in found.files}
     assert "dep:src/web/routes.py" in why["src/auth/service.py"]
 
 
-def test_words_of_a_failing_test_find_what_it_tests(store: Store) -> None:
+def test_words_of_a_failing_test_find_the_tested_file(embedded: Store) -> None:
     failing = GivenArtifacts(failing_tests=("test_total_price_with_discount",))
-    found = bundle(store, BundleRequest("失敗を直す", failing))
+    found = bundle(embedded, BundleRequest("失敗を直す", failing))
     assert paths(found)[0] == "src/shop/cart.py"
 
 
-def test_a_profile_moves_a_file_by_its_weights_at_most(store: Store) -> None:
+def test_a_profile_changes_a_score_within_bounds(embedded: Store) -> None:
     edited = GivenArtifacts(editing_path=("src/shop/cart.py",))
     nothing = Profile(0, 0, 0, 0, 0, 0)
     goal = "login session token password"
 
     def share(weights: Profile) -> float:
-        found = bundle(store, BundleRequest(goal, edited, weights, "none"), vectors=True)
+        found = bundle(embedded, BundleRequest(goal, edited, weights, "none"), vectors=True)
         scores = {each.path: each.score for each in found.files}
         return scores.get("src/shop/cart.py", 0.0)
 
@@ -151,12 +145,12 @@ def test_a_profile_moves_a_file_by_its_weights_at_most(store: Store) -> None:
         assert sum(most) + TYPE_UNITS["default"] < 0.25
 
 
-def test_what_has_nothing_to_do_with_the_goal_is_no_file_to_read(store: Store) -> None:
+def test_a_goal_without_a_match_gives_no_files(embedded: Store) -> None:
     for goal in ("qqqzzz", "!!!", "。"):
-        assert bundle(store, BundleRequest(goal)).files == ()
+        assert bundle(embedded, BundleRequest(goal)).files == ()
 
 
-def test_an_empty_index_has_nothing_to_read(tmp_path: Path) -> None:
+def test_an_empty_index_gives_no_files(tmp_path: Path) -> None:
     with Store.open(tmp_path / "empty.db") as empty:
         found = bundle(
             empty, BundleRequest("login", GivenArtifacts(("test_a",), "+x", ("a.py",), ("b",)))
@@ -164,10 +158,12 @@ def test_an_empty_index_has_nothing_to_read(tmp_path: Path) -> None:
         assert (found.files, found.left_out) == ((), {})
 
 
-def test_the_same_request_has_the_same_answer(store: Store) -> None:
+def test_the_same_request_gives_the_same_bundle(embedded: Store) -> None:
     request = BundleRequest("login session token", GivenArtifacts(hints=("Cart",)))
-    assert bundle(store, request, vectors=True) == bundle(store, request, vectors=True)
+    assert bundle(embedded, request, vectors=True) == bundle(embedded, request, vectors=True)
 
 
-def test_most_files_are_as_many_as_asked_for(store: Store) -> None:
-    assert len(bundle(store, BundleRequest("login session token", boost="none"), most=2).files) == 2
+def test_a_bundle_has_at_most_the_requested_number_of_files(embedded: Store) -> None:
+    assert (
+        len(bundle(embedded, BundleRequest("login session token", boost="none"), most=2).files) == 2
+    )

@@ -1,4 +1,4 @@
-"""The formula of seed 002, with every worked number, and the boosts of its three profiles."""
+"""Test the formula of seed 002 with its worked examples, and its boost profiles."""
 
 import pytest
 from hypothesis import given
@@ -23,23 +23,23 @@ PAGE = ("lambda/page-agent/src/handler.ts", "export const lambda = 1 // page-age
 CANVAS = ("lambda/canvas-agent/handler.ts", "export const lambda = 1 // canvas agent handler")
 
 
-def found(file: tuple[str, str], goal: str, strategy: str = "phrase-aware") -> FileTraits:
+def traits(file: tuple[str, str], goal: str, strategy: str = "phrase-aware") -> FileTraits:
     wanted = tokenise(goal, strategy)  # type: ignore[arg-type]  # the cases are the three strategies
     matched = text_match(fold(file[1]), wanted)
     return FileTraits(matched.keywords, matched.phrases, path_match(file[0], wanted)[0])
 
 
-def test_a_phrase_in_text_and_path_is_worth_its_two_parts() -> None:
+def test_a_phrase_in_text_and_path_counts_twice() -> None:
     parts = terms(DEFAULT, FileTraits(phrases=1, path=1.5))
     assert (parts["textMatch"], parts["pathMatch"]) == (2.0, 2.25)
     assert score(DEFAULT, FileTraits(phrases=1, path=1.5)) == pytest.approx(4.25)
 
 
-def test_the_page_agent_is_far_ahead_of_the_canvas_agent() -> None:
+def test_a_phrase_ranks_the_page_agent_first() -> None:
     goal = "page-agent Lambda handler"
-    assert score(DEFAULT, found(PAGE, goal)) == pytest.approx(6.25)
-    assert score(DEFAULT, found(CANVAS, goal)) == pytest.approx(2.75)
-    assert score(DEFAULT, found(CANVAS, goal, "hybrid")) == pytest.approx(3.75)
+    assert score(DEFAULT, traits(PAGE, goal)) == pytest.approx(6.25)
+    assert score(DEFAULT, traits(CANVAS, goal)) == pytest.approx(2.75)
+    assert score(DEFAULT, traits(CANVAS, goal, "hybrid")) == pytest.approx(3.75)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_the_page_agent_is_far_ahead_of_the_canvas_agent() -> None:
         (FileTraits(keywords=1), FileType.TEST, "default", 1.0),
     ],
 )
-def test_a_bundle_adds_what_the_kind_of_file_is_worth(
+def test_a_bundle_adds_a_boost_for_the_kind_of_file(
     base: FileTraits, kind: FileType, profile: BoostProfile, expected: float
 ) -> None:
     assert added(score(DEFAULT, base), kind, profile) == pytest.approx(expected)
 
 
-def test_a_bug_in_an_edited_file_that_depends_on_another() -> None:
+def test_the_bugfix_profile_weighs_an_edited_dependency() -> None:
     everything = FileTraits(2, 0, path=1.0, editing=1, dependency=1, structural=0.5)
     assert score(PROFILES["bugfix"], everything) == pytest.approx(6.35)
 
@@ -78,7 +78,9 @@ def test_a_bug_in_an_edited_file_that_depends_on_another() -> None:
         (FileType.DOCUMENT, "none", 4.2),
     ],
 )
-def test_files_search_multiplies(kind: FileType, profile: BoostProfile, expected: float) -> None:
+def test_files_search_multiplies_by_the_boost(
+    kind: FileType, profile: BoostProfile, expected: float
+) -> None:
     assert multiplied(4.2, kind, profile) == pytest.approx(expected)
 
 
@@ -110,34 +112,43 @@ def test_the_shipped_profiles_have_the_weights_of_the_seed(
         ("src/cart.ts", "auth", (0.0, "")),
     ],
 )
-def test_only_the_best_kind_of_path_match_counts_once(
-    path: str, goal: str, expected: tuple[float, str]
-) -> None:
+def test_only_the_best_path_match_counts(path: str, goal: str, expected: tuple[float, str]) -> None:
     assert path_match(path, tokenise(goal)) == expected
 
 
 @pytest.mark.parametrize(
-    ("path", "language", "expected"),
+    ("expected", "files"),
     [
-        ("src/auth/login.ts", "typescript", FileType.IMPLEMENTATION),
-        ("lib/a.rb", "ruby", FileType.IMPLEMENTATION),
-        ("packages/core/src/a.ts", "typescript", FileType.IMPLEMENTATION),
-        ("shop/cart.py", "python", FileType.IMPLEMENTATION),
-        ("internal/cart/cart.go", "go", FileType.IMPLEMENTATION),
-        ("setup.py", "python", FileType.OTHER),
-        ("examples/a.py", "python", FileType.OTHER),
-        ("src/build/a.py", "python", FileType.IMPLEMENTATION),
-        ("src/a.json", "json", FileType.OTHER),
-        ("src/logo.bin", "", FileType.OTHER),
-        ("tests/a.ts", "typescript", FileType.TEST),
-        ("src/test/java/A.java", "java", FileType.TEST),
-        ("src/a.test.ts", "typescript", FileType.TEST),
-        ("src/README.md", "markdown", FileType.DOCUMENT),
-        ("tests/data.yml", "yaml", FileType.DOCUMENT),
+        (
+            FileType.IMPLEMENTATION,
+            {
+                "src/auth/login.ts": "typescript",
+                "lib/a.rb": "ruby",
+                "packages/core/src/a.ts": "typescript",
+                "shop/cart.py": "python",
+                "internal/cart/cart.go": "go",
+                "src/build/a.py": "python",
+            },
+        ),
+        (
+            FileType.OTHER,
+            {"setup.py": "python", "examples/a.py": "python", "src/a.json": "json", "a.bin": ""},
+        ),
+        (
+            FileType.TEST,
+            {
+                "tests/a.ts": "typescript",
+                "src/test/java/A.java": "java",
+                "src/a.test.ts": "typescript",
+            },
+        ),
+        (FileType.DOCUMENT, {"src/README.md": "markdown", "tests/data.yml": "yaml"}),
     ],
 )
-def test_a_path_says_what_kind_of_file_it_is(path: str, language: str, expected: FileType) -> None:
-    assert file_type(path, language) is expected
+def test_a_path_determines_the_type_of_its_file(expected: FileType, files: dict[str, str]) -> None:
+    assert {path: file_type(path, language) for path, language in files.items()} == dict.fromkeys(
+        files, expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,20 +168,18 @@ def test_a_path_says_what_kind_of_file_it_is(path: str, language: str, expected:
         ("docs", "default", ""),
     ],
 )
-def test_a_bundle_leaves_out_the_folders_of_the_blacklist(
-    path: str, profile: BoostProfile, folder: str
-) -> None:
+def test_a_bundle_omits_blacklisted_folders(path: str, profile: BoostProfile, folder: str) -> None:
     assert blacklisted(path, profile) == folder
     assert blacklisted(path, profile, exempt={path}) == ""
 
 
-def test_a_penalty_takes_nothing_from_what_has_no_score() -> None:
+def test_a_penalty_does_not_reduce_a_score_of_zero() -> None:
     assert added(0.0, FileType.DOCUMENT, "default") == 0.0
     assert added(PENALTY, FileType.DOCUMENT, "default") == PENALTY
     assert added(0.0, FileType.IMPLEMENTATION, "default") == 0.5
 
 
-def test_why_names_boost_and_penalty() -> None:
+def test_tags_name_boost_and_penalty() -> None:
     assert tag(FileType.IMPLEMENTATION, "default") == "boost:src"
     assert tag(FileType.DOCUMENT, "default") == "penalty:docs"
     assert tag(FileType.DOCUMENT, "none") == ""

@@ -1,4 +1,4 @@
-"""Which lines of a file are shown: at symbols, verbatim, none twice."""
+"""Test which lines of a file are shown: verbatim, at symbols, and each once."""
 
 from itertools import pairwise
 
@@ -59,20 +59,20 @@ ranges = st.lists(
 
 
 @given(ranges)
-def test_merged_ranges_hold_the_same_lines_apart_and_in_order(
-    given_: list[tuple[int, int]],
+def test_merged_ranges_contain_all_lines_in_order(
+    ranges_: list[tuple[int, int]],
 ) -> None:
-    found = merged(given_)
+    found = merged(ranges_)
     assert found == sorted(found)
     assert all(after[0] - before[1] > 1 for before, after in pairwise(found))
-    lines = {n for start, end in given_ for n in range(start, end + 1)}
-    kept = {n for start, end in found for n in range(start, end + 1)}
-    assert lines <= kept
+    lines = {n for start, end in ranges_ for n in range(start, end + 1)}
+    covered = {n for start, end in found for n in range(start, end + 1)}
+    assert lines <= covered
     assert merged(found) == found
 
 
 @given(st.text(alphabet="ab \n\r\x0b\x0c\u2028語", max_size=300))
-def test_the_lines_of_a_source_rejoin_to_its_text(text: str) -> None:
+def test_the_lines_of_a_source_join_to_its_text(text: str) -> None:
     source, _ = read("a.txt", text)
     assert "".join(source.lines[n] for n in sorted(source.lines)) == text
 
@@ -91,7 +91,7 @@ def test_fragments_are_verbatim_lines_of_the_file(path: str, terms: list[str], s
     assert bool(found) == (size is not Size.NAMED)
 
 
-def test_the_smallest_size_is_a_signature_and_the_lines_that_match() -> None:
+def test_the_smallest_size_has_the_signature_and_matching_lines() -> None:
     text = (
         "def pay(card):\n" + "".join(f"    step({n})\n" for n in range(20)) + "    refund(card)\n"
     )
@@ -100,13 +100,13 @@ def test_the_smallest_size_is_a_signature_and_the_lines_that_match() -> None:
     assert found[0].text.startswith("def pay(card):")
 
 
-def test_a_symbol_is_shown_whole_and_nothing_of_its_neighbours() -> None:
+def test_a_symbol_is_shown_whole_and_alone() -> None:
     (fragment,) = shown("cart.py", LONG, "discount", Size.SYMBOL)
     assert fragment.symbol == "Cart.step_30"
     assert fragment.text == "    def step_30(self):\n        return 30  # discount"
 
 
-def test_more_places_of_a_file_are_shown_when_there_is_room() -> None:
+def test_a_larger_size_shows_more_places() -> None:
     source, rows = read("cart.py", LONG)
     few = fragments(source, rows, ["discount"], Size.SYMBOL)
     more = fragments(source, rows, ["discount"], Size.SYMBOLS)
@@ -115,7 +115,7 @@ def test_more_places_of_a_file_are_shown_when_there_is_room() -> None:
     )
 
 
-def test_a_comment_above_a_symbol_comes_with_it() -> None:
+def test_a_comment_above_a_symbol_is_included() -> None:
     (fragment,) = shown("web/src/format.ts", FILES["web/src/format.ts"], "money", Size.SIGNATURE)
     assert fragment.text.startswith("/** Formats an amount of money. */\nexport function")
 
@@ -128,7 +128,7 @@ def test_an_outline_is_the_signature_of_the_best_place() -> None:
     assert outline(FragmentSource({}, ()), (), ["two"]) == (0, "")
 
 
-def test_without_words_in_common_the_first_symbol_is_shown() -> None:
+def test_the_first_symbol_is_shown_without_common_words() -> None:
     source, rows = read("src/auth/tokens.py", FILES["src/auth/tokens.py"])
     place = best_place(source, rows[0], frozenset({"認証"}))
     assert place.symbol is not None

@@ -1,4 +1,4 @@
-"""The file in which users change what evidence weighs."""
+"""Test the file in which users change the weights of evidence."""
 
 from pathlib import Path
 
@@ -30,21 +30,21 @@ def test_a_new_profile_starts_from_the_users_default(tmp_path: Path) -> None:
     assert choose("aside", tmp_path).weights == Profile(text_match=2.0, proximity=1.0)
 
 
-def test_an_unknown_profile_is_default_and_says_so(tmp_path: Path) -> None:
+def test_an_unknown_profile_is_replaced_by_default_with_a_warning(tmp_path: Path) -> None:
     chosen = choose("bugfixing", tmp_path)
     assert (chosen.name, chosen.weights) == ("default", PROFILES["default"])
     assert "bugfixing" in chosen.warnings[0]
     assert "testfail" in chosen.warnings[0]
 
 
-def test_an_unknown_weight_is_ignored_with_the_likely_one(tmp_path: Path) -> None:
+def test_an_unknown_weight_is_ignored_with_a_suggestion(tmp_path: Path) -> None:
     _, warnings = load(written(tmp_path, "[bugfix]\ndependancy = 0.9\n") / PROFILES_FILE)
     assert "bugfix.dependancy" in warnings[0]
     assert "did you mean dependency" in warnings[0]
 
 
 @pytest.mark.parametrize("value", ["-1", "11", '"much"', "true", "nan", "inf", "[1]"])
-def test_a_bad_weight_names_file_profile_and_key(tmp_path: Path, value: str) -> None:
+def test_an_invalid_weight_is_refused_with_file_profile_and_key(tmp_path: Path, value: str) -> None:
     written(tmp_path, f"[bugfix]\nstructural = {value}\n")
     with pytest.raises(ConfigError, match=rf"{PROFILES_FILE}: \[bugfix\] structural") as caught:
         choose("default", tmp_path)
@@ -53,6 +53,6 @@ def test_a_bad_weight_names_file_profile_and_key(tmp_path: Path, value: str) -> 
 
 
 @pytest.mark.parametrize("text", ["bugfix = 1\n", "[bugfix\n", "\x00"])
-def test_a_malformed_file_is_refused_by_name(tmp_path: Path, text: str) -> None:
+def test_a_malformed_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=PROFILES_FILE):
         choose("default", written(tmp_path, text))

@@ -1,4 +1,6 @@
-"""How a goal becomes terms: three strategies, quotes, paths, and Japanese."""
+"""Test how a goal is split into terms: strategies, quotes, paths and Japanese."""
+
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from code_intel.forest.bundles.tokens import MAX_KEYWORDS, STOP_WORDS, Terms, fo
         ("hybrid", Terms(("page-agent",), (), ("page", "agent"))),
     ],
 )
-def test_the_strategies_differ_in_what_a_hyphen_joins(
+def test_strategies_split_a_hyphenated_word_differently(
     strategy: TokenizationStrategy, expected: Terms
 ) -> None:
     assert tokenise("page-agent", strategy) == expected
@@ -44,39 +46,47 @@ def test_the_strategies_differ_in_what_a_hyphen_joins(
         ("ＯＡｕｔｈの更新", Terms(("更新",), (), ("oauth",))),
     ],
 )
-def test_a_goal_becomes_phrases_and_keywords(goal: str, expected: Terms) -> None:
+def test_a_goal_is_split_into_phrases_and_keywords(goal: str, expected: Terms) -> None:
     assert tokenise(goal) == expected
 
 
 def test_a_path_in_a_goal_gives_its_segments() -> None:
-    wanted = tokenise("lambda/page-agent/handler implementation")
-    assert wanted.segments == ("lambda", "page-agent", "handler")
+    terms = tokenise("lambda/page-agent/handler implementation")
+    assert terms.segments == ("lambda", "page-agent", "handler")
     assert tokenise("src/認証/login.py").segments == ("src", "認証", "login.py")
 
 
-def test_legacy_keeps_underscores_and_knows_no_compounds() -> None:
+def test_legacy_keeps_underscores_and_splits_compounds() -> None:
     assert tokenise("user_profile page-agent", "legacy") == Terms(
         (), (), ("user_profile", "page", "agent")
     )
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", "-", "_", ".", "a-", "a.", "a/", "0x", '"', "認", "a_b/c-d "]
+)
+def test_a_very_long_goal_has_few_terms(unit: str) -> None:
+    for strategy in get_args(TokenizationStrategy):
+        assert max(map(len, tokenise(unit * 4000, strategy))) <= MAX_KEYWORDS
 
 
 strategies = st.sampled_from(["phrase-aware", "legacy", "hybrid"])
 
 
 @given(goal=st.text(max_size=200), strategy=strategies)
-def test_terms_are_few_folded_and_say_something(goal: str, strategy: TokenizationStrategy) -> None:
-    wanted = tokenise(goal, strategy)
-    for group in wanted:
+def test_terms_are_few_folded_and_significant(goal: str, strategy: TokenizationStrategy) -> None:
+    terms = tokenise(goal, strategy)
+    for group in terms:
         assert len(group) == len(set(group)) <= MAX_KEYWORDS
-    for term in (*wanted.phrases, *wanted.segments, *wanted.keywords):
+    for term in (*terms.phrases, *terms.segments, *terms.keywords):
         assert term == fold(term).strip() != ""
         assert term not in STOP_WORDS
         assert len(term) >= (3 if term.isascii() else 2)
-    assert not set(wanted.keywords) & set(wanted.phrases)
+    assert not set(terms.keywords) & set(terms.phrases)
 
 
 @given(goal=st.text(max_size=200))
-def test_hybrid_finds_all_that_phrase_aware_does(goal: str) -> None:
+def test_hybrid_contains_the_terms_of_phrase_aware(goal: str) -> None:
     hybrid, aware = tokenise(goal, "hybrid"), tokenise(goal)
     assert hybrid.phrases == aware.phrases
     if len(hybrid.keywords) < MAX_KEYWORDS:

@@ -1,4 +1,4 @@
-"""Everything around a document, whatever shape the graph has."""
+"""Test the transitive imports of a document in graphs of any shape."""
 
 import pytest
 from hypothesis import given
@@ -21,22 +21,22 @@ def chain(*paths: str) -> Graph:
     return graph_with(dict(zip(paths, ((after,) for after in paths[1:]), strict=False)))
 
 
-def told(found: Closure) -> list[tuple[str, int, str, str]]:
+def rows(found: Closure) -> list[tuple[str, int, str, str]]:
     return [(node.path, node.depth, node.direction, node.via) for node in found.nodes]
 
 
-def test_a_chain_is_followed_as_deep_as_asked() -> None:
+def test_a_chain_is_followed_to_the_given_depth() -> None:
     graph = chain("a", "b", "c", "d")
-    assert told(closure(graph, "a")) == [("b", 1, "outbound", "a"), ("c", 2, "outbound", "b")]
-    assert told(closure(graph, "d", "inbound", 1)) == [("c", 1, "inbound", "d")]
-    assert told(closure(graph, "b", "both", 9)) == [
+    assert rows(closure(graph, "a")) == [("b", 1, "outbound", "a"), ("c", 2, "outbound", "b")]
+    assert rows(closure(graph, "d", "inbound", 1)) == [("c", 1, "inbound", "d")]
+    assert rows(closure(graph, "b", "both", 9)) == [
         ("a", 1, "inbound", "b"),
         ("c", 1, "outbound", "b"),
         ("d", 2, "outbound", "c"),
     ]
 
 
-def test_packages_are_those_of_the_outbound_side() -> None:
+def test_packages_are_those_of_imported_documents() -> None:
     graph = graph_with({"a": ("b",), "b": (), "z": ("a",)})
     assert closure(graph, "a").packages == ("lib-a", "lib-b")
     assert closure(graph, "a", depth=1).packages == ("lib-a",)
@@ -44,11 +44,11 @@ def test_packages_are_those_of_the_outbound_side() -> None:
     assert closure(graph, "a", "inbound").packages == ()
 
 
-def test_what_is_asked_for_need_not_import_anything() -> None:
+def test_a_document_without_imports_has_an_empty_closure() -> None:
     assert closure(graph_with({}), "a") == Closure()
 
 
-def test_a_cycle_ends_and_is_told_once() -> None:
+def test_a_cycle_is_reported_once() -> None:
     graph = graph_with({"a": ("b",), "b": ("c", "b"), "c": ("a", "b"), "d": ("d",)})
     found = closure(graph, "a", "both", 10**9)
     assert [node.path for node in found.nodes] == ["b", "c"]
@@ -88,7 +88,7 @@ def reachable(edges: dict[str, tuple[str, ...]], path: str, direction: Direction
 
 
 @given(EDGES, st.sampled_from(NAMES), DIRECTIONS, st.integers(1, 10), st.integers(1, 12))
-def test_a_closure_keeps_the_laws(
+def test_a_closure_has_the_reachable_documents_by_depth(
     edges: dict[str, tuple[str, ...]], path: str, direction: Direction, depth: int, cap: int
 ) -> None:
     graph = graph_with(edges)
@@ -114,7 +114,7 @@ def test_a_closure_keeps_the_laws(
 
 
 @given(EDGES, st.sampled_from(NAMES))
-def test_cycles_are_real_and_every_document_that_reaches_itself_is_in_a_group_with_one(
+def test_each_group_of_mutual_imports_has_one_cycle(
     edges: dict[str, tuple[str, ...]], path: str
 ) -> None:
     graph = graph_with(edges)
@@ -136,7 +136,7 @@ def test_cycles_are_real_and_every_document_that_reaches_itself_is_in_a_group_wi
 
 
 @given(EDGES, EDGES)
-def test_a_graph_with_other_links_is_the_graph_of_those_links(
+def test_a_graph_with_replaced_links_equals_a_new_one(
     before: dict[str, tuple[str, ...]], changes: dict[str, tuple[str, ...]]
 ) -> None:
     changed = graph_with(before).replaced({path: Links(links) for path, links in changes.items()})
@@ -147,5 +147,5 @@ def test_a_graph_with_other_links_is_the_graph_of_those_links(
 
 
 @pytest.mark.parametrize("depth", [0, -1])
-def test_no_depth_is_nothing(depth: int) -> None:
+def test_a_depth_of_zero_or_less_finds_nothing(depth: int) -> None:
     assert closure(chain("a", "b"), "a", depth=depth).nodes == ()

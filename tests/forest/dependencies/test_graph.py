@@ -1,4 +1,4 @@
-"""What imports mean: a project a language, and who imports whom in it."""
+"""Test the import graph of a small project per language."""
 
 import json
 import threading
@@ -333,22 +333,22 @@ CASES = (
 
 @pytest.mark.parametrize(("texts", "expected"), CASES)
 @pytest.mark.parametrize("place", ["", "deep/er/", "/elsewhere/tests/"])
-def test_an_import_means_the_document_a_reader_would_open(
+def test_imports_resolve_to_documents_and_packages(
     texts: Texts, expected: dict[str, tuple[str, ...]], place: str
 ) -> None:
     """Documents come first, then packages. The project is below the config's folder or outside."""
     found = linked({f"{place}{path}": text for path, text in texts.items()}, (place.rstrip("/"),))
-    says = {
+    expected_names = {
         path: tuple(name if name not in texts else f"{place}{name}" for name in names)
         for path, names in expected.items()
     }
     shown = {path: (*links.outbound, *links.packages) for path, links in found.items()}
     assert {path: names for path, names in shown.items() if names} == {
-        f"{place}{path}": names for path, names in says.items()
+        f"{place}{path}": names for path, names in expected_names.items()
     }
 
 
-def test_what_is_passed_on_is_known() -> None:
+def test_documents_that_are_exported_again_are_known() -> None:
     assert linked(PYTHON)["src/shop/__init__.py"].passed == ("src/shop/cart.py",)
     assert linked(PYTHON)["src/shop/cart.py"].passed == ()
     passed = ("packages/core/src/cart.ts", "packages/core/src/fp/map.ts")
@@ -374,36 +374,20 @@ def test_what_is_passed_on_is_known() -> None:
         '{"exports": ' + '{".": ' * 900 + "1" + "}" * 901,
     ],
 )
-def test_a_manifest_that_makes_no_sense_says_nothing(name: str, text: str) -> None:
+def test_an_invalid_manifest_is_ignored(name: str, text: str) -> None:
     texts = {name: text, "a.ts": "import './b'\nimport '#x'\nimport 'c'\n", "b.ts": ""}
     assert linked(texts)["a.ts"] == Links(("b.ts",), (), ("c",))
 
 
-LANGUAGES = (
-    "py",
-    "ts",
-    "go",
-    "rs",
-    "java",
-    "kt",
-    "c",
-    "rb",
-    "php",
-    "lua",
-    "sh",
-    "html",
-    "css",
-    "cs",
-)
-
-
 @given(
-    st.sampled_from(LANGUAGES),
+    st.sampled_from(
+        ["py", "ts", "go", "rs", "java", "kt", "c", "rb", "php", "lua", "sh", "html", "css", "cs"]
+    ),
     st.text("ab./\\:<>@#~$*{}()-_ あ", max_size=12),
     st.sampled_from(["a", "a/b", "../a", "/a/b", "b/mod", "b/__init__"]),
 )
 @settings(deadline=None)
-def test_any_target_means_documents_that_exist(ending: str, target: str, stem: str) -> None:
+def test_any_target_resolves_to_existing_documents(ending: str, target: str, stem: str) -> None:
     path = f"{stem}.{ending}"
     files = {path: parse_file(path, "").language, f"a/a.{ending}": "", "b.py": "python"}
     links = links_of(Project(files, {}), path, [target, f"export:{target}"])
@@ -439,8 +423,8 @@ EDITS = st.tuples(
 
 
 @given(st.lists(EDITS, max_size=8))
-@settings(max_examples=40, deadline=None)
-def test_a_graph_that_followed_its_index_is_the_one_made_anew(
+@settings(deadline=None)
+def test_an_updated_graph_equals_a_new_one(
     tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, str | None]]
 ) -> None:
     place = tmp_path_factory.mktemp("graph") / "index.db"
@@ -454,7 +438,7 @@ def test_a_graph_that_followed_its_index_is_the_one_made_anew(
                 assert shape(graph_of(store), PATHS) == shape(graph_of(fresh), PATHS)
 
 
-def test_a_graph_is_made_once_and_again_when_documents_change(tmp_path: Path) -> None:
+def test_a_graph_is_kept_until_documents_change(tmp_path: Path) -> None:
     with Store.open(tmp_path / "index.db") as store:
         put(store, "a.py", "import b")
         before = graph_of(store)
@@ -467,7 +451,7 @@ def test_a_graph_is_made_once_and_again_when_documents_change(tmp_path: Path) ->
         assert graph_of(store).inbound("b.py") == ("a.py",)
 
 
-def test_a_manifest_that_changes_changes_what_names_mean(tmp_path: Path) -> None:
+def test_a_changed_manifest_changes_the_links(tmp_path: Path) -> None:
     with Store.open(tmp_path / "index.db") as store:
         for path, text in {**GO, "unused.py": ""}.items():
             store.put_document(
@@ -480,17 +464,17 @@ def test_a_manifest_that_changes_changes_what_names_mean(tmp_path: Path) -> None
         assert graph_of(store).outbound("main.go") == ()
 
 
-def test_the_page_of_languages_says_whose_imports_are_followed() -> None:
+def test_languages_page_says_whose_imports_are_followed() -> None:
     page = Path(__file__).resolve().parents[3] / "docs" / "languages.md"
     rows = [line.strip("| ").split(" | ") for line in page.read_text("utf-8").splitlines()]
-    told = {row[0]: row[4] for row in rows if len(row) > 5 and row[0] != "language"}
-    for language, says in told.items():
+    documented = {row[0]: row[4] for row in rows if len(row) > 5 and row[0] != "language"}
+    for language, expected_names in documented.items():
         known = "followed" if follows(language) else "named" if language in RESOLVERS else "no"
-        assert says == known, language
-    assert RESOLVERS.keys() <= told.keys()
+        assert expected_names == known, language
+    assert RESOLVERS.keys() <= documented.keys()
 
 
-def test_threads_that_hold_a_snapshot_and_threads_that_do_not_wait_for_no_other(
+def test_threads_with_and_without_a_snapshot_do_not_deadlock(
     tmp_path: Path,
 ) -> None:
     """Each store has a lock, and so have the graphs.

@@ -10,28 +10,13 @@ from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.search import rank
 from code_intel.forest.ranking.signals import weight
 from code_intel.forest.ranking.state import RankingState, Situation
-from code_intel.index.rows import ChunkRow
+from forest.corpus import file
 
 PLAIN = read("how is it done")
 
 
-def file(path: str, *texts: str, **found: float) -> File:
-    """Return a file with a chunk a text; `found` is of the first chunk."""
-    rows = [
-        ChunkRow(place + 1, 1, path, place, 1, 1, text, (), "python", "")
-        for place, text in enumerate(texts or ("",))
-    ]
-    made = File(path, rows=rows)
-    for name, value in found.items():
-        getattr(made, name)[1] = value
-    return made
-
-
-def board(files: Sequence[File], query: str = "how is it done", *bases: str) -> RankingState:
+def state(files: Sequence[File], query: str = "how is it done", *bases: str) -> RankingState:
     return RankingState(files, read(query), bases)
-
-
-# --- meaning, body, names, defines, stem
 
 
 @pytest.mark.parametrize(
@@ -49,7 +34,7 @@ def test_meaning_is_the_mean_of_the_best_chunks(cosines: list[float], expected: 
     assert measures.meaning(given, PLAIN) == pytest.approx(expected)
 
 
-def test_one_good_place_is_worth_more_than_many_poor_ones() -> None:
+def test_one_good_chunk_beats_many_mediocre_ones() -> None:
     good, poor = File("a.py", body={1: 9.0}), File("b.py", body=dict.fromkeys(range(50), 5.0))
     assert measures.body(good, PLAIN) == 9.0
     assert measures.body(poor, PLAIN) == pytest.approx(8.75)
@@ -82,9 +67,6 @@ def test_stem_is_the_share_of_the_question_that_names_the_file(
     assert found == pytest.approx(expected)
 
 
-# --- coverage
-
-
 @pytest.mark.parametrize(
     ("query", "text", "expected"),
     [
@@ -99,28 +81,25 @@ def test_stem_is_the_share_of_the_question_that_names_the_file(
 def test_coverage_is_the_share_of_words_that_the_best_chunk_has(
     query: str, text: str, expected: float
 ) -> None:
-    given = board([file("a.py", text, body=3.0)], query)
+    given = state([file("a.py", text, body=3.0)], query)
     assert measures.coverage(given).get("a.py", 0.0) == pytest.approx(expected)
 
 
-def test_coverage_reads_the_best_chunk_alone() -> None:
+def test_coverage_reads_only_the_best_chunk() -> None:
     given = file("a.py", "parse", "parse header", body=9.0)
     given.body[2] = 1.0
-    assert measures.coverage(board([given], "parse header")) == {"a.py": 0.5}
+    assert measures.coverage(state([given], "parse header")) == {"a.py": 0.5}
 
 
 def test_coverage_reads_the_files_with_the_most_words() -> None:
     files = [file(f"{n:03}.py", "parse", body=float(n)) for n in range(1, MAX_COVERAGE_FILES + 11)]
-    read_from = measures.coverage(board(files, "parse"))
+    read_from = measures.coverage(state(files, "parse"))
     assert min(read_from) == "011.py"
     assert len(read_from) == MAX_COVERAGE_FILES
 
 
-def test_what_has_no_words_has_no_coverage() -> None:
-    assert measures.coverage(board([file("a.py", "parse", cosines=0.9)], "parse")) == {}
-
-
-# --- older versions
+def test_a_file_found_only_by_vectors_has_no_coverage() -> None:
+    assert measures.coverage(state([file("a.py", "parse", cosines=0.9)], "parse")) == {}
 
 
 @pytest.mark.parametrize(
@@ -136,22 +115,19 @@ def test_what_has_no_words_has_no_coverage() -> None:
         (["view1/a.py", "v/a.py", "v2x/a.py", "v9/a.py"], set()),
     ],
 )
-def test_a_version_beside_a_later_one_is_older(paths: list[str], older: set[str]) -> None:
-    assert set(measures.older(board([file(path) for path in paths]))) == older
+def test_a_version_beside_a_later_one_is_reduced(paths: list[str], older: set[str]) -> None:
+    assert set(measures.older(state([file(path) for path in paths]))) == older
 
 
-def test_who_asks_for_a_version_gets_it() -> None:
+def test_a_question_about_a_version_does_not_reduce_it() -> None:
     files = [file("v3/a.py"), file("v4/a.py")]
-    assert measures.older(board(files, "the parser of v3")) == {}
+    assert measures.older(state(files, "the parser of v3")) == {}
 
 
-def test_versions_above_what_was_indexed_say_nothing() -> None:
+def test_versions_above_the_indexed_folder_are_ignored() -> None:
     files = [file("/x/v1/p/a.py"), file("/x/v2/q/b.py")]
-    assert set(measures.older(board(files))) == {"/x/v1/p/a.py"}
-    assert measures.older(board(files, "how", "/x/v1/p", "/x/v2/q")) == {}
-
-
-# --- used by the best
+    assert set(measures.older(state(files))) == {"/x/v1/p/a.py"}
+    assert measures.older(state(files, "how", "/x/v1/p", "/x/v2/q")) == {}
 
 
 def used(scores: dict[str, float], imports: Mapping[str, tuple[str, ...]]) -> dict[str, float]:
@@ -161,7 +137,7 @@ def used(scores: dict[str, float], imports: Mapping[str, tuple[str, ...]]) -> di
     return dict(measures.used(given))
 
 
-def test_what_the_best_file_imports_is_worth_its_score_less_where_more_import_it() -> None:
+def test_an_imported_file_gets_the_score_divided_by_the_root_of_its_importers() -> None:
     imports = {"a.py": ("core.py",), "b.py": ("core.py",)}
     once = used({"a.py": 2.0, "core.py": 1.0}, {"a.py": ("core.py",)})
     twice = used({"a.py": 2.0, "b.py": 1.0, "core.py": 1.0}, imports)
@@ -169,28 +145,28 @@ def test_what_the_best_file_imports_is_worth_its_score_less_where_more_import_it
     assert twice == {"core.py": pytest.approx(2.0 / (1 + 2) ** 0.5)}
 
 
-def test_what_everybody_imports_is_worth_little() -> None:
+def test_a_file_with_many_importers_gains_little() -> None:
     crowd = {f"x{n}.py": ("core.py",) for n in range(300)}
     assert used({"x0.py": 1.0, "core.py": 0.5}, crowd)["core.py"] < 0.1
 
 
 @pytest.mark.parametrize("path", ["a.h", "a.hpp", "include/a.hh", "a.hxx"])
-def test_a_header_is_used_by_everybody_and_says_nothing(path: str) -> None:
+def test_an_included_header_gains_nothing(path: str) -> None:
     assert used({"main.cc": 2.0, path: 1.0}, {"main.cc": (path,)}) == {}
 
 
-def test_what_no_search_found_is_not_found_by_being_used() -> None:
+def test_an_imported_file_without_evidence_is_not_found() -> None:
     assert used({"a.py": 2.0, "core.py": 0.0}, {"a.py": ("core.py", "other.py")}) == {}
 
 
-def test_imports_are_followed_from_the_top_alone() -> None:
+def test_only_imports_of_the_best_files_are_followed() -> None:
     scores = {f"{n:02}.py": 20.0 - n for n in range(MAX_IMPORTERS + 1)}
     last = f"{MAX_IMPORTERS:02}.py"
     assert used(scores, {last: ("00.py",)}) == {}
     assert set(used(scores, {"00.py": (last,)})) == {last}
 
 
-def test_who_asks_for_tests_does_not_want_what_they_import() -> None:
+def test_imports_of_tests_gain_nothing_in_a_question_about_tests() -> None:
     graph = Graph({"tests/test_a.py": Links(outbound=("a.py",))})
     for query, expected in (("how is it tested", set()), ("how is it done", {"a.py"})):
         given = RankingState([file("tests/test_a.py"), file("a.py")], read(query), graph=graph)
@@ -199,24 +175,24 @@ def test_who_asks_for_tests_does_not_want_what_they_import() -> None:
 
 
 def test_without_a_graph_nothing_is_used() -> None:
-    assert measures.used(board([file("a.py")])) == {}
+    assert measures.used(state([file("a.py")])) == {}
 
 
-# --- kinds and copies
-
-
-def test_a_copy_is_looked_for_among_the_best() -> None:
+def test_copies_are_searched_among_files_with_a_score() -> None:
     text = "".join(f"const value_{n} = compute({n})\n" for n in range(10))
-    given = board([file("src/api.ts", text), file("dist/api.js", text), file("far/api.ts", text)])
+    given = state(
+        [
+            file("src/api.ts", text),
+            file("dist/api.js", text),
+            file("far/api.ts", text),
+        ]
+    )
     given.scores = {"src/api.ts": 1.0, "dist/api.js": 2.0}
     assert dict(measures.copy(given)) == {"dist/api.js": 1.0}
 
 
-# --- what the caller has at hand, and where there are no vectors
-
-
 @pytest.mark.parametrize("name", ["editing", "needed", "near", "recent"])
-def test_what_is_at_hand_lifts_a_file_by_its_row(name: str) -> None:
+def test_a_situation_raises_a_file_by_the_weight_of_its_row(name: str) -> None:
     files = [file("a.py", body=1.0), file("b.py", body=1.0)]
     situation = Situation(**{name: {"b.py": 1.0, "not/found.py": 1.0}})
     ranked = rank(RankingState(files, PLAIN, situation=situation))
@@ -225,14 +201,14 @@ def test_what_is_at_hand_lifts_a_file_by_its_row(name: str) -> None:
     assert name in ranked[0].why
 
 
-def test_a_profile_weighs_a_row() -> None:
+def test_a_profile_scales_a_row() -> None:
     situation = Situation(weights={"words": 2.0})
     alone = rank(RankingState([file("a.py", body=1.0)], PLAIN))
     doubled = rank(RankingState([file("a.py", body=1.0)], PLAIN, situation=situation))
     assert doubled[0].score == pytest.approx(2 * alone[0].score)
 
 
-def test_names_weigh_more_where_no_vector_knows_them() -> None:
+def test_names_weigh_more_without_vectors() -> None:
     alone = rank(RankingState([file("a.py", names=1.0)], PLAIN))
     beside = rank(RankingState([file("a.py", names=1.0), file("b.py", cosines=0.9)], PLAIN))
     score = {each.file.path: each.score for each in beside}

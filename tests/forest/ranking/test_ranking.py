@@ -17,100 +17,67 @@ from code_intel.forest.ranking.search import Ranked, rank
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.index.rows import ChunkRow
+from forest.corpus import file
 
 PLAIN = read("how is it done")
-
-
-def file(path: str, text: str = "", **found: float) -> File:
-    row = ChunkRow(1, 1, path, 0, 1, 1, text, (), "python", "")
-    made = File(path, rows=[row])
-    for name, value in found.items():
-        getattr(made, name)[1] = value
-    return made
 
 
 def kinds(path: str, query: str = "how is it done") -> set[str]:
     return {kind.name for kind in kinds_of(path, read(query))}
 
 
-@pytest.mark.parametrize(
-    ("path", "names"),
-    [
-        ("src/auth/service.py", set()),
-        ("src/testing.py", set()),
-        ("src/contest/latest.py", set()),
-        ("src/inspect.py", set()),
-        ("src/spec_parser.py", set()),
-        ("tests/test_auth.py", {"test"}),
-        ("pkg/auth_test.go", {"test"}),
-        ("web/__tests__/a.ts", {"test"}),
-        ("web/auth.spec.tsx", {"test"}),
-        ("conftest.py", {"test"}),
-        ("web/dist/app.js", {"built"}),
-        ("web/app.min.js", {"built"}),
-        ("uv.lock", {"built"}),
-        ("package-lock.json", {"built", "settings"}),
-        ("examples/a.py", {"example"}),
-        ("docs/guide.md", {"docs"}),
-        ("CHANGELOG", {"docs"}),
-        ("LICENSE.txt", {"docs"}),
-        ("src/licenses.py", set()),
-        ("src/_compat.py", {"legacy"}),
-        ("src/legacy/a.py", {"legacy"}),
-        ("src/compatible.py", set()),
-        ("pyproject.toml", {"settings"}),
-        ("pkg/__init__.py", {"facade"}),
-        ("web/types.d.ts", {"stub"}),
-        ("src/main/java/FooTest.java", {"test"}),
-        ("src/FooTests.kt", {"test"}),
-        ("lib/UserTest.php", {"test"}),
-        ("core/src/commonTest/kotlin/Flow.kt", {"test"}),
-        ("app/src/androidTest/Main.kt", {"test"}),
-        ("Foo.Tests/Parser.cs", {"test"}),
-        ("spec/models/user_spec.rb", {"test"}),
-        ("pkg/testdata/a.go", {"test"}),
-        ("internal/mocks/store.go", {"test"}),
-        ("src/latest.java", set()),
-        ("src/Contest.php", set()),
-        ("src/Fastest.kt", set()),
-        ("src/Shortest.java", set()),
-        ("src/Protest.cs", set()),
-        ("src/Attest.swift", set()),
-        ("src/Request.java", set()),
-        ("src/TestHandler.php", set()),
-        ("src/TestCase.java", set()),
-        ("src/manifest.kt", set()),
-        ("src/latest/a.go", set()),
-        ("specification/a.rs", set()),
-        ("api/user.pb.go", {"built"}),
-        ("api/user_pb2.py", {"built"}),
-        ("api/user_pb2_grpc.py", {"built"}),
-        ("api/user_pb2.pyi", {"built", "stub"}),
-        ("pkg/zz_generated.deepcopy.go", {"built"}),
-        ("lib/model.g.dart", {"built"}),
-        ("Form.generated.cs", {"built"}),
-        ("vendor/x/a.go", {"built"}),
-        ("third_party/x/a.cc", {"built"}),
-        ("bun.lockb", {"built"}),
-        ("pnpm-lock.yaml", {"built", "settings"}),
-        (".terraform.lock.hcl", {"built", "settings"}),
-        ("src/file-lock.ts", set()),
-        ("src/read-write-lock.js", set()),
-        ("src/generator.py", set()),
-        ("src/builder/a.py", set()),
-        ("src/pb.go", set()),
-        ("cookbook/a.py", {"example"}),
-        ("fuzz/fuzz_targets/parse.rs", {"example"}),
-        ("benches/parse.rs", {"example"}),
-        ("src/fuzzy/match.py", set()),
-        ("src/benchmark.py", set()),
-        ("src/com/shop/package-info.java", {"facade"}),
-        ("src/history.py", set()),
-        ("src/notice.go", set()),
-    ],
-)
-def test_a_path_says_what_kind_of_file_it_is(path: str, names: set[str]) -> None:
-    assert kinds(path) == names
+PATHS_BY_KINDS = {
+    "": """
+        src/auth/service.py src/testing.py src/contest/latest.py src/inspect.py src/spec_parser.py
+        src/licenses.py src/compatible.py src/latest.java src/Contest.php src/Fastest.kt
+        src/Shortest.java src/Protest.cs src/Attest.swift src/Request.java src/TestHandler.php
+        src/TestCase.java src/manifest.kt src/latest/a.go specification/a.rs src/file-lock.ts
+        src/read-write-lock.js src/generator.py src/builder/a.py src/pb.go src/fuzzy/match.py
+        src/benchmark.py src/history.py src/notice.go
+    """,
+    "test": """
+        tests/test_auth.py pkg/auth_test.go web/__tests__/a.ts web/auth.spec.tsx conftest.py
+        src/main/java/FooTest.java src/FooTests.kt lib/UserTest.php
+        core/src/commonTest/kotlin/Flow.kt app/src/androidTest/Main.kt Foo.Tests/Parser.cs
+        spec/models/user_spec.rb pkg/testdata/a.go internal/mocks/store.go
+    """,
+    "built": """
+        web/dist/app.js web/app.min.js uv.lock api/user.pb.go api/user_pb2.py api/user_pb2_grpc.py
+        pkg/zz_generated.deepcopy.go lib/model.g.dart Form.generated.cs vendor/x/a.go
+        third_party/x/a.cc bun.lockb
+    """,
+    "built settings": """
+        package-lock.json pnpm-lock.yaml .terraform.lock.hcl
+    """,
+    "example": """
+        examples/a.py cookbook/a.py fuzz/fuzz_targets/parse.rs benches/parse.rs
+    """,
+    "docs": """
+        docs/guide.md CHANGELOG LICENSE.txt
+    """,
+    "legacy": """
+        src/_compat.py src/legacy/a.py
+    """,
+    "settings": """
+        pyproject.toml
+    """,
+    "facade": """
+        pkg/__init__.py src/com/shop/package-info.java
+    """,
+    "stub": """
+        web/types.d.ts
+    """,
+    "built stub": """
+        api/user_pb2.pyi
+    """,
+}
+"""Paths, separated by white space, by the kinds that the ranking reduces."""
+
+
+@pytest.mark.parametrize("names", PATHS_BY_KINDS)
+def test_a_path_determines_the_kinds_of_its_file(names: str) -> None:
+    paths = PATHS_BY_KINDS[names].split()
+    assert {path: kinds(path) for path in paths} == {path: set(names.split()) for path in paths}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +94,7 @@ def test_a_path_says_what_kind_of_file_it_is(path: str, names: set[str]) -> None
         ("ｻﾝﾌﾟﾙはどこ", "samples/a.py"),
     ],
 )
-def test_what_a_question_asks_for_is_not_put_behind(query: str, path: str) -> None:
+def test_a_question_about_a_kind_of_file_does_not_reduce_it(query: str, path: str) -> None:
     assert kinds(path, query) == set()
     assert kinds(path) != set()
 
@@ -143,7 +110,7 @@ def test_what_a_question_asks_for_is_not_put_behind(query: str, path: str) -> No
         ("attest the greatest", "tests/test_login.py"),
     ],
 )
-def test_what_only_looks_like_a_topic_asks_for_nothing(query: str, path: str) -> None:
+def test_words_that_contain_a_topic_are_not_a_topic(query: str, path: str) -> None:
     assert read(query).topics == frozenset()
     assert kinds(path, query) == kinds(path) != set()
 
@@ -151,7 +118,7 @@ def test_what_only_looks_like_a_topic_asks_for_nothing(query: str, path: str) ->
 @pytest.mark.parametrize(
     "unit", ["a", "/", "test_", "_test.", "/v1", ".lock", "lib/", "\0", "\ud800"]
 )
-def test_a_path_of_any_length_is_judged(unit: str) -> None:
+def test_a_very_long_path_is_classified(unit: str) -> None:
     assert kinds(unit * 10_000 + "/a.py") <= {kind.name for kind in PATH_KINDS}
 
 
@@ -172,7 +139,7 @@ def test_the_tables_are_complete() -> None:
         ("/x/pq/a.py", ["/x/p"], "x/pq/a.py"),
     ],
 )
-def test_a_path_is_judged_below_what_was_indexed(
+def test_a_path_is_relative_to_the_indexed_folder(
     path: str, bases: list[str], expected: str
 ) -> None:
     assert relative(path, bases) == expected
@@ -195,7 +162,7 @@ def test_a_question_names_symbols(query: str, names: list[tuple[str, float]]) ->
 
 
 @given(st.text(max_size=100))
-def test_any_text_is_a_question(query: str) -> None:
+def test_any_text_is_read_as_a_question(query: str) -> None:
     assert read(query) == read(query)
 
 
@@ -229,14 +196,14 @@ def test_a_file_without_words_gets_no_rank_from_words() -> None:
     }
 
 
-def test_what_adds_nothing_is_no_reason() -> None:
+def test_a_measure_of_zero_is_not_a_reason() -> None:
     ranked = rank(
         RankingState([file("a.py", cosines=0.9), file("b.py", cosines=0.8, body=5.0)], PLAIN)
     )
     assert {each.file.path: each.why for each in ranked}["b.py"] == ("words",)
 
 
-def test_a_test_file_stands_behind_a_weaker_source() -> None:
+def test_a_test_ranks_below_a_weaker_source() -> None:
     ranked = rank(
         RankingState(
             [
@@ -250,7 +217,7 @@ def test_a_test_file_stands_behind_a_weaker_source() -> None:
     assert [each.file.path for each in ranked][:1] == ["b.py"]
 
 
-def test_equals_are_ordered_by_path() -> None:
+def test_ties_are_ordered_by_path() -> None:
     ranked = rank(RankingState([file(path, body=1.0) for path in ("b.py", "c.py", "a.py")], PLAIN))
     assert [each.file.path for each in ranked] == ["a.py", "b.py", "c.py"]
 
@@ -265,7 +232,7 @@ def test_equals_are_ordered_by_path() -> None:
         ("Makefile", "makefile"),
     ],
 )
-def test_building_adds_endings_to_a_name(path: str, name: str) -> None:
+def test_endings_of_built_files_are_removed(path: str, name: str) -> None:
     assert stem(path) == name
 
 
@@ -285,21 +252,24 @@ def test_the_same_lines_under_the_same_name_are_a_copy(paths: list[str], copies:
     assert derived([file(path, LINES) for path in paths], dict.fromkeys(paths, 1.0)) == copies
 
 
-def test_different_files_of_one_name_are_no_copies() -> None:
-    one, other = file("a/utils.py", LINES), file("b/utils.py", LINES.replace("value", "other"))
+def test_different_files_with_one_name_are_not_copies() -> None:
+    one, other = (
+        file("a/utils.py", LINES),
+        file("b/utils.py", LINES.replace("value", "other")),
+    )
     assert derived([one, other], {"a/utils.py": 1.0, "b/utils.py": 1.0}) == set()
 
 
-def test_a_file_that_is_put_behind_anyway_is_never_the_original() -> None:
+def test_a_file_of_a_reduced_kind_is_not_the_original() -> None:
     files = [file("dist/api.js", LINES), file("lib/core/deep/api.js", LINES)]
     standing = {"dist/api.js": 0.1, "lib/core/deep/api.js": 1.0}
     assert derived(files, standing) == {"dist/api.js"}
 
 
-def test_each_row_can_be_left_out() -> None:
-    assert set(ROWS_SEEN) == SIGNAL_NAMES
-    for name, made in ROWS_SEEN.items():
-        whole, less = rank(made()), rank(made(), [name])
+def test_each_row_can_be_skipped() -> None:
+    assert set(STATES_BY_ROW) == SIGNAL_NAMES
+    for name, make in STATES_BY_ROW.items():
+        whole, less = rank(make()), rank(make(), [name])
         tags = {tag.removeprefix("-") for each in whole for tag in each.why}
         assert name in tags
         assert name not in {tag.removeprefix("-") for each in less for tag in each.why}
@@ -310,46 +280,46 @@ def shown(ranked: list[Ranked]) -> list[tuple[str, float]]:
     return [(each.file.path, each.score) for each in ranked]
 
 
-def seen(
+def state_with(
     path: str, query: str = "how is it done", **situation: float
 ) -> Callable[[], RankingState]:
-    """Return how to make a board of a file that is found by its words, and a file it imports."""
+    """Return how to make a state of a file that is found by its words, and a file it imports."""
 
-    def made() -> RankingState:
+    def make() -> RankingState:
         at_hand = Situation(**{name: {path: value} for name, value in situation.items()})
         graph = Graph({path: Links(outbound=("z.py",))})
         files = [file(path, "alpha beta", body=1.0), file("z.py", body=0.5)]
         return RankingState(files, read(query), graph=graph, situation=at_hand)
 
-    return made
+    return make
 
 
-ROWS_SEEN: dict[str, Callable[[], RankingState]] = {
+STATES_BY_ROW: dict[str, Callable[[], RankingState]] = {
     "meaning": lambda: RankingState([file("a.py", cosines=0.9, body=1.0)], PLAIN),
-    "words": seen("a.py"),
-    "coverage": seen("a.py", "alpha gamma"),
+    "words": state_with("a.py"),
+    "coverage": state_with("a.py", "alpha gamma"),
     "names": lambda: RankingState([file("a.py", names=0.9, body=1.0)], PLAIN),
     "defines": lambda: RankingState([file("a.py", defines=1.0, body=1.0)], PLAIN),
-    "stem": seen("cache.py", "cache"),
-    "test": seen("tests/a.py"),
-    "built": seen("dist/a.js"),
-    "example": seen("examples/a.py"),
-    "docs": seen("docs/a.py"),
-    "legacy": seen("legacy/a.py"),
-    "settings": seen("a.toml"),
-    "facade": seen("a/__init__.py"),
-    "stub": seen("a.pyi"),
+    "stem": state_with("cache.py", "cache"),
+    "test": state_with("tests/a.py"),
+    "built": state_with("dist/a.js"),
+    "example": state_with("examples/a.py"),
+    "docs": state_with("docs/a.py"),
+    "legacy": state_with("legacy/a.py"),
+    "settings": state_with("a.toml"),
+    "facade": state_with("a/__init__.py"),
+    "stub": state_with("a.pyi"),
     "older": lambda: RankingState([file("v1/a.py", body=1.0), file("v2/b.py", body=1.0)], PLAIN),
-    "used": seen("a.py"),
-    "editing": seen("a.py", editing=1.0),
-    "needed": seen("a.py", needed=1.0),
-    "near": seen("a.py", near=1.0),
-    "recent": seen("a.py", recent=1.0),
+    "used": state_with("a.py"),
+    "editing": state_with("a.py", editing=1.0),
+    "needed": state_with("a.py", needed=1.0),
+    "near": state_with("a.py", near=1.0),
+    "recent": state_with("a.py", recent=1.0),
     "copy": lambda: RankingState(
         [file("src/api.ts", LINES, body=1.0), file("api.js", LINES, body=1.0)], PLAIN
     ),
 }
-"""Of each row of the table, a board on which it does something."""
+"""Of each row of the table, a state on which it does something."""
 
 PATHS = st.sampled_from(
     [
@@ -390,69 +360,69 @@ LINKS = st.builds(
     lambda pairs: Graph({path: Links(outbound=tuple(targets)) for path, targets in pairs.items()}),
     st.dictionaries(PATHS, st.lists(PATHS, max_size=3), max_size=6),
 )
-AT_HAND = st.builds(
+SITUATIONS = st.builds(
     Situation,
     editing=st.dictionaries(PATHS, st.floats(0, 1), max_size=2),
     near=st.dictionaries(PATHS, st.floats(0, 1), max_size=2),
 )
-BOARDS = st.builds(
+STATES = st.builds(
     lambda files, query, graph, situation: (
         lambda order: RankingState(order(files), read(query), (), graph, situation)
     ),
     st.lists(FILES, max_size=8, unique_by=lambda each: each.path),
     st.sampled_from(["how is it done", "cache test", "v1 api", "キャッシュ", ""]),
     st.none() | LINKS,
-    AT_HAND,
+    SITUATIONS,
 )
 MakeState = Callable[[Callable[[list[File]], list[File]]], RankingState]
 
 
-@given(BOARDS)
-def test_scores_are_finite_fall_and_are_never_below_nothing(made: MakeState) -> None:
-    ranked = rank(made(list))
+@given(STATES)
+def test_scores_are_finite_positive_and_ordered(make: MakeState) -> None:
+    ranked = rank(make(list))
     assert all(math.isfinite(each.score) and each.score > 0 for each in ranked)
     assert all(0 < each.path_factor <= 1 and each.why for each in ranked)
     order = [(-each.score, each.file.path) for each in ranked]
     assert order == sorted(order)
 
 
-@given(BOARDS, st.randoms(use_true_random=False))
-def test_the_order_in_which_files_were_found_says_nothing(made: MakeState, random: Random) -> None:
-    ranked = rank(made(list))
-    assert rank(made(lambda files: random.sample(files, len(files)))) == ranked
-    assert rank(made(list)) == ranked
+@given(STATES, st.randoms(use_true_random=False))
+def test_the_order_of_the_found_files_does_not_matter(make: MakeState, random: Random) -> None:
+    ranked = rank(make(list))
+    assert rank(make(lambda files: random.sample(files, len(files)))) == ranked
+    assert rank(make(list)) == ranked
 
 
-@given(BOARDS, st.sets(st.sampled_from(sorted(SIGNAL_NAMES)), max_size=len(SIGNAL_NAMES)))
-def test_leaving_rows_out_finds_no_other_file(made: MakeState, without: set[str]) -> None:
-    found = {each.file.path for each in rank(made(list))}
-    assert {each.file.path for each in rank(made(list), without)} <= found
-    assert rank(made(list), SIGNAL_NAMES) == []
+@given(STATES, st.sets(st.sampled_from(sorted(SIGNAL_NAMES)), max_size=len(SIGNAL_NAMES)))
+def test_skipping_rows_finds_no_other_file(make: MakeState, without: set[str]) -> None:
+    found = {each.file.path for each in rank(make(list))}
+    assert {each.file.path for each in rank(make(list), without)} <= found
+    assert rank(make(list), SIGNAL_NAMES) == []
 
 
-@given(BOARDS)
-def test_a_file_that_is_neither_found_nor_named_nor_at_hand_is_no_hit(made: MakeState) -> None:
-    board = made(list)
-    at_hand = {*board.situation.editing, *board.situation.near}
-    for each in rank(board):
+@given(STATES)
+def test_a_file_without_evidence_is_not_a_hit(make: MakeState) -> None:
+    state = make(list)
+    at_hand = {*state.situation.editing, *state.situation.near}
+    for each in rank(state):
         evidence = (each.file.body, each.file.names, each.file.cosines, each.file.defines)
         found = any(value > 0 for values in evidence for value in values.values())
-        named = any(term in each.file.path for term in board.question.terms)
+        named = any(term in each.file.path for term in state.question.terms)
         assert found or named or each.file.path in at_hand
 
 
-@given(BOARDS, st.sampled_from(sorted(kind.name for kind in PATH_KINDS)))
-def test_a_row_that_multiplies_never_lifts(made: MakeState, name: str) -> None:
-    scores = {each.file.path: each.score for each in rank(made(list), ["used"])}
-    for each in rank(made(list), [name, "used"]):
+@given(STATES, st.sampled_from(sorted(kind.name for kind in PATH_KINDS)))
+def test_a_row_that_multiplies_never_raises_a_score(make: MakeState, name: str) -> None:
+    scores = {each.file.path: each.score for each in rank(make(list), ["used"])}
+    for each in rank(make(list), [name, "used"]):
         assert each.score >= scores[each.file.path] * (1 - 1e-9)
 
 
-def test_a_row_that_is_not_there_cannot_be_left_out() -> None:
+def test_an_unknown_row_cannot_be_skipped() -> None:
     with pytest.raises(UsageError, match="no row wrods"):
         rank(RankingState([file("a.py", body=1.0)], PLAIN), without={"wrods"})
 
 
-def test_a_board_that_is_ranked_again_has_the_same_scores() -> None:
-    board = RankingState([file("a.py", body=1.0), file("b.py", body=0.5)], PLAIN)
-    assert rank(board) == rank(board)
+def test_ranking_a_state_again_gives_the_same_scores() -> None:
+    state = RankingState([file("a.py", body=1.0), file("b.py", body=0.5)], PLAIN)
+    assert rank(state) == rank(state)

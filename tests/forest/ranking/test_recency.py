@@ -22,17 +22,17 @@ def checkout(edited: Mapping[str, int]) -> dict[str, int]:
     return {f"old_{n:02}.py": MIN_AGE_GAP_NS + n for n in range(MAX_DOCUMENTS + 4)} | dict(edited)
 
 
-def test_a_fresh_checkout_says_nothing(tmp_path: Path) -> None:
+def test_a_fresh_checkout_has_no_recent_documents(tmp_path: Path) -> None:
     with planted(tmp_path / "f.db", checkout({})) as store:
         assert recent_of(store) == {}
 
 
-def test_a_few_documents_say_nothing_whenever_they_changed(tmp_path: Path) -> None:
+def test_few_documents_are_never_recent(tmp_path: Path) -> None:
     with planted(tmp_path / "f.db", {"a.py": 1, "b.py": 10 * MIN_AGE_GAP_NS}) as store:
         assert recent_of(store) == {}
 
 
-def test_what_was_edited_since_counts_the_latest_most(tmp_path: Path) -> None:
+def test_the_latest_edit_counts_most(tmp_path: Path) -> None:
     edited = {"a.py": 5 * MIN_AGE_GAP_NS, "b.py": 6 * MIN_AGE_GAP_NS}
     with planted(tmp_path / "f.db", checkout(edited)) as store:
         recent = recent_of(store)
@@ -40,7 +40,7 @@ def test_what_was_edited_since_counts_the_latest_most(tmp_path: Path) -> None:
     assert 1.0 == recent["b.py"] > recent["a.py"] > 0
 
 
-def test_an_edit_is_seen_by_the_next_search(tmp_path: Path) -> None:
+def test_the_next_search_sees_an_edit(tmp_path: Path) -> None:
     with planted(tmp_path / "f.db", checkout({})) as store:
         assert recent_of(store) == {}
         row = DocumentRow("z.py", digest="z", mtime_ns=9 * MIN_AGE_GAP_NS, language="python")

@@ -1,4 +1,4 @@
-"""Globs as people write them for files: what they mean, and that each comes to an end."""
+"""Test globs that list files, and that matching them ends."""
 
 from pathlib import PurePosixPath
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from code_intel.errors import UsageError
 from code_intel.forest.text.globs import selector
 
-MEANT = {
+GLOBS = {
     "*.py": (["a.py", "src/a.py", "src/b/.py"], ["a.pyc", "py"]),
     "/a.py": (["a.py"], ["src/a.py"]),
     "src/*.py": (["src/a.py"], ["src/b/a.py", "a.py", "x/src/a.py"]),
@@ -29,19 +29,19 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize("glob", MEANT)
-def test_what_a_glob_means(glob: str) -> None:
-    means = selector(glob)
-    yes, no = MEANT[glob]
-    assert [path for path in yes if not means(path)] == []
-    assert [path for path in no if means(path)] == []
+@pytest.mark.parametrize("glob", GLOBS)
+def test_a_glob_matches_paths(glob: str) -> None:
+    matches = selector(glob)
+    yes, no = GLOBS[glob]
+    assert [path for path in yes if not matches(path)] == []
+    assert [path for path in no if matches(path)] == []
 
 
 @given(
     st.lists(st.sampled_from(["a", "b", "ab", "*", "a*", "**", "?"]), min_size=2, max_size=5),
     st.lists(st.sampled_from(["a", "b", "ab", "abb"]), min_size=1, max_size=5),
 )
-def test_a_glob_without_two_stars_means_what_pathlib_says(glob: list[str], path: list[str]) -> None:
+def test_a_glob_without_two_stars_matches_as_in_pathlib(glob: list[str], path: list[str]) -> None:
     plain = [part.replace("**", "*") for part in glob]
     expected = len(plain) == len(path) and PurePosixPath("/".join(path)).match("/".join(plain))
     assert selector("/".join(plain))("/".join(path)) is expected
@@ -50,10 +50,10 @@ def test_a_glob_without_two_stars_means_what_pathlib_says(glob: list[str], path:
 @pytest.mark.parametrize(
     "bomb", ["**/" * 100 + "z", "**/a/" * 60 + "z", "*a" * 150 + "z", "a*" * 100 + "[z]"]
 )
-def test_a_glob_made_to_explode_ends_and_says_that_nothing_is_meant(bomb: str) -> None:
-    means = selector(bomb)  # one that tried every way would outlast the timeout of any test
+def test_a_glob_with_many_stars_ends_without_a_match(bomb: str) -> None:
+    matches = selector(bomb)  # one that tried every way would outlast the timeout of any test
     paths = ["/".join(["a"] * 40), "a" * 250, "a/" * 100 + "b" * 100]
-    assert [path for path in paths if means(path)] == []
+    assert [path for path in paths if matches(path)] == []
 
 
 def test_too_many_alternatives_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""ripgrep reads the files themselves: what it finds is masked as the index would have it."""
+"""Test that secrets are masked in the matches of ripgrep."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ TOKEN, (VALUE,) = KINDS["GitHub classic"]
 
 
 @pytest.mark.parametrize("program", ["", "/nowhere/rg"], ids=["ripgrep", "without it"])
-async def test_what_matched_is_shown_as_it_is_masked(tmp_path: Path, program: str) -> None:
+async def test_a_match_is_shown_masked(tmp_path: Path, program: str) -> None:
     (tmp_path / "a.py").write_text(f'é = "é"; token = "{TOKEN}"; end = 1\n', encoding="utf-8")
     answer = await grep(tmp_path, TextQuery("token"), program=program)
     (match,) = answer.matches
@@ -25,7 +25,7 @@ async def test_what_matched_is_shown_as_it_is_masked(tmp_path: Path, program: st
     assert match.spans == (("token", 9, 14),)  # characters, as the line is read
 
 
-async def test_a_pattern_may_look_for_a_secret_and_shows_none(tmp_path: Path) -> None:
+async def test_a_search_for_a_secret_shows_it_masked(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f'x = "{TOKEN}"\n', encoding="utf-8")
     (match,) = (await grep(tmp_path, TextQuery(TOKEN))).matches
     assert VALUE not in str(match)
@@ -34,7 +34,7 @@ async def test_a_pattern_may_look_for_a_secret_and_shows_none(tmp_path: Path) ->
 
 @pytest.mark.parametrize("program", ["", "/nowhere/rg"], ids=["ripgrep", "without it"])
 @pytest.mark.parametrize("context", [0, 2, 10])
-async def test_lines_within_a_key_are_masked_whatever_asked_for_them(
+async def test_lines_of_a_private_key_are_masked(
     tmp_path: Path, context: int, program: str
 ) -> None:
     (tmp_path / "deploy.md").write_text(f"# Keys\n\n{BLOCK}\n\nend of zone\n", encoding="utf-8")
@@ -47,7 +47,7 @@ async def test_lines_within_a_key_are_masked_whatever_asked_for_them(
     assert [m.content for m in answer.matches if m.line == 1] in ([], ["# Keys"])
 
 
-async def test_a_value_is_masked_that_the_line_above_names(tmp_path: Path) -> None:
+async def test_a_value_named_by_the_line_above_is_masked(tmp_path: Path) -> None:
     value = "7q4Tz9Wm2Kx8vB5n"
     text = f"env:\n- name: DB_PASSWORD\n  value: {value}\n- name: MODE\n  value: fast\n"
     (tmp_path / "deploy.yaml").write_text(text, encoding="utf-8")
@@ -67,7 +67,7 @@ async def test_lines_within_a_key_are_masked_in_any_encoding(tmp_path: Path, enc
     assert all(set(match.content) == {"x", "*"} for match in answer.matches)
 
 
-async def test_a_secret_at_the_end_of_what_is_shown_is_masked_before_it_is_cut(
+async def test_a_line_is_masked_before_it_is_cut(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a.txt").write_text("word " * 98 + TOKEN + " rest\n", encoding="utf-8")

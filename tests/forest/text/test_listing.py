@@ -1,4 +1,4 @@
-"""Which files are searched: the same with and without ripgrep, and never one from outside."""
+"""Test which files are searched, with and without ripgrep."""
 
 import os
 import stat
@@ -32,7 +32,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-async def test_files_are_listed_by_name_without_what_is_ignored(tree: Path) -> None:
+async def test_files_are_listed_by_name_without_ignored_ones(tree: Path) -> None:
     listing = await list_files(tree, ".")
     assert listing.names == tuple(sorted(NAMES))
     assert (listing.truncated, listing.note) == (False, "")
@@ -44,7 +44,7 @@ async def test_files_are_listed_by_name_without_what_is_ignored(tree: Path) -> N
     assert base_of(tree, ".") == base_of(tree, "a.py") == ""
 
 
-async def test_without_ripgrep_the_same_files_are_listed_and_that_is_said(tree: Path) -> None:
+async def test_without_ripgrep_the_same_files_are_listed_with_a_note(tree: Path) -> None:
     for path in (".", "sub"):
         known = await list_files(tree, path)
         other = await list_files(tree, path, program="/no/such/rg")
@@ -53,7 +53,7 @@ async def test_without_ripgrep_the_same_files_are_listed_and_that_is_said(tree: 
         assert "without ripgrep" in other.note
 
 
-async def test_what_is_searched_is_listed(tree: Path) -> None:
+async def test_searched_files_are_listed(tree: Path) -> None:
     found = await grep(tree, TextQuery("needle"))
     assert {match.file for match in found.matches} == set(NAMES) - {"big.bin"}
 
@@ -69,21 +69,19 @@ async def test_a_path_that_cannot_be_searched_is_refused(tree: Path, path: str) 
         assert caught.value.hint
 
 
-async def test_a_listing_that_does_not_end_is_cut_and_that_is_said(
-    tree: Path, tmp_path: Path
-) -> None:
+async def test_an_endless_listing_is_cut_with_a_note(tree: Path, tmp_path: Path) -> None:
     program = tmp_path / "rg"
-    told = tmp_path / "told"
-    script = f"printf 'a.py\\0'\n: > '{told}'\nexec sleep 600\n"
+    ready_file = tmp_path / "ready_file"
+    script = f"printf 'a.py\\0'\n: > '{ready_file}'\nexec sleep 600\n"
     program.write_text(f"#!/bin/sh\n{script}", encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     work = list_files(tree, ".", program=str(program), deadline=30)
-    listing = await late(work, told.exists, seconds=30)
+    listing = await late(work, ready_file.exists, seconds=30)
     assert listing.names == ("a.py",)
     assert listing.truncated
     assert "Narrow" in listing.note
 
 
-async def test_sizes_are_those_of_files_that_are_inside(tree: Path) -> None:
-    asked = ("a.py", "link.py", "escape/x.py", "../outside/x.py", "gone.py", "sub", "big.bin")
-    assert sizes_of(tree, asked) == {"a.py": 7, "big.bin": 2_000_000}
+async def test_sizes_are_returned_for_files_inside_the_project(tree: Path) -> None:
+    names = ("a.py", "link.py", "escape/x.py", "../outside/x.py", "gone.py", "sub", "big.bin")
+    assert sizes_of(tree, names) == {"a.py": 7, "big.bin": 2_000_000}
