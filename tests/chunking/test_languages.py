@@ -127,8 +127,9 @@ HOSTILE_TEXTS = {
 HOSTILE_FILES = [(name, kind) for name in SAMPLES for kind in HOSTILE_TEXTS]
 
 
-@pytest.mark.parametrize(("name", "kind"), sampled(HOSTILE_FILES, step=5))
-def test_parsing_a_hostile_text_ends(name: str, kind: str) -> None:
+@pytest.mark.parametrize("hostile", sampled(HOSTILE_FILES, step=5))
+def test_parsing_a_hostile_text_ends(hostile: tuple[str, str]) -> None:
+    name, kind = hostile
     text = HOSTILE_TEXTS[kind]
     assert "".join(chunk.text for chunk in parse_file(name, text).chunks) == text
 

@@ -180,7 +180,7 @@ def test_symbols_around_a_syntax_error_are_found() -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("deep.py", "x = [\n" + "[\n" * 50_000 + "]\n" * 50_000 + "]\n"),
+        ("deep.py", "x = [\n" + "[\n" * 20_000 + "]\n" * 20_000 + "]\n"),
         ("deep.js", "function f() {\n" * 5_000 + "}\n" * 5_000),
         ("wide.go", "package p\n" + "func F() int { return 1 }\n" * 5_000),
     ],

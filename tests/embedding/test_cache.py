@@ -86,7 +86,8 @@ def test_an_unwritable_folder_leaves_the_cache_empty(tmp_path: Path) -> None:
     assert cache.get("m", ["a"]) == {}
 
 
-def test_a_busy_database_is_skipped(tmp_path: Path) -> None:
+def test_a_busy_database_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("code_intel.embedding.cache.LOCK_TIMEOUT_MS", 50)
     VectorCache(tmp_path).put("m", vectors("a"))
     holder = apsw.Connection(str(tmp_path / CACHE_FILE))
     holder.execute("BEGIN IMMEDIATE")
