@@ -3,20 +3,22 @@
 `<state folder>/sessions/<project>/<name>.head` has one line per commit, `lines size digest`. Each
 digest covers the one before and the journal lines of the commit, so the last one vouches for the
 whole journal. A commit is written after its journal lines: the journal may be ahead of its head,
-never behind.
+never behind. Journals and heads are opened and locked with the functions at the end.
 """
 
+import errno
 import hashlib
 import os
+import stat
+import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.errors import SessionError, StorageError
+from code_intel.errors import BusyError, SessionError, StorageError
 from code_intel.foundation import durable
-from code_intel.session import files
 from code_intel.session.handles import unknown
 
 RETENTION_S = 365 * 24 * 3600.0
@@ -24,6 +26,12 @@ RETENTION_S = 365 * 24 * 3600.0
 STATE_ADVICE = (
     "Free disk space, or set CODE_INTEL_STATE_DIR to a writable folder outside the project."
 )
+_PLAIN_FLAGS = (
+    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
+"""Follow no link, and do not wait for the other end of a pipe."""
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND  # noqa: TID251 - only `durable` writes
+_LOCK_RETRY_S = 0.01
 PRIVATE = 0o600
 """Only the owner may read journals and heads."""
 
@@ -90,7 +98,7 @@ def make_folder(paths: SessionPaths) -> None:
     Raises:
         StorageError: It cannot be made, or the user has no home folder.
     """
-    with files.disk(paths.heads, STATE_ADVICE):
+    with storage_errors(paths.heads, STATE_ADVICE):
         if not paths.heads.is_absolute():
             raise OSError("there is no home folder")
         durable.make_folder(paths.heads, 0o700)
@@ -102,7 +110,7 @@ def create(paths: SessionPaths, name: str, commit: JournalCommit) -> None:
     Raises:
         StorageError: The name is taken (its cause is a FileExistsError), or the disk refused.
     """
-    with files.disk(paths.heads, STATE_ADVICE):
+    with storage_errors(paths.heads, STATE_ADVICE):
         durable.create(paths.head(name), commit.encoded(), PRIVATE)
 
 
@@ -115,7 +123,7 @@ def read(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     """
     path = paths.head(name)
     try:
-        with files.disk(path, STATE_ADVICE), files.opened(path) as handle:
+        with storage_errors(path, STATE_ADVICE), opened(path) as handle:
             return _commits(path, handle)
     except StorageError as error:
         if isinstance(error.__cause__, FileNotFoundError):
@@ -133,7 +141,7 @@ class LockedHead(NamedTuple):
     def acknowledge(self, commit: JournalCommit) -> None:
         """Append a commit; raises StorageError if the disk refuses, then it does not count."""
         end = sum(len(each.encoded()) for each in self.commits)
-        with files.disk(self.path, STATE_ADVICE):
+        with storage_errors(self.path, STATE_ADVICE):
             durable.extend(self.handle, commit.encoded(), end)
 
 
@@ -149,11 +157,11 @@ def locked(paths: SessionPaths, name: str, timeout_s: float) -> Iterator[LockedH
     path = paths.head(name)
     if not os.path.lexists(path):
         raise unknown(name)
-    with files.disk(path, STATE_ADVICE):
-        handle = files.open_plain(path, files.GROW)
+    with storage_errors(path, STATE_ADVICE):
+        handle = open_plain(path, APPEND_FLAGS)
     try:
-        with files.disk(path, STATE_ADVICE):  # a file system may have no locks
-            files.lock(handle, name, timeout_s)
+        with storage_errors(path, STATE_ADVICE):  # a file system may have no locks
+            lock_file(handle, name, timeout_s)
             commits = _commits(path, handle)
         if not commits:
             raise unknown(name)
@@ -181,7 +189,7 @@ def sweep(paths: SessionPaths, names: Collection[str]) -> None:
 
 def _commits(path: Path, handle: int) -> tuple[JournalCommit, ...]:
     """Return the commits in an open head; a torn last line was never acknowledged."""
-    raw = files.read(handle, 0, os.fstat(handle).st_size)
+    raw = read_bytes(handle, 0, os.fstat(handle).st_size)
     try:
         rows = [line.decode("ascii").split(" ") for line in raw.split(b"\n")[:-1]]
         return tuple(JournalCommit(int(lines), int(size), digest) for lines, size, digest in rows)
@@ -197,3 +205,85 @@ def broken(path: Path, why: str) -> SessionError:
         hint="Start a new session with start_session; the file is left as it is.",
         details={"file": str(path)},
     )
+
+
+def open_plain(path: Path, flags: int = os.O_RDONLY) -> int:
+    """Open an existing regular file; return its handle.
+
+    Raises:
+        OSError: The system refused, or `path` is something else.
+    """
+    handle = os.open(path, flags | _PLAIN_FLAGS)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return handle
+
+
+@contextmanager
+def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
+    """Open as `open_plain` for a block."""
+    handle = open_plain(path, flags)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def storage_errors(path: Path, hint: str | None = None) -> Iterator[None]:
+    """Turn an OSError about `path` into a StorageError, with `hint` as the next step."""
+    try:
+        yield
+    except OSError as error:
+        text = f"{path} cannot be used: {error.strerror or error}."
+        raise StorageError(text, hint=hint) from error
+    except StorageError as error:
+        raise StorageError(error.message, hint=hint or error.hint) from error.__cause__
+
+
+def read_bytes(handle: int, start: int, size: int) -> bytes:
+    """Return up to `size` bytes from `start` on."""
+    os.lseek(handle, start, os.SEEK_SET)
+    parts: list[bytes] = []
+    while size and (part := os.read(handle, min(size, 1 << 20))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def lock_file(handle: int, name: str, timeout_s: float) -> None:
+    """Lock an open file against every other handle on it; closing it releases the lock.
+
+    `durable.locked` uses filelock, whose import (0.18 s) is too slow for a hook.
+
+    Raises:
+        BusyError: Another process kept the lock of `name` longer than `timeout_s`.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not _try_lock(handle):
+        if time.monotonic() >= deadline:
+            raise BusyError(f"{name} is in use by another process.")
+        time.sleep(_LOCK_RETRY_S)  # noqa: TID251 - these locks have no deadline
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> bool:
+        os.lseek(handle, 1 << 30, os.SEEK_SET)  # far behind the end: locks there stop no reader
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from code_intel.errors import CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import counted
-from code_intel.session import files, heads
+from code_intel.session import heads
 from code_intel.session.handles import (
     SESSION_NAME_PATTERN,
     Handle,
@@ -173,7 +173,7 @@ def create(
         raise UsageError(
             f"query must have 1 to {_MAX_QUERY_CHARS} characters.", details={"field": "query"}
         )
-    with files.disk(paths.journals):
+    with heads.storage_errors(paths.journals):
         durable.make_folder(paths.journals)
     heads.make_folder(paths)
     now = clock()
@@ -289,7 +289,7 @@ def journal_files(paths: SessionPaths) -> tuple[JournalFile, ...]:
     found: list[JournalFile] = []
     if not paths.journals.is_dir():
         return ()
-    with files.disk(paths.journals), os.scandir(paths.journals) as entries:
+    with heads.storage_errors(paths.journals), os.scandir(paths.journals) as entries:
         for entry in entries:
             name = entry.name.removesuffix(".jsonl")
             if name != entry.name and SESSION_NAME_PATTERN.match(
@@ -304,7 +304,7 @@ def journal_files(paths: SessionPaths) -> tuple[JournalFile, ...]:
 def prune(paths: SessionPaths, keep: int = MAX_JOURNALS) -> int:
     """Delete old heads and all but the `keep` last used journals; return how many of these."""
     found = journal_files(paths)
-    with files.disk(paths.journals):
+    with heads.storage_errors(paths.journals):
         for file in found[keep:]:
             durable.remove(paths.head(file.name), flushed=False)
             durable.remove(file.path, flushed=False)
@@ -334,10 +334,10 @@ def _contents(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) 
         StorageError: The journal cannot be read.
     """
     path = paths.journal(name)
-    with files.disk(path, JOURNAL_ADVICE):
+    with heads.storage_errors(path, JOURNAL_ADVICE):
         try:
-            with files.opened(path) as handle:
-                raw = files.read(handle, 0, commits[-1].size)
+            with heads.opened(path) as handle:
+                raw = heads.read_bytes(handle, 0, commits[-1].size)
                 ahead = os.fstat(handle).st_size > commits[-1].size
         except FileNotFoundError:
             raise broken(path, "it is gone") from None
@@ -409,6 +409,9 @@ def _append(path: Path, head: LockedHead, last: JournalCommit, lines: bytes) -> 
 
     If the head cannot be written, the lines stay: the next step cuts them off.
     """
-    with files.disk(path, JOURNAL_ADVICE), files.opened(path, files.GROW) as handle:
+    with (
+        heads.storage_errors(path, JOURNAL_ADVICE),
+        heads.opened(path, heads.APPEND_FLAGS) as handle,
+    ):
         durable.extend(handle, lines, last.size)
     head.acknowledge(last.extended(lines))

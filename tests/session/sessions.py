@@ -1,19 +1,22 @@
 """Sessions for tests, made of the events that would have led to them."""
 
 import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from code_intel.session import steps
 from code_intel.session.evidence import VerificationFacts
 from code_intel.session.handles import Token
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.phases import Event, Intent
+from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import JOURNAL_VERSION, apply
-from code_intel.session.requirements import Submission, UnderstandingFacts
+from code_intel.session.requirements import Submission, UnderstandingFacts, submit_understanding
 from code_intel.session.risk import Risk
-from code_intel.session.short_circuit import MapFacts
+from code_intel.session.short_circuit import MapFacts, judge, map_step
 from code_intel.session.state import JournalRecord, Session, Step
 
 QUERY = "ログインできない。エラー画面が真っ白になる。直してほしい。login fails with 500 when empty"
@@ -22,7 +25,7 @@ FILES = ("src/auth.py", "src/form.py", "src/users.py", "src/errors.py")
 
 
 class Ticking:
-    """A clock that moves on by one second a look."""
+    """A clock that advances one second each time it is read."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -42,7 +45,9 @@ def place_in(folder: Path, root: Path = Path("/project")) -> SessionPaths:
     return session_paths(root, folder / "sessions", folder / "state")
 
 
-def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")) -> Session:
+def first_record(
+    intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")
+) -> JournalRecord:
     data = {
         "version": JOURNAL_VERSION,
         "name": "session_20260102_030405_00000001",
@@ -51,7 +56,11 @@ def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Pat
         "query": query,
         "root": str(root),
     }
-    return apply(None, JournalRecord(1, "2026-01-02T03:04:05+00:00", Event.STARTED, data))
+    return JournalRecord(1, "2026-01-02T03:00:00+00:00", Event.STARTED, data)
+
+
+def started(intent: Intent = Intent.MODIFY, query: str = QUERY, root: Path = Path("/p")) -> Session:
+    return apply(None, first_record(intent, query, root))
 
 
 def after(session: Session, *happened: Step) -> Session:
@@ -62,10 +71,13 @@ def after(session: Session, *happened: Step) -> Session:
     return session
 
 
+def quoted(**slots: str) -> Mapping[str, Mapping[str, str]]:
+    """Return slots whose values are their own quotes."""
+    return {name: {"value": text, "quote": text} for name, text in slots.items()}
+
+
 def framed(session: Session, **slots: str) -> Session:
-    """Set a frame whose values are their own quotes."""
-    given = {name: {"value": text, "quote": text} for name, text in slots.items()}
-    return after(session, *steps.set_frame(session, given))
+    return after(session, *steps.set_frame(session, quoted(**slots)))
 
 
 def low_risk(intent: Intent = Intent.MODIFY) -> Session:
@@ -79,14 +91,17 @@ def low_risk(intent: Intent = Intent.MODIFY) -> Session:
     return session
 
 
+def found(tool: str, target: str, *files: str, symbols: Iterable[str] = ()) -> Step:
+    """Return a call that found `files`, and at least one result."""
+    return steps.called(tool, target, found=max(1, len(files)), files=files, symbols=symbols)
+
+
 def explored(session: Session) -> Session:
     """Use both required tools with success."""
     return after(
         session,
-        steps.called(
-            "find_definitions", "AuthService", found=1, files=FILES[:1], symbols=["AuthService"]
-        ),
-        steps.called("find_references", "AuthService", found=3, files=FILES[1:]),
+        found("find_definitions", "AuthService", FILES[0], symbols=["AuthService"]),
+        found("find_references", "AuthService", *FILES[1:]),
     )
 
 
@@ -122,3 +137,43 @@ def map_facts(session: Session, score: float | None = 0.95) -> MapFacts:
         risk=session.risk,
         intent=session.intent,
     )
+
+
+def understood(
+    session: Session, claim: Submission | None = None, facts: UnderstandingFacts = FACTS
+) -> Session:
+    """Submit an understanding."""
+    return after(session, submit_understanding(session, claim or submission(), facts).step)
+
+
+def confirmed(
+    session: Session, symbol: str = "AuthService", evidence: str = "", score: float | None = None
+) -> Session:
+    """Confirm a symbol, by evidence that names it."""
+    scores = {} if score is None else {symbol: score}
+    evidence = evidence or f"{symbol} だ"
+    verdict = confirm_symbols(session, [symbol], evidence, defined=SYMBOLS, scores=scores)
+    return after(session, verdict.step)
+
+
+def map_answer(
+    session: Session,
+    score: float = 0.95,
+    *,
+    query: str = "",
+    files: Iterable[str] = (),
+    **facts: Any,
+) -> Step:
+    """Return the step of a map hit for AuthService; `facts` replace those of `map_facts`."""
+    step = map_step(
+        session,
+        judge(map_facts(session, score)._replace(**facts)),
+        query=query or session.own_words,
+        nl_term="ログイン",
+        symbol="AuthService",
+        score=score,
+        symbol_defined=True,
+        files=files,
+    )
+    assert step is not None
+    return step

@@ -15,22 +15,21 @@ from code_intel.session.frame import (
     validate_frame,
 )
 from code_intel.session.phases import Intent, Phase
-from code_intel.session.relevance import confirm_symbols
-from code_intel.session.requirements import submit_understanding
 from code_intel.session.risk import Risk, assess_risk
-from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Session
 from code_intel.session.wording import covers, fold, says_something
 from session.sessions import (
-    FACTS,
     QUERY,
     after,
+    confirmed,
     explored,
     framed,
     low_risk,
-    map_facts,
+    map_answer,
+    quoted,
     started,
     submission,
+    understood,
 )
 
 LITERAL = [
@@ -155,15 +154,9 @@ def test_a_malformed_slot_says_what_is_wrong(given: Any, says: str) -> None:
 
 @pytest.mark.covers("rule.frame.all_or_nothing", "error.validation_failed")
 def test_every_bad_slot_is_named_and_nothing_is_set() -> None:
+    slots = quoted(target_feature="ログイン", observed_issue="決済", feature="ログイン")
     with pytest.raises(SessionError) as caught:
-        validate_frame(
-            QUERY,
-            {
-                "target_feature": slot("ログイン", "ログイン"),
-                "observed_issue": slot("決済", "決済"),
-                "feature": slot("ログイン", "ログイン"),
-            },
-        )
+        validate_frame(QUERY, slots)
     error = caught.value.as_dict()
     assert error["error"] == "validation_failed"
     assert [item["slot"] for item in error["validation_errors"]] == ["feature", "observed_issue"]
@@ -171,9 +164,7 @@ def test_every_bad_slot_is_named_and_nothing_is_set() -> None:
 
 @pytest.mark.covers("rule.frame.slots_optional")
 def test_a_slot_may_be_left_out_but_not_all() -> None:
-    frame = validate_frame(
-        QUERY, {"target_feature": slot("ログイン", "ログイン"), "observed_issue": None}
-    )
+    frame = validate_frame(QUERY, {**quoted(**FEATURE), "observed_issue": None})
     assert frame.slot_sources == {
         "target_feature": "FACT",
         "trigger_condition": "UNRESOLVED",
@@ -208,41 +199,22 @@ def test_a_text_covers_itself(text: str) -> None:
     assert covers(text, text) is True
 
 
+FEATURE = {"target_feature": "ログイン"}
+ACTION = {"desired_action": "直してほしい"}
+ISSUE = {"observed_issue": "エラー画面が真っ白"}
+
+
 @pytest.mark.parametrize(
     ("intent", "slots", "risk"),
     [
-        (Intent.MODIFY, {"target_feature": "ログイン"}, Risk.HIGH),
-        (Intent.MODIFY, {"observed_issue": "エラー画面が真っ白"}, Risk.HIGH),
-        (Intent.DELETE, {"observed_issue": "エラー画面が真っ白"}, Risk.HIGH),
-        (
-            Intent.IMPLEMENT,
-            {"target_feature": "ログイン", "desired_action": "直してほしい"},
-            Risk.HIGH,
-        ),
-        (
-            Intent.MODIFY,
-            {"target_feature": "ログイン", "observed_issue": "エラー画面"},
-            Risk.MEDIUM,
-        ),
-        (Intent.INVESTIGATE, {"target_feature": "ログイン"}, Risk.MEDIUM),
-        (
-            Intent.MODIFY,
-            {
-                "target_feature": "ログイン",
-                "observed_issue": "エラー画面が真っ白",
-                "desired_action": "直してほしい",
-            },
-            Risk.LOW,
-        ),
-        (
-            Intent.MODIFY,
-            {
-                "target_feature": "ログイン",
-                "observed_issue": "エラー",
-                "desired_action": "直してほしい",
-            },
-            Risk.MEDIUM,
-        ),
+        (Intent.MODIFY, FEATURE, Risk.HIGH),
+        (Intent.MODIFY, ISSUE, Risk.HIGH),
+        (Intent.DELETE, ISSUE, Risk.HIGH),
+        (Intent.IMPLEMENT, FEATURE | ACTION, Risk.HIGH),
+        (Intent.MODIFY, FEATURE | {"observed_issue": "エラー画面"}, Risk.MEDIUM),
+        (Intent.INVESTIGATE, FEATURE, Risk.MEDIUM),
+        (Intent.MODIFY, FEATURE | ISSUE | ACTION, Risk.LOW),
+        (Intent.MODIFY, FEATURE | ACTION | {"observed_issue": "エラー"}, Risk.MEDIUM),
     ],
 )
 def test_risk_is_the_higher_of_what_and_how_much_is_missing(
@@ -259,19 +231,13 @@ def test_without_a_frame_whoever_writes_is_at_high_risk(intent: Intent) -> None:
 @pytest.mark.covers("rule.risk.rephrased")
 def test_a_rephrased_slot_raises_the_risk() -> None:
     session = started()
-    slots = {
-        "target_feature": slot("ログイン機能", "ログイン"),
-        "observed_issue": slot("エラー画面が真っ白", "エラー画面が真っ白"),
-        "desired_action": slot("直してほしい", "直してほしい"),
-    }
+    slots = {**quoted(**ISSUE, **ACTION), "target_feature": slot("ログイン機能", "ログイン")}
     assert after(session, *steps.set_frame(session, slots)).risk is Risk.MEDIUM
 
 
 @pytest.mark.covers("rule.frame.never_emptied")
 def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
-    session = framed(started(), target_feature="ログイン")
-    step, *_ = confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
-    session = after(session, step)
+    session = confirmed(framed(started(), target_feature="ログイン"))
     again = framed(
         session,
         observed_issue="エラー画面が真っ白",
@@ -286,52 +252,30 @@ def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
 
 @pytest.mark.covers("rule.risk.raised", "transition.READY.risk_raised")
 def test_a_risk_raised_in_ready_takes_an_earned_ready_back() -> None:
-    session = explored(low_risk())
-    session = after(session, submit_understanding(session, submission(), FACTS).step)
+    session = understood(explored(low_risk()))
     assert session.phase is Phase.READY
-    slots = {"observed_issue": slot("エラー", "エラー")}
-    raised = after(session, *steps.set_frame(session, slots))
+    raised = framed(session, observed_issue="エラー")
     assert raised.risk is Risk.MEDIUM
     assert raised.phase is Phase.EXPLORATION
     assert framed(session, trigger_condition="when empty").phase is Phase.READY
 
 
-def answered(score: float = 0.75, query: str = "") -> Session:
-    """A session whose words the map has answered."""
-    session = started() if query else low_risk()
-    step = map_step(
-        session,
-        judge(map_facts(session, score)),
-        query=query or session.own_words,
-        nl_term="ログイン",
-        symbol="AuthService",
-        score=score,
-        symbol_defined=True,
-    )
-    assert step is not None
-    return after(session, step)
-
-
-def confirmed(session: Session) -> Session:
-    step, *_ = confirm_symbols(session, ["login"], "login() が呼ばれる", defined=["login"])
-    return after(session, step)
+def answered(score: float = 0.75) -> Session:
+    """Return a session whose own words the map has answered."""
+    return after(low_risk(), map_answer(low_risk(), score))
 
 
 SETTLED = {
     "the map has led to VERIFICATION": answered(0.75),
     "the map has led to READY": answered(0.95),
     "the map has answered and was given up on": after(answered(), steps.revert("no")),
-    "the map has answered the raw query": answered(query=QUERY),
+    "the map has answered the raw query": after(started(), map_answer(started(), 0.75)),
     "a symbol is confirmed": confirmed(low_risk()),
     "a symbol is confirmed for a frame without a feature": confirmed(
         framed(started(), observed_issue="エラー画面が真っ白")
     ),
-    "understanding has led to READY": after(
-        explored(low_risk()), submit_understanding(explored(low_risk()), submission(), FACTS).step
-    ),
-    "understanding has led to SEMANTIC": after(
-        explored(low_risk()), submit_understanding(explored(low_risk()), submission(1), FACTS).step
-    ),
+    "understanding has led to READY": understood(explored(low_risk())),
+    "understanding has led to SEMANTIC": understood(explored(low_risk()), submission(1)),
 }
 
 
@@ -342,15 +286,13 @@ def test_a_settled_target_feature_cannot_be_exchanged_but_other_slots_be_added(
 ) -> None:
     before = session.frame.value("target_feature") if session.frame else ""
     with pytest.raises(SessionError) as caught:
-        steps.set_frame(session, {"target_feature": slot("エラー画面", "エラー画面")})
+        framed(session, target_feature="エラー画面")
     error = caught.value.as_dict()
     assert error["error"] == "validation_failed"
     assert "target_feature" in error["message"]
     assert error["validation_errors"][0]["slot"] == "target_feature"
     assert "start_session" in error["hint"]
-    added = after(
-        session, *steps.set_frame(session, {"trigger_condition": slot("when empty", "when empty")})
-    )
+    added = framed(session, trigger_condition="when empty")
     assert added.frame is not None
     assert added.frame.value("target_feature") == before
     assert added.frame.value("trigger_condition") == "when empty"
@@ -358,8 +300,7 @@ def test_a_settled_target_feature_cannot_be_exchanged_but_other_slots_be_added(
 
 def test_the_same_target_feature_may_be_set_again_at_any_time() -> None:
     for session in (answered(), confirmed(low_risk())):
-        again = steps.set_frame(session, {"target_feature": slot("ログイン", "ログイン")})
-        assert after(session, *again).own_words == session.own_words
+        assert framed(session, target_feature="ログイン").own_words == session.own_words
 
 
 def test_before_anything_was_earned_the_target_feature_may_be_corrected() -> None:
@@ -368,8 +309,7 @@ def test_before_anything_was_earned_the_target_feature_may_be_corrected() -> Non
 
 
 def test_a_first_target_feature_may_come_late_where_nothing_was_answered_yet() -> None:
-    session = explored(started())
-    doubted = after(session, submit_understanding(session, submission(), FACTS).step)
+    doubted = understood(explored(started()))
     assert doubted.phase is Phase.SEMANTIC
     assert framed(doubted, target_feature="ログイン").own_words == "ログイン"
     assert framed(started(Intent.QUESTION), target_feature="ログイン").own_words == "ログイン"
@@ -436,16 +376,11 @@ def test_one_thing_does_not_fill_two_slots(one: str, other: str) -> None:
     assert said == "repeats target_feature; leave it out"
     session = framed(started(query=query), target_feature=one)
     with pytest.raises(SessionError) as caught:
-        steps.set_frame(session, {"trigger_condition": slot(other, other)})
+        framed(session, trigger_condition=other)
     assert caught.value.details["validation_errors"][0]["slot"] == "trigger_condition"
 
 
 def test_what_contains_another_slot_says_more_than_it() -> None:
-    frame = validate_frame(
-        "ログインできない。ログイン画面が真っ白",
-        {
-            "target_feature": slot("ログイン", "ログイン"),
-            "observed_issue": slot("ログイン画面が真っ白", "ログイン画面が真っ白"),
-        },
-    )
+    slots = quoted(target_feature="ログイン", observed_issue="ログイン画面が真っ白")
+    frame = validate_frame("ログインできない。ログイン画面が真っ白", slots)
     assert len(frame.slots) == 2

@@ -4,7 +4,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,41 +13,20 @@ from hypothesis import strategies as st
 
 from code_intel.errors import BusyError, CodeIntelError, SessionError, StorageError, UsageError
 from code_intel.session import journal, steps
-from code_intel.session.evidence import (
-    CallEvidence,
-    HypothesisAnswer,
-    submit_semantic,
-    submit_verification,
-)
 from code_intel.session.heads import SessionPaths
 from code_intel.session.journal import NewSession
 from code_intel.session.phases import Event, Intent, Phase
-from code_intel.session.relevance import confirm_symbols
-from code_intel.session.replay import replay
-from code_intel.session.requirements import (
-    Submission,
-    UnderstandingFacts,
-    submit_understanding,
-)
-from code_intel.session.short_circuit import judge, map_step
+from code_intel.session.replay import JOURNAL_VERSION, replay
 from code_intel.session.state import Session, Step
+from session.moves import MOVES
 from session.sessions import (
-    FACTS,
     FILES,
-    KNOWN,
     QUERY,
     SYMBOLS,
     Ticking,
-    map_facts,
     place_in,
-    submission,
     tokens,
 )
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> SessionPaths:
-    return place_in(tmp_path)
 
 
 def new(place: SessionPaths, intent: Intent = Intent.MODIFY) -> NewSession:
@@ -67,7 +45,7 @@ def test_a_created_session_is_loaded_as_it_was(place: SessionPaths) -> None:
     assert session.root == "/project"
 
 
-def test_what_had_changed_before_is_kept_with_the_session(place: SessionPaths) -> None:
+def test_the_baseline_is_kept_with_the_session(place: SessionPaths) -> None:
     assert new(place).session.baseline == {}
     baseline = {f"ソース/{number:04}/{'x' * 100}.py": "f" * 64 for number in range(600)}
     session, handle = journal.create(place, Intent.MODIFY, QUERY, baseline=baseline)
@@ -76,7 +54,7 @@ def test_what_had_changed_before_is_kept_with_the_session(place: SessionPaths) -
 
 
 @pytest.mark.covers("rule.session.handle")
-def test_two_sessions_of_one_second_are_two(place: SessionPaths) -> None:
+def test_sessions_of_the_same_second_have_different_names(place: SessionPaths) -> None:
     clock = Ticking()
     frozen = clock()
     ids = {
@@ -110,15 +88,8 @@ def test_an_id_is_never_a_path(place: SessionPaths, session_id: str) -> None:
         journal.inspect(place, session_id)
 
 
-def test_an_unknown_session_says_how_to_start_one(place: SessionPaths) -> None:
-    with pytest.raises(SessionError) as caught:
-        journal.load(place, f"session_20260102_030406_00000001_{'0' * 32}")
-    assert caught.value.error == "no_active_session"
-    assert "start_session" in caught.value.hint
-
-
 @pytest.mark.parametrize("query", ["", "  ", "x" * 30_000])
-def test_a_query_must_have_a_bearable_length(place: SessionPaths, query: str) -> None:
+def test_a_query_must_be_neither_blank_nor_too_long(place: SessionPaths, query: str) -> None:
     with pytest.raises(UsageError) as caught:
         journal.create(place, Intent.MODIFY, query)
     assert caught.value.details["field"] == "query"
@@ -135,9 +106,7 @@ def test_an_error_in_a_transaction_writes_nothing(place: SessionPaths) -> None:
     assert file_of(place, session).read_bytes() == before
 
 
-def test_what_was_loaded_before_stands_for_the_journal_while_its_head_is_the_same(
-    place: SessionPaths,
-) -> None:
+def test_a_loaded_session_is_read_again_only_if_its_head_has_changed(place: SessionPaths) -> None:
     session, handle = new(place)
     call = steps.called("search_text", "login")
     beside = journal.append(place, handle, call)
@@ -147,7 +116,7 @@ def test_what_was_loaded_before_stands_for_the_journal_while_its_head_is_the_sam
     assert journal.append(place, handle, call, seen=after) == journal.load(place, handle)
 
 
-def test_what_was_loaded_before_opens_no_other_session(place: SessionPaths) -> None:
+def test_a_loaded_session_opens_no_other_session(place: SessionPaths) -> None:
     session, handle = new(place)
     other = journal.create(place, Intent.QUESTION, "what?")
     call = steps.called("search_text", "login")
@@ -158,7 +127,7 @@ def test_what_was_loaded_before_opens_no_other_session(place: SessionPaths) -> N
     assert journal.load(place, handle) == session
 
 
-def test_a_full_journal_takes_no_more_calls_but_the_outcome(
+def test_a_full_journal_accepts_no_more_calls_except_the_outcome(
     place: SessionPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal, "MAX_JOURNAL_BYTES", 100_000)
@@ -174,7 +143,7 @@ def test_a_full_journal_takes_no_more_calls_but_the_outcome(
     assert journal.load(place, handle).seq == ended.seq
 
 
-def test_one_holder_at_a_time(place: SessionPaths) -> None:
+def test_a_second_transaction_waits_and_then_fails(place: SessionPaths) -> None:
     _, handle = new(place)
     with (
         journal.transaction(place, handle),
@@ -185,7 +154,7 @@ def test_one_holder_at_a_time(place: SessionPaths) -> None:
     journal.append(place, handle, steps.called("query", "free again"))
 
 
-def test_processes_lose_nothing_of_each_other(place: SessionPaths) -> None:
+def test_steps_of_several_processes_are_all_kept(place: SessionPaths) -> None:
     _, handle = new(place)
     code = (
         "import sys; from pathlib import Path; from code_intel.session import heads, journal, "
@@ -207,25 +176,13 @@ def test_processes_lose_nothing_of_each_other(place: SessionPaths) -> None:
 def full_session(place: SessionPaths) -> NewSession:
     """A session that has been through every phase."""
     session, handle = new(place)
-    quote = {"value": "ログイン", "quote": "ログイン"}
-    session = journal.append(place, handle, *steps.set_frame(session, {"target_feature": quote}))
-    step = map_step(session, judge(map_facts(session, 0.1)), query="ログイン")
-    assert step is not None
-    session = journal.append(place, handle, step)
-    for tool in ("find_definitions", "find_references"):
-        call = steps.called(tool, "AuthService", found=1, files=FILES[:1], symbols=SYMBOLS[:1])
-        session = journal.append(place, handle, call)
-    session = journal.append(place, handle, submit_understanding(session, submission(), FACTS).step)
-    step = submit_semantic(session, [("login calls AuthService", "high")], "architecture_unknown")
-    session = journal.append(place, handle, step)
-    session = journal.append(
-        place, handle, steps.called("search_text", "login", found=2, files=FILES[:2])
-    )
-    evidence = CallEvidence("search_text", "login", "two lines", FILES[:2])
-    answers = [HypothesisAnswer("login calls AuthService", "confirmed", evidence)]
-    session = journal.append(place, handle, submit_verification(session, answers, KNOWN).step)
-    step = steps.outcome("success", {"root_cause": "\ud83d 原因"})
-    return NewSession(journal.append(place, handle, step), handle)
+    for move in (
+        *("frame", "map misses", "definitions", "references", "understand little", "suppose"),
+        *("definitions", "confirm unmeasured", "confirm the guess"),
+    ):
+        session = journal.append(place, handle, *filter(None, MOVES[move](session)))
+    ended = steps.outcome("success", {"root_cause": "\ud83d 原因"})
+    return NewSession(journal.append(place, handle, ended), handle)
 
 
 def test_a_whole_session_survives_the_disk(place: SessionPaths) -> None:
@@ -259,6 +216,15 @@ def test_changed_lines_are_refused_and_those_before_them_can_be_shown(place: Ses
         with pytest.raises(SessionError):
             journal.append(place, handle, steps.called("query", "x"))
         assert file.read_bytes() == b"".join(content)
+
+
+@pytest.mark.parametrize("version", [JOURNAL_VERSION + 1, JOURNAL_VERSION - 1, None, "3"])
+def test_a_journal_of_another_version_is_not_replayed(place: SessionPaths, version: object) -> None:
+    first = journal.read_intact(place, new(place).session.name).records[0]
+    assert replay([first]).query == QUERY
+    with pytest.raises(SessionError, match="version") as caught:
+        replay([first._replace(data={**first.data, "version": version})])
+    assert caught.value.error == "session_broken"
 
 
 def test_a_taken_name_is_drawn_again(place: SessionPaths) -> None:
@@ -326,84 +292,28 @@ def test_a_full_disk_leaves_the_journal_as_it_was(place: SessionPaths) -> None:
     assert file.read_bytes() == before
 
 
-EMPTY = UnderstandingFacts(symbols_readable=False, nothing_defined=True)
-STEPS = st.one_of(
-    st.builds(
-        steps.called,
-        st.sampled_from(["find_definitions", "find_references", "search_text", "search_forest"]),
-        st.text(max_size=10),
-        ok=st.booleans(),
-        found=st.integers(0, 3),
-        files=st.lists(st.sampled_from(FILES), max_size=2),
-        symbols=st.lists(st.sampled_from(SYMBOLS), max_size=2),
-    ),
-    st.builds(steps.revert, st.text(max_size=5)),
-    st.builds(steps.learned, st.text(max_size=5), st.sampled_from(SYMBOLS)),
-    st.builds(
-        steps.outcome,
-        st.sampled_from(steps.OUTCOMES),
-        st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2),
-    ),
-    st.sampled_from(
-        ["frame", "reframe", "confirm", "map", "understand", "new", "suppose", "verify", "explore"]
-    ),
+CALLS = st.builds(
+    steps.called,
+    st.sampled_from(["find_definitions", "find_references", "search_text", "search_forest"]),
+    st.text(max_size=10),
+    ok=st.booleans(),
+    found=st.integers(0, 3),
+    files=st.lists(st.sampled_from(FILES), max_size=2),
+    symbols=st.lists(st.sampled_from(SYMBOLS), max_size=2),
 )
-
-
-def taken(session: Session, choice: Step | str) -> list[Step]:
-    """Return the steps a choice stands for; the session may still refuse them."""
-    quote = {"value": "ログイン", "quote": "ログイン"}
-    other = {"value": "エラー画面", "quote": "エラー画面"}
-    evidence = CallEvidence("find_definitions", "AuthService", "there", FILES[:1])
-    if isinstance(choice, Step):
-        return [choice]
-    moves: dict[str, Callable[[], Iterable[Step | None]]] = {
-        "frame": lambda: steps.set_frame(session, {"target_feature": quote}),
-        "reframe": lambda: steps.set_frame(session, {"target_feature": other}),
-        "confirm": lambda: confirm_symbols(
-            session, SYMBOLS[:1], "AuthService を見た", defined=SYMBOLS
-        )[:1],
-        "map": lambda: [
-            map_step(
-                session,
-                judge(map_facts(session, 0.75)),
-                query=session.own_words,
-                nl_term="ログイン",
-                symbol="login",
-                score=0.75,
-            )
-        ],
-        "understand": lambda: [submit_understanding(session, submission(), FACTS).step],
-        "new": lambda: [submit_understanding(session, Submission(()), EMPTY).step],
-        "suppose": lambda: [
-            submit_semantic(session, [("it is so", "low")], "architecture_unknown")
-        ],
-        "verify": lambda: [
-            submit_verification(
-                session,
-                [
-                    HypothesisAnswer(
-                        item.text, ("confirmed", "rejected")[session.seq % 2], evidence
-                    )
-                    for item in session.hypotheses
-                ],
-            ).step
-        ],
-        "explore": lambda: [steps.add_explored(session, FILES[:1], FILES)],
-    }
-    return [step for step in moves[choice]() if step]
 
 
 @pytest.mark.covers("rule.session.replay")
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(Intent), st.lists(STEPS, max_size=12))
+@given(st.sampled_from(Intent), st.lists(CALLS | st.sampled_from(sorted(MOVES)), max_size=12))
 def test_replaying_a_journal_gives_the_session(intent: Intent, chosen: list[Step | str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         place = place_in(Path(name))
         session, handle = journal.create(place, intent, QUERY, clock=Ticking(), token=tokens())
         for choice in chosen:
             try:
-                session = journal.append(place, handle, *taken(session, choice))
+                made = [choice] if isinstance(choice, Step) else MOVES[choice](session)
+                session = journal.append(place, handle, *filter(None, made))
             except CodeIntelError as error:
                 assert error.hint  # noqa: PT017 - refusals are half of the walk
         assert journal.load(place, handle) == journal.inspect(place, session.name) == session

@@ -17,11 +17,6 @@ from session.sessions import QUERY, Ticking, place_in, tokens
 LOOK = steps.called("query", "login", found=1)
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> SessionPaths:
-    return place_in(tmp_path)
-
-
 @pytest.mark.covers("rule.session.listing")
 def test_a_list_says_what_each_session_is_about_and_where_it_stands(place: SessionPaths) -> None:
     clock = Ticking()

@@ -1,7 +1,4 @@
-"""The evidence that confirms a symbol (docs/decisions/0032).
-
-It depends on how surely the feature's name means the symbol.
-"""
+"""The evidence that confirms a symbol depends on its likeness (docs/decisions/0032)."""
 
 import math
 from typing import Any
@@ -22,20 +19,17 @@ from code_intel.session.relevance import (
     carriers,
     confirm_symbols,
 )
-from code_intel.session.requirements import submit_understanding
 from code_intel.session.risk import Risk, assess_risk
-from code_intel.session.short_circuit import judge, map_step
 from code_intel.session.state import Session
 from session.sessions import (
-    FACTS,
     SYMBOLS,
     after,
     explored,
     framed,
     low_risk,
-    map_facts,
+    map_answer,
     started,
-    submission,
+    understood,
 )
 
 PLACES = {"AuthService": [SymbolLocation("src/auth.py", 10, 40)]}
@@ -191,9 +185,8 @@ def test_who_only_reads_is_not_above_medium_however_unsure() -> None:
     assert assess_risk(Intent.QUESTION, session.frame, unsure=True) is Risk.MEDIUM
 
 
-def test_a_confirmation_in_ready_raises_the_risk_and_moves_nothing() -> None:
-    session = explored(low_risk())
-    session = after(session, submit_understanding(session, submission(), FACTS).step)
+def test_a_confirmation_in_ready_raises_the_risk_and_keeps_the_phase() -> None:
+    session = understood(explored(low_risk()))
     ready = after(session, confirm(session, NAMED, 0.5).step)
     assert (ready.phase, ready.risk) == (Phase.READY, Risk.MEDIUM)
     back = after(ready, steps.revert("again"))
@@ -245,17 +238,7 @@ def test_a_symbol_carries_a_feature_whose_word_it_shares(
 
 def test_the_symbol_with_which_the_map_has_led_to_ready_is_sure() -> None:
     session = low_risk()
-    step = map_step(
-        session,
-        judge(map_facts(session, 0.95)),
-        query="ログイン",
-        nl_term="ログイン",
-        symbol="AuthService",
-        score=0.95,
-        symbol_defined=True,
-    )
-    assert step is not None
-    ready = after(session, step)
+    ready = after(session, map_answer(session))
     verdict = confirm(ready, "そこにある", 0.1)
     assert verdict.bands["AuthService"].name == "high"
     assert verdict.risk is Risk.LOW

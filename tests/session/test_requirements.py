@@ -8,7 +8,6 @@ from code_intel.session.frame import SlotSource
 from code_intel.session.guidance import REQUIREMENT_REMEDIES, SEARCH_FIRST, hint_for
 from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
-from code_intel.session.relevance import confirm_symbols
 from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
@@ -25,17 +24,30 @@ from session.sessions import (
     FILES,
     SYMBOLS,
     after,
+    confirmed,
     explored,
+    found,
     framed,
     low_risk,
     started,
     submission,
+    understood,
 )
+
+ERROR_PAGE = "AuthService は失敗するとエラー画面を出す"
 
 
 def high_risk() -> Session:
     session = framed(started(), target_feature="ログイン", observed_issue="エラー画面が真っ白")
     return session._replace(risk=Risk.HIGH)
+
+
+def refusal(
+    session: Session, claim: Submission, facts: UnderstandingFacts = FACTS
+) -> RequirementError:
+    with pytest.raises(RequirementError) as caught:
+        submit_understanding(session, claim, facts)
+    return caught.value
 
 
 def test_everything_met_leads_to_ready_and_opens_the_files() -> None:
@@ -111,16 +123,9 @@ def test_high_risk_asks_for_more_and_can_reach_ready(intent: Intent) -> None:
         "slot_evidence: target_feature not evidenced",
         "slot_evidence: observed_issue not evidenced",
     ]
-    step, *_ = confirm_symbols(
-        session,
-        ["AuthService"],
-        "AuthService.login() で失敗するとエラー画面を出す",
-        defined=SYMBOLS,
-    )
-    session = after(session, step)
+    session = confirmed(session, evidence=ERROR_PAGE)
     verdict = submit_understanding(session, submission(5, 2, 4, 2), FACTS)
-    assert verdict.missing == ()
-    assert verdict.next_phase is Phase.READY
+    assert (verdict.missing, verdict.next_phase) == ((), Phase.READY)
 
 
 def test_without_a_frame_a_writing_session_does_not_reach_ready_by_understanding() -> None:
@@ -144,9 +149,7 @@ def test_a_required_tool_counts_only_when_it_found_something(
         steps.called(other, "AuthService", found=1, files=FILES),
         steps.called(tool, "nonsense", ok=bool(failure["ok"]), found=failure["found"]),
     )
-    with pytest.raises(RequirementError) as caught:
-        submit_understanding(session, submission(), FACTS)
-    error = caught.value.as_dict()
+    error = refusal(session, submission()).as_dict()
     assert error["missing_requirements"] == [f"required_tools: missing {tool}"]
     assert "Use the tools" in error["hint"]
     assert error["unseen_files"] == []
@@ -163,6 +166,8 @@ def test_a_required_tool_counts_only_when_it_found_something(
         (Submission(("ｌogin", "login")), "is listed twice"),
         (Submission(("a",)), "too short"),
         (Submission(("",)), "too short"),
+        (submission()._replace(existing_patterns=("--",)), "is too short"),
+        (submission()._replace(existing_patterns=("→→",)), "is too short"),
         (Submission(("login", "log\u200bin")), "control character"),
         (Submission(("login",), ("",)), "too short"),
         (Submission(("login",), ("x.login",), ("src/auth.py", "./src/auth.py")), "listed twice"),
@@ -172,10 +177,9 @@ def test_a_required_tool_counts_only_when_it_found_something(
     ],
 )
 def test_a_formal_slip_is_refused_and_moves_nothing(claim: Submission, says: str) -> None:
-    session = explored(low_risk())
-    with pytest.raises(RequirementError) as caught:
-        submit_understanding(session, claim, FACTS)
-    assert any(says in error for error in caught.value.details["consistency_errors"])
+    details = refusal(explored(low_risk()), claim).details
+    assert any(says in error for error in details["consistency_errors"])
+    assert "submit_understanding again" in details["consistency_hint"]
 
 
 def test_an_invented_symbol_is_listed_not_counted_and_stays_a_hypothesis() -> None:
@@ -256,23 +260,12 @@ def test_a_calibrated_score_is_a_bridge(score: float) -> None:
 @pytest.mark.covers("rule.need.feature_named")
 def test_a_confirmed_symbol_is_a_bridge_before_the_submission() -> None:
     session = explored(low_risk())
-    step, _, unknown, *_ = confirm_symbols(
-        session, ["LoginForm", "Ghost"], "LoginForm は入力を送る", defined=SYMBOLS
-    )
-    assert unknown == ("Ghost",)
-    assert missing(after(session, step), submission(), NOTHING_KNOWN) == []
+    assert missing(confirmed(session, "LoginForm"), submission(), NOTHING_KNOWN) == []
 
 
 @pytest.mark.covers("rule.need.feature_named")
 def test_a_shared_word_is_a_bridge() -> None:
-    session = explored(
-        framed(
-            started(),
-            target_feature="login",
-            observed_issue="エラー画面が真っ白になる",
-            desired_action="直してほしい",
-        )
-    )
+    session = explored(framed(low_risk(), target_feature="login"))
     assert missing(session, submission(), NOTHING_KNOWN) == []
 
 
@@ -300,95 +293,59 @@ def test_files_are_kept_relative_however_they_were_spelled() -> None:
     session = explored(low_risk())
     claim = submission()._replace(files_analyzed=("./src/auth.py", "/p/src/form.py"))
     facts = FACTS._replace(existing_files=frozenset(claim.files_analyzed))
-    ready = after(session, submit_understanding(session, claim, facts).step)
-    assert ready.explored_files == FILES[:2]
+    assert understood(session, claim, facts).explored_files == FILES[:2]
 
 
 def test_understanding_is_submitted_in_exploration_only() -> None:
-    session = explored(low_risk())
-    ready = after(session, submit_understanding(session, submission(), FACTS).step)
     with pytest.raises(PhaseError):
-        submit_understanding(ready, submission(), FACTS)
+        submit_understanding(understood(explored(low_risk())), submission(), FACTS)
 
 
 @pytest.mark.covers("rule.need.never_lowered")
 def test_adding_a_fact_again_lowers_nothing() -> None:
-    session = explored(low_risk())
-    step, *_ = confirm_symbols(
-        session, ["AuthService"], "見た", defined=SYMBOLS, scores={"AuthService": 0.85}
-    )
-    session = after(session, step)
-    session = after(session, submit_understanding(session, submission(), FACTS).step)
+    session = understood(confirmed(explored(low_risk()), evidence="見た", score=0.85))
     symbol = session.symbol("AuthService")
     assert symbol is not None
     assert (symbol.confidence, symbol.confirmed, symbol.evidence) == (0.85, True, "見た")
 
 
 def test_facts_are_empty_unless_handed_in() -> None:
-    session = explored(low_risk())
-    with pytest.raises(RequirementError):
-        submit_understanding(session, submission(), UnderstandingFacts())
+    refusal(explored(low_risk()), submission(), UnderstandingFacts())
+
+
+LATE = "src/late.py"
+
+
+def many(count: int) -> list[str]:
+    return [LATE, *(f"src/{number}.py" for number in range(count - 1))]
 
 
 @pytest.mark.parametrize(
     ("call", "opens"),
     [
-        (steps.called("search_text", "late", found=1, files=["src/late.py"]), True),
-        (steps.called("search_text", ".", found=1, files=["src/late.py"]), False),
-        (steps.called("search_text", "late", ok=False, found=1, files=["src/late.py"]), False),
-        (steps.called("search_forest", "late", found=1, files=["src/late.py"]), False),
-        (steps.called("context_bundle", "late", found=1, files=["src/late.py"]), False),
-        (steps.called("files_search", "late", found=1, files=["src/late.py"]), False),
-        (steps.called("semantic_rerank", "late", found=1, files=["src/late.py"]), False),
-        (
-            steps.called(
-                "search_forest", "x y", found=1, files=["src/late.py"], symbols=["AuthService"]
-            ),
-            True,
-        ),
-        (
-            steps.called(
-                "search_forest",
-                "x y",
-                found=6,
-                files=["src/late.py", *(f"src/{number}.py" for number in range(5))],
-                symbols=["AuthService"],
-            ),
-            False,
-        ),
-        (
-            steps.called(
-                "search_text",
-                "import",
-                found=31,
-                files=["src/late.py", *(f"src/{number}.py" for number in range(30))],
-            ),
-            False,
-        ),
-        (
-            steps.called(
-                "search_text",
-                "import",
-                found=30,
-                files=["src/late.py", *(f"src/{number}.py" for number in range(29))],
-            ),
-            True,
-        ),
+        (found("search_text", "late", LATE), True),
+        (found("search_text", ".", LATE), False),
+        (steps.called("search_text", "late", ok=False, found=1, files=[LATE]), False),
+        (found("search_forest", "late", LATE), False),
+        (found("context_bundle", "late", LATE), False),
+        (found("files_search", "late", LATE), False),
+        (found("semantic_rerank", "late", LATE), False),
+        (found("search_forest", "x y", LATE, symbols=["AuthService"]), True),
+        (found("search_forest", "x y", *many(6), symbols=["AuthService"]), False),
+        (found("search_text", "import", *many(31)), False),
+        (found("search_text", "import", *many(30)), True),
     ],
 )
 def test_a_file_counts_when_a_call_has_returned_it_among_few(call: Step, *, opens: bool) -> None:
     session = after(explored(low_risk()), call)
-    claim = submission()._replace(files_analyzed=(FILES[0], "src/late.py"))
-    facts = FACTS._replace(existing_files=frozenset({FILES[0], "src/late.py"}))
+    claim = submission()._replace(files_analyzed=(FILES[0], LATE))
+    facts = FACTS._replace(existing_files=frozenset({FILES[0], LATE}))
     verdict = submit_understanding(session, claim, facts)
-    assert verdict.unseen_files == (() if opens else ("src/late.py",))
+    assert verdict.unseen_files == (() if opens else (LATE,))
     assert verdict.next_phase is (Phase.READY if opens else Phase.SEMANTIC)
-    assert ("src/late.py" in after(session, verdict.step).explored_files) == opens
+    assert (LATE in after(session, verdict.step).explored_files) == opens
     if not opens:
-        assert verdict.missing == (
-            "files_analyzed: 1/2",
-            "files_seen: src/late.py returned by no call",
-        )
+        assert verdict.missing == ("files_analyzed: 1/2", f"files_seen: {LATE} returned by no call")
         for tool in ("find_definitions", "find_references", "search_text (path="):
             assert tool in verdict.hint
 
@@ -406,7 +363,7 @@ def test_a_file_may_be_named_with_a_place_in_it(spelled: str) -> None:
     claim = submission()._replace(files_analyzed=(spelled, FILES[1]))
     for existing in ((spelled, FILES[1]), (*FILES, "/p/src/auth.py")):
         facts = FACTS._replace(existing_files=frozenset(existing))
-        ready = after(session, submit_understanding(session, claim, facts).step)
+        ready = understood(session, claim, facts)
         assert (ready.phase, ready.explored_files) == (Phase.READY, FILES[:2])
 
 
@@ -422,10 +379,7 @@ def test_asking_for_a_fragment_is_no_use_of_a_tool(tool: str, target: str) -> No
 
 def test_asking_for_a_part_of_many_names_is_about_those_it_named() -> None:
     names = [f"part_{number}" for number in range(20)]
-    session = after(
-        low_risk(),
-        steps.called("find_definitions", "part", found=21, symbols=[*names, "Shop.part"]),
-    )
+    session = after(low_risk(), found("find_definitions", "part", symbols=[*names, "Shop.part"]))
     assert session.corroborated("Shop.part")
     assert not any(map(session.corroborated, names))
 
@@ -433,8 +387,8 @@ def test_asking_for_a_part_of_many_names_is_about_those_it_named() -> None:
 def test_a_short_name_counts_where_it_is_the_symbol_itself() -> None:
     session = after(
         low_risk(),
-        steps.called("find_definitions", "db", found=1, symbols=["Shop.db"]),
-        steps.called("find_references", "db", found=1, symbols=["db"]),
+        found("find_definitions", "db", symbols=["Shop.db"]),
+        found("find_references", "db", symbols=["db"]),
     )
     assert session.used("find_definitions")
     assert session.used("find_references")
@@ -442,12 +396,8 @@ def test_a_short_name_counts_where_it_is_the_symbol_itself() -> None:
 
 @pytest.mark.parametrize("target", ["AuthService", "AuthService.login", "login", "Auth::login()"])
 def test_a_symbol_used_nowhere_has_been_looked_up_all_the_same(target: str) -> None:
-    defined = steps.called(
-        "find_definitions",
-        "login",
-        found=1,
-        symbols=["AuthService", "AuthService.login", "Auth.login"],
-    )
+    names = ["AuthService", "AuthService.login", "Auth.login"]
+    defined = found("find_definitions", "login", symbols=names)
     nowhere = steps.called("find_references", target, found=0)
     assert after(low_risk(), defined, nowhere).used("find_references")
     assert not after(low_risk(), nowhere).used("find_references")
@@ -459,17 +409,16 @@ UNREADABLE = UnderstandingFacts(symbols_readable=False)
 
 
 @pytest.mark.parametrize("intent", [Intent.MODIFY, Intent.INVESTIGATE])
-@pytest.mark.parametrize("found", [0, 2])
-def test_where_no_symbols_can_be_read_a_search_is_enough_to_go_on(
-    intent: Intent, found: int
+@pytest.mark.parametrize("results", [0, 2])
+def test_where_no_symbols_can_be_read_a_search_leads_to_semantic(
+    intent: Intent, results: int
 ) -> None:
     facts = UNREADABLE._replace(existing_files=frozenset({"main.tf"}))
     claim = Submission((), (), ("main.tf",))
     session = low_risk(intent)
-    with pytest.raises(RequirementError) as caught:
-        submit_understanding(session, claim, facts)
-    assert "required_tools: missing search_text" in caught.value.details["missing_requirements"]
-    call = steps.called("search_text", "bucket", found=found, files=["main.tf"][:found])
+    details = refusal(session, claim, facts).details
+    assert "required_tools: missing search_text" in details["missing_requirements"]
+    call = steps.called("search_text", "bucket", found=results, files=["main.tf"][:results])
     session = after(session, call)
     verdict = submit_understanding(session, claim, facts)
     assert verdict.next_phase is Phase.SEMANTIC
@@ -496,27 +445,24 @@ def test_where_no_symbols_can_be_read_a_search_is_enough_to_go_on(
 def test_only_something_new_where_nothing_is_defined_is_a_green_field(
     intent: Intent, facts: UnderstandingFacts, *, greenfield: bool
 ) -> None:
-    session = explored(low_risk(intent))
-    session = after(session, steps.called("search_text", "anything", found=0))
-    claim = Submission((), (), tuple(facts.existing_files))
-    doubted = after(session, submit_understanding(session, claim, facts).step)
+    session = after(explored(low_risk(intent)), steps.called("search_text", "anything"))
+    doubted = understood(session, Submission((), (), tuple(facts.existing_files)), facts)
     assert doubted.greenfield is greenfield
     assert not after(doubted, steps.revert("again")).greenfield
 
 
 def test_a_slip_does_not_hide_that_more_is_missing() -> None:
-    session, slip = explored(low_risk()), ("login", "login")
-    with pytest.raises(RequirementError, match="twice") as caught:
-        submit_understanding(session, Submission(slip), FACTS)
-    assert caught.value.details["missing_requirements"]
-    assert "missing_requirements" in caught.value.hint
+    error = refusal(explored(low_risk()), Submission(("login", "login")))
+    assert "twice" in error.message
+    assert error.details["missing_requirements"]
+    assert "missing_requirements" in error.hint
 
 
-def test_where_no_symbols_are_read_the_refusal_asks_for_nothing_else_than_a_search() -> None:
-    session = low_risk(Intent.IMPLEMENT)
-    with pytest.raises(RequirementError, match="missing search_text") as caught:
-        submit_understanding(session, Submission(()), UNREADABLE._replace(nothing_defined=True))
-    assert caught.value.hint == SEARCH_FIRST
+def test_where_no_symbols_are_read_the_refusal_asks_for_a_search_only() -> None:
+    facts = UNREADABLE._replace(nothing_defined=True)
+    error = refusal(low_risk(Intent.IMPLEMENT), Submission(()), facts)
+    assert "missing search_text" in error.message
+    assert error.hint == SEARCH_FIRST
 
 
 @pytest.mark.parametrize("key", ["nl_symbol_mapping", "slot_evidence"])
@@ -535,11 +481,7 @@ def test_the_hint_of_a_japanese_feature_leads_to_ready() -> None:
     for tool in ("confirm_symbol_relevance", "revert_to_exploration"):
         assert tool in verdict.hint
     session = after(session, verdict.step, steps.revert("confirm first"))
-    step, *_ = confirm_symbols(
-        session, ["AuthService"], "AuthService は失敗するとエラー画面を出す", defined=SYMBOLS
-    )
-    session = after(session, step)
-    ready = after(session, submit_understanding(session, claim, NOTHING_KNOWN).step)
+    ready = understood(confirmed(session, evidence=ERROR_PAGE), claim, NOTHING_KNOWN)
     assert ready.phase is Phase.READY
     assert may_learn(ready, git_changed=True) == (True, "")
 
@@ -560,25 +502,8 @@ def test_a_query_without_an_issue_can_reach_ready_though_its_risk_is_high(intent
     session = explored(session)
     claim = submission(5, 2, 4, 2)
     assert missing(session, claim, FACTS) == ["slot_evidence: target_feature not evidenced"]
-    call = steps.called("search_text", "ログイン", found=2, files=FILES[:1])
-    ready = after(session, call)
-    assert submit_understanding(ready, claim, FACTS).next_phase is Phase.READY
-
-
-def test_an_issue_that_the_query_tells_must_be_evidenced_at_high_risk() -> None:
-    session = explored(high_risk())
-    assert "slot_evidence: observed_issue not evidenced" in missing(
-        session, submission(5, 2, 4, 2), FACTS
-    )
-
-
-@pytest.mark.parametrize("text", ["..", "--", "()", "→→"])
-def test_signs_name_nothing(text: str) -> None:
-    claim = submission()._replace(existing_patterns=(text,))
-    with pytest.raises(RequirementError) as caught:
-        submit_understanding(explored(low_risk()), claim, FACTS)
-    assert "is too short" in caught.value.details["consistency_errors"][0]
-    assert "submit_understanding again" in caught.value.details["consistency_hint"]
+    session = after(session, found("search_text", "ログイン", FILES[0]))
+    assert understood(session, claim).phase is Phase.READY
 
 
 ENTRY_SYMBOLS = ("AuthService.login", "Cart.total")

@@ -1,4 +1,4 @@
-"""A session's story: what happened, in its order, a line each, whatever the journal holds."""
+"""A session is described in order, one line per event, whatever its journal holds."""
 
 import json
 from collections.abc import Iterable
@@ -9,35 +9,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.foundation.text import hidden_character
-from code_intel.session import evidence, short_circuit, steps
+from code_intel.session import evidence, steps
 from code_intel.session.evidence import CallEvidence, HypothesisAnswer
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.relevance import confirm_symbols
-from code_intel.session.replay import JOURNAL_VERSION, apply
+from code_intel.session.replay import apply
 from code_intel.session.requirements import submit_understanding
 from code_intel.session.state import JournalRecord, Session, Step
 from code_intel.session.story import DESCRIPTIONS, Story, StoryLine, describe, duration, with_notes
 from planted import pieces, planted
-from session.sessions import FACTS, FILES, KNOWN, SYMBOLS, map_facts, submission
+from session.sessions import (
+    FACTS,
+    FILES,
+    KNOWN,
+    QUERY,
+    SYMBOLS,
+    first_record,
+    found,
+    map_answer,
+    quoted,
+    submission,
+)
 
-QUERY = "ログインできない。エラー画面が真っ白になる。直してほしい。"
-FRAME = ("target_feature", "observed_issue", "desired_action")
-VALUES = ("ログイン", "エラー画面が真っ白になる", "直してほしい")
+SLOTS = {
+    "target_feature": "ログイン",
+    "observed_issue": "エラー画面が真っ白になる",
+    "desired_action": "直してほしい",
+}
 
 
 class Writer:
-    """A journal in memory: every step is applied to the session as it would be on disk."""
+    """A journal in memory: each step is applied to the session as it would be on disk."""
 
     def __init__(self, intent: Intent = Intent.MODIFY, query: str = QUERY) -> None:
-        data = {
-            "version": JOURNAL_VERSION,
-            "name": "session_20260102_030405_00000001",
-            "seal": "0" * 64,
-            "intent": intent.value,
-            "query": query,
-            "root": "/p",
-        }
-        self.records = [JournalRecord(1, "2026-01-02T03:00:00+00:00", Event.STARTED, data)]
+        self.records = [first_record(intent, query)]
         self.session: Session = apply(None, self.records[0])
 
     def add(self, *made: Step) -> "Writer":
@@ -50,19 +55,27 @@ class Writer:
         return self
 
     def framed(self) -> "Writer":
-        slots = {
-            name: {"value": value, "quote": value}
-            for name, value in zip(FRAME, VALUES, strict=True)
-        }
-        return self.add(*steps.set_frame(self.session, slots))
+        return self.add(*steps.set_frame(self.session, quoted(**SLOTS)))
 
     def explored(self) -> "Writer":
         return self.add(
-            steps.called(
-                "find_definitions", "AuthService", found=1, files=FILES[:1], symbols=["AuthService"]
-            ),
-            steps.called("find_references", "AuthService", found=3, files=FILES[1:]),
+            found("find_definitions", "AuthService", FILES[0], symbols=["AuthService"]),
+            found("find_references", "AuthService", *FILES[1:]),
         )
+
+    def doubted(self, **less: int) -> "Writer":
+        """Submit an understanding that lacks something."""
+        short = submission(**less)
+        return self.add(submit_understanding(self.session, short, FACTS).step)
+
+    def supposed(self, text: str, confidence: str) -> "Writer":
+        hypotheses = [(text, confidence)]
+        return self.add(evidence.submit_semantic(self.session, hypotheses, "context_fragmented"))
+
+    def verified(self, status: str, proof: CallEvidence) -> "Writer":
+        (hypothesis,) = self.session.hypotheses
+        answers = [HypothesisAnswer(hypothesis.text, status, proof)]
+        return self.add(evidence.submit_verification(self.session, answers, KNOWN).step)
 
     def told(self) -> list[tuple[str, str]]:
         return said(describe(self.records))
@@ -73,35 +86,27 @@ def said(story: Story) -> list[tuple[str, str]]:
 
 
 def whole() -> Writer:
-    """The long way: doubted, supposed, verified, learned."""
-    writer = Writer().framed().explored()
-    short = submission(symbols=1, files=1, patterns=0)
-    writer.add(submit_understanding(writer.session, short, FACTS).step)
-    writer.add(
-        evidence.submit_semantic(
-            writer.session, [("AuthService checks it", "high")], "context_fragmented"
-        )
-    )
-    writer.add(steps.called("search_text", "AuthService", found=2, files=FILES[:1]))
+    """Return a session that goes through every phase and teaches a pair."""
+    writer = Writer().framed().explored().doubted(symbols=1, files=1, patterns=0)
+    writer.supposed("AuthService checks it", "high")
+    writer.add(found("search_text", "AuthService", FILES[0]))
     proof = CallEvidence("search_text", "AuthService", "it is called there", FILES[:1])
-    answers = [HypothesisAnswer("AuthService checks it", "confirmed", proof)]
-    writer.add(evidence.submit_verification(writer.session, answers, KNOWN).step)
+    writer.verified("confirmed", proof)
     writer.add(steps.add_explored(writer.session, FILES[1:2], FILES))
     writer.add(steps.learned("ログイン", "AuthService"))
     return writer.add(steps.outcome("success", {"root_cause": "no check", "failure_point": None}))
 
 
-def test_every_event_can_be_told() -> None:
+def test_every_event_has_a_description() -> None:
     assert DESCRIPTIONS.keys() | {Event.CALLED} == set(Event)
 
 
-def test_the_long_way_is_told_as_it_was() -> None:
+def test_a_whole_session_is_described_in_order() -> None:
     assert whole().told() == [
         ("asked", f"MODIFY: {QUERY}"),
         (
             "framed",
-            "; ".join(f"{name} “{value}” (FACT)" for name, value in zip(FRAME, VALUES, strict=True))
-            + "; risk LOW",
+            "; ".join(f"{name} “{value}” (FACT)" for name, value in SLOTS.items()) + "; risk LOW",
         ),
         ("found", "find_definitions AuthService: 1 in src/auth.py"),
         ("found", "find_references AuthService: 3 in src/form.py, src/users.py and 1 more"),
@@ -119,7 +124,7 @@ def test_the_long_way_is_told_as_it_was() -> None:
             ),
         ),
         ("phase", "SEMANTIC → VERIFICATION after 1 min"),
-        ("found", "search_text AuthService: 2 in src/auth.py"),
+        ("found", "search_text AuthService: 1 in src/auth.py"),
         ("confirmed", "“AuthService checks it” by search_text AuthService: it is called there"),
         ("phase", "VERIFICATION → READY after 2 min"),
         ("opened", "src/form.py"),
@@ -128,7 +133,7 @@ def test_the_long_way_is_told_as_it_was() -> None:
     ]
 
 
-def test_each_line_says_when_and_in_which_phase() -> None:
+def test_each_line_has_its_time_and_phase() -> None:
     writer = whole()
     story = describe(writer.records)
     assert story.session == writer.session
@@ -140,7 +145,7 @@ def test_each_line_says_when_and_in_which_phase() -> None:
     assert moves == ["SEMANTIC", "VERIFICATION", "READY"]
 
 
-def test_calls_of_one_tool_in_a_row_are_one_line() -> None:
+def test_consecutive_calls_of_one_tool_share_a_line() -> None:
     writer = Writer().add(
         *[steps.called("find_definitions", "Cart", found=1, files=["a.py"])] * 3,
         steps.called("find_definitions", "Nothing"),
@@ -155,7 +160,7 @@ def test_calls_of_one_tool_in_a_row_are_one_line() -> None:
     ]
 
 
-def test_a_command_that_was_executed_is_not_told_as_a_search_that_found_nothing() -> None:
+def test_an_executed_command_is_described_without_results() -> None:
     writer = Writer().add(
         steps.called("command_execute", "docs write guide"),
         steps.called("command_execute", "docs write notes", ok=False),
@@ -165,60 +170,32 @@ def test_a_command_that_was_executed_is_not_told_as_a_search_that_found_nothing(
 
 
 @pytest.mark.parametrize(
-    ("score", "told"),
+    ("score", "confirmed", "told"),
     [
-        (0.95, "answers “ログイン” with ログイン機能 → AuthService (0.95)"),
-        (0.75, "answers “ログイン” with ログイン機能 → AuthService (0.75)"),
-        (0.2, "no answer to “ログイン”; search_forest is allowed"),
+        (0.95, True, "answers “ログイン” with ログイン → AuthService (0.95)"),
+        (0.75, True, "answers “ログイン” with ログイン → AuthService (0.75)"),
+        (0.2, True, "no answer to “ログイン”; search_forest is allowed"),
+        (
+            0.95,
+            False,
+            (
+                "answers “ログイン” with ログイン → AuthService (0.95); "
+                "not READY because the agreement is not confirmed"
+            ),
+        ),
     ],
 )
-def test_what_the_map_said_is_told_with_its_score(score: float, told: str) -> None:
+def test_a_map_answer_has_its_score_and_the_failed_guards(
+    score: float, told: str, *, confirmed: bool
+) -> None:
     writer = Writer().framed()
-    verdict = short_circuit.judge(map_facts(writer.session, score))
-    step = short_circuit.map_step(
-        writer.session,
-        verdict,
-        query="ログイン",
-        nl_term="ログイン機能",
-        symbol="AuthService",
-        score=score,
-    )
-    assert step is not None
-    assert ("map", told) in writer.add(step).told()
+    writer.add(map_answer(writer.session, score, confirmed=confirmed))
+    assert ("map", told) in writer.told()
 
 
-def test_a_hit_that_a_guard_held_back_says_which() -> None:
-    writer = Writer().framed()
-    facts = map_facts(writer.session)._replace(confirmed=False)
-    step = short_circuit.map_step(
-        writer.session,
-        short_circuit.judge(facts),
-        query="ログイン",
-        nl_term="t",
-        symbol="S",
-        score=0.95,
-    )
-    assert step is not None
-    what, text = writer.add(step).told()[2]
-    assert (what, text.partition("; ")[2]) == (
-        "map",
-        "not READY because the agreement is not confirmed",
-    )
-
-
-def test_rejections_ways_back_and_failures_are_told() -> None:
-    writer = Writer().framed().explored()
-    writer.add(submit_understanding(writer.session, submission(symbols=1), FACTS).step)
-    writer.add(
-        evidence.submit_semantic(writer.session, [("it is Cart", "low")], "context_fragmented")
-    )
-    proof = CallEvidence("search_text", "Cart", "nowhere")
-    writer.add(
-        evidence.submit_verification(
-            writer.session, [HypothesisAnswer("it is Cart", "rejected", proof)]
-        ).step
-    )
-    writer.add(submit_understanding(writer.session, submission(symbols=1), FACTS).step)
+def test_rejections_reverts_and_failures_are_described() -> None:
+    writer = Writer().framed().explored().doubted(symbols=1).supposed("it is Cart", "low")
+    writer.verified("rejected", CallEvidence("search_text", "Cart", "nowhere")).doubted(symbols=1)
     writer.add(steps.revert("wrong track"))
     analysis = {"root_cause": "", "failure_point": "SEMANTIC", "user_feedback_summary": "no"}
     told = writer.add(steps.outcome("failure", analysis)).told()
@@ -231,13 +208,13 @@ def test_rejections_ways_back_and_failures_are_told() -> None:
     assert told[-1] == ("ended", "failure: failed in SEMANTIC; no")
 
 
-def test_a_question_is_told_to_write_nothing() -> None:
+def test_a_question_is_described_as_read_only() -> None:
     assert ("phase", "READY from the start: the session is read-only") in Writer(
         Intent.QUESTION
     ).told()
 
 
-def test_nothing_is_hidden_and_no_secret_is_told() -> None:
+def test_hidden_characters_are_escaped_and_secrets_masked() -> None:
     plant = planted()["GitHub classic"]
     text = f"one\ntwo\u202e\x1b[2J {plant.text}"
     writer = Writer(query=text).add(steps.called("search_text", text))
@@ -248,7 +225,7 @@ def test_nothing_is_hidden_and_no_secret_is_told() -> None:
         ]
 
 
-def test_what_cannot_be_replayed_ends_the_story_and_says_why() -> None:
+def test_an_invalid_record_ends_the_story_with_the_reason() -> None:
     writer = whole()
     writer.records[5] = writer.records[5]._replace(data={})
     story = describe(writer.records)
@@ -260,13 +237,13 @@ def test_what_cannot_be_replayed_ends_the_story_and_says_why() -> None:
     assert describe([]) == Story((), None)
 
 
-def test_an_event_of_another_shape_is_named_at_least() -> None:
+def test_an_event_of_an_unknown_shape_is_described_by_its_name() -> None:
     writer = Writer()
     step = Step(Event.UNDERSTOOD, {"symbols": [], "files": [], "missing": [], "patterns": 7})
     assert ("understood", "") in writer.add(step).told()
 
 
-def test_notes_from_elsewhere_stand_where_they_belong() -> None:
+def test_notes_are_inserted_by_time() -> None:
     story = describe(whole().records)
     note = StoryLine("2026-01-02T03:02:30.5+00:00", "", "refused", "too early")
     late = StoryLine("2027-01-01T00:00:00+00:00", "", "decided", "late")
@@ -288,7 +265,7 @@ def test_notes_from_elsewhere_stand_where_they_belong() -> None:
         (90_061, "1 d 1 h"),
     ],
 )
-def test_a_duration_is_told_in_its_two_largest_units(seconds: float, told: str) -> None:
+def test_a_duration_has_its_two_largest_units(seconds: float, told: str) -> None:
     assert duration(seconds) == told
 
 
@@ -306,7 +283,7 @@ values: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(list(Event)),
     st.dictionaries(st.text(max_size=5), values, max_size=3),
 )
-def test_whatever_a_journal_holds_is_told_without_failing(
+def test_any_journal_is_described_without_failing(
     keep: int, event: Event, data: dict[str, Any]
 ) -> None:
     records = whole().records[:keep]
@@ -322,7 +299,7 @@ def told_of(records: Iterable[JournalRecord]) -> list[tuple[str, str]]:
     return said(describe(records))
 
 
-def test_a_confirmation_that_raised_the_risk_says_why() -> None:
+def test_a_confirmation_that_raises_the_risk_has_the_reason() -> None:
     writer = Writer().framed()
     confirmed = confirm_symbols(
         writer.session, SYMBOLS[:1], "AuthService だ", defined=SYMBOLS, scores={SYMBOLS[0]: 0.4}
