@@ -49,7 +49,7 @@ def die_at(place: int) -> None:
 
 
 def main(db_path: Path) -> None:
-    """Die at every second statement: each is the last to be executed, or the first not to be."""
+    """Die at every third statement."""
     place = status = -1
     while status:
         place += 1
@@ -57,7 +57,7 @@ def main(db_path: Path) -> None:
         shutil.copy(db_path, copy)
         child = os.fork()
         if not child:
-            die_at(2 * place)
+            die_at(3 * place)
             with Store.open(copy, dimensions=DIMENSIONS) as store:
                 change(store)
             os._exit(0)

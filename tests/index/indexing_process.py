@@ -6,11 +6,10 @@ python indexing_process.py FOLDER DB
 import sys
 from pathlib import Path
 
-from code_intel.config import IndexConfig
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
-from index.samples import DIMENSIONS, HashEmbedder
+from index.samples import DIMENSIONS, HashEmbedder, index_config
 
 MODELS = (HashEmbedder("one"), HashEmbedder("two"), HashEmbedder("small", dimensions=4))
 
@@ -21,13 +20,7 @@ def say(*numbers: int) -> None:
 
 
 def main(folder: Path, db_path: Path) -> None:
-    config = IndexConfig(
-        path=folder / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=db_path,
-        dimensions=DIMENSIONS,
-    )
+    config = index_config(folder, db_path=db_path)
     files = sorted(folder.glob("*.py"))
     turn = 0
     with Store.open(db_path, dimensions=DIMENSIONS) as store:

@@ -1,23 +1,42 @@
-"""A small deterministic embedder, and documents made of plain lines."""
+"""Provide a small deterministic embedder, configurations, and documents of plain lines."""
 
 import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from code_intel.config import IndexConfig
 from code_intel.index import schema
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
-from code_intel.records import Chunk, Definition, ParsedFile, Symbol
+from code_intel.records import Chunk, Corpus, Definition, ParsedFile, Symbol
 
 DIMENSIONS = 8
 
 
+def index_config(
+    folder: Path,
+    *patterns: str,
+    db_path: Path | None = None,
+    corpus: Corpus = "forest",
+    dimensions: int = DIMENSIONS,
+) -> IndexConfig:
+    """Return the configuration of an index of `folder`, by default with the database beside it."""
+    return IndexConfig(
+        path=folder / f"devrag-{corpus}.json",
+        corpus=corpus,
+        patterns=patterns or (".",),
+        db_path=db_path or folder.parent / f"{corpus}.db",
+        dimensions=dimensions,
+    )
+
+
 class HashEmbedder:
-    """Unit vectors drawn from a text's hash: equal texts, equal vectors; `spoil` may break them."""
+    """Makes a unit vector from the hash of a text; `spoil` may change it or raise an error."""
 
     def __init__(
         self,
@@ -28,7 +47,7 @@ class HashEmbedder:
         self.spoil = spoil
         self.identity = identity
         self.dimensions = dimensions
-        self.asked: list[str] = []
+        self.embedded: list[str] = []
 
     def reads(self, identity: str) -> bool:
         return identity == self.identity
@@ -37,7 +56,7 @@ class HashEmbedder:
         return self.passages(texts)
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += texts
+        self.embedded += texts
         rows = [unit_vector(f"{self.identity} {text}", self.dimensions) for text in texts]
         for text, row in zip(texts, rows, strict=True):
             self.spoil(text, row)

@@ -1,4 +1,4 @@
-"""Git changes hundreds of files at once: checkout, stash, rebase, bisect."""
+"""Test an index while git changes many files: checkout, stash, rebase, bisect."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,11 +10,12 @@ from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 from doubles import HashEmbedder
+from index.samples import index_config
 from programs import git
 
-FILES = 1000
-CHANGED = range(100, 400)
-GONE = range(400, 450)
+FILES = 200
+CHANGED = range(20, 80)
+GONE = range(80, 90)
 
 
 def commit(root: Path, message: str) -> None:
@@ -22,14 +23,14 @@ def commit(root: Path, message: str) -> None:
     git(root, "commit", "-qm", message)
 
 
-def write(root: Path, number: int, said: str) -> None:
+def write(root: Path, number: int, text: str) -> None:
     path = root / f"part_{number % 10}" / f"work_{number}.py"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"def work_{number}(order):\n    return '{said}'\n", encoding="utf-8")
+    path.write_text(f"def work_{number}(order):\n    return '{text}'\n", encoding="utf-8")
 
 
 def project(root: Path) -> IndexConfig:
-    """Make a repository whose branch `other` changes 300 of 1,000 files, deletes 50 and adds 50."""
+    """Make a repository whose branch `other` changes 60 of 200 files, deletes 10 and adds 10."""
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
     for number in range(FILES):
@@ -44,16 +45,10 @@ def project(root: Path) -> IndexConfig:
         write(root, number + FILES, "new on the other branch")
     commit(root, "three")
     git(root, "checkout", "-q", "main")
-    for number in range(20):
+    for number in range(4):
         write(root, number, "later on the trunk")
     commit(root, "four")
-    return IndexConfig(
-        path=root / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=root.parent / "forest.db",
-        dimensions=16,
-    )
+    return index_config(root, dimensions=16)
 
 
 def content(store: Store) -> list[object]:
@@ -74,41 +69,41 @@ def fresh(config: IndexConfig, name: str) -> list[object]:
 
 
 def differing(one: Sequence[object], other: Sequence[object]) -> Sequence[object]:
-    """Return the first pairs that differ: of a thousand, the others help nobody."""
+    """Return the first pairs that differ."""
     return [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]][:2]
 
 
-def test_whatever_git_does_to_a_thousand_files_the_index_becomes_what_a_fresh_one_is(
+def test_the_index_equals_a_new_one_after_git_changes_many_files(
     tmp_path: Path,
 ) -> None:
     config = project(tmp_path / "p")
     root, embedder, cache = config.folder, HashEmbedder(16), VectorCache(tmp_path / "cache")
     with Store.open(config.db_path, dimensions=16) as store:
 
-        def taken_in() -> list[object]:
+        def synced() -> list[object]:
             report = sync(store, config)
             embed_pending(store, embedder, cache)
             assert not report.failed
             return content(store)
 
-        on_main = taken_in()
+        on_main = synced()
         git(root, "checkout", "-q", "other")
-        there = taken_in()
+        there = synced()
         embedded = embedder.embedded
-        for number in range(200):
+        for number in range(40):
             write(root, number, "not committed")
         git(root, "stash", "-q")
         git(root, "stash", "pop", "-q")
         git(root, "stash", "-q")
-        assert not differing(taken_in(), there)
+        assert not differing(synced(), there)
         git(root, "rebase", "-q", "main")
-        assert not differing(taken_in(), fresh(config, "rebased"))
+        assert not differing(synced(), fresh(config, "rebased"))
         git(root, "bisect", "start", "HEAD", "HEAD~3")
         git(root, "bisect", "good")
-        assert taken_in()
+        assert synced()
         git(root, "bisect", "reset")
         git(root, "checkout", "-q", "main")
-        assert not differing(taken_in(), on_main)
+        assert not differing(synced(), on_main)
         assert store.check() == []
-        # The texts were all embedded once, on either branch: only the model was tried in between.
+        # Every text was embedded before, on one of the branches. Only the model was tried.
         assert embedder.embedded - embedded <= 10

@@ -20,7 +20,7 @@ LONG = """WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x
   SELECT count(*) FROM n"""
 
 
-async def test_a_statement_that_nobody_waits_for_is_interrupted_and_the_connection_is_free(
+async def test_the_statement_of_a_cancelled_call_is_interrupted(
     tmp_path: Path,
 ) -> None:
     database = Database(tmp_path / "index.db", readonly=False)
@@ -48,15 +48,15 @@ async def test_a_statement_that_nobody_waits_for_is_interrupted_and_the_connecti
     database.close()
 
 
-async def test_work_ends_between_two_statements_once_its_call_is_cancelled(tmp_path: Path) -> None:
+async def test_a_cancelled_call_ends_between_two_statements(tmp_path: Path) -> None:
     database = Database(tmp_path / "index.db", readonly=False)
-    goes_on, statements, ended = threading.Event(), [], threading.Event()
+    resume, statements, ended = threading.Event(), [], threading.Event()
 
     def work() -> None:
         try:
             while True:
                 statements.append(database.value("SELECT 1"))
-                goes_on.wait(60)
+                resume.wait(60)
         finally:
             ended.set()
 
@@ -64,13 +64,13 @@ async def test_work_ends_between_two_statements_once_its_call_is_cancelled(tmp_p
         group.start_soon(run_read, work)
         await until(lambda: statements)
         group.cancel_scope.cancel()
-    goes_on.set()
+    resume.set()
     await until(ended.is_set)
     assert statements == [1]
     database.close()
 
 
-async def test_what_is_waited_for_goes_on_and_calls_do_not_end_each_other(tmp_path: Path) -> None:
+async def test_a_cancelled_call_does_not_end_another(tmp_path: Path) -> None:
     database = Database(tmp_path / "index.db", readonly=False)
     with anyio.move_on_after(0.05):
         await run_read(database.rows, LONG)

@@ -1,4 +1,4 @@
-"""devrag's own database in the place of an index is recognised and kept, and an index is built."""
+"""Test that a database of devrag is renamed and an index built in its place."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from code_intel.errors import StorageError
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, unit_vector
+from index.samples import DIMENSIONS, index_config, unit_vector
 
 TABLES = """
 CREATE TABLE documents(id INTEGER PRIMARY KEY AUTOINCREMENT, filename TEXT NOT NULL UNIQUE,
@@ -80,23 +80,17 @@ def copy(source: Path, target: Path) -> None:
             shutil.copy(f"{source}{suffix}", f"{target}{suffix}")
 
 
-def lasting(folder: Path) -> dict[str, bytes]:
+def data_files(folder: Path) -> dict[str, bytes]:
     """Return the files that hold data; -shm is memory that processes share."""
     return {file.name: file.read_bytes() for file in folder.iterdir() if "-shm" not in file.name}
 
 
 def config(path: Path) -> IndexConfig:
-    return IndexConfig(
-        path=path.parent / "devrag-map.json",
-        corpus="map",
-        patterns=(".",),
-        db_path=path,
-        dimensions=DIMENSIONS,
-    )
+    return index_config(path.parent, corpus="map", db_path=path)
 
 
-def test_it_is_set_aside_byte_for_byte_and_an_index_is_built_in_its_place(devrag: Path) -> None:
-    before = lasting(devrag.parent)
+def test_a_devrag_database_is_set_aside_unchanged_and_replaced(devrag: Path) -> None:
+    before = data_files(devrag.parent)
     (devrag.parent / "a.md").write_text("# How to log in\n", encoding="utf-8")
     with Index(config(devrag)) as index:
         report = index.complete()
@@ -104,19 +98,19 @@ def test_it_is_set_aside_byte_for_byte_and_an_index_is_built_in_its_place(devrag
         assert "The previous vectors.db is kept as vectors.db.devrag-bak." in report.warnings
         assert index.store.check() == []
         assert index.store.word_hits(["log"], "body", 3)
-    after = lasting(devrag.parent)
-    kept = {
+    after = data_files(devrag.parent)
+    renamed = {
         name.replace("vectors.db", "vectors.db.devrag-bak"): data for name, data in before.items()
     }
-    assert {name: after[name] for name in kept} == kept
+    assert {name: after[name] for name in renamed} == renamed
     assert not devrag.with_name("vectors.db-journal").exists()
     (document, vector) = rows(devrag.with_name("vectors.db.devrag-bak"))
     assert document == ("docs/a.md", 0, "How to log in")
     assert vector == (1, unit_vector("log in", 384).tobytes())
 
 
-def test_commands_that_only_look_say_so_and_leave_it(devrag: Path) -> None:
-    before = lasting(devrag.parent)
+def test_reading_a_devrag_database_reports_it_and_changes_nothing(devrag: Path) -> None:
+    before = data_files(devrag.parent)
     with pytest.raises(StorageError, match="made by devrag") as refusal:
         Store.open(devrag, readonly=True)
     assert "it keeps the file as vectors.db.devrag-bak" in refusal.value.hint
@@ -126,10 +120,10 @@ def test_commands_that_only_look_say_so_and_leave_it(devrag: Path) -> None:
     assert said.remedy.startswith("Run `devrag sync`: it keeps the file as vectors.db.devrag-bak")
     with Index(config(devrag), readonly=True) as index:
         assert index.freshness().state == "missing"
-    assert lasting(devrag.parent) == before
+    assert data_files(devrag.parent) == before
 
 
-def test_a_journal_of_what_is_set_aside_does_not_reach_the_new_index(tmp_path: Path) -> None:
+def test_the_journal_of_a_devrag_database_is_set_aside(tmp_path: Path) -> None:
     made, place = tmp_path / "made.db", tmp_path / "p" / "vectors.db"
     place.parent.mkdir()
     with opened(made) as database:
@@ -146,6 +140,6 @@ def test_a_journal_of_what_is_set_aside_does_not_reach_the_new_index(tmp_path: P
     assert not place.with_name("vectors.db-journal").exists()
     (journal,) = place.parent.glob("vectors.db.*-bak-journal")
     assert journal.stat().st_size > 0
-    kept = rows(journal.with_name(journal.name.removesuffix("-journal")))
-    assert kept[0] == ("docs/a.md", 0, "How to log in")
-    assert len(kept) == 1
+    renamed = rows(journal.with_name(journal.name.removesuffix("-journal")))
+    assert renamed[0] == ("docs/a.md", 0, "How to log in")
+    assert len(renamed) == 1

@@ -1,4 +1,4 @@
-"""Vectors of another model are made beside those in use, and take their place when complete."""
+"""Test that vectors of another model replace those in use once they are complete."""
 
 import tempfile
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def nearest(store: Store, embedder: HashEmbedder, card: str) -> int:
     return store.vector_hits(embedder.queries([card])[0], 1)[0][0]
 
 
-def test_the_old_vectors_answer_until_the_new_ones_are_complete(store: Store) -> None:
+def test_the_old_vectors_are_used_until_the_new_ones_are_complete(store: Store) -> None:
     chunks = put(store, "a.py", *"abcdefgh")
     one, two = HashEmbedder("one"), HashEmbedder("two")
     embed(store, one)
@@ -61,7 +61,7 @@ def test_the_old_vectors_answer_until_the_new_ones_are_complete(store: Store) ->
 
 
 @pytest.mark.parametrize(("before", "after"), [(384, 64), (64, 384)])
-def test_a_change_of_dimensions_is_a_new_generation_too(
+def test_a_change_of_dimensions_makes_a_new_generation(
     tmp_path: Path, before: int, after: int
 ) -> None:
     small, large = HashEmbedder("m", dimensions=before), HashEmbedder("m", dimensions=after)
@@ -77,37 +77,25 @@ def test_a_change_of_dimensions_is_a_new_generation_too(
         assert store.check() == []
 
 
-def test_going_back_before_the_new_ones_are_complete_drops_them_and_embeds_nothing(
-    store: Store,
+@pytest.mark.parametrize(
+    ("work", "expected"),
+    [
+        ([("one", None), ("two", 1), ("one", None)], ["one"]),  # back before `two` is complete
+        ([("one", None), ("two", 1), ("three", 1)], ["one", "three"]),
+        ([("one", 0), ("two", 1)], ["two"]),  # `one` has no vector
+    ],
+)
+def test_only_the_last_unfinished_model_is_kept(
+    store: Store, work: list[tuple[str, int | None]], expected: list[str]
 ) -> None:
     put(store, "a.py", *"abcd")
-    embed(store, HashEmbedder("one"))
-    embed(store, HashEmbedder("two"), steps=1)
-    back = HashEmbedder("one")
-    assert embed(store, back) == 0
-    assert back.asked == []
-    assert [each.identity for each in store.generations.all()] == ["one"]
+    for model, steps in work:
+        embed(store, HashEmbedder(model), steps=steps)
+    assert [each.identity for each in store.generations.all()] == expected
     assert store.check() == []
 
 
-def test_a_third_model_takes_the_place_of_the_unfinished_second(store: Store) -> None:
-    put(store, "a.py", *"abcd")
-    embed(store, HashEmbedder("one"))
-    embed(store, HashEmbedder("two"), steps=1)
-    embed(store, HashEmbedder("three"), steps=1)
-    assert [each.identity for each in store.generations.all()] == ["one", "three"]
-    assert store.check() == []
-
-
-def test_where_no_vector_could_be_lost_the_new_model_answers_at_once(store: Store) -> None:
-    put(store, "a.py", *"abcd")
-    embed(store, HashEmbedder("one"), steps=0)
-    embed(store, HashEmbedder("two"), steps=1)
-    assert store.model() == "two"
-    assert len(store.generations.all()) == 1
-
-
-def test_a_broken_model_begins_no_vectors_beside_those_in_use(store: Store) -> None:
+def test_a_broken_model_begins_no_generation(store: Store) -> None:
     def fail(_text: str, _row: object) -> None:
         raise EmbeddingError("There is no model.")
 
@@ -119,7 +107,7 @@ def test_a_broken_model_begins_no_vectors_beside_those_in_use(store: Store) -> N
     assert store.pending_count() == 0
 
 
-def test_a_document_changed_meanwhile_is_known_to_both(store: Store) -> None:
+def test_a_changed_document_is_pending_in_both_generations(store: Store) -> None:
     put(store, "a.py", "one", "two")
     embed(store, HashEmbedder("one"))
     put(store, "b.py", *"abcd")
@@ -136,18 +124,7 @@ def test_a_document_changed_meanwhile_is_known_to_both(store: Store) -> None:
     assert store.check() == []
 
 
-def test_deleting_leaves_no_vector_in_either(store: Store) -> None:
-    put(store, "a.py", *"abcd")
-    embed(store, HashEmbedder("one"))
-    embed(store, HashEmbedder("two"), steps=2)
-    store.delete_document("a.py")
-    assert store.check() == []
-    assert store.vector_hits(unit_vector("x"), 9) == []
-    assert [store.generations.pending_count(each) for each in store.generations.all()] == [0, 0]
-    embed(store, HashEmbedder("two"))
-
-
-def test_what_was_just_written_is_found_by_the_model_that_answers_while_another_is_made(
+def test_a_new_document_is_embedded_by_the_active_model_while_another_is_built(
     store: Store,
 ) -> None:
     put(store, "a.py", *"abcd")
@@ -163,9 +140,7 @@ def test_what_was_just_written_is_found_by_the_model_that_answers_while_another_
     assert nearest(store, two, "card of agreed") == chunk
 
 
-def test_the_cache_serves_the_generation_whose_model_is_not_there(
-    store: Store, tmp_path: Path
-) -> None:
+def test_the_cache_has_vectors_of_a_model_that_is_not_loaded(store: Store, tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "cache")
     put(store, "a.py", "one", "two", "three")
     embed_pending(store, HashEmbedder("one"), cache)
@@ -176,7 +151,7 @@ def test_the_cache_serves_the_generation_whose_model_is_not_there(
     cache.close()
 
 
-def test_one_document_begins_no_generation_where_another_model_answers(store: Store) -> None:
+def test_embedding_one_document_begins_no_generation(store: Store) -> None:
     put(store, "a.py", "one")
     embed(store, HashEmbedder("one"))
     put(store, "b.py", "two")
@@ -184,7 +159,7 @@ def test_one_document_begins_no_generation_where_another_model_answers(store: St
     assert [each.identity for each in store.generations.all()] == ["one"]
 
 
-def test_each_model_has_a_quarantine_of_its_own(store: Store) -> None:
+def test_each_model_has_its_own_refused_chunks(store: Store) -> None:
     def spoil(text: str, row: NDArray[np.float32]) -> None:
         if "poison" in text:
             row[:] = np.nan
@@ -206,9 +181,7 @@ def test_each_model_has_a_quarantine_of_its_own(store: Store) -> None:
         ("DELETE FROM generations", "too few"),
     ],
 )
-def test_damaged_vectors_are_found_by_the_check_and_by_no_search_taken_for_hits(
-    store: Store, spoil: str, what: str
-) -> None:
+def test_damaged_vectors_are_found_by_the_check(store: Store, spoil: str, what: str) -> None:
     chunks = put(store, "a.py", *"abcd")
     embed(store, HashEmbedder("one"))
     with closing(apsw.Connection(str(store.path))) as database:
@@ -220,7 +193,7 @@ def test_damaged_vectors_are_found_by_the_check_and_by_no_search_taken_for_hits(
     assert store.check() == []
 
 
-def test_a_search_that_has_begun_goes_on_with_what_another_process_swaps_away(
+def test_a_running_search_keeps_the_vectors_that_another_process_replaces(
     store: Store,
 ) -> None:
     chunks = put(store, "a.py", *"abcd")
@@ -252,7 +225,7 @@ class _Crash(Exception):  # noqa: N818 - not an error: the process ends here
 
 
 class Generations(RuleBasedStateMachine):
-    """Any mix of changes, models and crashes: sound after each, and in the end as good as new."""
+    """Change, embed and crash in any order: intact after each step, in the end like a new index."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -317,7 +290,7 @@ class Generations(RuleBasedStateMachine):
         self.store.close()
 
     @rule()
-    def another_process_goes_on(self) -> None:
+    def another_process_continues(self) -> None:
         self.store, self.other = self.other, self.store
         assert contents(self.store) == contents(self.other)
 
@@ -326,11 +299,11 @@ class Generations(RuleBasedStateMachine):
         self.store.vacuum()
 
     @invariant()
-    def sound(self) -> None:
+    def intact(self) -> None:
         assert self.store.check() == []
 
     @invariant()
-    def one_space(self) -> None:
+    def vectors_are_of_one_model(self) -> None:
         model = self.store.model()
         for card, vector in vectors(self.store).items():
             assert model is not None
@@ -353,14 +326,14 @@ def contents(store: Store) -> list[tuple[str, int, str, bytes | None]]:
 
 TestGenerations = Generations.TestCase
 TestGenerations.settings = settings(
-    max_examples=20,
-    stateful_step_count=15,
+    max_examples=10,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 
 
-def test_what_covers_the_source_is_counted_without_tests_and_prose(store: Store) -> None:
+def test_coverage_counts_source_without_tests_and_prose(store: Store) -> None:
     one = HashEmbedder("one")
     generation = store.generations.begin(one.identity, DIMENSIONS)
     for path, priority in (("test_a.py", 2), ("notes.md", 1), ("a.py", 0), ("b.py", 0)):

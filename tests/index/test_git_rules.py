@@ -1,12 +1,10 @@
-"""The forest's files are those that git lists; where git has no say, those it would list."""
+"""Test that the forest has the files that git lists, or would list."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from code_intel.forest.text import plain
 from code_intel.forest.text.grep import grep
@@ -14,7 +12,7 @@ from code_intel.forest.text.matches import TextQuery
 from code_intel.index import walk
 from code_intel.index.corpus import EXCLUDED_FOLDERS
 from code_intel.index.ignore import walk_folder
-from index.test_walk import PART, PATH, RULES, config, names, write
+from index.test_walk import config, listed, names, write
 from programs import git
 
 LOCAL = ("-c", "protocol.file.allow=always")
@@ -33,13 +31,6 @@ def global_excludes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def listed(root: Path) -> list[str]:
-    """Return what git lists and the disk has as a file."""
-    output = git(root, "ls-files", "-co", "--exclude-standard", "-z")
-    found = {name for name in output.split("\0") if name}
-    return sorted(name for name in found if (root / name).is_file())
-
-
 def commit(root: Path) -> None:
     git(root, "add", "-A")
     git(root, "commit", "-qm", "as it is")
@@ -52,7 +43,7 @@ def repository(root: Path, *files: str) -> Path:
     return root
 
 
-def test_every_rule_of_git_counts_and_no_other(tmp_path: Path) -> None:
+def test_only_the_ignore_rules_of_git_apply(tmp_path: Path) -> None:
     root = repository(
         tmp_path / "p",
         "a.py",
@@ -90,7 +81,7 @@ def test_every_rule_of_git_counts_and_no_other(tmp_path: Path) -> None:
     assert names(config(root, "src")) == [name for name in listed(root) if name.startswith("src/")]
 
 
-def test_a_search_for_text_reads_what_the_index_holds(tmp_path: Path) -> None:
+def test_a_text_search_reads_the_indexed_files(tmp_path: Path) -> None:
     root = repository(tmp_path / "p", "a.py", "src/b.py")
     write(root, "c.log", "e.py")
     (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
@@ -101,7 +92,7 @@ def test_a_search_for_text_reads_what_the_index_holds(tmp_path: Path) -> None:
     assert [match.file for match in found.matches] == indexed == ["a.py", "e.py", "src/b.py"]
 
 
-def test_without_ripgrep_the_same_files_are_read(tmp_path: Path) -> None:
+def test_a_text_search_without_ripgrep_reads_the_indexed_files(tmp_path: Path) -> None:
     root = repository(tmp_path / "p", "a.py", "src/b.py")
     repository(root / "inner", "c.py", "deep/d.py")
     write(root, "e.log", "inner/f.log")
@@ -112,7 +103,7 @@ def test_without_ripgrep_the_same_files_are_read(tmp_path: Path) -> None:
     assert {"inner/c.py", "inner/deep/d.py", "inner/f.log"} < set(indexed)
 
 
-def test_a_work_tree_beside_the_repository_has_the_same_rules(tmp_path: Path) -> None:
+def test_a_second_work_tree_has_the_same_rules(tmp_path: Path) -> None:
     root = repository(tmp_path / "p", "a.py", "src/b.py")
     (root / ".git" / "info" / "exclude").write_text("*.log\n", encoding="utf-8")
     git(root, "worktree", "add", "-q", "-b", "other", str(tmp_path / "beside"))
@@ -123,7 +114,7 @@ def test_a_work_tree_beside_the_repository_has_the_same_rules(tmp_path: Path) ->
     assert names(config(root)) == ["a.py", "src/b.py"]  # what is inside is the same once more
 
 
-def test_a_submodule_is_walked_by_its_own_rules(tmp_path: Path) -> None:
+def test_a_submodule_has_its_own_rules(tmp_path: Path) -> None:
     library = repository(tmp_path / "lib", "l.py")
     root = repository(tmp_path / "p", "a.py")
     git(root, *LOCAL, "submodule", "add", "-q", str(library), "vendor/lib")
@@ -136,7 +127,7 @@ def test_a_submodule_is_walked_by_its_own_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inside", [(), ("b.py", "node_modules/c.js")])
-def test_a_submodule_that_was_not_checked_out_keeps_no_file_from_being_found(
+def test_files_beside_a_missing_submodule_are_found(
     tmp_path: Path, inside: tuple[str, ...]
 ) -> None:
     library = repository(tmp_path / "lib", "l.py")
@@ -151,41 +142,14 @@ def test_a_submodule_that_was_not_checked_out_keeps_no_file_from_being_found(
     assert names(config(clone, "lib")) == found
 
 
-def test_a_repository_inside_that_git_will_not_read_is_walked_all_the_same(tmp_path: Path) -> None:
+def test_a_nested_repository_that_git_cannot_read_is_walked(tmp_path: Path) -> None:
     root = repository(tmp_path / "p", "a.py")
     repository(root / "inner", "b.py", "node_modules/c.js")
     (root / "inner" / ".git" / "config").write_text("[broken\n", encoding="utf-8")
     assert names(config(root)) == ["a.py", "inner/b.py"]
 
 
-def plant(root: Path, paths: set[str], top: list[str], nested: tuple[str, list[str]]) -> None:
-    for path in sorted(paths):
-        target = root / path
-        if not (any(parent.is_file() for parent in target.parents) or target.exists()):
-            write(root, path)
-    (root / ".gitignore").write_text("\n".join(top), encoding="utf-8")
-    if (root / nested[0]).is_dir():
-        (root / nested[0] / ".gitignore").write_text("\n".join(nested[1]), encoding="utf-8")
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sets(PATH, min_size=1, max_size=12), RULES, st.tuples(PART, RULES), st.booleans())
-def test_a_scan_finds_what_git_lists(
-    tmp_path_factory: pytest.TempPathFactory,
-    paths: set[str],
-    top: list[str],
-    nested: tuple[str, list[str]],
-    tracked: bool,  # noqa: FBT001 - drawn by hypothesis
-) -> None:
-    root = tmp_path_factory.mktemp("tree")
-    plant(root, paths, top, nested)
-    git(root, "init", "-q")
-    if tracked:
-        git(root, "add", "-A", "-f", "--", min(paths).partition("/")[0])
-    assert names(config(root)) == listed(root)
-
-
-def test_without_git_what_tools_made_is_left_out_whatever_its_folder_is_called(
+def test_without_git_folders_marked_by_tools_are_excluded(
     tmp_path: Path,
 ) -> None:
     tagged = (
@@ -210,7 +174,7 @@ def test_without_git_what_tools_made_is_left_out_whatever_its_folder_is_called(
 
 
 @pytest.mark.parametrize("folder", sorted(EXCLUDED_FOLDERS))
-def test_without_git_every_folder_of_the_table_is_left_out(tmp_path: Path, folder: str) -> None:
+def test_without_git_the_excluded_folders_are_skipped(tmp_path: Path, folder: str) -> None:
     write(tmp_path, f"{folder}/a.py", f"src/{folder}/b.py", f"src/{folder}.py")
     assert names(config(tmp_path)) == [f"src/{folder}.py"]
     assert walk.scan(config(tmp_path, folder)).files.keys() == {f"{folder}/a.py"}

@@ -2,8 +2,9 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -11,12 +12,13 @@ import pytest
 
 from code_intel.config import IndexConfig
 from code_intel.errors import EmbeddingError
-from code_intel.index.indexer import Indexer
-from code_intel.index.lease import IndexerLease
+from code_intel.index.facade import Index
+from code_intel.index.indexer import Activity, Indexer
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
-from index.samples import DIMENSIONS, HashEmbedder
+from index.samples import DIMENSIONS, HashEmbedder, index_config
+from sampling import sampled
 
 LONG = 120.0
 """Seconds after which a test gives up waiting; nothing takes that long."""
@@ -27,13 +29,7 @@ def project(tmp_path: Path, files: int = 3) -> IndexConfig:
     folder.mkdir()
     for number in range(files):
         (folder / f"f{number}.py").write_text(f"def f{number}(): pass\n", encoding="utf-8")
-    return IndexConfig(
-        path=folder / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=tmp_path / "forest.db",
-        dimensions=DIMENSIONS,
-    )
+    return index_config(folder)
 
 
 @contextmanager
@@ -46,21 +42,13 @@ def running(config: IndexConfig, embedder: HashEmbedder | None = None) -> Iterat
         indexer.stop()
 
 
-def watches() -> Iterator[str]:
-    """What this process has open to watch files with; what reads agreements has some."""
-    for file in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            if "inotify" in str(file.readlink()):
-                yield file.name
-
-
 def documents(config: IndexConfig) -> int:
     with Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         assert store.check() == []
         return store.document_count()
 
 
-def test_it_indexes_and_embeds_in_the_background_and_sees_changes(tmp_path: Path) -> None:
+def test_the_indexer_indexes_and_embeds_changes_in_the_background(tmp_path: Path) -> None:
     config = project(tmp_path)
     with running(config, HashEmbedder()) as indexer:
         assert indexer.wait(lambda status: status.scans > 0, LONG)
@@ -74,22 +62,7 @@ def test_it_indexes_and_embeds_in_the_background_and_sees_changes(tmp_path: Path
         assert store.check() == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what a process watches")
-def test_a_hundred_changes_at_once_are_seen_without_a_watch_that_could_overflow(
-    tmp_path: Path,
-) -> None:
-    config, before = project(tmp_path), set(watches())
-    with running(config, HashEmbedder()) as indexer:
-        assert indexer.wait(lambda status: status.scans > 0, LONG)
-        assert set(watches()) <= before
-        for number in range(100):
-            (config.folder / f"new{number}.py").write_text("def new(): pass\n", encoding="utf-8")
-        after = indexer.status.scans
-        assert indexer.wait(lambda status: status.scans > after + 2, LONG)
-    assert documents(config) == 103
-
-
-def test_one_of_two_leads_and_the_other_takes_over(tmp_path: Path) -> None:
+def test_one_of_two_indexers_leads_and_the_other_takes_over(tmp_path: Path) -> None:
     config = project(tmp_path)
     with running(config) as one, running(config) as other:
         assert one.wait(lambda _: one.status.leading or other.status.leading, LONG)
@@ -102,29 +75,18 @@ def test_one_of_two_leads_and_the_other_takes_over(tmp_path: Path) -> None:
         assert follower.wait(lambda status: status.leading, LONG)
 
 
-def test_the_holder_of_the_role_is_named_and_a_dead_one_is_not(tmp_path: Path) -> None:
-    role, other = IndexerLease(tmp_path / "x.db"), IndexerLease(tmp_path / "x.db")
-    assert other.holder() is None
-    assert list(tmp_path.iterdir()) == []
-    assert role.acquire()
-    assert role.acquire()
-    assert not other.acquire()
-    assert other.holder() == os.getpid()
-    role.release()
-    assert other.holder() is None
-    (tmp_path / "x.db.indexer.json").write_text('{"pid": 1}', encoding="utf-8")
-    assert other.holder() is None
-    assert other.acquire()
-    other.release()
-
-
-def test_stopping_does_not_wait_for_a_slow_embedding(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failing", [False, True])
+def test_stopping_does_not_wait_for_a_slow_embedding_or_log_its_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, failing: bool
+) -> None:
     entered, release, left = Event(), Event(), Event()
 
     def slow(_text: str, _row: object) -> None:
         entered.set()
         assert release.wait(LONG)
         left.set()
+        if failing:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
 
     config = project(tmp_path)
     with running(config, HashEmbedder(spoil=slow)) as indexer:
@@ -133,29 +95,11 @@ def test_stopping_does_not_wait_for_a_slow_embedding(tmp_path: Path) -> None:
         assert not left.is_set()
         release.set()
         assert left.wait(LONG)
+    assert caplog.records == []
     assert documents(config) == 3
 
 
-def test_what_fails_because_it_was_stopped_is_no_news(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    entered, release, left = Event(), Event(), Event()
-
-    def taken_away(_text: str, _row: object) -> None:
-        entered.set()
-        assert release.wait(LONG)
-        left.set()
-        raise RuntimeError("cannot schedule new futures after interpreter shutdown")
-
-    with running(project(tmp_path), HashEmbedder(spoil=taken_away)) as indexer:
-        assert entered.wait(LONG)
-        indexer.stop()
-        release.set()
-        assert left.wait(LONG)
-    assert caplog.records == []
-
-
-def test_without_a_model_words_are_indexed_and_the_reason_is_kept(tmp_path: Path) -> None:
+def test_without_a_model_words_are_indexed_with_a_note(tmp_path: Path) -> None:
     def missing(_text: str, _row: object) -> None:
         raise EmbeddingError("There is no model.")
 
@@ -166,7 +110,7 @@ def test_without_a_model_words_are_indexed_and_the_reason_is_kept(tmp_path: Path
         assert documents(config) == 3
 
 
-def test_a_project_that_disappears_keeps_its_index_and_comes_back(tmp_path: Path) -> None:
+def test_a_project_that_disappears_and_returns_keeps_its_index(tmp_path: Path) -> None:
     config = project(tmp_path)
     with running(config) as indexer:
         assert indexer.wait(lambda status: status.scans > 0, LONG)
@@ -177,7 +121,7 @@ def test_a_project_that_disappears_keeps_its_index_and_comes_back(tmp_path: Path
         assert indexer.wait(lambda status: not status.problem, LONG)
 
 
-def test_a_damaged_database_is_rebuilt_by_whoever_gets_the_role(tmp_path: Path) -> None:
+def test_a_damaged_database_is_rebuilt_by_the_lease_holder(tmp_path: Path) -> None:
     config = project(tmp_path, files=60)
     with Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         sync(store, config)
@@ -205,24 +149,24 @@ def test_a_database_deleted_under_the_indexer_is_built_again(tmp_path: Path) -> 
     assert documents(config) == 3
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_process_killed_at_any_moment_leaves_a_sound_index(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", sampled(range(6), 0, 1))
+def test_a_process_killed_at_any_moment_leaves_an_intact_index(tmp_path: Path, seed: int) -> None:
     config = project(tmp_path, files=40)
     dice = random.Random(seed)
     with indexing(config) as child:
         read_lines(child, dice.randrange(1, 30))
         Event().wait(dice.random() * 0.02)
     assert documents(config) in {0, 40}
-    settles(config)
+    assert_completes(config)
 
 
-def test_two_processes_may_index_one_project_at_once(tmp_path: Path) -> None:
+def test_two_processes_index_one_project(tmp_path: Path) -> None:
     config = project(tmp_path, files=40)
     with indexing(config) as one, indexing(config) as other:
         for _ in range(15):
             read_lines(one, 1)
             read_lines(other, 1)
-    settles(config)
+    assert_completes(config)
 
 
 @contextmanager
@@ -248,7 +192,7 @@ def read_lines(child: "subprocess.Popen[bytes]", count: int) -> None:
         assert child.stdout.readline()
 
 
-def settles(config: IndexConfig) -> None:
+def assert_completes(config: IndexConfig) -> None:
     with Store.open(config.db_path, dimensions=DIMENSIONS) as store:
         assert store.check() == []
         sync(store, config)
@@ -259,10 +203,36 @@ def settles(config: IndexConfig) -> None:
         assert not sync(store, config).changed
 
 
-def test_who_leads_is_heard_of_while_it_works(tmp_path: Path) -> None:
+def test_a_working_indexer_updates_its_heartbeat(tmp_path: Path) -> None:
     config = project(tmp_path)
     with running(config) as indexer:
         assert indexer.wait(lambda status: status.scans > 0, LONG)
         (holder,) = tmp_path.glob("*.indexer.json")
         os.utime(holder, (0, 0))
         assert indexer.wait(lambda _: holder.stat().st_mtime > 0, LONG)
+
+
+def test_a_scan_pauses_for_requests_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.indexer.PAUSE_S", 0.02)
+    monkeypatch.setattr("code_intel.index.indexer.MAX_PAUSE_S", 0.1)
+    activity, pauses = Activity(), list[float]()
+    other = Indexer(index_config(tmp_path, corpus="map"), activity=activity)
+    pause = Indexer._pause_for_requests  # noqa: SLF001 - called before each file
+
+    def pause_after_a_request(self: Indexer) -> None:
+        other.request()
+        before = time.monotonic()
+        pause(self)
+        pauses.append(time.monotonic() - before)
+
+    monkeypatch.setattr(Indexer, "_pause_for_requests", pause_after_a_request)
+    config = project(tmp_path, files=40)
+    with Index(config, activity=activity) as index:
+        index.start()
+        assert index.indexer is not None
+        assert index.indexer.wait(lambda status: status.scans > 0, LONG)
+        assert index.freshness().files == 40
+    assert 3 <= sum(seconds >= 0.018 for seconds in pauses) <= 15
+    assert len(pauses) >= 40

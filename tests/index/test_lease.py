@@ -1,4 +1,4 @@
-"""Who indexes in bulk, and what the others say when nothing is heard of it."""
+"""Test the lease of the indexer, and the notes about a holder without a heartbeat."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from code_intel.config import IndexConfig
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
-from index.samples import DIMENSIONS
+from index.samples import index_config
 from privileges import without_root
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,11 +25,11 @@ HOLDER = """
 import sys
 from pathlib import Path
 from code_intel.index.lease import IndexerLease
-role = IndexerLease(Path(sys.argv[1]), every=0)
-assert role.acquire()
+lease = IndexerLease(Path(sys.argv[1]), every=0)
+assert lease.acquire()
 print("leading", flush=True)
 for _ in sys.stdin:
-    role.heartbeat()
+    lease.heartbeat()
     print("beat", flush=True)
 """
 MINUTES = 180.0
@@ -38,16 +38,10 @@ MINUTES = 180.0
 @pytest.fixture
 def config(tmp_path: Path) -> IndexConfig:
     (tmp_path / "a.py").write_text("def a(): pass\n", encoding="utf-8")
-    found = IndexConfig(
-        path=tmp_path / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=tmp_path / "db" / "forest.db",
-        dimensions=DIMENSIONS,
-    )
-    with Index(found) as index:
+    config = index_config(tmp_path, db_path=tmp_path / "db" / "forest.db")
+    with Index(config) as index:
         index.complete()
-    return found
+    return config
 
 
 @contextmanager
@@ -63,25 +57,25 @@ def leading(config: IndexConfig) -> Iterator["subprocess.Popen[str]"]:
             leader.kill()
 
 
-def quiet_for(config: IndexConfig, seconds: float) -> None:
+def age_heartbeat(config: IndexConfig, seconds: float) -> None:
     (holder,) = config.db_path.parent.glob("*.indexer.json")
     when = holder.stat().st_mtime - seconds
     os.utime(holder, (when, when))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="stops a process by a signal")
-def test_an_index_whose_leader_has_stopped_is_stale_and_says_whom_to_end(
+def test_an_index_is_stale_if_its_indexer_hangs_and_names_the_process(
     config: IndexConfig,
 ) -> None:
     with leading(config) as leader, Index(config, readonly=True) as follower:
         fresh = follower.freshness()
         assert (fresh.state, fresh.degraded) == ("fresh", ())
         leader.send_signal(signal.SIGSTOP)
-        quiet_for(config, MINUTES)
-        said = follower.freshness()
-        assert said.state == "stale"
-        assert f"process {leader.pid}" in said.degraded[0]
-        assert "3 min" in said.degraded[0]
+        age_heartbeat(config, MINUTES)
+        freshness = follower.freshness()
+        assert freshness.state == "stale"
+        assert f"process {leader.pid}" in freshness.degraded[0]
+        assert "3 min" in freshness.degraded[0]
         assert any("3 min" in finding.what for finding in examine(config))
         leader.send_signal(signal.SIGCONT)
         assert leader.stdin is not None
@@ -91,61 +85,72 @@ def test_an_index_whose_leader_has_stopped_is_stale_and_says_whom_to_end(
         assert follower.freshness() == fresh
 
 
-def test_a_leader_that_has_died_is_not_waited_for(config: IndexConfig) -> None:
+def test_a_dead_indexer_does_not_make_the_index_stale(config: IndexConfig) -> None:
     with Index(config, readonly=True) as follower:
         with leading(config):
-            quiet_for(config, MINUTES)
+            age_heartbeat(config, MINUTES)
             assert follower.freshness().state == "stale"
         assert follower.freshness().state == "fresh"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_a_complete_index_is_read_where_nothing_can_be_written() -> None:
+def test_a_complete_index_is_read_in_a_read_only_folder() -> None:
     with tempfile.TemporaryDirectory() as name:  # where others than root may come
         folder = Path(name)
         (folder / "a.py").write_text("def a(): pass\n", encoding="utf-8")
-        settled = IndexConfig(
-            path=folder / "devrag-forest.json",
-            corpus="forest",
-            patterns=(".",),
-            db_path=folder / "forest.db",
-        )
-        with Index(settled) as index:
+        complete = index_config(folder, db_path=folder / "forest.db")
+        with Index(complete) as index:
             index.complete()
         before = {path: path.read_bytes() for path in folder.iterdir()}
         for path in before:
             path.chmod(0o444)
         for mode in (0o555, 0o777):  # a folder, then a file that others made
             folder.chmod(mode)
-            with without_root(), Index(settled, readonly=True) as index:
+            with without_root(), Index(complete, readonly=True) as index:
                 assert index.store.word_hits(["a"], "body", 3)
                 assert index.store.check() == []
                 assert index.freshness().state == "fresh"
-                assert "No process is indexing" in examine(settled)[-1].what
+                assert "No process is indexing" in examine(complete)[-1].what
         folder.chmod(0o755)
         assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_one_s_own_silence_is_none(config: IndexConfig) -> None:
-    role = IndexerLease(config.db_path)
-    assert role.acquire()
-    quiet_for(config, MINUTES)
-    assert role.overdue() == 0.0
+def test_the_holder_itself_is_never_overdue(config: IndexConfig) -> None:
+    lease = IndexerLease(config.db_path)
+    assert lease.acquire()
+    age_heartbeat(config, MINUTES)
+    assert lease.overdue() == 0.0
     assert IndexerLease(config.db_path).overdue() >= MINUTES
-    role.heartbeat()
+    lease.heartbeat()
     assert IndexerLease(config.db_path).overdue() == 0.0
-    role.release()
+    lease.release()
 
 
-def test_who_only_asks_whether_the_role_is_free_keeps_nobody_from_it(
+def test_a_check_of_the_lease_does_not_prevent_its_acquisition(
     config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("code_intel.index.lease.ACQUIRE_TIMEOUT_S", 60.0)
-    asking, role = IndexerLease(config.db_path), IndexerLease(config.db_path)
+    asking, lease = IndexerLease(config.db_path), IndexerLease(config.db_path)
     assert asking.acquire()
     with ThreadPoolExecutor(1) as threads:
-        taken = threads.submit(role.acquire)
+        taken = threads.submit(lease.acquire)
         time.sleep(0.2)  # long enough for who does not wait to have been refused
         asking.release()
         assert taken.result()
-    role.release()
+    lease.release()
+
+
+def test_the_holder_is_named_while_it_holds_the_lease(tmp_path: Path) -> None:
+    lease, other = IndexerLease(tmp_path / "x.db"), IndexerLease(tmp_path / "x.db")
+    assert other.holder() is None
+    assert list(tmp_path.iterdir()) == []
+    assert lease.acquire()
+    assert lease.acquire()
+    assert not other.acquire()
+    assert other.holder() == os.getpid()
+    lease.release()
+    assert other.holder() is None
+    (tmp_path / "x.db.indexer.json").write_text('{"pid": 1}', encoding="utf-8")
+    assert other.holder() is None
+    assert other.acquire()
+    other.release()

@@ -1,4 +1,4 @@
-"""Vectors in memory are those of the database's current state."""
+"""Test that the vectors in memory match the current state of the database."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +14,7 @@ from code_intel.index.store import Store
 from index.samples import DIMENSIONS, chunks_of, parsed, put_vectors, unit_vector
 
 PATHS = ("a.py", "b.py", "c.py")
-ASKED = unit_vector("asked")
+QUERY = unit_vector("asked")
 
 
 def write(store: Store, path: str, text: str) -> None:
@@ -32,11 +32,11 @@ def embed(store: Store, path: str, text: str, *, identity: str) -> None:
 def undo(store: Store, path: str, text: str) -> None:
     with suppress(ZeroDivisionError), store.batch():
         write(store, path, text)
-        store.vector_hits(ASKED, 9)
+        store.vector_hits(QUERY, 9)
         raise ZeroDivisionError
 
 
-def forget(store: Store, path: str, _text: str) -> None:
+def delete(store: Store, path: str, _text: str) -> None:
     store.delete_document(path)
 
 
@@ -45,7 +45,7 @@ def compact(store: Store, _path: str, _text: str) -> None:
 
 
 CHANGES = st.tuples(
-    st.sampled_from([write, undo, forget, compact]),
+    st.sampled_from([write, undo, delete, compact]),
     st.booleans(),
     st.sampled_from(PATHS),
     st.sampled_from("xyz"),
@@ -54,8 +54,8 @@ CHANGES = st.tuples(
 
 @pytest.mark.parametrize("cached", [True, False])
 @given(st.lists(CHANGES, max_size=6))
-@settings(max_examples=25)
-def test_a_store_finds_what_one_finds_that_was_just_opened(
+@settings(max_examples=12)
+def test_an_open_store_finds_the_same_as_a_new_one(
     cached: bool,  # noqa: FBT001 - a parameter of the test
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[tuple[object, bool, str, str]],
@@ -74,42 +74,42 @@ def compare(path: Path, changes: list[tuple[object, bool, str, str]]) -> None:
         for change, mine, name, text in changes:
             change(one if mine else other, name, text)  # type: ignore[operator]  # a union of functions
             with Store.open(path, readonly=True) as fresh:
-                expected = fresh.vector_hits(ASKED, 99)
-            assert one.vector_hits(ASKED, 99) == expected
-            assert other.vector_hits(ASKED, 99) == expected
+                expected = fresh.vector_hits(QUERY, 99)
+            assert one.vector_hits(QUERY, 99) == expected
+            assert other.vector_hits(QUERY, 99) == expected
 
 
-def test_a_search_inside_a_snapshot_sees_its_state_although_others_write(tmp_path: Path) -> None:
+def test_a_search_in_a_snapshot_ignores_later_writes(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as one, Store.open(one.path) as other:
         write(one, "a.py", "x")
-        before = other.vector_hits(ASKED, 99)
+        before = other.vector_hits(QUERY, 99)
         with other.snapshot():
-            assert other.vector_hits(ASKED, 99) == before
+            assert other.vector_hits(QUERY, 99) == before
             write(one, "b.py", "y")
-            assert other.vector_hits(ASKED, 99) == before
-        assert len(other.vector_hits(ASKED, 99)) == len(before) + 2
+            assert other.vector_hits(QUERY, 99) == before
+        assert len(other.vector_hits(QUERY, 99)) == len(before) + 2
 
 
-def test_a_file_that_another_process_builds_anew_is_read_anew(tmp_path: Path) -> None:
+def test_a_file_rebuilt_by_another_process_is_read_again(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as one:
         write(one, "a.py", "x")
-        assert len(one.vector_hits(ASKED, 9)) == 2
+        assert len(one.vector_hits(QUERY, 9)) == 2
         set_aside(one.path, "corrupt")
         with Store.open(one.path, dimensions=DIMENSIONS) as other:
             write(other, "a.py", "y")
             write(other, "b.py", "z")
-            assert one.vector_hits(ASKED, 9) == other.vector_hits(ASKED, 9)
-            assert len(one.vector_hits(ASKED, 9)) == 4
+            assert one.vector_hits(QUERY, 9) == other.vector_hits(QUERY, 9)
+            assert len(one.vector_hits(QUERY, 9)) == 4
 
 
-def test_damage_that_is_read_once_is_not_kept(tmp_path: Path) -> None:
+def test_damaged_vectors_are_not_cached(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", dimensions=DIMENSIONS) as store:
         write(store, "a.py", "x")
-        assert store.vector_hits(ASKED, 9)
+        assert store.vector_hits(QUERY, 9)
         generation = store.generations.active().id
         with store.batch():
             store._db.rows("DELETE FROM vectors")  # noqa: SLF001 - the damage
             store._db.rows("INSERT INTO vectors VALUES (99, ?, 1, x'0000')", (generation,))  # noqa: SLF001
         for _ in range(2):
             with pytest.raises(StorageError):
-                store.vector_hits(ASKED, 9)
+                store.vector_hits(QUERY, 9)

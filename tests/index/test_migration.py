@@ -1,4 +1,4 @@
-"""An index of an earlier version is replaced; one of a later version is left alone."""
+"""Test that an older index is replaced and a newer one is not changed."""
 
 import shutil
 from contextlib import closing
@@ -14,20 +14,14 @@ from code_intel.index.database import NEWER_INDEX
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
-from index.samples import DIMENSIONS, HashEmbedder, parsed
+from index.samples import DIMENSIONS, HashEmbedder, index_config, parsed
 
 VIRTUAL_TABLE = """INSERT INTO sqlite_master VALUES ('table', 'vectors_1', 'vectors_1', 0,
   'CREATE VIRTUAL TABLE vectors_1 USING vec0(embedding float[8] distance_metric=cosine)')"""
 
 
 def config_of(folder: Path) -> IndexConfig:
-    return IndexConfig(
-        path=folder / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=folder / "x.db",
-        dimensions=DIMENSIONS,
-    )
+    return index_config(folder, db_path=folder / "x.db")
 
 
 def make_older(path: Path, version: int) -> None:
@@ -68,7 +62,7 @@ def test_an_older_index_is_replaced_by_an_empty_one_with_the_user_s_choices(
     assert not list(tmp_path.glob("*.part*"))
 
 
-def test_the_next_sync_builds_what_the_older_index_held(tmp_path: Path) -> None:
+def test_the_next_sync_rebuilds_an_older_index(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def login(): pass\n", encoding="utf-8")
     config = config_of(tmp_path)
     make_older(config.db_path, schema.SCHEMA_VERSION - 1)
@@ -78,7 +72,7 @@ def test_the_next_sync_builds_what_the_older_index_held(tmp_path: Path) -> None:
         assert index.store.check() == []
 
 
-def test_what_a_killed_process_left_does_not_reach_the_new_index(tmp_path: Path) -> None:
+def test_files_of_a_killed_migration_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     make_older(path, 3)
     with Store.open(tmp_path / "other.db", dimensions=DIMENSIONS) as store:
@@ -101,7 +95,7 @@ def test_a_damaged_older_index_is_set_aside(tmp_path: Path) -> None:
     assert (tmp_path / "x.db.corrupt-bak").exists()
 
 
-def test_reading_leaves_an_older_index_and_names_the_command(tmp_path: Path) -> None:
+def test_reading_an_older_index_names_the_command(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     make_older(path, 3)
     before, files = path.read_bytes(), sorted(tmp_path.iterdir())
@@ -112,20 +106,20 @@ def test_reading_leaves_an_older_index_and_names_the_command(tmp_path: Path) -> 
 
 
 # Not with the standard library's sqlite3: two SQLites in one process undo each other's locks.
-def newer(path: Path) -> None:
+def make_newer(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as database:
         database.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
 
 
 @pytest.mark.parametrize("readonly", [True, False])
 @pytest.mark.parametrize("journal", [True, False])
-def test_a_newer_index_is_refused_and_not_one_byte_of_it_changes(
+def test_a_newer_index_is_refused_and_not_changed(
     tmp_path: Path, *, readonly: bool, journal: bool
 ) -> None:
     path, beside = tmp_path / "x.db", tmp_path / "copies"
     Store.open(path).close()
     with closing(apsw.Connection(str(path))) as holder:
-        newer(path)
+        make_newer(path)
         if journal:
             holder.execute("INSERT INTO meta VALUES ('kept', 'in the journal')")
         beside.mkdir()
@@ -141,11 +135,11 @@ def test_a_newer_index_is_refused_and_not_one_byte_of_it_changes(
     assert not [name for name in after if "-bak" in name]
 
 
-def test_an_index_that_a_newer_program_migrates_meanwhile_is_not_written_any_more(
+def test_an_index_migrated_by_a_newer_program_is_not_written(
     store: Store,
 ) -> None:
     store.put_document(DocumentRow("a.py", "d"), parsed("login"))
-    newer(store.path)
+    make_newer(store.path)
     with pytest.raises(StorageError, match="newer version"):
         store.put_document(DocumentRow("b.py", "d"), parsed("login"))
     with closing(apsw.Connection(str(store.path))) as database:
@@ -157,18 +151,18 @@ def test_an_index_that_a_newer_program_migrates_meanwhile_is_not_written_any_mor
     assert not list(store.path.parent.glob("*-bak*"))
 
 
-def test_beside_a_newer_index_a_server_says_so_and_leaves_it(tmp_path: Path) -> None:
+def test_a_server_reports_a_newer_index_and_does_not_change_it(tmp_path: Path) -> None:
     place = config_of(tmp_path)
     Store.open(place.db_path).close()
-    newer(place.db_path)
+    make_newer(place.db_path)
     before = place.db_path.read_bytes()
     with Index(place) as index:
         index.start()
         assert index.indexer is not None
         assert index.indexer.wait(lambda status: bool(status.problem), 120)
-        said = index.freshness()
-        assert said.state == "missing"
-        (reason,) = said.degraded
+        freshness = index.freshness()
+        assert freshness.state == "missing"
+        (reason,) = freshness.degraded
         assert "newer version" in reason
         assert "Upgrade" in reason
         with pytest.raises(StorageError, match="newer version"):

@@ -7,7 +7,6 @@ from threading import Event
 import apsw
 import pytest
 
-from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
 from code_intel.index.database import DAMAGED
 from code_intel.index.doctor import examine
@@ -18,41 +17,32 @@ from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
-from index.samples import HashEmbedder, parsed, unit_vector
+from index.samples import HashEmbedder, index_config, parsed, unit_vector
+from sampling import sampled
 
 FILES = 60
 SIZE = 384
 PAGE = 8192
 LONG = 120.0
-PLACES = [0, 1, 3, 8, 20, 35, 50, 62, -10]
-"""The page from which on eight are overwritten, as a failing disk would."""
+PAGES = [0, 1, 3, 8, 20, 35, 50, 62, -10]
+"""The first of eight pages that are overwritten."""
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+def intact(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     folder = tmp_path_factory.mktemp("p")
     for number in range(FILES):
         functions = "\n\n".join(
             f"def login_{number}_{i}():\n    return {'x y z ' * 50!r}" for i in range(6)
         )
         (folder / f"f{number}.py").write_text(functions + "\n", encoding="utf-8")
-    config = config_of(folder, folder.parent / "sound.db")
+    config = index_config(folder, db_path=folder.parent / "intact.db", dimensions=SIZE)
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         index.complete()
         assert index.store.pending_count() == 0
     data = config.db_path.read_bytes()
     assert len(data) > 75 * PAGE
     return folder, data
-
-
-def config_of(folder: Path, db_path: Path) -> IndexConfig:
-    return IndexConfig(
-        path=folder / "devrag-forest.json",
-        corpus="forest",
-        patterns=(".",),
-        db_path=db_path,
-        dimensions=SIZE,
-    )
 
 
 def damage(data: bytes, page: int) -> bytes:
@@ -72,14 +62,14 @@ def answers(index: Index) -> bool:
     )
 
 
-@pytest.mark.parametrize("page", PLACES)
-def test_completing_rebuilds_what_is_damaged_anywhere(
-    tmp_path: Path, sound: tuple[Path, bytes], page: int
+@pytest.mark.parametrize("page", sampled(PAGES, 0, 20, -10))
+def test_complete_rebuilds_a_damaged_index(
+    tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(damage(data, page))
-    (tmp_path / "x.db.lock").touch()  # an index was there: outside of the project that counts
+    (tmp_path / "x.db.lock").touch()  # shows that the file outside the project was an index
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         index.complete()
         assert answers(index)
@@ -87,9 +77,9 @@ def test_completing_rebuilds_what_is_damaged_anywhere(
     assert (tmp_path / "x.db.corrupt-bak").read_bytes() == damage(data, page)
 
 
-def test_a_truncated_file_is_rebuilt(tmp_path: Path, sound: tuple[Path, bytes]) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+def test_a_truncated_file_is_rebuilt(tmp_path: Path, intact: tuple[Path, bytes]) -> None:
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(data[: len(data) // 2])
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         report = index.complete()
@@ -98,12 +88,12 @@ def test_a_truncated_file_is_rebuilt(tmp_path: Path, sound: tuple[Path, bytes]) 
     assert report.added == FILES
 
 
-@pytest.mark.parametrize("page", PLACES)
-def test_looking_at_what_is_damaged_says_so_and_leaves_everything(
-    tmp_path: Path, sound: tuple[Path, bytes], page: int
+@pytest.mark.parametrize("page", PAGES)
+def test_reading_a_damaged_index_reports_the_damage_and_changes_nothing(
+    tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(damage(data, page))
     with Index(config, readonly=True, command="code-intel sync here") as index:
         with pytest.raises(StorageError) as refusal:
@@ -118,16 +108,16 @@ def test_looking_at_what_is_damaged_says_so_and_leaves_everything(
     assert config.db_path.read_bytes() == damage(data, page)
 
 
-@pytest.mark.parametrize("page", [3, 20, 50, 62])
-def test_a_read_that_meets_damage_makes_the_running_indexer_rebuild(
-    tmp_path: Path, sound: tuple[Path, bytes], page: int
+@pytest.mark.parametrize("page", sampled([3, 20, 50, 62], 20))
+def test_a_read_that_meets_damage_makes_the_indexer_rebuild(
+    tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(data)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as index:
-        index.indexer = Indexer(config, embedder=embedder, every=10 * LONG)  # looks when asked
+        index.indexer = Indexer(config, embedder=embedder, every=10 * LONG)
         index.indexer.start()
         assert index.indexer.wait(lambda status: status.turns > 0, LONG)
         overwrite(config.db_path, damage(data, page))
@@ -139,17 +129,17 @@ def test_a_read_that_meets_damage_makes_the_running_indexer_rebuild(
         assert index.indexer.wait(lambda _: answers(index), LONG)
 
 
-def test_damage_met_by_a_process_without_the_role_is_repaired_by_the_one_that_has_it(
-    tmp_path: Path, sound: tuple[Path, bytes]
+def test_damage_found_by_another_process_is_repaired_by_the_lease_holder(
+    tmp_path: Path, intact: tuple[Path, bytes]
 ) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(data)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as leader, Index(config, embedder=embedder) as follower:
         leader.start()
         assert leader.indexer is not None
-        assert leader.indexer.wait(lambda status: status.turns > 0, LONG)  # and rests now
+        assert leader.indexer.wait(lambda status: status.turns > 0, LONG)
         follower.start()
         assert follower.indexer is not None
         assert follower.indexer.wait(lambda status: status.turns > 0, LONG)
@@ -161,11 +151,11 @@ def test_damage_met_by_a_process_without_the_role_is_repaired_by_the_one_that_ha
         assert leader.indexer.wait(lambda _: answers(follower), LONG)
 
 
-def test_pages_still_cached_do_not_hide_damage_from_the_indexer(tmp_path: Path) -> None:
+def test_cached_pages_do_not_hide_damage_from_a_repair(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     for number in range(20):
         (tmp_path / "p" / f"f{number}.py").write_text("def login(): pass\n", encoding="utf-8")
-    config = config_of(tmp_path / "p", tmp_path / "x.db")
+    config = index_config(tmp_path / "p", db_path=tmp_path / "x.db", dimensions=SIZE)
     with Store.open(config.db_path, dimensions=SIZE) as store:
         sync(store, config)
     size = config.db_path.stat().st_size
@@ -177,26 +167,24 @@ def test_pages_still_cached_do_not_hide_damage_from_the_indexer(tmp_path: Path) 
         assert store.document_count() == 0
 
 
-def test_completing_leaves_the_repair_to_the_process_that_has_the_role(
-    tmp_path: Path, sound: tuple[Path, bytes]
+def test_complete_leaves_the_repair_to_the_lease_holder(
+    tmp_path: Path, intact: tuple[Path, bytes]
 ) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(damage(data, 20))
-    role = IndexerLease(config.db_path)
-    assert role.acquire()
+    lease = IndexerLease(config.db_path)
+    assert lease.acquire()
     with Index(config) as index:
         index.complete(words_only=True)
-    assert role.damage_reported()
+    assert lease.damage_reported()
     assert not (tmp_path / "x.db.corrupt-bak").exists()
-    role.release()
+    lease.release()
 
 
-def test_a_text_that_is_no_utf8_any_more_is_damage(
-    tmp_path: Path, sound: tuple[Path, bytes]
-) -> None:
-    folder, data = sound
-    config = config_of(folder, tmp_path / "x.db")
+def test_invalid_utf8_is_damage(tmp_path: Path, intact: tuple[Path, bytes]) -> None:
+    folder, data = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     config.db_path.write_bytes(data.replace(b"x y z x y z", b"\xff y z x y z"))
     with Store.open(config.db_path, dimensions=SIZE) as store:
         with pytest.raises(StorageError, match="damaged"):
@@ -205,17 +193,17 @@ def test_a_text_that_is_no_utf8_any_more_is_damage(
         assert store.check() == []
 
 
-def test_a_process_waiting_for_vectors_goes_on_when_the_role_is_free(
-    tmp_path: Path, sound: tuple[Path, bytes]
+def test_complete_embeds_when_the_lease_becomes_free(
+    tmp_path: Path, intact: tuple[Path, bytes]
 ) -> None:
-    folder, _ = sound
-    config = config_of(folder, tmp_path / "x.db")
-    role, waiting = IndexerLease(config.db_path), Event()
-    assert role.acquire()
+    folder, _ = intact
+    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
+    lease, waiting = IndexerLease(config.db_path), Event()
+    assert lease.acquire()
 
     def progress(_done: int, _total: int) -> None:
         if waiting.is_set():
-            role.release()
+            lease.release()
 
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         index.complete(words_only=True)
@@ -240,9 +228,7 @@ JOURNALS = {
 
 
 @pytest.mark.parametrize("case", JOURNALS)
-def test_a_file_and_a_journal_that_do_not_belong_together_end_as_a_sound_index(
-    tmp_path: Path, case: str
-) -> None:
+def test_a_journal_of_another_file_is_repaired(tmp_path: Path, case: str) -> None:
     path = tmp_path / "x.db"
     with Store.open(path, dimensions=SIZE) as store:
         for age, model in (("old", "one"), ("new", "two")):

@@ -1,4 +1,4 @@
-"""What is read is below the project, whoever moves folders and links about meanwhile."""
+"""Test that only files of the project are read, even if folders and links are moved meanwhile."""
 
 import os
 from itertools import count
@@ -34,7 +34,7 @@ def test_only_regular_files_below_the_root_are_read(root: Path, name: str) -> No
         read_inside(root, name)
 
 
-def test_a_file_is_read_up_to_what_was_asked_for(root: Path) -> None:
+def test_a_file_is_read_up_to_the_given_size(root: Path) -> None:
     assert read_inside(root, "sub/a.txt") == b"inside"
     assert read_inside(root, "sub/a.txt", 3) == b"ins"
     assert size_inside(root, "sub/a.txt") == 6

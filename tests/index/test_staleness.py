@@ -49,25 +49,23 @@ CHANGES: dict[str, tuple[Callable[[Path], object], int]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_reader_says_fresh_only_of_an_index_that_has_what_the_disk_has(
-    project: Path, change: str
-) -> None:
-    work, count = CHANGES[change]
+def test_a_reader_compares_the_index_with_the_disk(project: Path, change: str) -> None:
+    apply_change, count = CHANGES[change]
     assert state_of(project) == ("fresh", [])
-    work(project)
+    apply_change(project)
     files = "1 file" if count == 1 else f"{count} files"
-    said = (["stale"], [f"index: {files} changed since the last sync"])
+    expected = (["stale"], [f"index: {files} changed since the last sync"])
     database = config_of(project).db_path
     before = database.read_bytes()
     state, notes = state_of(project)
-    assert ([state], notes) == (said if count else (["fresh"], []))
+    assert ([state], notes) == (expected if count else (["fresh"], []))
     assert database.read_bytes() == before
     with Index(config_of(project)) as index:
         index.complete(words_only=True)
     assert state_of(project) == ("fresh", [])
 
 
-def test_a_tree_that_takes_too_long_to_look_at_is_not_called_fresh(project: Path) -> None:
+def test_a_tree_that_takes_too_long_to_scan_is_not_fresh(project: Path) -> None:
     with Index(config_of(project), readonly=True) as index:
         assert staleness(index.store, index.config, seconds=-1) == NOT_CHECKED
         assert staleness(index.store, index.config) == ""

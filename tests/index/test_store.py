@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.words import query_words
 from code_intel.errors import BusyError, EmbeddingError, NotFoundError
-from code_intel.index.rows import DocumentRow
+from code_intel.index.rows import DocumentRow, names_symbol, normalize_symbol
 from code_intel.index.store import Store
 from code_intel.records import Symbol
 from index.samples import DIMENSIONS, chunks_of, parsed, put_vectors, unit_vector
@@ -34,7 +34,7 @@ def test_words_find_the_chunk_and_more_matches_score_higher(store: Store) -> Non
     assert hits[0][1] > hits[1][1] > 0
 
 
-def test_names_hold_path_and_symbols_and_not_the_text(store: Store) -> None:
+def test_names_contain_path_and_symbols_but_not_the_text(store: Store) -> None:
     (chunk,) = put(store, "auth/service.py", "body_only = 1", symbols=[LOGIN])
     assert [c for c, _ in store.word_hits(["auth"], "names", 5)] == [chunk]
     assert [c for c, _ in store.word_hits(["login"], "names", 5)] == [chunk]
@@ -42,7 +42,7 @@ def test_names_hold_path_and_symbols_and_not_the_text(store: Store) -> None:
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))
-def test_no_search_term_can_break_the_query(
+def test_any_search_term_is_a_valid_query(
     tmp_path_factory: pytest.TempPathFactory, terms: list[str]
 ) -> None:
     with Store.open(tmp_path_factory.getbasetemp() / "terms.db", dimensions=DIMENSIONS) as store:
@@ -53,7 +53,7 @@ def test_no_search_term_can_break_the_query(
 @pytest.mark.parametrize(
     "term", ['"', 'a" OR "b', "NEAR(", "body:", "*", "-", "", " ", "\0", "AND"]
 )
-def test_full_text_syntax_in_a_term_is_text(store: Store, term: str) -> None:
+def test_full_text_syntax_in_a_term_is_plain_text(store: Store, term: str) -> None:
     put(store, "a.py", "login")
     assert store.word_hits([term], "body", 3) == []
 
@@ -69,7 +69,7 @@ def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
     assert len(store.vector_hits(unit_vector("x"), 99_999)) == 3
 
 
-def test_a_vector_of_another_size_is_refused_and_nothing_is_stored(store: Store) -> None:
+def test_a_vector_of_another_size_is_refused(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
     with pytest.raises(EmbeddingError, match="3"):
         put_vectors(
@@ -83,7 +83,7 @@ def test_a_vector_of_another_size_is_refused_and_nothing_is_stored(store: Store)
         store.vector_hits(np.ones(3, np.float32), 1)
 
 
-def test_replacing_a_document_keeps_vectors_of_unchanged_cards_and_no_orphans(store: Store) -> None:
+def test_replacing_a_document_keeps_vectors_of_unchanged_cards(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two")
     put_vectors(store, [(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")
     after = put(store, "a.py", "zero", "two", "three")
@@ -107,7 +107,7 @@ def test_a_deleted_document_leaves_nothing(store: Store) -> None:
     assert store.definitions("login", exact=False, limit=3) == []
 
 
-def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
+def test_a_vector_of_a_deleted_chunk_is_not_stored(store: Store) -> None:
     (chunk,) = put(store, "a.py", "one")
     store.delete_document("a.py")
     put_vectors(store, [(chunk, unit_vector("x"))], identity="m")
@@ -129,7 +129,7 @@ def test_a_vector_for_a_chunk_that_is_gone_is_dropped(store: Store) -> None:
         "src.auth.AuthService.login",
     ],
 )
-def test_a_symbol_is_found_however_it_is_spelled(store: Store, spelled: str) -> None:
+def test_a_symbol_is_found_in_any_notation(store: Store, spelled: str) -> None:
     put(store, "src/auth/service.py", "class AuthService", "def login", symbols=[AUTH, LOGIN])
     found = store.definitions(spelled, exact=True, limit=5)
     assert [(d.qualified, d.file, d.line, d.digest) for d in found] == [
@@ -151,12 +151,53 @@ def test_a_symbol_is_found_however_it_is_spelled(store: Store, spelled: str) -> 
         "%",
     ],
 )
-def test_exact_means_exact(store: Store, spelled: str) -> None:
+def test_an_exact_search_finds_no_similar_name(store: Store, spelled: str) -> None:
     put(store, "src/auth/service.py", "class AuthService", symbols=[AUTH, LOGIN])
     assert store.definitions(spelled, exact=True, limit=5) == []
 
 
-def test_inexact_search_ignores_case_and_puts_exact_hits_first(store: Store) -> None:
+COMMON_SYMBOLS = (
+    "login",
+    "Auth.login",
+    "Auth.Inner.login",
+    "auth.service.Auth.login",
+    "service.Auth.login",
+    "Reauth.login",
+    "Auth.logins",
+    "Auth.Login",
+)
+COMMON_PATHS = ("auth/service.py", "service.py", "other/service.py")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *COMMON_SYMBOLS,
+        "auth.service.login",
+        "service.Auth::login()",
+        "other.Auth.login",
+        "h.login",
+        "login.",
+        "Auth.login\0",
+        "ログイン",
+    ],
+)
+def test_a_common_name_is_found_by_its_scope(store: Store, name: str) -> None:
+    symbols = [Symbol(n.rpartition(".")[2], n, "method", 1, 1) for n in COMMON_SYMBOLS]
+    for file in COMMON_PATHS:
+        put(store, file, "text", symbols=symbols)
+    plain = normalize_symbol(name)
+    expected = {
+        (d.qualified, d.file)
+        for d in store.defined_in(COMMON_PATHS)
+        if d.name == plain.rpartition(".")[2] and names_symbol(plain, d.qualified, d.file)
+    }
+    found = store.definitions(name, exact=True, limit=100)
+    assert {(d.qualified, d.file) for d in found} == expected
+    assert [d.file for d in found] == sorted(d.file for d in found)
+
+
+def test_an_inexact_search_ignores_case_and_puts_exact_hits_first(store: Store) -> None:
     other = Symbol("login_form", "login_form", "function", 1, 1)
     put(store, "a.py", "x", symbols=[other])
     put(store, "b.py", "x", symbols=[LOGIN])
@@ -166,7 +207,7 @@ def test_inexact_search_ignores_case_and_puts_exact_hits_first(store: Store) -> 
     assert len(store.definitions("login", exact=False, limit=1)) == 1
 
 
-def test_a_project_defines_something_in_the_languages_that_are_asked_for(store: Store) -> None:
+def test_has_symbols_is_per_language(store: Store) -> None:
     assert not store.has_symbols(["python", "json"])
     row = DocumentRow("settings.json", digest="d", language="json")
     store.put_document(row, parsed("{}", symbols=[AUTH]))
@@ -175,13 +216,13 @@ def test_a_project_defines_something_in_the_languages_that_are_asked_for(store: 
     assert not store.has_symbols([])
 
 
-def test_definition_chunks_are_those_in_which_the_symbol_begins(store: Store) -> None:
+def test_definition_chunks_are_those_where_the_symbol_starts(store: Store) -> None:
     late = Symbol("late", "late", "function", 2, 3)
     chunks = put(store, "a.py", "one", "two", "three", symbols=[late])
     assert store.definition_chunks("late") == [chunks[1]]
 
 
-def test_vectors_are_made_for_source_before_tests_and_for_each_file_before_the_rest(
+def test_first_chunks_of_source_files_are_embedded_first(
     store: Store,
 ) -> None:
     store.put_document(DocumentRow("tests/t.py", "d", priority=2), parsed("t"))
@@ -191,23 +232,13 @@ def test_vectors_are_made_for_source_before_tests_and_for_each_file_before_the_r
     assert store.pending_count() == 4
 
 
-def test_chunks_without_a_card_wait_for_nothing(store: Store) -> None:
+def test_chunks_without_a_card_need_no_vector(store: Store) -> None:
     put(store, "a.py", "")
     assert store.pending(9) == []
     assert store.check() == []
 
 
-def test_the_first_vector_of_another_model_leaves_those_of_the_last(store: Store) -> None:
-    chunks = put(store, "a.py", "one", "two")
-    put_vectors(store, [(c, unit_vector("x")) for c in chunks], identity="m1")
-    put_vectors(store, [(chunks[0], unit_vector("y"))], identity="m2")
-    assert store.model() == "m1"
-    assert len(store.vector_hits(unit_vector("x"), 9)) == 2
-    assert store.pending_count() == 1
-    assert store.check() == []
-
-
-def test_cards_lists_every_first_chunk_with_the_digest_of_its_document(store: Store) -> None:
+def test_cards_have_the_first_chunk_and_digest_of_each_document(store: Store) -> None:
     first, _ = put(store, "a.md", "one", "more")
     second = put(store, "b.md", "two")[0]
     digests = {path: digest for path, _, digest in store.digests()}
@@ -217,7 +248,7 @@ def test_cards_lists_every_first_chunk_with_the_digest_of_its_document(store: St
     ]
 
 
-def test_all_vectors_are_those_of_the_engine_in_use_and_no_other(store: Store) -> None:
+def test_all_vectors_are_those_of_the_given_engine(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two", "three")
     put_vectors(store, [(c, unit_vector(str(c))) for c in chunks[:2]], identity="m1")
     ids, rows = store.generations.all_vectors("m1")
@@ -227,7 +258,7 @@ def test_all_vectors_are_those_of_the_engine_in_use_and_no_other(store: Store) -
     assert len(store.generations.all_vectors("m2")[0]) == 0
 
 
-def test_the_state_is_another_once_anybody_has_written(store: Store) -> None:
+def test_the_state_changes_with_every_write(store: Store) -> None:
     before = store.state()
     assert store.state() == before
     with Store.open(store.path, dimensions=DIMENSIONS) as other:
@@ -241,7 +272,7 @@ def test_the_state_is_another_once_anybody_has_written(store: Store) -> None:
         assert store.state() is None
 
 
-def test_a_failing_savepoint_takes_only_its_own_work_back(store: Store) -> None:
+def test_a_failed_savepoint_undoes_only_its_own_work(store: Store) -> None:
     def fail() -> None:
         with store.batch():
             put(store, "b.py", "two")
@@ -265,7 +296,7 @@ def test_a_store_may_be_used_from_several_threads(store: Store) -> None:
     assert store.check() == []
 
 
-def test_readers_go_on_while_another_store_writes(store: Store) -> None:
+def test_reads_continue_while_another_store_writes(store: Store) -> None:
     put(store, "a.py", "login")
     with Store.open(store.path, dimensions=DIMENSIONS) as writer, writer.batch():
         put(writer, "b.py", "login")
@@ -273,7 +304,7 @@ def test_readers_go_on_while_another_store_writes(store: Store) -> None:
     assert len(store.word_hits(["login"], "body", 5)) == 2
 
 
-def test_a_writer_that_stays_too_long_is_reported_as_busy(
+def test_a_long_write_of_another_process_raises_busy(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
@@ -292,7 +323,7 @@ def test_read_only_needs_an_index_and_cannot_write(store: Store, tmp_path: Path)
     assert not (tmp_path / "none.db").exists()
 
 
-def test_what_is_said_of_a_document_stays_until_it_is_forgotten(store: Store) -> None:
+def test_a_choice_is_kept_until_it_is_removed(store: Store) -> None:
     store.choose("docs/b.md", wanted=True)
     store.choose("a.py", wanted=True)
     store.choose("a.py", wanted=False)
@@ -302,7 +333,7 @@ def test_what_is_said_of_a_document_stays_until_it_is_forgotten(store: Store) ->
     assert store.choices() == {"docs/b.md": True}
 
 
-def test_vacuum_gives_space_back_beside_readers_and_keeps_every_row(store: Store) -> None:
+def test_vacuum_frees_space_beside_readers_and_keeps_every_row(store: Store) -> None:
     for number in range(60):
         chunks = put(store, f"{number}.py", *(f"text {number} {i} " * 40 for i in range(9)))
         put_vectors(store, [(c, unit_vector(str(c))) for c in chunks], identity="m")
@@ -321,7 +352,7 @@ def test_vacuum_gives_space_back_beside_readers_and_keeps_every_row(store: Store
     assert store.check() == []
 
 
-def test_vacuum_beside_a_writer_is_busy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vacuum_beside_a_writer_raises_busy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
     with Store.open(store.path) as other, store.batch():
         put(store, "a.py", "x")
@@ -329,7 +360,7 @@ def test_vacuum_beside_a_writer_is_busy(store: Store, monkeypatch: pytest.Monkey
             other.vacuum()
 
 
-def test_what_was_said_outlives_the_rebuild_of_a_damaged_index(store: Store) -> None:
+def test_choices_are_kept_by_a_repair(store: Store) -> None:
     put(store, "a.py", "login")
     store.choose("docs/b.md", wanted=True)
     with closing(apsw.Connection(str(store.path))) as database:
@@ -339,9 +370,7 @@ def test_what_was_said_outlives_the_rebuild_of_a_damaged_index(store: Store) -> 
     assert store.check() == []
 
 
-def test_vacuum_beside_a_search_that_takes_its_time(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vacuum_works_beside_a_long_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
     for number in range(30):
         put(store, f"{number}.py", *(f"text {number} {i} " * 40 for i in range(9)))

@@ -19,20 +19,14 @@ from code_intel.index.facade import Index
 from code_intel.index.report import SyncReport
 from code_intel.index.store import Store
 from code_intel.index.sync import sync, sync_document
-from index.samples import DIMENSIONS, chunks_of, symbols_of
+from index.samples import DIMENSIONS, chunks_of, index_config, symbols_of
 from planted import planted
 from privileges import without_root
 
 
 def config(folder: Path, *patterns: str) -> IndexConfig:
     folder.mkdir(exist_ok=True)
-    return IndexConfig(
-        path=folder / "devrag-forest.json",
-        corpus="forest",
-        patterns=patterns or (".",),
-        db_path=folder.parent / "forest.db",
-        dimensions=DIMENSIONS,
-    )
+    return index_config(folder, *patterns)
 
 
 def write(folder: Path, name: str, text: str = "") -> Path:
@@ -76,18 +70,6 @@ def test_new_changed_and_deleted_files_are_counted_separately(store: Store, tmp_
     assert [row.path for row in store.documents()] == ["a.py", "c.py", "d.py"]
     assert [d.file for d in store.definitions("other", exact=True, limit=5)] == ["a.py"]
     assert store.check() == []
-
-
-def test_a_change_right_after_a_scan_with_the_same_size_and_time_is_noticed(
-    store: Store, tmp_path: Path
-) -> None:
-    place = config(tmp_path / "p")
-    path = write(place.folder, "a.py", "x = 1\n")
-    sync(store, place)
-    before = path.stat()
-    path.write_text("x = 2\n", encoding="utf-8")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert counts(sync(store, place)) == (0, 1, 0, 0)
 
 
 @pytest.mark.parametrize("offset", [-1_000, 1_000])
@@ -458,7 +440,7 @@ def apply(store: Store, place: IndexConfig, operation: tuple[str, str, str]) -> 
             sync_document(store, place, name, named=what == "named")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(OPERATIONS)
 def test_a_second_sync_changes_nothing_and_a_fresh_index_is_equal(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, str, str]]

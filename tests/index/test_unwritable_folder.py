@@ -1,4 +1,4 @@
-"""A complete index in a folder that takes no writing answers, says so, and goes on once it may."""
+"""Test an index in a read-only folder: it is read, and updated when it can be written."""
 
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LONG = 120.0
 
 
 @pytest.fixture
-def closed() -> Iterator[IndexConfig]:
+def read_only() -> Iterator[IndexConfig]:
     """A project whose index lies in a folder without the right to write."""
     with tempfile.TemporaryDirectory() as folder:
         place = config(Path(folder) / "p")
@@ -33,9 +33,9 @@ def closed() -> Iterator[IndexConfig]:
         Path(folder).chmod(0o755)
 
 
-def test_an_index_that_cannot_be_written_still_answers(closed: IndexConfig) -> None:
-    before = sorted(closed.db_path.parent.iterdir())
-    with without_root(), Index(closed) as index:
+def test_a_read_only_index_is_read_with_a_note(read_only: IndexConfig) -> None:
+    before = sorted(read_only.db_path.parent.iterdir())
+    with without_root(), Index(read_only) as index:
         index.start()
         assert index.indexer is not None
         assert index.indexer.wait(lambda status: status.turns > 0, LONG)
@@ -46,27 +46,27 @@ def test_an_index_that_cannot_be_written_still_answers(closed: IndexConfig) -> N
         with pytest.raises(StorageError, match="cannot be written"):
             index.store.set_meta("a", "b")
         assert len(index.store.word_hits(["login"], "body", 5)) == 1
-        assert sorted(closed.db_path.parent.iterdir()) == before
+        assert sorted(read_only.db_path.parent.iterdir()) == before
 
 
-def test_it_is_written_again_as_soon_as_it_may_be(closed: IndexConfig) -> None:
-    with without_root(), Index(closed) as index:
+def test_an_index_is_updated_as_soon_as_it_is_writable(read_only: IndexConfig) -> None:
+    with without_root(), Index(read_only) as index:
         with pytest.raises(StorageError):
             index.store.set_meta("a", "b")
-        closed.db_path.parent.chmod(0o755)
-        for file in closed.db_path.parent.glob("forest.db*"):
+        read_only.db_path.parent.chmod(0o755)
+        for file in read_only.db_path.parent.glob("forest.db*"):
             file.chmod(0o644)
         index.store.set_meta("a", "b")
-        write(closed.folder, "b.py")
+        write(read_only.folder, "b.py")
         assert index.complete().added == 1
 
 
-def test_where_there_is_no_index_either_the_reason_is_the_folder(closed: IndexConfig) -> None:
-    closed.db_path.parent.chmod(0o755)
-    for file in closed.db_path.parent.glob("forest.db*"):
+def test_a_missing_index_in_a_read_only_folder_names_the_permission(read_only: IndexConfig) -> None:
+    read_only.db_path.parent.chmod(0o755)
+    for file in read_only.db_path.parent.glob("forest.db*"):
         file.unlink()
-    closed.db_path.parent.chmod(0o555)
-    with without_root(), Index(closed) as index:
+    read_only.db_path.parent.chmod(0o555)
+    with without_root(), Index(read_only) as index:
         with pytest.raises(StorageError, match="Permission denied"):
             index.store.document_count()
         assert any("Permission denied" in reason for reason in index.freshness().degraded)

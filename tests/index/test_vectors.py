@@ -51,7 +51,7 @@ def test_every_pending_chunk_gets_the_vector_of_its_card(store: Store) -> None:
     assert store.check() == []
 
 
-def test_it_stops_between_steps_and_goes_on_where_it_was(store: Store) -> None:
+def test_embedding_stops_between_steps_and_continues(store: Store) -> None:
     fill(store)
     left: list[int] = []
     first = embed_pending(
@@ -59,10 +59,10 @@ def test_it_stops_between_steps_and_goes_on_where_it_was(store: Store) -> None:
     )
     assert 0 < first < 20
     embedder = HashEmbedder()
-    assert embed_pending(store, embedder, None) == 20 - first == len(embedder.asked)
+    assert embed_pending(store, embedder, None) == 20 - first == len(embedder.embedded)
 
 
-def test_what_the_cache_knows_is_not_embedded_again(store: Store, tmp_path: Path) -> None:
+def test_cached_cards_are_not_embedded_again(store: Store, tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "cache")
     fill(store)
     embed_pending(store, HashEmbedder(), cache)
@@ -70,7 +70,7 @@ def test_what_the_cache_knows_is_not_embedded_again(store: Store, tmp_path: Path
         fill(other)
         embedder = HashEmbedder()
         assert embed_pending(other, embedder, cache) == 20
-        assert embedder.asked == []
+        assert embedder.embedded == []
         assert other.check() == []
     cache.close()
 
@@ -79,11 +79,11 @@ def test_equal_cards_are_embedded_once(store: Store) -> None:
     store.put_document(DocumentRow("a.py", "d"), parsed(*["same"] * 9))
     embedder = HashEmbedder()
     assert embed_pending(store, embedder, None) == 9
-    assert len(embedder.asked) < 9
+    assert len(embedder.embedded) < 9
 
 
 @pytest.mark.parametrize("answer", [None, float("nan"), 0.0, 7.0])
-def test_a_text_without_a_usable_vector_is_quarantined_and_the_rest_goes_on(
+def test_a_text_without_a_usable_vector_is_refused_and_the_others_are_embedded(
     store: Store, answer: float | None
 ) -> None:
     store.put_document(DocumentRow("a.py", "d"), parsed("good", "poison", "fine", "better"))
@@ -98,20 +98,12 @@ def test_a_text_without_a_usable_vector_is_quarantined_and_the_rest_goes_on(
     assert refused(store) == []
 
 
-def test_a_broken_model_quarantines_nothing(store: Store) -> None:
+def test_a_broken_model_refuses_no_chunk(store: Store) -> None:
     fill(store)
     with pytest.raises(EmbeddingError, match="no model"):
         embed_pending(store, HashEmbedder(spoil=broken), None)
     assert store.pending_count() == 20
     assert refused(store) == []
-
-
-def test_another_model_replaces_every_vector(store: Store) -> None:
-    fill(store)
-    embed_pending(store, HashEmbedder("one"), None)
-    assert embed_pending(store, HashEmbedder("two"), None) == 20
-    assert store.model() == "two"
-    assert store.check() == []
 
 
 def test_a_model_of_other_dimensions_is_refused(store: Store) -> None:
@@ -124,12 +116,12 @@ class Failing(HashEmbedder):
     """Its first engine fails in the middle of the work; the second makes other vectors."""
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        if len(self.asked) > 4:
+        if len(self.embedded) > 4:
             self.identity = "second"
         return super().passages(texts)
 
 
-def test_no_vector_is_stored_under_the_identity_of_an_engine_that_has_failed(store: Store) -> None:
+def test_no_vector_is_stored_with_the_identity_of_a_failed_engine(store: Store) -> None:
     fill(store)
     embedder = Failing("first")
     assert embed_pending(store, embedder, None) > 20
@@ -140,7 +132,7 @@ def test_no_vector_is_stored_under_the_identity_of_an_engine_that_has_failed(sto
     assert len(store.generations.all()) == 1
 
 
-def test_the_reason_for_having_no_engine_is_told_before_its_dimensions(store: Store) -> None:
+def test_a_missing_engine_is_reported_before_its_dimensions(store: Store) -> None:
     fill(store)
     with pytest.raises(EmbeddingError, match="no model"):
         embed_pending(store, HashEmbedder(spoil=broken, dimensions=0), None)
