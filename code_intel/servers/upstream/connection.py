@@ -153,24 +153,24 @@ class Connection:
         Raises:
             UpstreamError: It refused, or did not answer in time.
         """
-        asked: Link | None = None
+        link: Link | None = None
         try:
             with anyio.fail_after(self.config.call_seconds):
                 for last in (False, True):
                     client = await self._connected()
-                    asked = self._link
-                    result = await self._call(client, asked, arguments, last=last)
+                    link = self._link
+                    result = await self._call(client, link, arguments, last=last)
                     if result is not None:
                         self._missed = 0
                         return self._content(result)
         except TimeoutError:
             limit = f"{self.config.call_seconds:g} s"
-            if asked is None:
+            if link is None:
                 raise self.failure(Trouble(f"it was still starting after {limit}")) from None
             self._missed += 1
             if self._missed >= MAX_MISSED:
                 self._missed = 0
-                asked.end("it left several questions in a row unanswered")
+                link.end("it left several questions in a row unanswered")
             raise self.failure(Trouble(f"it did not answer within {limit}")) from None
         raise AssertionError  # the last attempt returns or raises
 
@@ -255,9 +255,9 @@ class Connection:
     def _fail(self, trouble: Trouble) -> None:
         """Remember what went wrong, and since when."""
         why = " ".join(trouble.why.split()).rstrip(".")
-        known = Trouble(self._masked(why), self._masked(trouble.said))
-        new = known != self._trouble or not self._failing_since
-        self._trouble = known
+        masked = Trouble(self._masked(why), self._masked(trouble.said))
+        new = masked != self._trouble or not self._failing_since
+        self._trouble = masked
         self._failing_since = self._failing_since or _now()
         if new:
             self._changed()

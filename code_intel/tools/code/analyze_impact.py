@@ -74,15 +74,15 @@ async def analyze_impact(
     documents. Lists where to look, not what breaks; calls without an import or a name are missed.
     """
     start = start_of(cursor, tuple(target_files), change_description)
-    async with context.perhaps(session_id, "analyze_impact") as held:
+    async with context.perhaps(session_id, "analyze_impact") as locked:
         targets = await run_in_thread(_targets, context, target_files)
         named = names_in(change_description, targets.symbols)
-        every = names_of(targets.symbols, named)
-        names = every[:MAX_IMPACT_NAMES]
-        said = await _mentions(context, names)
+        all_names = names_of(targets.symbols, named)
+        names = all_names[:MAX_IMPACT_NAMES]
+        mentions = await _mentions(context, names)
         shared = await run_in_thread(_shared, context, names, targets.documents)
         found = affected(
-            targets.importers, said.matches, targets=targets.files, shared=shared, named=named
+            targets.importers, mentions.matches, targets=targets.files, shared=shared, named=named
         )
         rows = [(SECTIONS[not row.must], row) for row in found]
         part = page(
@@ -94,19 +94,21 @@ async def analyze_impact(
             budget=MAX_SEARCH_TOKENS,
         )
         index = await run_in_thread(context.forest.freshness)
-        if held is not None:
+        if locked is not None:
             target = ", ".join(target_files)
-            await held.append(steps.called("analyze_impact", target, found=len(found)))
-    more = said.truncated or targets.truncated
+            await locked.append(steps.called("analyze_impact", target, found=len(found)))
+    more = mentions.truncated or targets.truncated
     warnings = [*targets.warnings]
     warnings += [TOO_MANY] if more else []
-    warnings += [SOME_NAMES.format(len(names), len(every))] if len(names) < len(every) else []
+    warnings += (
+        [SOME_NAMES.format(len(names), len(all_names))] if len(names) < len(all_names) else []
+    )
     warnings += [INDEX_INCOMPLETE] if index.state == "building" else []
     sections = by_section(part, SECTIONS)
     data: dict[str, Any] = {
         "target_files": targets.files,
         "change_description": change_description,
-        "symbols": _symbols(targets.symbols, named, said),
+        "symbols": _symbols(targets.symbols, named, mentions),
         **sections,
         "tests": [row.file for row in found if row.test][:MAX_TESTS],
         "summary": _summary(found),
@@ -143,7 +145,7 @@ class Targets(NamedTuple):
     warnings: list[str]
 
 
-def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
+def _targets(context: GatewayContext, paths: Sequence[str]) -> Targets:
     """Return the target files and their importers, as they are now.
 
     Raises:
@@ -152,11 +154,11 @@ def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
     """
     context.forest.request_scan()
     store = context.forest.store
-    named = dict.fromkeys(_document(context, path) for path in asked)
+    named = dict.fromkeys(_document(context, path) for path in paths)
     refresh_changed(context, named)
-    known = {name: row for name in named if (row := store.document(name)) is not None}
-    unknown = [project_path_of(context, name) for name in named if name not in known]
-    if not known:
+    indexed = {name: row for name in named if (row := store.document(name)) is not None}
+    unknown = [project_path_of(context, name) for name in named if name not in indexed]
+    if not indexed:
         raise NotFoundError(
             f"None of these files is in the index: {', '.join(unknown)[:300]}.",
             hint="Name source files of the project. get_session_status shows the index's state.",
@@ -164,18 +166,18 @@ def _targets(context: GatewayContext, asked: Sequence[str]) -> Targets:
         )
     found, truncated = ask_fresh_index(
         context,
-        lambda: importers(graph_of(store, bases(context.forest.config)), known),
+        lambda: importers(graph_of(store, bases(context.forest.config)), indexed),
         lambda importing: list(importing[0])[:MAX_REFRESHED_FILES],
     )
-    languages = dict.fromkeys(row.language for row in known.values() if not follows(row.language))
+    languages = dict.fromkeys(row.language for row in indexed.values() if not follows(row.language))
     inside = {
         project_path_of(context, path): node._replace(via=project_path_of(context, node.via))
         for path, node in found.items()
     }
     return Targets(
-        [project_path_of(context, name) for name in known],
-        list(known),
-        store.defined_in(known),
+        [project_path_of(context, name) for name in indexed],
+        list(indexed),
+        store.defined_in(indexed),
         inside,
         truncated,
         unknown,
@@ -212,10 +214,10 @@ def _shared(context: GatewayContext, names: Sequence[str], documents: Sequence[s
 
 
 def _symbols(
-    symbols: Sequence[Definition], named: set[str], said: TextMatches
+    symbols: Sequence[Definition], named: set[str], mentions: TextMatches
 ) -> list[dict[str, Any]]:
     counts: dict[str, int] = {}
-    for match in said.matches:
+    for match in mentions.matches:
         for name in {text for text, _, _ in match.spans}:
             counts[name] = counts.get(name, 0) + 1
     ordered = sorted(symbols, key=lambda s: (s.name not in named, -counts.get(s.name, 0)))

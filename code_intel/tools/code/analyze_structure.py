@@ -54,11 +54,11 @@ async def analyze_structure(
     pages. Code that you pass is outlined, too, but is no evidence of what the project contains.
     """
     start = start_of(cursor, file_path, code, language)
-    async with context.perhaps(session_id, "analyze_structure") as held:
+    async with context.perhaps(session_id, "analyze_structure") as locked:
         found = await run_in_thread(_outline, context, file_path, code, language)
         rows = [*found.rows()]
         part = page(rows, start, list, file_path, code, language, budget=MAX_SEARCH_TOKENS)
-        if held is not None:
+        if locked is not None:
             files = [found.path] if found.path else []
             names = [symbol.qualified for symbol in found.symbols] if found.path else []
             step = steps.called(
@@ -68,7 +68,7 @@ async def analyze_structure(
                 files=files,
                 symbols=names,
             )
-            await held.append(step)
+            await locked.append(step)
     return _answer(found, part, len(rows))
 
 

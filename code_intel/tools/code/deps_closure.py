@@ -61,15 +61,15 @@ async def deps_closure(
     imports in the index are facts; calls without an import are missed. Returns files by distance,
     each with the file it is reached through, external packages, and import cycles.
     """
-    asked = (path, direction, max_depth, limit)
-    start = start_of(cursor, *asked)
-    async with context.perhaps(session_id, "deps_closure") as held:
+    arguments = (path, direction, max_depth, limit)
+    start = start_of(cursor, *arguments)
+    async with context.perhaps(session_id, "deps_closure") as locked:
         name, found = await run_in_thread(_followed, context, path, direction, max_depth, limit)
         language = await run_in_thread(_language, context, name)
         index = await run_in_thread(context.forest.freshness)
-        if held is not None:
-            await held.append(steps.called("deps_closure", path, found=len(found.nodes)))
-    part = page(found.nodes, start, _node_data, *asked, budget=MAX_SEARCH_TOKENS)
+        if locked is not None:
+            await locked.append(steps.called("deps_closure", path, found=len(found.nodes)))
+    part = page(found.nodes, start, _node_data, *arguments, budget=MAX_SEARCH_TOKENS)
     data: dict[str, Any] = {
         "path": name,
         "direction": direction,

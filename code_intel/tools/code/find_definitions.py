@@ -45,32 +45,32 @@ async def find_definitions(
     find_references before submit_understanding. Returns name, file, line, kind, scope and
     signature, exact names first.
     """
-    asked = (symbol, path, language, exact_match)
-    start = start_of(cursor, *asked)
-    async with context.perhaps(session_id, "find_definitions") as held:
-        every = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
+    arguments = (symbol, path, language, exact_match)
+    start = start_of(cursor, *arguments)
+    async with context.perhaps(session_id, "find_definitions") as locked:
+        all_found = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
         index = await run_in_thread(context.forest.freshness)
-        part = page(every, start, definition_data, *asked, most=DEFINITIONS_PER_PAGE)
-        found = every[part.start : part.end]
-        if held is not None:
-            await held.append(
+        part = page(all_found, start, definition_data, *arguments, most=DEFINITIONS_PER_PAGE)
+        shown = all_found[part.start : part.end]
+        if locked is not None:
+            await locked.append(
                 steps.called(
                     "find_definitions",
                     symbol,
-                    found=len(every)
+                    found=len(all_found)
                     if len(symbol.strip()) >= MIN_PARTIAL_CHARS
-                    else _exact(symbol, every),
-                    files=files_shown((d.file for d in every), (d.file for d in found)),
-                    symbols=dict.fromkeys(d.qualified for d in found),
+                    else _exact(symbol, all_found),
+                    files=files_shown((d.file for d in all_found), (d.file for d in shown)),
+                    symbols=dict.fromkeys(d.qualified for d in shown),
                 )
             )
-    lines = part.lines(definition_line, "definitions", len(every))
+    lines = part.lines(definition_line, "definitions", len(all_found))
     text = "\n".join(lines) or f"No definition of {symbol} in the index. Try another spelling."
     data = {
         "symbol": symbol,
         "path": path,
         "definitions": part.rows,
-        "total": len(every),
+        "total": len(all_found),
         **part.data(),
         "index": index_data(index),
     }

@@ -49,27 +49,29 @@ async def find_references(
         file_type=type_named(language),
         max_results=MAX_REFERENCES + MAX_DEFINING_LINES,
     )
-    async with context.perhaps(session_id, "find_references") as held:
+    async with context.perhaps(session_id, "find_references") as locked:
         matches = await _grep(context, question)
         defined = await run_in_thread(
             context.forest.store.definitions, name, exact=True, limit=MAX_DEFINITIONS
         )
-        known = await run_in_thread(context.forest.store.definitions, symbol, exact=True, limit=1)
+        is_defined = await run_in_thread(
+            context.forest.store.definitions, symbol, exact=True, limit=1
+        )
         places = {(d.file, d.line) for d in defined}
         found = [m for m in matches.matches if (m.file, m.line) not in places]
         more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]
         part = page(found, start, _reference_data, symbol, path, language, budget=MAX_SEARCH_TOKENS)
-        if held is not None:
+        if locked is not None:
             files = [match.file for match in found]
             step = steps.called(
                 "find_references",
                 symbol,
                 found=len(found),
                 files=files_shown(files, files[part.start : part.end]),
-                symbols=(symbol,) if found and known else (),
+                symbols=(symbol,) if found and is_defined else (),
             )
-            await held.append(step)
+            await locked.append(step)
     lines = part.lines(_line, "references", len(found))
     if more and part.next_cursor is None:
         lines.append("There are more references. Narrow with path or language.")

@@ -31,11 +31,11 @@ async def get_function_at_line(
     Use it on a line of a stack trace or a search result. Returns its name, lines and parameters;
     read it with snippets_get. If the line is in no function, the error names the nearest ones.
     """
-    async with context.perhaps(session_id, "get_function_at_line") as held:
+    async with context.perhaps(session_id, "get_function_at_line") as locked:
         opened = await run_in_thread(open_source, context, file_path, "file_path")
         found = _innermost(opened, line_number)
         data = await run_in_thread(_row, opened, found)
-        if held is not None:
+        if locked is not None:
             step = steps.called(
                 "get_function_at_line",
                 f"{file_path}:{line_number}",
@@ -43,7 +43,7 @@ async def get_function_at_line(
                 files=[opened.path],
                 symbols=[found.qualified],
             )
-            await held.append(step)
+            await locked.append(step)
     lines = [note_of([data])] if note_of([data]) else []
     parameters = ", ".join(map(visible, data["parameters"]))
     place = f"{visible(opened.path)}:{found.start_line}-{found.end_line}"

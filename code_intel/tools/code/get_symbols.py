@@ -50,18 +50,18 @@ async def get_symbols(
     """
     kind, wanted = _kind(kind), language_named(language)
     start = start_of(cursor, path, kind, wanted)
-    async with context.perhaps(session_id, "get_symbols") as held:
+    async with context.perhaps(session_id, "get_symbols") as locked:
         below = _below(context, path)
         listed = await list_files(context.root, below)
-        every, more = await run_in_thread(_defined, context, path, below, listed.names)
-        found = [d for d in every if kind in {"", d.kind} and wanted in {"", d.language}]
+        defined, more = await run_in_thread(_defined, context, path, below, listed.names)
+        found = [d for d in defined if kind in {"", d.kind} and wanted in {"", d.language}]
         part = page(found, start, _row, path, kind, wanted, budget=MAX_SEARCH_TOKENS)
         index = await run_in_thread(context.forest.freshness)
-        if held is not None:
+        if locked is not None:
             names = dict.fromkeys(d.qualified for d in found[part.start : part.end])
             files = [below] if found and (context.root / below).is_file() else []
             step = steps.called("get_symbols", path, found=len(found), files=files, symbols=names)
-            await held.append(step)
+            await locked.append(step)
     data: dict[str, Any] = {
         "path": path,
         "symbols": part.rows,
@@ -71,20 +71,20 @@ async def get_symbols(
     }
     lines = part.lines(definition_line, "symbols", len(found)) + ([TOO_MANY] if more else [])
     if not found:
-        data["message"] = _missed(path, every)
+        data["message"] = _missed(path, defined)
         lines.append(data["message"])
     return Answer(data, "\n".join(lines) + ("" if index.state == "fresh" else index_text(index)))
 
 
 def _kind(kind: str) -> str:
-    asked = kind.strip().lower()
-    if asked and asked not in CAPTURE_KINDS:
+    wanted = kind.strip().lower()
+    if wanted and wanted not in CAPTURE_KINDS:
         raise UsageError(
             f"get_symbols: there is no kind of symbol {kind!r}.",
             hint=f"Use one of {', '.join(CAPTURE_KINDS)}.",
             details={"field": "kind", "kinds": list(CAPTURE_KINDS)},
         )
-    return asked
+    return wanted
 
 
 def _below(context: GatewayContext, path: str) -> str:
@@ -119,8 +119,8 @@ def _defined(
     ]
 
     def suspects(names: list[str]) -> list[str]:
-        known = frozenset(names)
-        new = [name for name in read if name not in known]
+        indexed = frozenset(names)
+        new = [name for name in read if name not in indexed]
         return [*new[:MAX_REFRESHED_FILES], *names[:MAX_REFRESHED_FILES]]
 
     names = ask_fresh_index(context, lambda: _documents(context, below), suspects)
@@ -157,9 +157,9 @@ def _row(definition: Definition) -> dict[str, Any]:
     }
 
 
-def _missed(path: str, every: list[Definition]) -> str:
-    if not every:
+def _missed(path: str, defined: list[Definition]) -> str:
+    if not defined:
         return f"The index has no symbol in {path}."
-    kinds = ", ".join(sorted({d.kind for d in every}))
-    languages = ", ".join(sorted({d.language for d in every}))
-    return f"None of {counted(len(every), 'symbol')} matches. There are: {kinds}; in {languages}."
+    kinds = ", ".join(sorted({d.kind for d in defined}))
+    languages = ", ".join(sorted({d.language for d in defined}))
+    return f"None of {counted(len(defined), 'symbol')} matches. There are: {kinds}; in {languages}."

@@ -55,25 +55,29 @@ async def repo_pack(
     Ignored, hidden, binary and generated files are excluded; secret values are masked. size_bytes
     is the size of all files. There is no return code; failures are errors, as in other tools.
     """
-    asked = (path, format, tuple(include), tuple(exclude))
-    first = place_of(cursor, *asked)
+    arguments = (path, format, tuple(include), tuple(exclude))
+    first = place_of(cursor, *arguments)
     wanted = [selector(glob, "include") for glob in include]
     unwanted = [selector(glob, "exclude") for glob in exclude]
-    async with context.perhaps(session_id, "repo_pack") as held:
+    async with context.perhaps(session_id, "repo_pack") as locked:
         listing = await list_files(context.root, path)
         sizes, generated = await run_in_thread(
             _chosen, context, listing.names, path, wanted, unwanted
         )
-        made = await run_in_thread(
+        packed = await run_in_thread(
             _page, context, format, list(sizes), path, first, begins=not cursor
         )
-        if held is not None:
-            files = [piece.name for piece in made.pieces]
-            await held.append(steps.called("repo_pack", path, found=len(files), files=files))
-    following = None if made.next is None else cursor_at(made.next[0], *asked, within=made.next[1])
-    rows = [_row(piece) for piece in made.pieces]
+        if locked is not None:
+            files = [piece.name for piece in packed.pieces]
+            await locked.append(steps.called("repo_pack", path, found=len(files), files=files))
+    following = (
+        None
+        if packed.next is None
+        else cursor_at(packed.next[0], *arguments, within=packed.next[1])
+    )
+    rows = [_row(piece) for piece in packed.pieces]
     data: dict[str, Any] = {
-        "content": made.content,
+        "content": packed.content,
         "path": path,
         "format": format,
         "size_bytes": sum(sizes.values()),
@@ -82,20 +86,20 @@ async def repo_pack(
         "truncated": listing.truncated or following is not None,
         "next_cursor": following,
     }
-    if made.skipped:
+    if packed.skipped:
         data["skipped"] = [
-            {"file": name, "reason": why} for name, why in made.skipped[:MAX_SKIPPED_NAMES]
+            {"file": name, "reason": why} for name, why in packed.skipped[:MAX_SKIPPED_NAMES]
         ]
     warnings = [listing.note] if listing.note else []
     warnings += [GENERATED.format(counted(generated, "generated file"))] if generated else []
-    if made.skipped:
-        count = counted(len(made.skipped), "file")
+    if packed.skipped:
+        count = counted(len(packed.skipped), "file")
         warnings.append(SKIPPED_FILES.format(count, MAX_SKIPPED_NAMES))
-    warnings += [LINES_CUT.format(MAX_PACKED_LINE_CHARS)] if made.cut else []
+    warnings += [LINES_CUT.format(MAX_PACKED_LINE_CHARS)] if packed.cut else []
     if warnings:
         data["warnings"] = warnings
     lines = [note_of(rows)] if note_of(rows) else []
-    lines += [made.content, *warnings]
+    lines += [packed.content, *warnings]
     if following:
         lines.append(f"Continue with cursor={following}")
     return Answer(data, "\n".join(lines))

@@ -42,14 +42,14 @@ async def search_files(
     """
     wanted = selector(pattern)
     start = start_of(cursor, pattern, path, file_type)
-    async with context.perhaps(session_id, "search_files") as held:
+    async with context.perhaps(session_id, "search_files") as locked:
         listing = await list_files(context.root, path, file_type)
         base = await run_in_thread(base_of, context.root, path)
         found, late = await run_in_thread(_found, listing.names, base, wanted)
         part = page(found, start, utf8_name, pattern, path, file_type, budget=MAX_SEARCH_TOKENS)
         files = [*await run_in_thread(sizes_of, context.root, found[part.start : part.end])]
-        if held is not None:
-            await held.append(steps.called("search_files", pattern, found=len(found)))
+        if locked is not None:
+            await locked.append(steps.called("search_files", pattern, found=len(found)))
     data: dict[str, Any] = {
         "pattern": pattern,
         "path": path,

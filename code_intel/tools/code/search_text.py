@@ -46,16 +46,16 @@ async def search_text(
         context_lines=context_lines,
         max_results=max_results,
     )
-    asked = (pattern, path, file_type, case_sensitive, context_lines, max_results)
-    start = start_of(cursor, *asked)
-    async with context.perhaps(session_id, "search_text") as held:
+    arguments = (pattern, path, file_type, case_sensitive, context_lines, max_results)
+    start = start_of(cursor, *arguments)
+    async with context.perhaps(session_id, "search_text") as locked:
         result = await grep(context.root, question)
         total = len(result.matches)
-        part = page(result.matches, start, _match_data, *asked)
-        if held is not None:
-            every = [match.file for match in result.matches]
-            files = files_shown(every, every[part.start : part.end])
-            await held.append(steps.called("search_text", pattern, found=total, files=files))
+        part = page(result.matches, start, _match_data, *arguments)
+        if locked is not None:
+            all_files = [match.file for match in result.matches]
+            files = files_shown(all_files, all_files[part.start : part.end])
+            await locked.append(steps.called("search_text", pattern, found=total, files=files))
     lines = part.lines(_line, "matches", total)
     if result.truncated and part.next_cursor is None:
         lines.append("There are more matches. Narrow with path or file_type, or raise max_results.")

@@ -52,9 +52,9 @@ async def snippets_get(
     and next_line if there is more.
     """
     _check(path, start_line, end_line, symbol)
-    async with context.perhaps(session_id, "snippets_get") as held:
-        opened, asked, others = await run_in_thread(_opened, context, path, symbol)
-        first, last = _lines(opened, asked, start_line, end_line)
+    async with context.perhaps(session_id, "snippets_get") as locked:
+        opened, named, others = await run_in_thread(_opened, context, path, symbol)
+        first, last = _lines(opened, named, start_line, end_line)
         found = snippet(
             opened.text,
             opened.symbols,
@@ -62,14 +62,14 @@ async def snippets_get(
             last,
             budget=token_budget,
             cost=tokens,
-            whole=not (exact_lines or asked),
+            whole=not (exact_lines or named),
         )
-        if held is not None:
+        if locked is not None:
             names = [found.symbol] if found.symbol else []
             step = steps.called(
                 "snippets_get", symbol or path, found=1, files=[opened.path], symbols=names
             )
-            await held.append(step)
+            await locked.append(step)
     return _answer(opened, found, others)
 
 
@@ -113,8 +113,8 @@ def _opened(
             raise _undefined(symbol, "the index")
         path = project_path_of(context, found[0].file)
     opened = open_source(context, path)
-    asked = normalize_symbol(symbol)
-    here = [s for s in opened.symbols if names_symbol(asked, s.qualified, opened.path)]
+    wanted = normalize_symbol(symbol)
+    here = [s for s in opened.symbols if names_symbol(wanted, s.qualified, opened.path)]
     named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
     if named is None:
         raise _undefined(symbol, opened.path)
@@ -132,15 +132,15 @@ def _undefined(symbol: str, where: str) -> NotFoundError:
 
 
 def _lines(
-    opened: SourceFile, asked: Symbol | None, start_line: int, end_line: int
+    opened: SourceFile, named: Symbol | None, start_line: int, end_line: int
 ) -> tuple[int, int]:
     """Return the first and last requested line.
 
     Raises:
         UsageError: The file is shorter.
     """
-    if asked is not None:
-        return lines_of(opened.text, asked)
+    if named is not None:
+        return lines_of(opened.text, named)
     total = len(Lines(opened.text))
     if start_line > total:
         raise UsageError(

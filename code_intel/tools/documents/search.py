@@ -8,15 +8,8 @@ from code_intel.index.cancellation import run_read
 from code_intel.records import SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.declaration import Answer
-from code_intel.tools.wire.answers import (
-    MAX_SEARCH_TOKENS,
-    cut_text,
-    fit,
-    hit_data,
-    hits_text,
-    index_data,
-    index_text,
-)
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
+from code_intel.tools.wire.hit_answers import hit_answer
 
 Query = Annotated[
     str,
@@ -51,13 +44,5 @@ async def search(
 
 def found(query: str, answer: SearchAnswer, budget: int = MAX_SEARCH_TOKENS) -> Answer:
     """Return hits with devrag's fields and our own, their chunks cut to `budget` tokens."""
-    shown, cut = fit(answer.hits, budget, cut=answer.truncated)
-    data = {
-        "query": query,
-        "count": len(shown),
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "truncated": cut,
-        "index": index_data(answer.index),
-    }
-    text = hits_text(shown) or f"Nothing found for “{query}”."
-    return Answer(data, text + cut_text(cut=cut) + index_text(answer.index))
+    fields = {"query": query, "count": len(answer.hits)}
+    return hit_answer(answer, fields, nothing=f"Nothing found for “{query}”.", budget=budget)

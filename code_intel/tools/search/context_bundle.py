@@ -104,10 +104,10 @@ async def context_bundle(
     request = BundleRequest(
         goal, given, chosen.weights, boost_profile, context.settings.tokenization_strategy
     )
-    async with context.perhaps(session_id, "context_bundle") as held:
+    async with context.perhaps(session_id, "context_bundle") as locked:
         bundle, index = await run_in_thread(_gathered, context, request, limit + MAX_FURTHER_FILES)
         packed = await run_in_thread(pack, bundle, limit, token_budget, compact=compact)
-        if held is not None:
+        if locked is not None:
             symbols = (part.get("symbol") for file in packed.files for part in file["fragments"])
             step = steps.called(
                 "context_bundle",
@@ -116,7 +116,7 @@ async def context_bundle(
                 files=[file["file"] for file in packed.files],
                 symbols=filter(None, symbols),
             )
-            await held.append(step)
+            await locked.append(step)
     ignored = unknown_key_warnings(
         "artifacts", artifacts.model_extra or (), list(TaskArtifacts.model_fields)
     )
@@ -144,12 +144,12 @@ def _gathered(
     """Gather the bundle; index changed files of it again first."""
     service = forest_service(context)
     context.forest.request_scan()
-    asked = service.question(request.goal)
+    question = service.question(request.goal)
 
     def gathered() -> tuple[Bundle, tuple[str, ...]]:
         store = context.forest.store
         with store.snapshot():  # the vectors in use may be swapped at any moment
-            comparable = service.comparable(asked)
+            comparable = service.comparable(question)
             bundle = gather_bundle(
                 store, request, comparable.vector, most=most, bases=bases(context.forest.config)
             )

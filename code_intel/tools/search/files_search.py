@@ -37,13 +37,11 @@ async def files_search(
     boost_profile: Annotated[
         BoostProfile, Field(description="default: source; docs: documents; none: only words.")
     ] = "default",
-    directory: Annotated[str, Field(description="FileFilter below this folder.")] = "",
+    directory: Annotated[str, Field(description="Only below this folder.")] = "",
     file_pattern: Annotated[
-        str, Field(description="FileFilter files whose name matches this glob.")
+        str, Field(description="Only files whose name matches this glob.")
     ] = "",
-    language: Annotated[
-        str, Field(description="FileFilter in this language, such as python.")
-    ] = "",
+    language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
     cursor: Cursor = "",
     planId: PlanId = "",
     expectedKeywords: ExpectedKeywords = [],
@@ -57,9 +55,11 @@ async def files_search(
     best line; total counts the files with any of the words.
     """
     check_query(query)
-    only = FileFilter(directory, file_pattern, language.lower())
+    file_filter = FileFilter(directory, file_pattern, language.lower())
     async with evaluating(context, planId, expectedKeywords, evaluateResult) as judge:
-        found, answer = await _page(context, query, boost_profile, only, top_k, cursor, session_id)
+        found, answer = await _page(
+            context, query, boost_profile, file_filter, top_k, cursor, session_id
+        )
         if judge is None:
             return answer
         return await judge.added_to(answer, query, _results(query, found), "forest, words")
@@ -69,27 +69,32 @@ async def _page(
     context: GatewayContext,
     query: str,
     boost_profile: BoostProfile,
-    only: "FileFilter",
+    file_filter: "FileFilter",
     top_k: int,
     cursor: str,
     session_id: str | None,
 ) -> tuple[list[FileHit], Answer]:
     """Return the hits of a page, and the answer."""
-    asked = (query, boost_profile, *only)
-    start = start_of(cursor, *asked)
+    arguments = (query, boost_profile, *file_filter)
+    start = start_of(cursor, *arguments)
     terms = frozenset(read(query).terms)
-    async with context.perhaps(session_id, "files_search") as held:
-        every = await run_in_thread(_found, context, query, boost_profile, only)
+    async with context.perhaps(session_id, "files_search") as locked:
+        all_hits = await run_in_thread(_found, context, query, boost_profile, file_filter)
         part = page(
-            every, start, lambda hit: _row(hit, terms), *asked, most=top_k, budget=MAX_SEARCH_TOKENS
+            all_hits,
+            start,
+            lambda hit: _row(hit, terms),
+            *arguments,
+            most=top_k,
+            budget=MAX_SEARCH_TOKENS,
         )
-        found = every[part.start : part.end]
-        missed = "" if found else await run_in_thread(_missed, context, only)
+        found = all_hits[part.start : part.end]
+        missed = "" if found else await run_in_thread(_missed, context, file_filter)
         index = await run_in_thread(context.forest.freshness)
-        if held is not None:
+        if locked is not None:
             symbols = (name for hit in found for name in hit.chunk.symbols[:1])
             files = [hit.path for hit in found]
-            await held.append(
+            await locked.append(
                 steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
             )
     rows = part.rows
@@ -97,7 +102,7 @@ async def _page(
         "query": query,
         "boost_profile": boost_profile,
         "results": rows,
-        "total": len(every),
+        "total": len(all_hits),
         **part.data(),
         "index": index_data(index),
     }
@@ -106,7 +111,7 @@ async def _page(
         f"{place}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
         for place, row in enumerate(rows, start + 1)
     ]
-    lines += part.rest(len(every))
+    lines += part.rest(len(all_hits))
     if not found:
         building = index.state == "building"
         data["message"] = NO_HITS_YET if building else missed or "No file has any of these words."
@@ -149,7 +154,7 @@ class FileFilter(NamedTuple):
 
 
 def _found(
-    context: GatewayContext, query: str, boost: BoostProfile, only: FileFilter
+    context: GatewayContext, query: str, boost: BoostProfile, file_filter: FileFilter
 ) -> list[FileHit]:
     context.forest.request_scan()
     return search_files(
@@ -159,17 +164,17 @@ def _found(
         boost=boost,
         strategy=context.settings.tokenization_strategy,
         bases=bases(context.forest.config),
-        wanted=only.has,
+        wanted=file_filter.has,
     )
 
 
-def _missed(context: GatewayContext, only: FileFilter) -> str:
+def _missed(context: GatewayContext, file_filter: FileFilter) -> str:
     """Return a message if no document passes the filter, else an empty text."""
-    documents = context.forest.store.documents() if any(only) else []
-    if not documents or any(only.has(each.path, each.language) for each in documents):
+    documents = context.forest.store.documents() if any(file_filter) else []
+    if not documents or any(file_filter.has(each.path, each.language) for each in documents):
         return ""
     wanted = ", ".join(
-        f"{name} {visible(value)[:80]}" for name, value in only._asdict().items() if value
+        f"{name} {visible(value)[:80]}" for name, value in file_filter._asdict().items() if value
     )
     return f"None of {counted(len(documents), 'document')} matches {wanted}."
 

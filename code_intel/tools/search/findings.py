@@ -125,8 +125,8 @@ class _ConfidenceRule(NamedTuple):
 
 
 def _is_exact(output: Output, row: Mapping[str, Any]) -> bool:
-    asked, found = symbol_parts(str(output.step.params["symbol"])), symbol_parts(str(row["name"]))
-    return found[-len(asked) :] == asked
+    wanted, found = symbol_parts(str(output.step.params["symbol"])), symbol_parts(str(row["name"]))
+    return found[-len(wanted) :] == wanted
 
 
 CONFIDENCE_RULES: tuple[_ConfidenceRule, ...] = (
@@ -157,9 +157,9 @@ def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> l
         if at is None:
             kept.append(finding)
         else:
-            known = kept[at]
-            by = tuple(dict.fromkeys((*known.found_by, *finding.found_by)))
-            kept[at] = max(known, finding, key=lambda one: one.confidence)._replace(found_by=by)
+            previous = kept[at]
+            by = tuple(dict.fromkeys((*previous.found_by, *finding.found_by)))
+            kept[at] = max(previous, finding, key=lambda one: one.confidence)._replace(found_by=by)
     return kept
 
 

@@ -42,7 +42,7 @@ NO_MAP_FACTS = MapFacts(
 
 
 MIN_MAP_HITS = 10
-"""Hits that are asked of the map at least: the margin needs the best hit for another symbol."""
+"""Minimum number of hits to request: the margin needs the best hit for another symbol."""
 NOT_LOCAL = "This project has no such agreement, so nothing here has checked or confirmed it."
 
 
@@ -81,18 +81,18 @@ def _judged(
     assert agreement is not None  # noqa: S101 - the caller's condition
     _freshen(context, agreement)
     keys = {_key(hit.agreement) for hit in hits if hit.agreement}
-    here = standings_of(
+    standings = standings_of(
         context.settings, context.forest, keys, since=since, cache=context.map_cache
     )
-    found = here.get(_key(agreement))
-    known = tuple(_as_here(hit, here) for hit in hits)
-    best = next(new for old, new in zip(hits, known, strict=True) if old is best)
+    found = standings.get(_key(agreement))
+    local_hits = tuple(_with_local_status(hit, standings) for hit in hits)
+    best = next(new for old, new in zip(hits, local_hits, strict=True) if old is best)
     definitions = _definitions(context, found.symbol if found else agreement.symbol)
     facts = MapFacts(
         score=best.score,
         status=found.validity if found else "unchecked",
         confirmed=found is not None and found.confirmed,
-        margin=_margin(best, known),
+        margin=_margin(best, local_hits),
         needed_margin=_needed_margin(context),
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
@@ -102,7 +102,7 @@ def _judged(
         remote_only=found is not None and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
-    served = tuple(hit for hit in known if not hit.agreement or hit.agreement.status in SERVED)
+    served = tuple(hit for hit in local_hits if not hit.agreement or hit.agreement.status in SERVED)
     return JudgedAnswer(best, short_circuit.judge(facts), bool(definitions), files, served)
 
 
@@ -118,17 +118,19 @@ def _key(agreement: AgreementHit) -> Key:
     return make_key(agreement.nl_term, agreement.symbol)
 
 
-def _as_here(hit: Hit, here: Mapping[Key, AgreementStatus]) -> Hit:
+def _with_local_status(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> Hit:
     """Return a hit with the validity of its agreement in this project."""
     if hit.agreement is None:
         return hit
-    known = here.get(_key(hit.agreement))
-    if known is None:
-        told = replace(hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="")
+    standing = standings.get(_key(hit.agreement))
+    if standing is None:
+        agreement = replace(hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="")
     else:
-        now = known.heir.qualified if known.heir else ""
-        told = replace(hit.agreement, status=known.validity, reasons=known.reasons, renamed_to=now)
-    return replace(hit, agreement=told)
+        now = standing.heir.qualified if standing.heir else ""
+        agreement = replace(
+            hit.agreement, status=standing.validity, reasons=standing.reasons, renamed_to=now
+        )
+    return replace(hit, agreement=agreement)
 
 
 def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:

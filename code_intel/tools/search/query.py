@@ -91,11 +91,11 @@ async def query(
     session, handle = await context.read_session(session_id, "query")
     place = await run_in_thread(_place, context, path, file_path)
     intent_name = intent or (session.intent.value if session else "QUESTION")
-    made = await run_in_thread(_plan, context, question, symbol, intent_name, place, session)
+    plan = await run_in_thread(_plan, context, question, symbol, intent_name, place, session)
     key = (question, intent, path, symbol, file_path)
-    asked = _QueryCall(question, session, made, key)
+    call = _QueryCall(question, session, plan, key)
     start = start_of(cursor, *key)
-    outputs = await run(made.steps, calls_of(context), context.report)
+    outputs = await run(plan.steps, calls_of(context), context.report)
     best = await run_in_thread(
         file_ranks, context.forest.store, question, bases(context.forest.config)
     )
@@ -104,12 +104,12 @@ async def query(
     if fallback.output:
         outputs, found = [*outputs, fallback.output], merged([*outputs, fallback.output])
     index = await run_in_thread(context.forest.freshness)
-    decided = _decisions(asked, outputs, fallback)
-    head = _head(asked, outputs, fallback, decided, index, show_plan=show_plan)
+    decisions = _decisions(call, outputs, fallback)
+    head = _head(call, outputs, fallback, decisions, index, show_plan=show_plan)
     budget = max(MIN_PLACE_TOKENS, MAX_SEARCH_TOKENS - tokens(json.dumps(head, ensure_ascii=False)))
     shown = page(found, start, lambda one: one.data, *key, most=MAX_PLACES, budget=budget)
-    notes = await _noted(context, handle, asked, outputs, found[shown.start : shown.end])
-    await context.note(session, *decided)
+    notes = await _noted(context, handle, call, outputs, found[shown.start : shown.end])
+    await context.note(session, *decisions)
     return _answer(head, shown, len(found), fallback, index, notes)
 
 
@@ -182,24 +182,24 @@ async def _fallback(
     return _Fallback(True, reason, Output(step, data))  # noqa: FBT003 - a NamedTuple
 
 
-def _decisions(asked: _QueryCall, outputs: Sequence[Output], fallback: _Fallback) -> list[Decision]:
+def _decisions(call: _QueryCall, outputs: Sequence[Output], fallback: _Fallback) -> list[Decision]:
     """Return the rows of the decision log, in order."""
-    names = ", ".join(f"{step.tool} {_target(step)}" for step in asked.plan.steps)
-    made = [Decision("plan_made", names or "no call", asked.plan.reasoning, "query")]
-    for skipped in asked.plan.skipped:
+    names = ", ".join(f"{step.tool} {_target(step)}" for step in call.plan.steps)
+    rows = [Decision("plan_made", names or "no call", call.plan.reasoning, "query")]
+    for skipped in call.plan.skipped:
         of = f" for {skipped.slot}" if skipped.slot else ""
-        made.append(Decision("step_skipped", f"{skipped.tool}{of}", skipped.why, "query"))
+        rows.append(Decision("step_skipped", f"{skipped.tool}{of}", skipped.why, "query"))
     for output in outputs:
         what = f"{output.step.tool} {_target(output.step)}"
         if output.error:
-            made.append(Decision("step_failed", what, output.error, "query"))
+            rows.append(Decision("step_failed", what, output.error, "query"))
         elif output.vague:
             why = "too many results: only those with exactly this name count as looked at"
-            made.append(Decision("step_discounted", what, why, "query"))
+            rows.append(Decision("step_discounted", what, why, "query"))
     if fallback.reason:
         kind: Any = "fallback_taken" if fallback.triggered else "fallback_refused"
-        made.append(Decision(kind, FOREST, fallback.reason, "query"))
-    return made
+        rows.append(Decision(kind, FOREST, fallback.reason, "query"))
+    return rows
 
 
 def _target(step: PlannedCall) -> str:
@@ -211,14 +211,14 @@ def _target(step: PlannedCall) -> str:
 async def _noted(
     context: GatewayContext,
     handle: str | None,
-    asked: _QueryCall,
+    call: _QueryCall,
     outputs: Sequence[Output],
     shown: Sequence[CallFinding],
 ) -> list[str]:
     """Record the calls whose places are shown in the session; return warnings."""
-    if asked.session is None:
+    if call.session is None:
         return []
-    before = asked.session
+    before = call.session
     sought = [_target(one.step) for one in outputs if one.step.tool == "find_references"]
     defined = frozenset(await defined_symbols(context, sought))
 
@@ -226,14 +226,14 @@ async def _noted(
         # Results for an earlier phase or query frame are no evidence now.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
             return [QUERY_SESSION_CHANGED_NOTE], []
-        return [], list(_calls(asked, outputs, shown, defined))
+        return [], list(_calls(call, outputs, shown, defined))
 
-    async with context.session(handle, "query") as held:
-        return await held.decide(judgement)
+    async with context.session(handle, "query") as locked:
+        return await locked.decide(judgement)
 
 
 def _calls(
-    asked: _QueryCall,
+    call: _QueryCall,
     outputs: Sequence[Output],
     shown: Sequence[CallFinding],
     defined: Container[str],
@@ -245,24 +245,24 @@ def _calls(
     """
     facts: dict[CallFinding, None] = {}
     for place, output in enumerate(outputs):
-        mine = [finding for finding in shown if place in finding.found_by]
-        if output.rows and not mine:
+        found_here = [finding for finding in shown if place in finding.found_by]
+        if output.rows and not found_here:
             continue
-        seen = output.looked_at(mine)
+        seen = output.looked_at(found_here)
         facts |= {} if output.step.tool == FOREST else dict.fromkeys(seen)
         yield steps.called(
             output.step.tool,
             _target(output.step),
             ok=not output.error,
-            found=len(mine),
+            found=len(found_here),
             files=[finding.file_path for finding in seen],
             symbols=_symbols(output, seen, defined),
-            slot="" if mine and not seen else output.step.slot,
+            slot="" if found_here and not seen else output.step.slot,
             forest_results=output.data.get("returned"),
         )
     yield steps.called(
         "query",
-        asked.question,
+        call.question,
         found=len(facts),
         files=[finding.file_path for finding in facts],
         symbols=[finding.symbol_name for finding in facts if finding.symbol_name],
@@ -277,25 +277,25 @@ def _symbols(output: Output, seen: Sequence[CallFinding], defined: Container[str
 
 
 def _head(
-    asked: _QueryCall,
+    call: _QueryCall,
     outputs: Sequence[Output],
     fallback: _Fallback,
-    decided: Sequence[Decision],
+    decisions: Sequence[Decision],
     index: Freshness,
     *,
     show_plan: bool,
 ) -> dict[str, Any]:
     """Return the fields of the answer except its places."""
-    session, question = asked.session, asked.question
+    session, question = call.session, call.question
     return {
         "question": question
         if len(question) <= MAX_SHOWN_QUESTION_CHARS
         else f"{question[:MAX_SHOWN_QUESTION_CHARS]}…",
-        "reasoning": asked.plan.reasoning,
+        "reasoning": call.plan.reasoning,
         "needs_bootstrap": index.state in {"missing", "building"},
-        "plan": [_planned(step) for step in asked.plan.steps] if show_plan else [],
+        "plan": [_planned(step) for step in call.plan.steps] if show_plan else [],
         "step_outputs": [_output(output) for output in outputs],
-        "decision_log": [one.data for one in decided],
+        "decision_log": [one.data for one in decisions],
         "cache_status": index.state,
         "fallback_triggered": fallback.triggered,
         "fallback_reason": fallback.reason,

@@ -1,4 +1,4 @@
-"""Tool `search_forest`."""
+"""Implement the tool `search_forest`."""
 # ruff: noqa: N803 - the names of seed 003, on the wire
 
 from collections.abc import Sequence
@@ -24,15 +24,10 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import Query
 from code_intel.tools.plans.plan_sources import found_in
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
-from code_intel.tools.wire.answers import (
-    cut_text,
-    fit,
-    hit_data,
-    hits_text,
-    index_data,
-    index_text,
-    logged_hits,
-)
+from code_intel.tools.wire.answers import logged_hits
+from code_intel.tools.wire.hit_answers import hit_answer
+
+NO_MAP_HITS = "The map knows nothing about “{}”."
 
 
 async def search_forest(
@@ -56,7 +51,7 @@ async def search_forest(
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")
     async with evaluating(context, planId, expectedKeywords, evaluateResult) as judge:
-        found, answer = await _asked(context, handle, query, top_k, directory, file_pattern)
+        found, answer = await _search(context, handle, query, top_k, directory, file_pattern)
         if judge is None or found is None:
             return answer
         here = "devrag-forest" not in context.settings.upstreams
@@ -65,7 +60,7 @@ async def search_forest(
         return await judge.added_to(answer, query, results, "forest, words and vectors")
 
 
-async def _asked(
+async def _search(
     context: GatewayContext,
     handle: str | None,
     query: str,
@@ -78,18 +73,18 @@ async def _asked(
     found, missing = await try_search(context.searcher, "forest", work)
     if found is None:
         return None, await _from_map(context, handle, query, top_k, missing)
-    async with context.perhaps(handle, "search_forest") as held:
-        if held is not None:
-            await held.append(forest_call("search_forest", query, found))
+    async with context.perhaps(handle, "search_forest") as locked:
+        if locked is not None:
+            await locked.append(forest_call("search_forest", query, found))
     return found, forest_answer(query, found)
 
 
 def forest_call(
-    tool: str, query: str, found: SearchAnswer, known: Sequence[Hit] | None = None
+    tool: str, query: str, found: SearchAnswer, map_hits: Sequence[Hit] | None = None
 ) -> Step:
     """Return the journal's record of a search; files and symbols are hypotheses until corroborated.
 
-    `known` are the hits of the map, if it was asked, too.
+    `map_hits` are the hits of the map, if it was asked, too.
     """
     return steps.called(
         tool,
@@ -97,7 +92,7 @@ def forest_call(
         found=len(found.hits),
         files=dict.fromkeys(hit.document for hit in found.hits),
         symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
-        map_results=None if known is None else logged_hits(known),
+        map_results=None if map_hits is None else logged_hits(map_hits),
         forest_results=logged_hits(found.hits),
     )
 
@@ -106,20 +101,20 @@ def forest_answer(
     query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
 ) -> Answer:
     """Return the answer for hits of the forest; `missing` are the corpora that did not answer."""
-    shown, cut = fit(found.hits, cut=found.truncated)
-    data = {
+    fields = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": query,
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "truncated": cut,
         "message": VERIFY,
-        "index": index_data(found.index),
         **unavailable_data(missing),
     }
-    text = f"{hits_text(shown)}\n{VERIFY}" if shown else f"Nothing found for “{query}”."
-    said = "".join(f"{line}\n" for line in unavailable_lines(missing))
-    return Answer(data, said + text + cut_text(cut=cut) + index_text(found.index))
+    return hit_answer(
+        found,
+        fields,
+        before=unavailable_lines(missing),
+        nothing=f"Nothing found for “{query}”.",
+        after=VERIFY if found.hits else "",
+    )
 
 
 async def _from_map(
@@ -135,20 +130,22 @@ async def _from_map(
     )
     if answer is None:
         raise no_answer(missing + more)
-    async with context.perhaps(handle, "search_forest") as held:
-        if held is not None:
-            known = logged_hits(answer.hits)
-            await held.append(steps.called("search_forest", query, ok=False, map_results=known))
-    shown, cut = fit(answer.hits, cut=answer.truncated)
-    data = {
+    async with context.perhaps(handle, "search_forest") as locked:
+        if locked is not None:
+            map_hits = logged_hits(answer.hits)
+            await locked.append(
+                steps.called("search_forest", query, ok=False, map_results=map_hits)
+            )
+    fields = {
         "source": "map",
         "query": query,
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "truncated": cut,
         "message": MEANWHILE,
-        "index": index_data(answer.index),
         **unavailable_data(missing),
     }
-    told = hits_text(shown) or f"The map knows nothing about “{query}”."
-    said = "".join(f"{line}\n" for line in unavailable_lines(missing))
-    return Answer(data, f"{said}{told}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}")
+    return hit_answer(
+        answer,
+        fields,
+        before=unavailable_lines(missing),
+        nothing=NO_MAP_HITS.format(query),
+        after=MEANWHILE,
+    )

@@ -1,6 +1,7 @@
-"""Tool `search_map`."""
+"""Implement the tool `search_map`."""
 
 import time
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -14,16 +15,9 @@ from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import Query
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, judge
-from code_intel.tools.search.search_forest import forest_answer, forest_call
-from code_intel.tools.wire.answers import (
-    cut_text,
-    fit,
-    hit_data,
-    hits_text,
-    index_data,
-    index_text,
-    logged_hits,
-)
+from code_intel.tools.search.search_forest import NO_MAP_HITS, forest_answer, forest_call
+from code_intel.tools.wire.answers import logged_hits
+from code_intel.tools.wire.hit_answers import hit_answer
 
 
 async def search_map(
@@ -51,35 +45,29 @@ async def search_map(
     if answer is None:
         return await _from_forest(context, handle, query, top_k, missing)
     judged = await judge(context, session, answer, since=since)
-    async with context.perhaps(handle, "search_map") as held:
-        if held is not None:
+    async with context.perhaps(handle, "search_map") as locked:
+        if locked is not None:
             moves = judged.verdict.phase is not None
             step = (
-                None if moves else short_circuit.map_step(held.session, judged.verdict, query=query)
+                None
+                if moves
+                else short_circuit.map_step(locked.session, judged.verdict, query=query)
             )
             found = sum(hit.agreement is not None for hit in answer.hits)
-            noted = steps.called(
+            call_step = steps.called(
                 "search_map", query, found=found, map_results=logged_hits(judged.hits)
             )
-            await held.append(*([noted, step] if step else [noted]))
+            await locked.append(*([call_step, step] if step else [call_step]))
             decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_map")
-            await context.note(held.session, *decided)
-    hits = [
+            await context.note(locked.session, *decided)
+    hits = tuple(
         hit
         for hit in judged.hits
         if include_expired or hit.agreement is None or hit.agreement.status != "expired"
-    ]
-    shown, cut = fit(hits[:top_k], cut=answer.truncated)
-    data = {
-        "source": "map",
-        "query": query,
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "best_score": hits[0].score if hits else None,
-        "truncated": cut,
-        "index": index_data(answer.index),
-    }
-    text = hits_text(shown) or f"The map knows nothing about “{query}”."
-    return Answer(data, text + cut_text(cut=cut) + index_text(answer.index))
+    )
+    fields = {"source": "map", "query": query, "best_score": hits[0].score if hits else None}
+    shown = replace(answer, hits=hits[:top_k])
+    return hit_answer(shown, fields, nothing=NO_MAP_HITS.format(query))
 
 
 async def _from_forest(
@@ -95,8 +83,8 @@ async def _from_forest(
     )
     if found is None:
         raise no_answer(missing + more)
-    async with context.perhaps(handle, "search_map") as held:
-        if held is not None:
-            asked = steps.called("search_map", query, ok=False)
-            await held.append(asked, forest_call("search_forest", query, found))
+    async with context.perhaps(handle, "search_map") as locked:
+        if locked is not None:
+            failed_call = steps.called("search_map", query, ok=False)
+            await locked.append(failed_call, forest_call("search_forest", query, found))
     return forest_answer(query, found, missing)

@@ -1,4 +1,4 @@
-"""Tool `search_smart`."""
+"""Implement the tool `search_smart`."""
 
 import time
 from dataclasses import replace
@@ -28,15 +28,8 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
 from code_intel.tools.search.search_forest import forest_call
-from code_intel.tools.wire.answers import (
-    cut_text,
-    fit,
-    hit_data,
-    hits_text,
-    index_data,
-    index_text,
-    logged_hits,
-)
+from code_intel.tools.wire.answers import logged_hits
+from code_intel.tools.wire.hit_answers import hit_answer
 from code_intel.tools.wire.suspicion import flags_of
 
 
@@ -72,9 +65,9 @@ async def search_smart(
     judged = None
     if answer is not None:
         judged = await judge(context, session, answer, since=since)
-        if _spares_the_search(judged, session):
-            async with context.perhaps(handle, "search_smart") as held:
-                session = await _note_hit(held, judged, words, session)
+        if _makes_forest_unnecessary(judged, session):
+            async with context.perhaps(handle, "search_smart") as locked:
+                session = await _record_hit(locked, judged, words, session)
             shown = replace(answer, hits=judged.hits[:top_k])
             return _from_map(words, shown, judged, session)
         answer = replace(answer, hits=judged.hits)
@@ -84,28 +77,28 @@ async def search_smart(
     missing += more
     if answer is None and found is None:
         raise no_answer(missing)
-    async with context.perhaps(handle, "search_smart") as held:
-        session = await _note_miss(held, judged, words, found)
+    async with context.perhaps(handle, "search_smart") as locked:
+        session = await _record_miss(locked, judged, words, found)
     if found is None and answer is not None:
         return _map_alone(words, answer, top_k, session, missing)
     return _from_forest(words, found or SearchAnswer(()), answer, session, missing)
 
 
-def _spares_the_search(judged: JudgedAnswer, session: Session | None) -> bool:
+def _makes_forest_unnecessary(judged: JudgedAnswer, session: Session | None) -> bool:
     """Return whether a hit makes the forest unnecessary; not if the session rejected its symbol."""
     if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
         return False
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
-async def _note_hit(
-    held: LockedSession | None, judged: JudgedAnswer, words: str, seen: Session | None
+async def _record_hit(
+    locked: LockedSession | None, judged: JudgedAnswer, words: str, judged_session: Session | None
 ) -> Session | None:
-    """Record a hit; it moves the session only if that is still as it was judged (`seen`)."""
-    if held is None or judged.best is None or judged.best.agreement is None:
+    """Record a hit; it moves the session only if that is still as in `judged_session`."""
+    if locked is None or judged.best is None or judged.best.agreement is None:
         return None
     agreement = judged.best.agreement
-    noted = steps.called(
+    call_step = steps.called(
         "search_smart",
         words,
         found=1,
@@ -115,8 +108,11 @@ async def _note_hit(
     )
 
     def judgement(session: Session) -> tuple[Step | None, list[Step]]:
-        if seen is None or (session.frame, session.risk) != (seen.frame, seen.risk):
-            return None, [noted]
+        if judged_session is None or (session.frame, session.risk) != (
+            judged_session.frame,
+            judged_session.risk,
+        ):
+            return None, [call_step]
         step = short_circuit.map_step(
             session,
             judged.verdict,
@@ -128,42 +124,47 @@ async def _note_hit(
             symbol_defined=judged.symbol_defined,
             files=judged.files,
         )
-        return step, _steps(noted, step)
+        return step, _steps(call_step, step)
 
-    step = await held.decide(judgement)
+    step = await locked.decide(judgement)
     if step is not None:
-        await record_feedback(held.context, held.session, "offered", last_map_answer(held.session))
-    await held.context.note(
-        held.session, *decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart")
+        await record_feedback(
+            locked.context, locked.session, "offered", last_map_answer(locked.session)
+        )
+    await locked.context.note(
+        locked.session,
+        *decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart"),
     )
-    return held.session
+    return locked.session
 
 
-async def _note_miss(
-    held: LockedSession | None, judged: JudgedAnswer | None, words: str, found: SearchAnswer | None
+async def _record_miss(
+    locked: LockedSession | None,
+    judged: JudgedAnswer | None,
+    words: str,
+    found: SearchAnswer | None,
 ) -> Session | None:
     """Record the search; a map that did not answer (`judged` is None) has not missed."""
-    if held is None:
+    if locked is None:
         return None
-    known = judged.hits if judged else None
-    noted = forest_call("search_smart", words, found or SearchAnswer(()), known)
+    map_hits = judged.hits if judged else None
+    call_step = forest_call("search_smart", words, found or SearchAnswer(()), map_hits)
     if judged is None:
-        return await held.append(noted)
+        return await locked.append(call_step)
     symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
-    step = short_circuit.map_step(held.session, judged.verdict, query=words, symbol=symbol)
+    step = short_circuit.map_step(locked.session, judged.verdict, query=words, symbol=symbol)
     decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart")
-    await held.context.note(held.session, *decided)
-    return await held.append(*_steps(noted, step))
+    await locked.context.note(locked.session, *decided)
+    return await locked.append(*_steps(call_step, step))
 
 
-def _steps(noted: Step, step: Step | None) -> list[Step]:
-    return [noted, step] if step else [noted]
+def _steps(call_step: Step, step: Step | None) -> list[Step]:
+    return [call_step, step] if step else [call_step]
 
 
 def _from_map(
     words: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
 ) -> Answer:
-    shown, cut = fit(answer.hits, cut=answer.truncated)
     phase = session.phase if session else judged.verdict.phase
     message = "An agreement answers this; the forest was not asked."
     guards = list(judged.verdict.failed)
@@ -178,11 +179,10 @@ def _from_map(
         )
         message += f" Not READY: {whys}."
     action = next_step(session) if session else "Read the agreement and its files."
-    data = {
+    fields = {
         "source": "map",
         "status": "PREVIOUS_SUCCESS",
         "query": words,
-        "results": [hit_data(hit, text) for hit, text in shown],
         "message": message,
         "next_action": action,
         "next_phase": phase.value if phase else None,
@@ -190,13 +190,8 @@ def _from_map(
         "guard_details": short_circuit.explained(guards),
         "explored_files": list(session.explored_files) if session else [],
         "hypotheses_to_verify": [h.text for h in session.hypotheses] if session else [],
-        "truncated": cut,
-        "index": index_data(answer.index),
     }
-    return Answer(
-        data,
-        f"{message}\n{hits_text(shown)}{cut_text(cut=cut)}\n{action}{index_text(answer.index)}",
-    )
+    return hit_answer(answer, fields, before=[message], nothing="", after=action)
 
 
 def _from_forest(
@@ -206,34 +201,26 @@ def _from_forest(
     session: Session | None,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    shown, cut = fit(found.hits, cut=found.truncated)
-    known = _known(map_answer) if map_answer else None
-    said = _said(known, map_answer.index) if map_answer else unavailable_message(missing)
+    best = _best_agreement_hit(map_answer) if map_answer else None
+    map_message = (
+        _map_message(best, map_answer.index) if map_answer else unavailable_message(missing)
+    )
     action = after_search(
-        session, found=any(hit.symbol and readable([hit.document]) for hit, _ in shown)
+        session, found=any(hit.symbol and readable([hit.document]) for hit in found.hits)
     )
-    data = {
+    fields = {
         "source": "forest",
-        "status": "HYPOTHESIS",
-        "query": words,
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "message": f"{said} {action}",
+        "message": f"{map_message} {action}",
         "next_action": action,
-        "next_phase": session.phase.value if session else None,
-        "guards": [],
-        "best_map_score": known.score if known else None,
-        "best_map": _pair(known),
-        "truncated": cut,
-        "index": index_data(found.index),
-        **unavailable_data(missing),
+        **_hypothesis_fields(words, best, session, missing),
     }
-    body = (
-        f"{hits_text(shown)}{cut_text(cut=cut)}\n{action}"
-        if shown
-        else f"The forest has nothing for “{words}”. {action}"
+    return hit_answer(
+        found,
+        fields,
+        before=[map_message, *unavailable_lines(missing), _pair_text(best)],
+        nothing=f"The forest has nothing for “{words}”.",
+        after=action,
     )
-    why = "".join(f"\n{line}" for line in unavailable_lines(missing))
-    return Answer(data, f"{said}{why}{_pair_text(known)}\n{body}{index_text(found.index)}")
 
 
 def _map_alone(
@@ -244,52 +231,62 @@ def _map_alone(
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
     """Answer with hits of the map, since the forest did not answer."""
-    shown, cut = fit(answer.hits[:top_k], cut=answer.truncated)
-    known = _known(answer)
-    message = f"{_said(known, answer.index)} {unavailable_message(missing)}"
-    why = "".join(f"\n{line}" for line in unavailable_lines(missing))
-    data = {
+    best = _best_agreement_hit(answer)
+    message = f"{_map_message(best, answer.index)} {unavailable_message(missing)}"
+    fields = {
         "source": "map",
-        "status": "HYPOTHESIS",
-        "query": words,
-        "results": [hit_data(hit, text) for hit, text in shown],
         "message": message,
         "next_action": MEANWHILE,
+        **_hypothesis_fields(words, best, session, missing),
+    }
+    return hit_answer(
+        replace(answer, hits=answer.hits[:top_k]),
+        fields,
+        before=[message, *unavailable_lines(missing)],
+        nothing="",
+        after=MEANWHILE,
+    )
+
+
+def _hypothesis_fields(
+    words: str,
+    best: Hit | None,
+    session: Session | None,
+    missing: tuple[UnavailableCorpus, ...],
+) -> dict[str, object]:
+    """Return the fields of every answer that moves no phase; `best` is the map's best hit."""
+    return {
+        "status": "HYPOTHESIS",
+        "query": words,
         "next_phase": session.phase.value if session else None,
         "guards": [],
-        "best_map_score": known.score if known else None,
-        "best_map": _pair(known),
-        "truncated": cut,
-        "index": index_data(answer.index),
+        "best_map_score": best.score if best else None,
+        "best_map": _pair(best),
         **unavailable_data(missing),
     }
-    body = f"{hits_text(shown)}{cut_text(cut=cut)}\n{MEANWHILE}{index_text(answer.index)}"
-    return Answer(data, f"{message}{why}\n{body}")
 
 
-def _known(answer: SearchAnswer) -> Hit | None:
+def _best_agreement_hit(answer: SearchAnswer) -> Hit | None:
     return next((hit for hit in answer.hits if hit.agreement is not None), None)
 
 
-def _pair(known: Hit | None) -> dict[str, object] | None:
+def _pair(best: Hit | None) -> dict[str, object] | None:
     """Return the map's best agreement as data; no message may contain text of a file."""
-    if known is None or known.agreement is None or not known.score:
+    if best is None or best.agreement is None or not best.score:
         return None
-    nl_term, symbol = known.agreement.nl_term, known.agreement.symbol
+    nl_term, symbol = best.agreement.nl_term, best.agreement.symbol
     return {"nl_term": nl_term, "symbol": symbol, **flags_of(nl_term, symbol)}
 
 
-def _pair_text(known: Hit | None) -> str:
-    pair = _pair(known)
-    return f"\nbest_map: {pair['nl_term']} → {pair['symbol']}" if pair else ""
+def _pair_text(best: Hit | None) -> str:
+    pair = _pair(best)
+    return f"best_map: {pair['nl_term']} → {pair['symbol']}" if pair else ""
 
 
-def _said(known: Hit | None, index: Freshness) -> str:
+def _map_message(best: Hit | None, index: Freshness) -> str:
     """Say what the map found, although it was not enough."""
-    if known is None or known.agreement is None or not known.score:
+    if best is None or best.agreement is None or not best.score:
         return "The map does not know this."
     if any(reason.startswith("embedding") for reason in index.degraded):
         return "By its words alone the map would say best_map; without a model it is never sure."
-    return (
-        f"The map is not sure of best_map ({known.score:.2f}; {VERIFICATION_SCORE:.2f} would do)."
-    )
+    return f"The map is not sure of best_map ({best.score:.2f}; {VERIFICATION_SCORE:.2f} would do)."

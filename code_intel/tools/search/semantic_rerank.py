@@ -56,16 +56,16 @@ async def semantic_rerank(
     """
     check_query(query)
     places = [_place(context, each) for each in candidates]
-    async with context.perhaps(session_id, "semantic_rerank") as held:
+    async with context.perhaps(session_id, "semantic_rerank") as locked:
         ordered, index = await run_in_thread(_reranked, context, query, places)
         shown = ordered[:top_k]
-        known = [each for each in shown if each.chunk is not None]
-        if held is not None:
-            symbols = (name for each in known if each.chunk for name in each.chunk.symbols[:1])
-            files = dict.fromkeys(each.place.path for each in known)
-            await held.append(
+        indexed = [each for each in shown if each.chunk is not None]
+        if locked is not None:
+            symbols = (name for each in indexed if each.chunk for name in each.chunk.symbols[:1])
+            files = dict.fromkeys(each.place.path for each in indexed)
+            await locked.append(
                 steps.called(
-                    "semantic_rerank", query, found=len(known), files=files, symbols=symbols
+                    "semantic_rerank", query, found=len(indexed), files=files, symbols=symbols
                 )
             )
     compared = any(each.cosine is not None for each in ordered)
