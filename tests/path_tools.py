@@ -1,8 +1,8 @@
-"""Tools that look at files, as tests of paths ask them."""
+"""Name the tools that read what they are given a path of, and paths that they must refuse."""
 
 from typing import Any
 
-READERS: dict[str, tuple[str, dict[str, Any]]] = {
+PATH_TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "query": ("path", {"question": "where is the login?", "symbol": "login"}),
     "search_text": ("path", {"pattern": "login"}),
     "search_files": ("path", {"pattern": "*"}),
@@ -16,4 +16,10 @@ READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "repo_pack": ("path", {}),
     "analyze_impact": ("target_files", {"change_description": "rename"}),
 }
-"""Tools that look at what they are given a path of: its field, and what else they need."""
+"""Tool -> its parameter for the path, and its other arguments."""
+
+
+def arguments_for(tool: str, path: str) -> dict[str, Any]:
+    """Return the arguments that make a tool read a path."""
+    field, others = PATH_TOOLS[tool]
+    return {**others, field: [path] if field == "target_files" else path}

@@ -1,4 +1,4 @@
-"""Real servers over HTTP, and clients that speak it by hand."""
+"""Serve over HTTP in a process or a thread, and send requests by hand."""
 
 import http.client
 import json
@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,8 +21,17 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from code_intel.records import Corpus
+from code_intel.servers.gateway import build_gateway
+from code_intel.servers.http.address import listen
+from code_intel.servers.http.guard import Policy
+from code_intel.servers.http.serving import run, web_server
+from code_intel.servers.http.tokens import read_tokens
+from code_intel.servers.index_server import build_index_server
+from code_intel.tools.context.corpus_service import open_project
 from piped import END
 from projects import BIN, Caller
+from served import settings_of
 
 HELLO = {
     "protocolVersion": "2025-06-18",
@@ -120,6 +130,34 @@ def serving(
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         process.stderr.close()
+
+
+@contextmanager
+def serving_here(
+    root: Path,
+    *,
+    corpus: Corpus | None = None,
+    host: str = "127.0.0.1",
+    token_file: Path | None = None,
+    writes: bool = False,
+) -> Iterator[int]:
+    """Serve the gateway or an index server over HTTP from a thread; yield the port."""
+    settings = settings_of(root)
+    if corpus is None:
+        server = build_gateway(settings, writes=writes)
+    else:
+        service = open_project(settings)[corpus == "forest"]
+        server = build_index_server(corpus, lambda: service, writes=writes)
+    tokens = read_tokens(token_file) if token_file else None
+    policy = Policy(listen(host, 0, guarded=tokens is not None), tokens)
+    web = web_server(server, policy)
+    thread = threading.Thread(target=anyio.run, args=(run, server, web, policy), daemon=True)
+    thread.start()
+    try:
+        yield policy.address.port
+    finally:
+        web.should_exit = True
+        thread.join(PATIENCE)
 
 
 @asynccontextmanager

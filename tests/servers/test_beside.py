@@ -13,7 +13,7 @@ from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.covers("rule.need.seen_files", "rule.write.ready_only")
+@pytest.mark.covers("rule.write.ready_only")
 @pytest.mark.parametrize("corpus", ["map", "forest"])
 async def test_what_was_asked_of_an_index_server_counts_in_no_session(
     shop: Path, corpus: str
@@ -37,7 +37,6 @@ async def test_what_was_asked_of_an_index_server_counts_in_no_session(
         assert (answer["allowed"], answer["error"]) == (False, "not_ready")
 
 
-@pytest.mark.covers("rule.learning.earned")
 async def test_a_file_written_without_asking_earns_nothing(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "ログイン機能")
@@ -47,7 +46,7 @@ async def test_a_file_written_without_asking_earns_nothing(shop: Path) -> None:
         assert (await call("check_write_target", file_path=LOGIN_FILE))["error"] == "not_ready"
 
 
-@pytest.mark.covers("rule.session.replay", "tool.record_outcome")
+@pytest.mark.covers("rule.session.replay")
 async def test_a_success_reported_after_a_restart_is_learned_as_it_would_have_been(
     shop: Path,
 ) -> None:

@@ -56,20 +56,6 @@ async def test_many_long_matches_are_cut_and_that_is_said(crowded: Path) -> None
         assert size(minified) <= CAP
 
 
-@pytest.mark.parametrize("tool", ["search_forest", "search_smart"])
-async def test_what_the_forest_has_cut_the_gateway_calls_cut_and_says_how_to_see_more(
-    crowded: Path, tool: str
-) -> None:
-    async with index_server(crowded, "forest") as forest:
-        await forest("sync")
-        assert (await forest("search", query="needle", top_k=50))["truncated"]
-    async with gateway(crowded) as call:
-        result = await call.client.call_tool(tool, {"query": "needle", "top_k": 50})
-        assert result.structured_content is not None
-        assert result.structured_content["truncated"]
-        assert "A smaller top_k shows more of each" in result.content[0].text  # type: ignore[union-attr]
-
-
 async def test_every_agreement_is_on_exactly_one_page(crowded: Path) -> None:
     async with gateway(crowded) as call:
         for limit in (7, 500):
@@ -141,21 +127,3 @@ async def test_a_file_of_any_name_spoils_no_answer(shop: Path, era: str) -> None
         await call("find_definitions", symbol="needle_in_latin")
         await call("find_references", symbol="needle_in_latin")
         await call("get_session_status")
-
-
-async def test_a_cursor_of_nobodys_is_refused_and_a_real_one_is_told_in_words_too(
-    shop: Path,
-) -> None:
-    async with gateway(shop) as call:
-        for number in range(3):
-            await call(
-                "add_agreement", nl_term=f"term {number}", symbol="Cart", code_evidence="it sums"
-            )
-        first = await call.client.call_tool("list_agreements", {"limit": 2})
-        assert first.structured_content is not None
-        cursor = first.structured_content["next_cursor"]
-        assert f"1 more: call again with cursor={cursor}" in str(first.content)
-        assert len((await call("list_agreements", cursor=cursor))["agreements"]) == 1
-        for strange in ("zzz", " ", "0", "\u3000"):
-            error = await call.refused("list_agreements", cursor=strange)
-            assert (error["error"], error["field"]) == ("invalid_argument", "cursor")

@@ -1,9 +1,11 @@
-"""Who may ask over HTTP: names, origins, tokens, session ids; over real sockets."""
+"""Requests over HTTP need the right host, origin, token and session id."""
 
+import io
 import json
 import os
 import socket
 import subprocess
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,23 +15,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.errors import ConfigError, UsageError
-from code_intel.servers.http.address import Address, listen
+from code_intel.cli.serve import serve
+from code_intel.errors import CodeIntelError, ConfigError
+from code_intel.servers.http.address import Address
 from code_intel.servers.http.tokens import read_tokens, token_command
-from code_intel.servers.protocol import WRITE_TOOLS
+from code_intel.servers.protocol import WRITE_TOOLS, ToolServer
 from code_intel.tools.table import INDEX_TOOLS
 from projects import BIN, ERAS
 from servers.http_processes import (
     ACCEPT,
+    HELLO,
     PATIENCE,
     Reply,
-    Served,
     ask,
     client,
     greet,
     post,
     raw,
     serving,
+    serving_here,
     start,
     status_of,
 )
@@ -38,10 +42,10 @@ ALICE, BOB = "wJ4nT2vX8qLr5sYb7uKe1mZc3pHd6fGa", "b1946ac92492d2347c6235b4d26111
 
 
 @pytest.fixture(scope="module")
-def open_server(indexed_shop: Path) -> Iterator[Served]:
-    """Without a token; nobody writes to the project."""
-    with serving(indexed_shop) as served:
-        yield served
+def open_port(indexed_shop: Path) -> Iterator[int]:
+    """Serve without tokens; no test writes to the project."""
+    with serving_here(indexed_shop) as port:
+        yield port
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +57,12 @@ def token_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def locked_server(indexed_shop: Path, token_file: Path) -> Iterator[Served]:
-    with serving(indexed_shop, "--token-file", str(token_file)) as served:
-        yield served
+def locked_port(indexed_shop: Path, token_file: Path) -> Iterator[int]:
+    """Serve from a process, with tokens and the name of a proxy."""
+    options = ("--allow-host", "code.example.com", "--token-file", str(token_file))
+    with serving(indexed_shop, *options) as served:
+        assert "token" in served.messages[0]
+        yield served.port
 
 
 HOSTS = (
@@ -83,12 +90,12 @@ HOSTS = (
 
 @pytest.mark.parametrize(("host", "status"), HOSTS)
 def test_only_the_names_of_this_machine_are_answered(
-    open_server: Served, host: str, status: int
+    open_port: int, host: str, status: int
 ) -> None:
-    name = host.format(port=open_server.port)
+    name = host.format(port=open_port)
     for path in ("/health", "/mcp"):
         answer = raw(
-            open_server.port,
+            open_port,
             f"GET {path} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode(),
         )
         wanted = status if path == "/health" or status == 403 else 406  # no stream was asked for
@@ -104,9 +111,9 @@ def test_only_the_names_of_this_machine_are_answered(
         "",
     ],
 )
-def test_without_exactly_one_host_nobody_is_answered(open_server: Served, headers: str) -> None:
+def test_without_exactly_one_host_nobody_is_answered(open_port: int, headers: str) -> None:
     for version in ("1.1", "1.0"):
-        answer = raw(open_server.port, f"GET /health HTTP/{version}\r\n{headers}\r\n".encode())
+        answer = raw(open_port, f"GET /health HTTP/{version}\r\n{headers}\r\n".encode())
         assert status_of(answer) == 403, answer
 
 
@@ -128,20 +135,20 @@ ORIGINS = (
 
 
 @pytest.mark.parametrize(("origin", "status"), ORIGINS)
-def test_no_page_but_its_own_may_ask(open_server: Served, origin: str, status: int) -> None:
-    headers = {"Origin": origin.format(port=open_server.port)}
-    assert ask(open_server.port, "GET", "/health", headers=headers).status == status
-    assert greet(open_server.port, headers).status == status
-    preflight = ask(open_server.port, "OPTIONS", headers=headers)
+def test_no_page_but_its_own_may_ask(open_port: int, origin: str, status: int) -> None:
+    headers = {"Origin": origin.format(port=open_port)}
+    assert ask(open_port, "GET", "/health", headers=headers).status == status
+    assert greet(open_port, headers).status == status
+    preflight = ask(open_port, "OPTIONS", headers=headers)
     assert preflight.status in {403, 405, 400}
     assert not any(name.startswith("access-control-") for name in preflight.headers)
 
 
-def test_a_second_origin_is_not_overlooked(open_server: Served) -> None:
-    own = f"http://localhost:{open_server.port}"
+def test_a_second_origin_is_not_overlooked(open_port: int) -> None:
+    own = f"http://localhost:{open_port}"
     answer = raw(
-        open_server.port,
-        f"GET /health HTTP/1.1\r\nHost: localhost:{open_server.port}\r\nOrigin: {own}\r\n"
+        open_port,
+        f"GET /health HTTP/1.1\r\nHost: localhost:{open_port}\r\nOrigin: {own}\r\n"
         "Origin: http://evil.example.com\r\n\r\n".encode(),
     )
     assert status_of(answer) == 403
@@ -165,56 +172,45 @@ TOKENS = (
 
 @pytest.mark.parametrize(("given_headers", "status"), TOKENS)
 def test_with_a_token_file_every_request_needs_one_of_its_tokens(
-    locked_server: Served, given_headers: tuple[str, ...], status: int
+    locked_port: int, given_headers: tuple[str, ...], status: int
 ) -> None:
     lines = "".join(f"Authorization: {value}\r\n" for value in given_headers)
-    body = json.dumps(
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "t", "version": "1"},
-            },
-        }
-    ).encode()
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+    body = json.dumps(message).encode()
     accepts = "".join(f"{name}: {value}\r\n" for name, value in ACCEPT.items())
     head = f"HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{accepts}{lines}"
     answer = raw(
-        locked_server.port, f"POST /mcp {head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        locked_port, f"POST /mcp {head}Content-Length: {len(body)}\r\n\r\n".encode() + body
     )
     assert status_of(answer) == status
     assert (b'www-authenticate: Bearer realm="code-intel"' in answer.lower().replace(
         b"bearer", b"Bearer")) == (status == 401)  # fmt: skip
-    elsewhere = raw(locked_server.port, f"GET /elsewhere {head}\r\n".encode())
+    elsewhere = raw(locked_port, f"GET /elsewhere {head}\r\n".encode())
     assert status_of(elsewhere) == (401 if status == 401 else 404)
     assert ALICE.encode() not in answer + elsewhere
 
 
-def test_whose_token_opened_an_mcp_session_alone_may_use_it(locked_server: Served) -> None:
-    port = locked_server.port
+def test_whose_token_opened_an_mcp_session_alone_may_use_it(locked_port: int) -> None:
     alice, bob = ({"Authorization": f"Bearer {token}"} for token in (ALICE, BOB))
-    session = {"Mcp-Session-Id": greet(port, alice).headers["mcp-session-id"]}
+    session = {"Mcp-Session-Id": greet(locked_port, alice).headers["mcp-session-id"]}
     ping = {"id": 2, "method": "ping"}
-    assert post(port, ping, alice | session).status == 200
-    assert post(port, ping, bob | session).status == 404
-    assert ask(port, "DELETE", headers=bob | session).status == 404
-    assert post(port, ping, session).status == 401
-    assert post(port, ping, alice | session).status == 200
-    assert ask(port, "DELETE", headers=alice | session).status == 200
-    assert post(port, ping, alice | session).status == 404
+    assert post(locked_port, ping, alice | session).status == 200
+    assert post(locked_port, ping, bob | session).status == 404
+    assert ask(locked_port, "DELETE", headers=bob | session).status == 404
+    assert post(locked_port, ping, session).status == 401
+    assert post(locked_port, ping, alice | session).status == 200
+    assert ask(locked_port, "DELETE", headers=alice | session).status == 200
+    assert post(locked_port, ping, alice | session).status == 404
 
 
 def test_an_unknown_mcp_session_is_not_found_and_a_missing_one_a_bad_request(
-    open_server: Served,
+    open_port: int,
 ) -> None:
     ping = {"id": 2, "method": "ping"}
     for guess in ("1", "0" * 32, "../x", "x" * 5000):
-        assert post(open_server.port, ping, {"Mcp-Session-Id": guess}).status == 404
-    assert post(open_server.port, ping).status == 400
-    first, second = (greet(open_server.port).headers["mcp-session-id"] for _ in range(2))
+        assert post(open_port, ping, {"Mcp-Session-Id": guess}).status == 404
+    assert post(open_port, ping).status == 400
+    first, second = (greet(open_port).headers["mcp-session-id"] for _ in range(2))
     assert first != second
     assert len(first) >= 32
 
@@ -226,40 +222,28 @@ def healthy(reply: Reply) -> bool:
 
 
 def test_health_needs_no_token_on_loopback_and_one_elsewhere(
-    locked_server: Served, indexed_shop: Path, token_file: Path
+    locked_port: int, indexed_shop: Path, token_file: Path
 ) -> None:
-    assert healthy(ask(locked_server.port, "GET", "/health"))
-    with serving(indexed_shop, "--host", "0.0.0.0", "--token-file", str(token_file)) as served:  # noqa: S104 - the point
-        assert ask(served.port, "GET", "/health").status == 401
-        assert healthy(
-            ask(served.port, "GET", "/health", headers={"Authorization": f"Bearer {BOB}"})
-        )
-        named = {"Authorization": f"Bearer {BOB}", "Host": "evil.example.com"}
-        assert ask(served.port, "GET", "/health", headers=named).status == 403
-        named = {"Authorization": f"Bearer {BOB}", "Host": "192.0.2.7:80"}
-        assert healthy(ask(served.port, "GET", "/health", headers=named))
-        assert "token" in served.messages[0]
-
-
-def test_a_further_name_is_answered_when_it_was_allowed(indexed_shop: Path) -> None:
-    with serving(indexed_shop, "--allow-host", "code.example.com") as served:
-        for name, status in (("code.example.com", 200), ("other.example.com", 403)):
-            assert ask(served.port, "GET", "/health", headers={"Host": name}).status == status
-
-
-def test_whoever_comes_by_the_name_of_a_proxy_is_asked_for_a_token_by_health_too(
-    indexed_shop: Path, token_file: Path
-) -> None:
-    options = ("--allow-host", "code.example.com", "--token-file", str(token_file))
-    with serving(indexed_shop, *options) as served:
-        for name, status in (("code.example.com", 401), ("localhost", 200), ("127.0.0.1", 200)):
-            assert ask(served.port, "GET", "/health", headers={"Host": name}).status == status
+    bob = {"Authorization": f"Bearer {BOB}"}
+    for name, status in (
+        ("localhost", 200),
+        ("127.0.0.1", 200),
+        ("code.example.com", 401),
+        ("other.example.com", 403),
+    ):
+        assert ask(locked_port, "GET", "/health", headers={"Host": name}).status == status, name
+    assert healthy(ask(locked_port, "GET", "/health", headers=bob | {"Host": "code.example.com"}))
+    with serving_here(indexed_shop, host="0.0.0.0", token_file=token_file) as port:  # noqa: S104 - reachable from elsewhere
+        assert ask(port, "GET", "/health").status == 401
+        assert healthy(ask(port, "GET", "/health", headers=bob))
+        foreign = ask(port, "GET", "/health", headers=bob | {"Host": "evil.example.com"})
+        assert foreign.status == 403
+        assert healthy(ask(port, "GET", "/health", headers=bob | {"Host": "192.0.2.7:80"}))
 
 
 @pytest.mark.covers("error.writes_not_allowed")
 @pytest.mark.anyio
 async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(shop: Path) -> None:
-    forest = ("devrag", "--config", "devrag-forest.json")
     gone = {"filename": "docs/note.md", "remove_file": True}
     (shop / "docs").mkdir(exist_ok=True)
     note = shop / "docs" / "note.md"
@@ -272,55 +256,51 @@ async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(sh
     }
     assert calls.keys() == WRITE_TOOLS
     assert {tool.name for tool in INDEX_TOOLS if tool.destroys} <= WRITE_TOOLS
-    with serving(shop, program=forest) as served:
-        async with client(served.port, ERAS[0]) as call:
+    with serving_here(shop, corpus="forest") as port:
+        async with client(port, ERAS[0]) as call:
             for tool, arguments in calls.items():
                 error = await call.refused(tool, **arguments)
                 assert error["error"] == "writes_not_allowed"
                 assert "--allow-writes" in error["hint"]
             await call("index_markdown", filepath="docs/note.md")
     assert note.read_text(encoding="utf-8") == "# Note\n"
-    with serving(shop, "--allow-writes", program=forest) as served:
-        async with client(served.port, ERAS[0]) as call:
+    with serving_here(shop, corpus="forest", writes=True) as port:
+        async with client(port, ERAS[0]) as call:
             await call("delete_document", **gone)
     assert not note.exists()
 
 
-def refused(root: Path, *options: str, program: tuple[str, ...] = ("code-intel",)) -> str:
-    """Return the message of a server that refuses to start; devrag's exit code for that is 1."""
-    process = start(root, *program, "serve", *options)
+REFUSED_OPTIONS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"http": 0, "host": "0.0.0.0"}, "--token-file"),  # noqa: S104 - reachable from elsewhere
+    ({"http": 0, "host": "::"}, "--token-file"),
+    ({"http": 0, "host": "no.such.host.invalid"}, "no.such.host.invalid"),
+    ({"http": 0, "token_file": Path("no")}, "token_urlsafe"),
+    ({"http": 65536}, "65536"),
+    ({"token_file": Path("tokens")}, "--http"),
+    ({"allow_writes": True}, "--http"),
+)
+
+
+@pytest.mark.parametrize(("options", "named"), REFUSED_OPTIONS)
+def test_refused_options_are_named_with_the_remedy(options: dict[str, Any], named: str) -> None:
+    given = dict.fromkeys(("http", "host", "token_file", "allow_host", "allow_writes")) | options
+    with pytest.raises(CodeIntelError) as caught:
+        serve(Namespace(**given), unused_server, io.BytesIO(), "code-intel")
+    assert caught.value.exit_code == 2
+    assert named in f"{caught.value.message} {caught.value.hint}"
+
+
+def unused_server() -> ToolServer:
+    raise AssertionError
+
+
+def test_port_in_use_is_refused_with_another_one(open_port: int, indexed_shop: Path) -> None:
+    process = start(indexed_shop, "code-intel", "serve", "--http", str(open_port))
     _, stderr = process.communicate(timeout=PATIENCE)
-    assert process.returncode in ({2} if program == ("code-intel",) else {1, 2}), stderr
+    assert process.returncode == 2
+    assert str(open_port) in stderr.decode()
+    assert "--http 0" in stderr.decode()
     assert b"Traceback" not in stderr
-    return stderr.decode()
-
-
-def test_servers_that_must_not_start_say_what_is_missing(
-    indexed_shop: Path, tmp_path: Path, token_file: Path
-) -> None:
-    open_to_all = refused(indexed_shop, "--http", "0", "--host", "0.0.0.0")  # noqa: S104 - the point
-    assert "--token-file" in open_to_all
-    assert "token_urlsafe" in open_to_all
-    assert "--http" in refused(indexed_shop, "--token-file", str(token_file))
-    assert "token_urlsafe" in refused(
-        indexed_shop, "--http", "0", "--token-file", str(tmp_path / "no")
-    )
-    forest = ("devrag", "--config", "devrag-forest.json")
-    assert "--http" in refused(indexed_shop, "--allow-writes", program=forest)
-    assert "65536" in refused(indexed_shop, "--http", "65536")
-    assert "no.such.host.invalid" in refused(
-        indexed_shop, "--http", "0", "--host", "no.such.host.invalid"
-    )
-    devrag = ("devrag", "--config", "devrag-map.json")
-    assert "--token-file" in refused(indexed_shop, "--http", "0", "--host", "::", program=devrag)
-
-
-def test_a_port_in_use_is_said_and_another_one_suggested(
-    open_server: Served, indexed_shop: Path
-) -> None:
-    message = refused(indexed_shop, "--http", str(open_server.port))
-    assert str(open_server.port) in message
-    assert "--http 0" in message
 
 
 BAD_FILES = (
@@ -370,7 +350,7 @@ def test_the_command_that_is_suggested_makes_a_file_that_is_accepted(tmp_path: P
     assert tokens.owner(f"Bearer {token[:-1]}") is None
 
 
-PIECES = (
+PIECES = [
     "localhost",
     "127.0.0.1",
     "[::1]",
@@ -385,7 +365,7 @@ PIECES = (
     "[",
     "]",
     "\\",
-)
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
@@ -396,10 +376,3 @@ def test_a_host_of_ours_is_ours_to_every_reader_of_urls(host: str) -> None:
     if ours:
         assert urlsplit(f"http://{host}/").hostname in names
     assert ours or host not in {"localhost", "127.0.0.1", "[::1]", "localhost:80", "[::1]:80"}
-
-
-@pytest.mark.covers("error.token_required")
-def test_no_address_is_listened_at_that_others_can_reach_before_tokens_are_known() -> None:
-    with pytest.raises(UsageError, match="token-file") as caught:
-        listen("0.0.0.0", 0)  # noqa: S104 - the point
-    assert caught.value.error == "token_required"

@@ -1,4 +1,4 @@
-"""Several clients of one process over HTTP: whose session is whose, restarts, and the end."""
+"""Several clients share an HTTP server with separate sessions, and the server ends cleanly."""
 
 import json
 import os
@@ -10,29 +10,31 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from mcp import MCPError
 
+from code_intel.records import Corpus
 from code_intel.servers.http.address import listen
 from code_intel.session.handles import parse
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import MAX_CONNECTIONS, GatewayContext
 from projects import ERAS, Caller, both_eras
-from sampling import sampled
 from served import settings_of
 from servers.http_processes import (
     ACCEPT,
     PATIENCE,
-    Served,
     ask,
     client,
     greet,
     post,
     raw,
     serving,
+    serving_here,
     status_of,
 )
+from shop_sessions import LOGIN, explore, succeed
 
 pytestmark = pytest.mark.anyio
 
@@ -43,11 +45,11 @@ FRAME = {"target_feature": {"value": "login", "quote": "login"}}
 
 
 @pytest.fixture(scope="module")
-def shared(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One server for several tests, as it is for several clients."""
+def shared(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Serve one project to several tests; yield the port."""
     root = tmp_path_factory.mktemp("shared") / "shop"
-    with serving(Path(shutil.copytree(indexed_shop, root, symlinks=True))) as served:
-        yield served
+    with serving_here(Path(shutil.copytree(indexed_shop, root, symlinks=True))) as port:
+        yield port
 
 
 async def begin(call: Caller, query: str = QUERY) -> str:
@@ -55,74 +57,29 @@ async def begin(call: Caller, query: str = QUERY) -> str:
 
 
 @both_eras
-async def test_a_session_goes_on_after_the_server_was_started_again(shop: Path, era: str) -> None:
-    with serving(shop) as served:
-        async with client(served.port, era) as call:
+async def test_session_continues_after_a_restart(shop: Path, era: str) -> None:
+    with serving_here(shop) as port:
+        async with client(port, era) as call:
             session = await begin(call)
             await call("set_query_frame", session_id=session, **FRAME)
             found = await call("search_smart", session_id=session)
-            assert (found["source"], found["status"]) == ("forest", "HYPOTHESIS")
             assert SERVICE in [hit["document"] for hit in found["results"]]
-        old = {"Mcp-Session-Id": greet(served.port).headers["mcp-session-id"]}
-        code, _ = served.stop()
-        assert code == 0
-    with serving(shop) as served:
-        assert post(served.port, {"id": 9, "method": "ping"}, old).status == 404
-        async with client(served.port, era) as call:
-            for tool in ("find_definitions", "find_references"):
-                await call(tool, symbol="AuthService.login", session_id=session)
-            understood = await call(
-                "submit_understanding", session_id=session, symbols_identified=["AuthService.login"]
-            )
+        old = {"Mcp-Session-Id": greet(port).headers["mcp-session-id"]}
+    with serving_here(shop) as port:
+        assert post(port, {"id": 9, "method": "ping"}, old).status == 404
+        async with client(port, era) as call:
             status = await call("get_session_status", session_id=session)
-            assert status["current_phase"] == understood["next_phase"] == "SEMANTIC"
-            assert status["tool_calls"]["search_smart"] == 1
-            learned = await finish(call, session, shop / SERVICE)
-            assert learned["cached_pairs"] == [{"nl_term": "login", "symbol": "AuthService.login"}]
-        async with client(served.port, era) as another:
+            assert status["tool_calls"] == {"search_smart": 1}
+            await explore(call, LOGIN, SERVICE)
+            learned = await succeed(call, shop, SERVICE)
+            assert learned["cached_pairs"] == [{"nl_term": "login", "symbol": LOGIN}]
+        async with client(port, era) as another:
             known = (await another("search_map", query="login"))["results"][0]
-            assert known["agreement"]["symbol"] == "AuthService.login"
+            assert known["agreement"]["symbol"] == LOGIN
 
 
-def mend(file: Path) -> None:
-    file.write_text(file.read_text("utf-8") + "\n# mended\n", encoding="utf-8")
-
-
-async def finish(call: Caller, session: str, file: Path) -> dict[str, object]:
-    """Go from SEMANTIC to the end, as an agent does, and return what record_outcome answered."""
-    guess = "AuthService.login is where a login begins"
-    await call(
-        "submit_semantic",
-        session_id=session,
-        hypotheses=[guess],
-        devrag_reason="architecture_unknown",
-    )
-    await call("find_definitions", symbol="AuthService.login", session_id=session)
-    evidence = {
-        "tool": "find_definitions",
-        "target": "AuthService.login",
-        "result": "it takes the credentials",
-        "files": [SERVICE],
-    }
-    verified = [{"hypothesis": guess, "status": "confirmed", "evidence": evidence}]
-    ready = await call("submit_verification", session_id=session, verified=verified)
-    assert ready["next_phase"] == "READY"
-    allowed = await call("check_write_target", session_id=session, file_path=SERVICE)
-    assert allowed["allowed"]
-    mend(file)
-    await call(
-        "confirm_symbol_relevance",
-        session_id=session,
-        relevant_symbols=["AuthService.login"],
-        code_evidence="AuthService.login() takes the credentials",
-    )
-    return await call(
-        "record_outcome", session_id=session, outcome="success", analysis={"root_cause": "a typo"}
-    )
-
-
-async def test_two_clients_at_once_have_each_their_own_last_session(shared: Served) -> None:
-    async with client(shared.port, LEGACY) as one, client(shared.port, LEGACY) as two:
+async def test_two_clients_at_once_have_each_their_own_last_session(shared: int) -> None:
+    async with client(shared, LEGACY) as one, client(shared, LEGACY) as two:
         first = await begin(one)
         nobodys = await two.refused("get_session_status")
         assert nobodys["error"] == "no_active_session"
@@ -139,9 +96,9 @@ async def test_two_clients_at_once_have_each_their_own_last_session(shared: Serv
 
 @pytest.mark.parametrize("era", [LEGACY, "auto"])  # auto asks what there is, in the modern era
 async def test_there_are_no_prompts_and_resources_and_none_are_declared(
-    shared: Served, era: str
+    shared: int, era: str
 ) -> None:
-    async with client(shared.port, era) as call:
+    async with client(shared, era) as call:
         declared = call.client.server_capabilities
         assert declared is not None
         assert declared.tools is not None
@@ -158,8 +115,8 @@ async def test_there_are_no_prompts_and_resources_and_none_are_declared(
 
 
 @pytest.mark.covers("error.no_active_session.field")
-async def test_without_a_connection_the_session_must_be_named(shared: Served) -> None:
-    async with client(shared.port, MODERN) as call:
+async def test_without_a_connection_the_session_must_be_named(shared: int) -> None:
+    async with client(shared, MODERN) as call:
         session = await begin(call)
         for tool, arguments in (("get_session_status", {}), ("set_query_frame", FRAME)):
             error = await call.refused(tool, **arguments)
@@ -172,15 +129,15 @@ async def test_without_a_connection_the_session_must_be_named(shared: Served) ->
         status = await call("get_session_status", session_id=session)
         assert status["tool_calls_count"] == 0
     # A modern call borrows no connection by naming an MCP session.
-    async with client(shared.port, LEGACY) as call:
+    async with client(shared, LEGACY) as call:
         await begin(call)
-        opened = {"Mcp-Session-Id": greet(shared.port).headers["mcp-session-id"]}
+        opened = {"Mcp-Session-Id": greet(shared).headers["mcp-session-id"]}
         meta = {"io.modelcontextprotocol/protocolVersion": MODERN,
                 "io.modelcontextprotocol/clientCapabilities": {}}  # fmt: skip
         params = {"name": "get_session_status", "arguments": {}, "_meta": meta}
         headers = opened | {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call",
                             "Mcp-Name": "get_session_status"}  # fmt: skip
-        told = post(shared.port, {"id": 3, "method": "tools/call", "params": params}, headers)
+        told = post(shared, {"id": 3, "method": "tools/call", "params": params}, headers)
         assert told.json()["result"]["structuredContent"]["field"] == "session_id"
 
 
@@ -197,18 +154,17 @@ async def test_only_so_many_connections_are_remembered(shop: Path) -> None:
     assert replace(context, connection=None).last is None
 
 
-@pytest.mark.parametrize("corpus", sampled(["map", "forest"], "forest"))
-async def test_the_index_servers_answer_over_http_in_both_eras(
-    indexed_shop: Path, corpus: str
+@pytest.mark.parametrize("corpus", get_args(Corpus))
+async def test_index_servers_answer_over_http_in_both_eras(
+    indexed_shop: Path, corpus: Corpus
 ) -> None:
-    program = ("devrag", "--config", f"devrag-{corpus}.json")
-    with serving(indexed_shop, program=program) as served:
+    with serving_here(indexed_shop, corpus=corpus) as port:
         for era in ERAS:
-            async with client(served.port, era) as call:
+            async with client(port, era) as call:
                 answer = await call("search", query="login", top_k=3)
                 documents = [hit["document"] for hit in answer["results"]]
                 assert (SERVICE in documents) == (corpus == "forest")
-        health = ask(served.port, "GET", "/health").json()
+        health = ask(port, "GET", "/health").json()
         assert health["name"] == f"devrag-{corpus}"
         assert set(health["index"]) <= {corpus}
 

@@ -204,7 +204,6 @@ SERVICE_CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.covers("rule.answer.data")
 async def test_orders_stand_in_data_alone_whatever_tool_is_called(hostile: Path) -> None:
     heard: set[str] = set()
     async with gateway(hostile) as call:
@@ -286,7 +285,6 @@ async def test_a_planted_agreement_never_answers_for_the_search(hostile: Path) -
         assert {"valid", "confirmed"} <= set(answer["guards"])
 
 
-@pytest.mark.covers("answer.add_agreement.pair", "answer.add_agreement.message")
 async def test_a_term_of_several_lines_is_one_line_in_the_file_and_in_what_is_told(
     shop: Path,
 ) -> None:

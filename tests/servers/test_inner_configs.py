@@ -33,7 +33,6 @@ def inner(shop: Path) -> Path:
     return shop
 
 
-@pytest.mark.covers("answer.find_definitions.definitions", "answer.find_references.references")
 async def test_every_tool_names_a_file_as_the_project_does(inner: Path) -> None:
     assert not (inner.parent / "src").exists()
     async with gateway(inner) as call:
@@ -50,7 +49,6 @@ async def test_every_tool_names_a_file_as_the_project_does(inner: Path) -> None:
         assert (await call("snippets_get", symbol=LOGIN))["path"] == LOGIN_FILE
 
 
-@pytest.mark.covers("rule.learning.earned")
 async def test_what_is_learned_there_names_no_place_of_this_machine(inner: Path) -> None:
     async with gateway(inner) as call:
         await start(call, "ログイン機能")

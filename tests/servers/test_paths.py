@@ -1,209 +1,131 @@
-"""Every tool that takes a path, and every path that leads out of the project or nowhere."""
+"""Every tool that takes a path refuses paths that lead out of the project or nowhere."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from code_intel.tools.table import GATEWAY_TOOLS
-from path_tools import READERS
-from projects import Caller
+from path_tools import PATH_TOOLS, arguments_for
 from served import gateway
 
 pytestmark = pytest.mark.anyio
 
 CANARY = "kanariya"
 OUTSIDE = (
-    "../",
-    "../../etc/passwd",
-    "/etc",
-    "/etc/passwd",
-    "src/../../outside",
-    "escape",
-    "escape/x",
-)
+    "../", "../../etc/passwd", "/etc", "/etc/passwd", "src/../../outside", "src/../../outside/x",
+    "escape", "escape/x", "escape.py",
+)  # fmt: skip
 FOREIGN = ("file:///etc/passwd", "//etc/passwd", "\\\\server\\share", "~root/.ssh", "C:\\Windows")
 """Other ways to name a path outside. Here they are absolute, or names of nothing."""
 NOWHERE = (
-    "no/such",
-    "n" * 300,
-    "d/" * 3000,
-    "loop",
-    "loop/x",
-    "~",
-    "~nobody/x",
-    "-rf",
-    "--pre=x",
-    "a\tb",
-)
-FINDERS: dict[str, dict[str, Any]] = {
-    "search_text": {"pattern": "login"},
-    "find_references": {"symbol": "login"},
-    "find_definitions": {"symbol": "login"},
-}  # fmt: skip
-
-
-FIELDS = {
-    "path",
-    "file_path",
-    "directory",
-    "file_pattern",
-    "repo_path",
-    "files_analyzed",
-    "files",
-    "related_files",
-    "target_files",
-    "candidates",
-    "include",
-    "exclude",
-    "artifacts",
+    "no/such", "no/such.py", "n" * 300, "d/" * 3000, "loop", "loop/x", "~", "~nobody/x",
+    "~/.bashrc", "-rf", "--pre=x", "a\tb",
+)  # fmt: skip
+FINDERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "search_text": ("matches", {"pattern": "login"}),
+    "find_references": ("references", {"symbol": "login"}),
+    "find_definitions": ("definitions", {"symbol": "login"}),
 }
+"""Tool -> the field with its rows, and its arguments."""
+FIELDS = {
+    "path", "file_path", "directory", "file_pattern", "repo_path", "files_analyzed", "files",
+    "related_files", "target_files", "candidates", "include", "exclude", "artifacts",
+}  # fmt: skip
 FILTERS = {"search_forest": "directory", "files_search": "directory"}
 """Tools whose paths choose among what is indexed, and open nothing."""
 CLAIMS = {"start_session", "submit_understanding", "add_explored_files", "check_write_target",
           "add_agreement", "context_bundle", "semantic_rerank"}  # fmt: skip
-"""Tools that are told of files, and are tried one by one elsewhere."""
-
-
-def test_no_tool_that_takes_a_path_is_forgotten() -> None:
-    taking = {tool.name for tool in GATEWAY_TOOLS if tool.schema["properties"].keys() & FIELDS}
-    assert taking == {*READERS, *FILTERS, *CLAIMS}
-
-
-def asked(tool: str, path: str) -> dict[str, Any]:
-    """Return the arguments with which a tool is asked about a path."""
-    field, others = READERS[tool]
-    return {**others, field: [path] if field == "target_files" else path}
-
-
-@pytest.mark.parametrize("path", [*OUTSIDE, *FOREIGN])
-async def test_no_tool_reads_what_is_outside_however_it_is_named(trapped: Path, path: str) -> None:
-    async with gateway(trapped) as call:
-        for tool, (field, _) in READERS.items():
-            error = await call.refused(tool, **asked(tool, path))
-            assert error["error"] in {"path_outside_root", "invalid_argument"}, tool
-            assert error["error"] == "path_outside_root" or path in FOREIGN, tool
-            assert error["field"] == field, tool
-            assert CANARY not in str(error), tool
-        for tool, field in FILTERS.items():
-            found = await call(tool, query="login", **{field: path})
-            assert CANARY not in str(found), tool
-
-
-async def test_a_link_swapped_in_while_tools_look_leads_nowhere(trapped: Path) -> None:
-    folder, aside = trapped / "src" / "swap", trapped / "src" / "aside"
-    folder.mkdir()
-    (folder / "x").write_text("def login(): ours\n", encoding="utf-8")
-    stop = threading.Event()
-
-    def swap() -> None:
-        while not stop.is_set():
-            folder.rename(aside)
-            folder.symlink_to(trapped.parent / "outside")
-            stop.wait(0.002)
-            folder.unlink()
-            aside.rename(folder)
-            stop.wait(0.002)
-
-    thread = threading.Thread(target=swap)
-    async with gateway(trapped) as call:
-        await call("search_text", pattern="login")
-        thread.start()
-        try:
-            for tool in [*READERS] * 10:
-                path = "src/swap" if READERS[tool][0] == "path" else "src/swap/x"
-                answer = await call.client.call_tool(tool, asked(tool, path))
-                assert CANARY not in str(answer.structured_content), tool
-        finally:
-            stop.set()
-            thread.join()
+"""Tools with other parameters for files; each has tests of its own."""
 
 
 @pytest.fixture
 def trapped(shop: Path) -> Path:
-    """The shop with links that lead out and links that lead nowhere."""
+    """Add links that lead out of the shop, and links that lead nowhere."""
     outside = shop.parent / "outside"
     outside.mkdir()
     (outside / "x").write_text(f"def login(): {CANARY}\n", encoding="utf-8")
     (shop / "escape").symlink_to(outside)
+    (shop / "escape.py").symlink_to(outside / "x")
     (shop / "loop").symlink_to("loop")
     return shop
 
 
+def test_every_tool_with_a_path_is_tested() -> None:
+    with_path = {tool.name for tool in GATEWAY_TOOLS if tool.schema["properties"].keys() & FIELDS}
+    assert with_path == {*PATH_TOOLS, *FILTERS, *CLAIMS}
+
+
 @pytest.mark.covers("rule.argument.project_paths")
-@pytest.mark.parametrize("path", OUTSIDE)
-async def test_finders_refuse_a_path_outside_the_project(trapped: Path, path: str) -> None:
+async def test_no_tool_reads_outside_the_project(trapped: Path) -> None:
     async with gateway(trapped) as call:
-        for tool, arguments in FINDERS.items():
-            error = await call.refused(tool, path=path, **arguments)
-            assert (error["error"], error["field"]) == ("path_outside_root", "path"), tool
-            assert CANARY not in str(error)
+        for path in (*OUTSIDE, *FOREIGN):
+            for tool, (field, _) in PATH_TOOLS.items():
+                error = await call.refused(tool, **arguments_for(tool, path))
+                codes = {"path_outside_root"}
+                codes |= {"invalid_argument", "not_found"} if path in FOREIGN else set()
+                assert error["error"] in codes, (tool, path)
+                assert error["field"] == field, (tool, path)
+                assert error["hint"], (tool, path)
+                assert CANARY not in str(error), (tool, path)
+            for tool, field in FILTERS.items():
+                found = await call(tool, query="login", **{field: path})
+                assert CANARY not in str(found), (tool, path)
+        for tool in ("search_files", "repo_pack", "get_symbols"):
+            answer = str(await call(tool, **arguments_for(tool, ".")))
+            assert CANARY not in answer, tool
+            assert "escape" not in answer, tool
 
 
-@pytest.mark.parametrize("path", NOWHERE)
-async def test_finders_name_a_path_that_leads_nowhere(trapped: Path, path: str) -> None:
+async def test_path_that_leads_nowhere_is_named(trapped: Path) -> None:
     async with gateway(trapped) as call:
-        for tool, arguments in FINDERS.items():
-            error = await call.refused(tool, path=path, **arguments)
-            assert (error["error"], error["field"]) == ("invalid_argument", "path"), tool
+        for path in NOWHERE:
+            for tool, (field, _) in PATH_TOOLS.items():
+                error = await call.refused(tool, **arguments_for(tool, path))
+                assert error["error"] in {"invalid_argument", "not_found"}, (tool, path)
+                assert error["field"].startswith(field), (tool, path)
 
 
-@pytest.mark.parametrize(
-    "path", [".", "", "./", "src", "src/", "./src/auth", "src/auth/service.py"]
-)
-async def test_finders_look_only_below_the_path(shop: Path, path: str) -> None:
+async def test_finders_search_only_below_the_path(shop: Path) -> None:
     async with gateway(shop) as call:
-        for tool, arguments in FINDERS.items():
-            answer = await call(tool, path=path, **arguments)
-            key = {"search_text": "matches", "find_references": "references"}.get(
-                tool, "definitions"
-            )
+        for path in (".", "", "./", "src", "src/", "./src/auth", "src/auth/service.py"):
             below = path.strip("/").removeprefix("./").removeprefix(".")
-            assert all(row["file"].startswith(below) for row in answer[key]), tool
-        assert (await call("find_definitions", symbol="AuthService.login", path=path))["total"] == 1
+            for tool, (rows, arguments) in FINDERS.items():
+                answer = await call(tool, path=path, **arguments)
+                assert all(row["file"].startswith(below) for row in answer[rows]), (tool, path)
+            found = await call("find_definitions", symbol="AuthService.login", path=path)
+            assert found["total"] == 1, path
 
 
-@pytest.mark.parametrize("path", [*OUTSIDE, *NOWHERE])
-async def test_a_session_never_explores_or_writes_outside(trapped: Path, path: str) -> None:
+async def test_session_neither_explores_nor_writes_outside(trapped: Path) -> None:
     async with gateway(trapped) as call:
-        await start(call)
-        submitted = await call.client.call_tool(
-            "submit_understanding", {"symbols_identified": ["login"], "files_analyzed": [path]}
-        )
-        assert submitted.structured_content is not None
-        assert submitted.structured_content.get("error") != "unexpected"
-        target = await call("check_write_target", file_path=path)
-        assert target["allowed"] is False
-        assert target["hint"]
-        status = await call("get_session_status")
-        assert path not in status["exploration"]["explored_files"]
+        for path in (*OUTSIDE, *NOWHERE):
+            await call("start_session", intent="MODIFY", query="fix the login of the shop")
+            submitted = await call.client.call_tool(
+                "submit_understanding", {"symbols_identified": ["login"], "files_analyzed": [path]}
+            )
+            assert submitted.structured_content is not None
+            assert submitted.structured_content.get("error") != "unexpected", path
+            target = await call("check_write_target", file_path=path)
+            assert target["allowed"] is False, path
+            assert target["hint"], path
+            status = await call("get_session_status")
+            assert path not in status["exploration"]["explored_files"]
 
 
-@pytest.mark.parametrize("path", [*OUTSIDE, *NOWHERE, "src/auth/service.py"])
-async def test_a_session_is_for_the_project_of_its_server(trapped: Path, path: str) -> None:
+async def test_session_belongs_to_the_project_of_its_server(trapped: Path) -> None:
     async with gateway(trapped) as call:
-        error = await call.refused("start_session", intent="MODIFY", query="x", repo_path=path)
-        assert (error["error"], error["field"]) == ("invalid_argument", "repo_path")
+        for path in (*OUTSIDE, *NOWHERE, "src/auth/service.py"):
+            error = await call.refused("start_session", intent="MODIFY", query="x", repo_path=path)
+            assert (error["error"], error["field"]) == ("invalid_argument", "repo_path"), path
         same = await call("start_session", intent="MODIFY", query="x", repo_path=str(trapped))
         assert same["repo_path"] == str(trapped)
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
-async def test_an_agreement_rests_on_files_of_the_project_alone(trapped: Path, path: str) -> None:
+async def test_agreement_names_no_file_outside_the_project(trapped: Path) -> None:
+    claim = {"nl_term": "x", "symbol": "AuthService", "code_evidence": "e"}
     async with gateway(trapped) as call:
-        error = await call.refused(
-            "add_agreement",
-            nl_term="x",
-            symbol="AuthService",
-            code_evidence="e",
-            related_files=[path],
-        )
-        assert error["field"] == "related_files"
+        for path in OUTSIDE:
+            error = await call.refused("add_agreement", **claim, related_files=[path])
+            assert error["field"] == "related_files", path
         assert (await call("list_agreements"))["total"] == 0
-
-
-async def start(call: Caller) -> str:
-    session = await call("start_session", intent="MODIFY", query="fix the login of the shop")
-    await call("set_query_frame", target_feature={"value": "login", "quote": "login"})
-    return str(session["session_id"])

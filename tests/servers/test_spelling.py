@@ -23,7 +23,12 @@ pytestmark = [
 
 NFC = "ガレージ_café"
 NFD = unicodedata.normalize("NFD", NFC)
-assert NFC != NFD
+FINDERS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("find_definitions", "definitions", {"symbol": "garage"}),
+    ("search_text", "matches", {"pattern": "garage door"}),
+    ("find_references", "references", {"symbol": "door"}),
+)
+"""(tool, field with its rows, arguments)."""
 
 
 def write(root: Path, *names: str) -> None:
@@ -45,72 +50,63 @@ async def start(call: Caller) -> None:
     await call("set_query_frame", target_feature={"value": "garage door", "quote": "garage door"})
 
 
-TWINS = [
-    (f"src/{NFC}.py", f"src/{NFD}.py"),
-    (f"src/{NFC}/door.py", f"src/{NFD}/door.py"),
-    ("src/Garage.py", "src/garage.py"),
-]
-
-
-@pytest.mark.parametrize("names", TWINS, ids=["form of a file", "form of a folder", "case"])
-async def test_twins_are_two_documents_and_each_is_reached_by_its_name(
-    shop: Path, names: tuple[str, str]
-) -> None:
-    write(shop, *names)
-    async with index_server(shop, "forest") as call:
-        listed = [row["filename"] for row in (await call("list_documents"))["documents"]]
-        assert set(names) <= set(listed)
-        hits = await call("search", query="garage door", top_k=20)
-        assert set(names) <= {hit["document"] for hit in hits["results"]}
-    async with gateway(shop) as call:
-        await start(call)
-        for number, name in enumerate(names):
-            found = await call("find_definitions", symbol=f"garage_{number}")
-            assert [d["file"] for d in found["definitions"]] == [name]
-            found = await call("find_definitions", symbol="garage", path=name)
-            assert [d["file"] for d in found["definitions"]] == [name]
-            matches = await call("search_text", pattern="garage door", path=name)
-            assert [m["file"] for m in matches["matches"]] == [name]
-            references = await call("find_references", symbol="door", path=name)
-            assert [r["file"] for r in references["references"]] == [name]
-
-
-@pytest.mark.parametrize(
+TWINS = (
+    f"src/{NFC}.py", f"src/{NFD}.py",
+    f"src/{NFC}/door.py", f"src/{NFD}/door.py",
+    "src/Garage.py", "src/garage.py",
+)  # fmt: skip
+FORMS = pytest.mark.parametrize(
     ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
 )
-@pytest.mark.parametrize("place", ["src/{}.py", "src/{}/door.py", "src/{0}/{0}.py"])
-async def test_a_name_in_the_other_form_finds_the_only_file_there_is(
-    shop: Path, there: str, asked: str, place: str
-) -> None:
-    there, asked = place.format(there), place.format(asked)
-    write(shop, there)
+
+
+async def test_names_in_different_forms_or_cases_are_different_documents(shop: Path) -> None:
+    write(shop, *TWINS)
+    async with index_server(shop, "forest") as call:
+        listed = [row["filename"] for row in (await call("list_documents"))["documents"]]
+        assert set(TWINS) <= set(listed)
+        hits = await call("search", query="garage door", top_k=20)
+        assert set(TWINS) <= {hit["document"] for hit in hits["results"]}
     async with gateway(shop) as call:
         await start(call)
-        definitions = await call("find_definitions", symbol="garage_0", path=asked)
-        assert [d["file"] for d in definitions["definitions"]] == [there]
-        matches = await call("search_text", pattern="garage", path=asked)
-        assert {m["file"] for m in matches["matches"]} == {there}
-        below = await call("search_text", pattern="garage", path=asked.rpartition("/")[0])
-        assert {m["file"] for m in below["matches"]} == {there}
-        references = await call("find_references", symbol="door", path=asked)
-        assert [r["file"] for r in references["references"]] == [there]
+        for number, name in enumerate(TWINS):
+            found = await call("find_definitions", symbol=f"garage_{number}", exact_match=True)
+            assert [d["file"] for d in found["definitions"]] == [name]
+            for tool, rows, arguments in FINDERS:
+                found = await call(tool, path=name, **arguments)
+                assert {row["file"] for row in found[rows]} == {name}, tool
+
+
+@FORMS
+async def test_name_in_the_other_form_finds_the_only_file(
+    shop: Path, there: str, asked: str
+) -> None:
+    places = ("src/{}.py", "src/{}/door.py", "src/{0}/{0}.py")
+    write(shop, *(place.format(there) for place in places))
+    async with gateway(shop) as call:
+        await start(call)
+        for place in places:
+            file, other = place.format(there), place.format(asked)
+            for tool, rows, arguments in FINDERS:
+                found = await call(tool, path=other, **arguments)
+                assert {row["file"] for row in found[rows]} == {file}, (tool, place)
+            below = await call("search_text", pattern="garage", path=other.rpartition("/")[0])
+            assert file in {match["file"] for match in below["matches"]}
         understood = await call(
-            "submit_understanding", symbols_identified=["garage_0"], files_analyzed=[asked]
+            "submit_understanding",
+            symbols_identified=["garage_0"],
+            files_analyzed=[place.format(asked) for place in places],
         )
         assert understood["unseen_files"] == []
     async with index_server(shop, "forest") as call:
-        folder = asked.rpartition("/")[0]
-        hits = await call("search", query="garage door", directory=folder)
-        assert there in {hit["document"] for hit in hits["results"]}
+        hits = await call("search", query="garage door", directory=f"src/{asked}", top_k=20)
+        found = {hit["document"] for hit in hits["results"]}
+        assert {f"src/{there}/door.py", f"src/{there}/{there}.py"} <= found
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(
-    ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
-)
-async def test_an_agreement_that_names_a_file_in_the_other_form_still_rests_on_it(
-    shop: Path, there: str, asked: str
-) -> None:
+async def test_agreement_may_name_its_file_in_the_other_form(shop: Path) -> None:
+    there, asked = NFC, NFD
     write(shop, f"src/{there}.py")
     async with gateway(shop, embedding="auto") as call:
         await call(
@@ -139,9 +135,7 @@ async def test_an_agreement_that_names_a_file_in_the_other_form_still_rests_on_i
 
 
 @pytest.mark.covers("error.other_spelling")
-@pytest.mark.parametrize(
-    ("there", "asked"), [(NFC, NFD), (NFD, NFC)], ids=["composed", "combining"]
-)
+@FORMS
 def test_the_write_gate_keeps_twins_from_being_made_by_mistake(
     tmp_path: Path, there: str, asked: str
 ) -> None:

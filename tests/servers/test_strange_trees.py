@@ -1,7 +1,4 @@
-"""Projects with pipes, sockets, loops and endless folders.
-
-Every call ends, and finds the other files.
-"""
+"""Every call ends in projects with pipes, sockets, loops and very deep folders."""
 
 import os
 import socket
@@ -13,25 +10,23 @@ import anyio
 import pytest
 
 from code_intel.tools.context.corpus_service import open_project
-from path_tools import READERS
+from path_tools import PATH_TOOLS, arguments_for
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
 
 DEPTH = 1000
 DEVICES = ("src/pipe.py", "src/socket.py", "src/null.py", "src/zero.py", "src/self.py")
-ALONE = {name: row for name, row in READERS.items() if name not in {"query", "analyze_impact"}}
-"""Those that are about one path, and nothing else."""
 
 
 @pytest.fixture
 def strange(shop: Path) -> Iterator[Path]:
-    """The shop with everything that is no file and looks like one."""
+    """Add pipes, sockets, devices and links in circles to the shop."""
     source = shop / "src"
     os.mkfifo(source / "pipe.py")
     with socket.socket(socket.AF_UNIX) as listener:
         here = Path.cwd()
-        os.chdir(source)  # the path of a socket may not be long
+        os.chdir(source)  # a socket path has a short maximum length
         try:
             listener.bind("socket.py")
         finally:
@@ -44,26 +39,28 @@ def strange(shop: Path) -> Iterator[Path]:
         yield shop
 
 
-async def test_what_is_no_file_keeps_no_tool_waiting(strange: Path) -> None:
+async def test_no_tool_waits_for_a_pipe_or_device(strange: Path) -> None:
     async with gateway(strange) as call:
-        for tool, (field, others) in ALONE.items():
+        for tool in PATH_TOOLS.keys() - {"query"}:
             for path in DEVICES:
                 with anyio.fail_after(60):
-                    result = await call.client.call_tool(tool, {**others, field: path})
+                    result = await call.client.call_tool(tool, arguments_for(tool, path))
                 data = result.structured_content
                 assert data is not None
                 assert data.get("error") != "unexpected", (tool, path)
                 assert "PATH=" not in str(data)
-                if not result.is_error:  # nothing is in what is no file
-                    assert not any(
-                        data.get(rows)
-                        for rows in ("matches", "references", "definitions", "symbols")
-                    ), (tool, path)
+                if not result.is_error:
+                    rows = ("matches", "references", "definitions", "symbols")
+                    assert not any(data.get(name) for name in rows), (tool, path)
+        for pattern in ("{pipe,socket}.py", "round/**"):
+            assert (await call("search_files", pattern=pattern))["files"] == []
+        packed = await call("repo_pack", path="src", include=["*.py"])
+        assert "pipe.py" not in packed["content"]
         found = await call("search_text", pattern="class AuthService")
         assert [match["file"] for match in found["matches"]] == ["src/auth/service.py"]
 
 
-def test_an_index_of_such_a_tree_has_each_file_once(strange: Path) -> None:
+def test_index_has_each_file_once(strange: Path) -> None:
     service = open_project(settings_of(strange))[1]
     try:
         service.index.complete(words_only=True)
@@ -78,7 +75,7 @@ def test_an_index_of_such_a_tree_has_each_file_once(strange: Path) -> None:
 
 @pytest.fixture
 def deep(shop: Path) -> Iterator[Path]:
-    """The shop with a file below a thousand folders."""
+    """Add a file below a thousand folders to the shop."""
     here = Path.cwd()
     os.chdir(shop)
     try:
@@ -89,10 +86,10 @@ def deep(shop: Path) -> Iterator[Path]:
     finally:
         os.chdir(here)
     yield shop
-    subprocess.run(["rm", "-rf", str(shop / "d")], check=True)  # Python would give up
+    subprocess.run(["rm", "-rf", str(shop / "d")], check=True)  # Python's recursion is too deep
 
 
-async def test_folders_without_end_end(deep: Path) -> None:
+async def test_very_deep_folders_are_searched(deep: Path) -> None:
     service = open_project(settings_of(deep))[1]
     service.index.complete(words_only=True)
     service.index.close()

@@ -29,7 +29,6 @@ def reported(root: Path) -> list[str]:
 
 
 @pytest.mark.covers("rule.learning.project")
-@pytest.mark.covers("rule.session.project", "rule.outcome.log")
 async def test_each_project_keeps_its_own_sessions_agreements_and_outcomes(
     shop: Path, office: Path, tmp_path: Path
 ) -> None:
@@ -65,11 +64,12 @@ async def test_each_project_keeps_its_own_sessions_agreements_and_outcomes(
     assert list(elsewhere.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", ["ログイン機能", "ﾛｸﾞｲﾝ機能", "　ログイン機能\n"])
-@pytest.mark.covers("answer.validate_symbol_relevance.cached_matches")
-async def test_what_is_agreed_is_known_however_its_term_is_written(shop: Path, words: str) -> None:
+async def test_agreement_is_known_in_every_spelling_of_its_term(shop: Path) -> None:
     async with gateway(shop) as call:
         await learn(call, shop, "ログイン機能", LOGIN, LOGIN_FILE)
-        await call("start_session", intent="MODIFY", query=f"fix {words}")
-        known = await call("validate_symbol_relevance", target_feature=words, symbols=[LOGIN, FEE])
-        assert known["cached_matches"] == [LOGIN]
+        for words in ("ログイン機能", "ﾛｸﾞｲﾝ機能", "　ログイン機能\n"):
+            await call("start_session", intent="MODIFY", query=f"fix {words}")
+            known = await call(
+                "validate_symbol_relevance", target_feature=words, symbols=[LOGIN, FEE]
+            )
+            assert known["cached_matches"] == [LOGIN], words

@@ -20,14 +20,14 @@ def link_to_device(path: Path) -> None:
 
 
 def link_to_pipe(path: Path) -> None:
-    pipe = path.parents[2] / "pipe"
-    if not pipe.exists():
-        os.mkfifo(pipe)
+    pipe = path.with_name(f"{path.name}.pipe")
+    os.mkfifo(pipe)
     path.symlink_to(pipe)
 
 
 def link_to_outside(path: Path) -> None:
-    path.symlink_to(path.parents[2] / OUTSIDE)
+    parent = next(each for each in path.parents if (each / OUTSIDE).exists())
+    path.symlink_to(parent / OUTSIDE)
 
 
 def huge(path: Path) -> None:
@@ -41,7 +41,7 @@ TRAPS: tuple[Trap, ...] = (link_to_device, link_to_pipe, link_to_outside, os.mkf
 
 @pytest.fixture
 def shop(shop: Path) -> Path:
-    """The shop, beside a file whose access time shows whether it was read."""
+    """Put a file beside the shop whose access time shows whether it was read."""
     outside = shop.parent / OUTSIDE
     outside.write_text("def secret(): return 1\n", encoding="utf-8")
     os.utime(outside, (0, outside.stat().st_mtime))
@@ -59,31 +59,37 @@ async def run_session(shop: Path) -> bool:
     return bool(answer["cached_pairs"])
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-async def test_untracked_data_is_not_read(shop: Path, trap: Trap) -> None:
-    trap(shop / "src" / "data.py")
+def trapped_files(shop: Path) -> list[tuple[Path, Trap]]:
+    """Return a file name for each trap."""
+    return [(shop / "src" / f"data_{place}.py", trap) for place, trap in enumerate(TRAPS)]
+
+
+async def test_untracked_data_is_not_read(shop: Path) -> None:
+    for file, trap in trapped_files(shop):
+        trap(file)
     assert await run_session(shop)
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-async def test_a_tracked_file_is_not_read_once_it_is_something_else(shop: Path, trap: Trap) -> None:
-    tracked = shop / "src" / "data.py"
-    tracked.write_text("def before(): return 1\n", encoding="utf-8")
-    git(shop, "add", "src/data.py")
-    git(shop, "commit", "-qm", "Add a file")
-    tracked.unlink()
-    trap(tracked)
+async def test_tracked_file_is_not_read_once_it_is_something_else(shop: Path) -> None:
+    for file, _ in trapped_files(shop):
+        file.write_text("def before(): return 1\n", encoding="utf-8")
+    git(shop, "add", "src")
+    git(shop, "commit", "-qm", "Add files")
+    for file, trap in trapped_files(shop):
+        file.unlink()
+        trap(file)
     assert await run_session(shop)
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-async def test_ignore_rules_and_profiles_that_are_something_else_do_not_stop_a_session(
-    shop: Path, trap: Trap
-) -> None:
-    trap(shop / "src" / ".gitignore")
-    trap(shop / ".code-intel" / "scoring-profiles.toml")
+async def test_session_starts_whatever_the_ignore_rules_and_profiles_are(shop: Path) -> None:
+    for folder, trap in zip(("src", "src/auth", "src/cart", "docs", "web"), TRAPS, strict=True):
+        trap(shop / folder / ".gitignore")
+    profiles = shop / ".code-intel" / "scoring-profiles.toml"
     async with gateway(shop) as call:
         await start(call, "login")
-        result = await call.client.call_tool("context_bundle", {"goal": "login"})
-    assert result.structured_content is not None
-    assert "scoring-profiles.toml cannot be read" in result.structured_content["message"]
+        for trap in TRAPS:
+            trap(profiles)
+            result = await call.client.call_tool("context_bundle", {"goal": "login"})
+            assert result.structured_content is not None
+            assert "scoring-profiles.toml cannot be read" in result.structured_content["message"]
+            profiles.unlink()

@@ -16,6 +16,7 @@ from code_intel.servers.upstream.connection import pause_after, reporting
 from code_intel.servers.upstream.report import running
 from code_intel.tools.context.searchers import ProjectSearcher
 from hurry import late
+from sampling import sampled
 from upstreams import command, marked, point, supervised, until, zombies
 
 pytestmark = [
@@ -87,7 +88,13 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
+SHORT = (
+    "crash_start", "crash_call", "hang_call", "wrong_ids", "huge", "flood", "refusal",
+    "wrong_shape", "no_search", "other_schema", "gateway",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", sampled(MODES, *SHORT))
 async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> None:
     log = root / "log"
     limits = {"start_seconds": 60, "call_seconds": 20}
@@ -264,7 +271,10 @@ async def test_questions_asked_together_are_each_answered(root: Path) -> None:
     assert answers == [1] * 7
 
 
-@pytest.mark.parametrize("mode", ["good", "stubborn", "grandchildren", "stubborn_parent", "deaf"])
+ENDINGS = ("good", "stubborn", "grandchildren", "stubborn_parent", "deaf")
+
+
+@pytest.mark.parametrize("mode", sampled(ENDINGS, "good", "stubborn_parent"))
 async def test_nothing_is_left_running(root: Path, mode: str) -> None:
     mark = f"MARK-{os.getpid()}-{mode}"
     limit = 0.5 if mode == "deaf" else 10

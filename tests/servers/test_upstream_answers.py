@@ -144,6 +144,7 @@ async def test_progress_comes_through_the_gateway_and_a_cancellation_goes_throug
     assert "cancelled" in log.read_text(encoding="utf-8")
 
 
+@pytest.mark.long  # test_upstream.py has a fake gateway
 async def test_a_gateway_refuses_to_be_its_own_upstream(shop: Path) -> None:
     itself = str(Path(sys.executable).parent / "code-intel")
     table = {"command": itself, "args": ["serve"], "start_seconds": 20, "call_seconds": 20}

@@ -18,16 +18,6 @@ def files(answer: dict[str, Any], section: str) -> list[str]:
     return [row["file"] for row in answer[section]]
 
 
-@pytest.mark.covers(
-    "tool.analyze_impact",
-    "field.analyze_impact.target_files",
-    "answer.analyze_impact.must_verify",
-    "answer.analyze_impact.should_verify",
-    "answer.analyze_impact.tests",
-    "answer.analyze_impact.symbols",
-    "answer.analyze_impact.target_files",
-    "answer.analyze_impact.summary",
-)
 @both_eras
 async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) -> None:
     (shop / "src" / "far.py").write_text("from auth.service import AuthService\n", encoding="utf-8")
@@ -65,9 +55,6 @@ async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) ->
         assert {"hash_password", "verify_password"} <= {row["name"] for row in found["symbols"]}
 
 
-@pytest.mark.covers(
-    "field.analyze_impact.change_description", "answer.analyze_impact.change_description"
-)
 async def test_what_the_change_names_comes_first(shop: Path) -> None:
     async with gateway(shop) as call:
         orders = {}
@@ -93,47 +80,6 @@ async def test_a_name_that_others_define_is_a_reason_to_look_and_no_more(shop: P
         found = await call("analyze_impact", target_files=["src/one.py"])
         assert files(found, "must_verify") == []
         assert files(found, "should_verify") == ["src/two.py", "src/user.py"]
-
-
-@pytest.mark.covers("field.analyze_impact.cursor", "answer.analyze_impact.next_cursor")
-async def test_every_file_is_on_exactly_one_page(shop: Path) -> None:
-    (shop / "src" / "hub.py").write_text("def the_hub():\n    pass\n", encoding="utf-8")
-    for number in range(90):
-        (shop / "src" / f"user_{number:02}.py").write_text(
-            "from hub import the_hub\n\nthe_hub()\n", encoding="utf-8"
-        )
-    async with gateway(shop) as call:
-        await call("get_symbols", path="src")
-        seen: list[str] = []
-        cursor, pages = "", 0
-        while not pages or cursor:
-            page = await call("analyze_impact", target_files=["src/hub.py"], cursor=cursor)
-            seen += files(page, "must_verify")
-            assert page["summary"]["must_verify"] == 90
-            cursor, pages = page["next_cursor"] or "", pages + 1
-        assert seen == [f"src/user_{number:02}.py" for number in range(90)]
-        assert pages > 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    [
-        ({"target_files": []}, "target_files"),
-        ({"target_files": ["../x.py"]}, "target_files"),
-        ({"target_files": ["no/such.py"]}, "target_files"),
-        ({"target_files": ["src"]}, "target_files"),
-        ({"target_files": "[1"}, "target_files"),
-        ({"target_files": [TARGET], "cursor": "7.deadbeef"}, "cursor"),
-        ({}, "target_files"),
-    ],
-)
-async def test_a_wrong_question_about_impact_names_its_field(
-    shop: Path, arguments: dict[str, Any], field: str
-) -> None:
-    async with gateway(shop) as call:
-        error = await call.refused("analyze_impact", **arguments)
-        assert error["field"] == field
-        assert error["hint"]
 
 
 async def test_a_list_that_arrives_as_text_is_a_list_and_what_is_not_indexed_is_told(

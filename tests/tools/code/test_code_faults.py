@@ -1,11 +1,7 @@
-"""Faults for tools that read code.
-
-The faults are names, options, links, pipes, and folders swapped while they read.
-"""
+"""Tools that read code withstand strange names, options, expressions and swapped folders."""
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,127 +17,50 @@ from served import gateway
 pytestmark = pytest.mark.anyio
 
 SERVICE = "src/auth/service.py"
-PATHS: dict[str, tuple[str, dict[str, Any]]] = {
-    "search_files": ("path", {"pattern": "*"}),
-    "get_symbols": ("path", {}),
-    "analyze_structure": ("file_path", {}),
-    "get_function_at_line": ("file_path", {"line_number": 1}),
-    "repo_pack": ("path", {}),
-    "analyze_impact": ("target_files", {}),
-    "deps_closure": ("path", {}),
-    "snippets_get": ("path", {}),
-}
-"""Tools that take a path: what the parameter is called, and what else they need."""
-OUTSIDE = (
-    "../", "../../etc/passwd", "/etc/passwd", "src/../../outside/x.py", "escape/x.py", "escape",
-    "escape.py",
-)  # fmt: skip
-NOWHERE = (
-    "no/such.py", "~/.bashrc", "~root", "-rf", "--pre=x", "file:///etc/passwd", "\\\\host\\share",
-    "n" * 300, "loop", "loop/x", "a\tb",
-)  # fmt: skip
 
 
-def arguments(tool: str, path: str) -> dict[str, Any]:
-    field, others = PATHS[tool]
-    return {field: [path] if field == "target_files" else path, **others}
-
-
-@pytest.fixture
-def trapped(shop: Path) -> Path:
-    """The shop with links that lead out and links that lead nowhere."""
-    outside = shop.parent / "outside"
-    outside.mkdir()
-    (outside / "x.py").write_text("def login(): SECRET\n", encoding="utf-8")
-    (shop / "escape").symlink_to(outside)
-    (shop / "escape.py").symlink_to(outside / "x.py")
-    (shop / "loop").symlink_to("loop")
-    return shop
-
-
-@pytest.mark.covers("error.path_outside_root")
-async def test_no_path_leads_out_of_the_project(trapped: Path) -> None:
-    async with gateway(trapped) as call:
-        for tool, (field, _) in PATHS.items():
-            for path in OUTSIDE:
-                error = await call.refused(tool, **arguments(tool, path))
-                assert (error["error"], error["field"]) == ("path_outside_root", field), (
-                    tool,
-                    path,
-                )
-                assert error["hint"]
-                assert "SECRET" not in str(error)
-            for path in NOWHERE:
-                error = await call.refused(tool, **arguments(tool, path))
-                assert error["error"] in {"invalid_argument", "not_found"}, (tool, path)
-                assert error["field"] == field
-        for tool, more in {
-            "search_files": {"pattern": "**"},
-            "repo_pack": {},
-            "get_symbols": {},
-        }.items():
-            answer = await call(tool, path=".", **more)
-            assert "SECRET" not in str(answer)
-            assert "escape" not in str(answer)
-
-
-@pytest.mark.parametrize(
-    "option", ["--pre=touch", "-o", "-rf", "--files", "--", "-e", "-f/etc/passwd"]
-)
-async def test_what_looks_like_an_option_is_text(shop: Path, option: str) -> None:
+async def test_text_like_an_option_is_not_an_option(shop: Path) -> None:
     canary = shop / "canary"
-    (shop / "src" / option.replace("/", "_")).write_text(f"x {option} y\n", encoding="utf-8")
     async with gateway(shop) as call:
-        found = await call("search_text", pattern=f"x {option} y")
-        assert found["total_matches"] == 1
+        for option in ("--pre=touch", "-o", "-rf", "--files", "--", "-e", "-f/etc/passwd"):
+            name = option.replace("/", "_")
+            (shop / "src" / name).write_text(f"x {option} y\n", encoding="utf-8")
+            found = await call("search_text", pattern=f"x {option} y")
+            assert found["total_matches"] == 1, option
+            await call("find_references", symbol=option)
+            await call("find_definitions", symbol=option)
+            assert (await call("search_files", pattern=name))["files"] == [f"src/{name}"]
+            packed = await call("repo_pack", path=f"src/{name}")
+            assert option in packed["content"]
+            for tool, field, arguments in (
+                ("search_text", "file_type", {"pattern": "x"}),
+                ("search_files", "file_type", {"pattern": "x"}),
+                ("find_references", "language", {"symbol": "x"}),
+                ("find_definitions", "language", {"symbol": "x"}),
+                ("get_symbols", "language", {"path": "src"}),
+                ("analyze_structure", "language", {"file_path": SERVICE}),
+            ):
+                error = await call.refused(tool, **arguments, **{field: option})
+                assert error["field"] == field, (tool, option)
         await call("search_text", pattern=f"--pre=touch {canary}")
-        await call("find_references", symbol=option)
-        await call("find_definitions", symbol=option)
-        listed = await call("search_files", pattern=option.replace("/", "_"))
-        assert listed["files"] == [f"src/{option.replace('/', '_')}"]
-        packed = await call("repo_pack", path=f"src/{option.replace('/', '_')}")
-        assert option in packed["content"]
-        for tool, field in (("search_text", "file_type"), ("find_references", "language")):
-            needed = {"pattern": "x"} if tool == "search_text" else {"symbol": "x"}
-            error = await call.refused(tool, **needed, **{field: option})
-            assert error["field"] == field
-            assert field in error["message"]
-        for tool, field, value in (
-            ("find_definitions", "symbol", "x"),
-            ("get_symbols", "path", "src"),
-            ("analyze_structure", "file_path", SERVICE),
-        ):
-            error = await call.refused(tool, **{field: value, "language": option})
-            assert error["field"] == "language"
         assert not canary.exists()
 
 
-async def test_expressions_and_odd_texts_are_bounded(shop: Path) -> None:
+async def test_expressions_and_other_encodings_are_bounded(shop: Path) -> None:
     (shop / "src" / "long.txt").write_text("a" * 50_000 + "\n", encoding="utf-8")
     (shop / "src" / "latin.txt").write_bytes(b"caf\xe9 needle\n\xff\xfe\n")
     (shop / "src" / "japanese.txt").write_bytes("日本語のneedle\n".encode("shift_jis"))
     async with gateway(shop) as call:
         for bomb in ("(a+)+$", "(.*)*x", "(a|aa)+$", "(.*.*.*.*)*y"):
-            answer = await call("search_text", pattern=bomb, path="src/long.txt")
-            assert "matches" in answer
-        for broken, field in (
-            ("(", "pattern"),
-            ("", "pattern"),
-            ("x" * 10_000, "pattern"),
-            ("a\nb", "pattern"),
-        ):
-            assert (await call.refused("search_text", pattern=broken))["field"] == field
-        odd = await call("search_text", pattern="needle", path="src/latin.txt")
-        assert [row["line_content"] for row in odd["matches"]] == ["caf\ufffd needle"]
-        assert odd["matches"][0]["submatches"] == [{"match": "needle", "start": 5, "end": 11}]
-        assert (await call("find_references", symbol="needle", path="src/latin.txt"))["total"] == 1
-        assert (await call("search_text", pattern="needle", path="src/japanese.txt"))[
-            "total_matches"
-        ] == 1
-        assert (await call.refused("find_references", symbol="a\nb"))["field"] == "symbol"
+            assert "matches" in await call("search_text", pattern=bomb, path="src/long.txt")
+        latin = await call("search_text", pattern="needle", path="src/latin.txt")
+        assert [row["line_content"] for row in latin["matches"]] == ["caf\ufffd needle"]
+        assert latin["matches"][0]["submatches"] == [{"match": "needle", "start": 5, "end": 11}]
+        japanese = await call("search_text", pattern="needle", path="src/japanese.txt")
+        assert japanese["total_matches"] == 1
 
 
-async def test_a_text_that_looks_like_json_is_text(shop: Path) -> None:
+async def test_text_like_json_is_text(shop: Path) -> None:
     (shop / "src" / "j.txt").write_text('x = ["a"]\ny = {"k": 12}\n', encoding="utf-8")
     async with gateway(shop) as call:
         assert (await call("search_text", pattern=r'\["a"\]'))["total_matches"] == 1
@@ -161,37 +80,17 @@ async def test_a_text_that_looks_like_json_is_text(shop: Path) -> None:
         assert line["name"]
 
 
-async def test_what_is_no_file_is_neither_read_nor_waited_for(shop: Path) -> None:
-    os.mkfifo(shop / "src" / "pipe.py")
-    with socket.socket(socket.AF_UNIX) as listening:
-        here = Path.cwd()
-        os.chdir(shop / "src")  # the name of a socket may have a hundred characters
-        listening.bind("socket.py")
-        os.chdir(here)
-        deep = shop / "src" / "/".join(["d"] * 300)
-        deep.mkdir(parents=True)
-        (shop / "src" / "around").symlink_to(shop / "src")
-        async with gateway(shop) as call:
-            for name in ("src/pipe.py", "src/socket.py"):
-                for tool, (field, _) in PATHS.items():
-                    error = await call.client.call_tool(tool, arguments(tool, name))
-                    assert error.is_error, tool
-                    assert (error.structured_content or {})["field"] == field
-                assert (await call.refused("search_text", pattern="x", path=name))[
-                    "field"
-                ] == "path"
-            listed = await call("search_files", pattern="{pipe,socket}.py")
-            assert listed["files"] == []
-            packed = await call("repo_pack", path="src", include=["*.py"])
-            assert "pipe.py" not in packed["content"]
-            assert (await call("search_files", pattern="around/**"))["files"] == []
-            await call("get_symbols", path="src")
-            await call("search_text", pattern="class")
-
-
 @both_eras
-async def test_a_name_is_answered_as_it_is_and_shown_escaped(shop: Path, era: str) -> None:
-    names = ["a\nb.py", "tab\tx.py", 'q"u.py', "-dash.py", "絵文字🦀.py", "bi\u202edi.py"]
+async def test_unusual_names_are_exact_in_data_and_escaped_in_text(shop: Path, era: str) -> None:
+    names = [
+        "a\nb.py",
+        "tab\tx.py",
+        'q"u.py',
+        "-dash.py",
+        "絵文字🦀.py",
+        "bi\u202edi.py",
+        "[id].py",
+    ]
     folder = shop / "odd"
     folder.mkdir()
     for name in names:
@@ -210,12 +109,15 @@ async def test_a_name_is_answered_as_it_is_and_shown_escaped(shop: Path, era: st
             text = "".join(part.text for part in shown.content if part.type == "text")
             assert name not in text or name.isprintable()
         found = await call("search_text", pattern="needle_here", path="odd")
-        assert found["total_matches"] == 7
+        assert found["total_matches"] == 8
         assert {row["file"] for row in found["matches"]} >= {f"odd/{name}" for name in names}
-        listed = await call("search_files", pattern="caf*", path="odd")
-        assert listed["total_files"] == 1
-        assert "caf" in listed["files"][0]
-        assert (await call("repo_pack", path="odd"))["total_files"] == 7
+        (folder / "big.bin").write_bytes(b"\0" * 2_000_000)
+        listed = await call("search_files", pattern="**", path="odd")
+        assert {*(f"odd/{name}" for name in (*names, "big.bin"))} < set(listed["files"])
+        assert listed["total_files"] == 9
+        assert (await call("search_files", pattern="[id].py", path="odd"))["total_files"] == 1
+        assert (await call("search_files", pattern="caf*", path="odd"))["total_files"] == 1
+        assert (await call("repo_pack", path="odd", include=["*.py"]))["total_files"] == 8
 
 
 SWAP = """
@@ -237,8 +139,10 @@ SWAPPED: dict[str, dict[str, Any]] = {
     "repo_pack": {"path": "src/swap"},
     "snippets_get": {"path": "src/swap/a.py"},
     "analyze_impact": {"target_files": ["src/swap/a.py"]},
+    "deps_closure": {"path": "src/swap/a.py"},
+    "query": {"question": "marked", "path": "src/swap"},
 }
-ROUNDS = 20
+ROUNDS = 10
 
 
 @contextmanager
@@ -255,7 +159,7 @@ def swapping(folder: Path, link: Path) -> Iterator[None]:
         process.wait()
 
 
-async def test_a_link_swapped_in_while_a_tool_reads_shows_nothing_from_outside(shop: Path) -> None:
+async def test_link_swapped_in_during_a_read_shows_nothing_from_outside(shop: Path) -> None:
     folder, outside = shop / "src" / "swap", shop.parent / "outside"
     for place in (folder, outside):
         place.mkdir()

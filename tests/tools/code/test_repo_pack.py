@@ -34,10 +34,6 @@ def lines_of(text: str) -> list[str]:
     return text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
 
 
-@pytest.mark.covers(
-    "tool.repo_pack", "field.repo_pack.path", "field.repo_pack.format", "answer.repo_pack.content",
-    "answer.repo_pack.path", "answer.repo_pack.format", "answer.repo_pack.size_bytes",
-)  # fmt: skip
 @both_eras
 async def test_xml_pages_rejoin_to_the_files(shop: Path, era: str) -> None:
     long = "".join(f"line {n} of a long file\n" for n in range(3000))
@@ -112,7 +108,6 @@ def test_whatever_a_file_says_the_page_stays_in_form(text: str, form: Any, name:
         assert not opened
 
 
-@pytest.mark.covers("field.repo_pack.include", "field.repo_pack.exclude")
 async def test_what_is_packed_is_chosen_by_globs_and_never_a_secret(shop: Path) -> None:
     (shop / ".gitignore").write_text("*.log\n", encoding="utf-8")
     (shop / "src" / "x.log").write_text("ignored", encoding="utf-8")
@@ -144,27 +139,6 @@ async def test_what_is_packed_is_chosen_by_globs_and_never_a_secret(shop: Path) 
         assert [row["file"] for row in as_text["files"]] == ["src/inventory/stock.go"]
         one = await call("repo_pack", path="src/auth/service.py")
         assert [row["file"] for row in one["files"]] == ["src/auth/service.py"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    [
-        ({"path": "src", "format": "pdf"}, "format"),
-        ({"path": "src", "include": ["*.nosuch"]}, "include"),
-        ({"path": "src", "include": ["{a,b}" * 20]}, "include"),
-        ({"path": "src", "cursor": "1.00000000"}, "cursor"),
-        ({"path": "src", "cursor": "x"}, "cursor"),
-        ({"path": "../"}, "path"),
-        ({"path": "src/nowhere"}, "path"),
-    ],
-)
-async def test_a_wrong_pack_names_its_field(
-    shop: Path, arguments: dict[str, Any], field: str
-) -> None:
-    async with gateway(shop) as call:
-        error = await call.refused("repo_pack", **arguments)
-        assert error["field"].startswith(field)
-        assert error["hint"]
 
 
 async def test_of_many_files_the_contents_are_folders(shop: Path) -> None:

@@ -36,39 +36,6 @@ class Kind:
 '''
 
 
-@pytest.mark.covers(
-    "tool.get_symbols",
-    "field.get_symbols.path",
-    "field.get_symbols.kind",
-    "field.get_symbols.language",
-    "answer.get_symbols.path",
-    "answer.get_symbols.symbols",
-    "answer.get_symbols.total",
-)
-@both_eras
-async def test_the_symbols_of_a_file_and_of_a_folder(shop: Path, era: str) -> None:
-    async with gateway(shop, era) as call:
-        file = await call("get_symbols", path=SERVICE)
-        login = next(row for row in file["symbols"] if row["name"] == "AuthService.login")
-        assert login.pop("line") > 1
-        assert login == {
-            "name": "AuthService.login",
-            "file": SERVICE,
-            "kind": "method",
-            "scope": "AuthService",
-            "language": "python",
-        }
-        assert file["total"] == len(file["symbols"])
-        assert (file["truncated"], file["next_cursor"]) == (False, None)
-        folder = await call("get_symbols", path="src/auth", kind="class", language="py")
-        names = {(row["file"], row["kind"], row["language"]) for row in folder["symbols"]}
-        assert (SERVICE, "class", "python") in names
-        assert {kind for _, kind, _ in names} == {"class"}
-        nothing = await call("get_symbols", path="src/auth", language="go")
-        assert (nothing["symbols"], nothing["total"]) == ([], 0)
-        assert "python" in nothing["message"]
-
-
 async def test_symbols_just_written_are_listed_at_once(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("get_symbols", path="src/auth")
@@ -80,41 +47,6 @@ async def test_symbols_just_written_are_listed_at_once(shop: Path) -> None:
         assert "AuthService.login" not in names
 
 
-@pytest.mark.covers(
-    "field.get_symbols.cursor", "answer.get_symbols.next_cursor", "answer.get_symbols.truncated"
-)
-async def test_every_symbol_is_on_exactly_one_page(shop: Path) -> None:
-    many = "".join(f"def function_number_{n}():\n    pass\n\n\n" for n in range(300))
-    (shop / "src" / "many.py").write_text(many, encoding="utf-8")
-    async with gateway(shop) as call:
-        seen: list[str] = []
-        cursor = ""
-        pages = 0
-        while pages == 0 or cursor:
-            page = await call("get_symbols", path="src/many.py", cursor=cursor)
-            assert page["total"] == 300
-            assert page["truncated"] == (page["next_cursor"] is not None)
-            seen += [row["name"] for row in page["symbols"]]
-            cursor, pages = page["next_cursor"] or "", pages + 1
-        assert seen == [f"function_number_{n}" for n in range(300)]
-        assert pages > 2
-        first = (await call("get_symbols", path="src/many.py"))["next_cursor"]
-        error = await call.refused("get_symbols", path=SERVICE, cursor=first)
-        assert error["field"] == "cursor"
-
-
-@pytest.mark.covers(
-    "tool.analyze_structure",
-    "field.analyze_structure.file_path",
-    "answer.analyze_structure.functions",
-    "answer.analyze_structure.classes",
-    "answer.analyze_structure.imports",
-    "answer.analyze_structure.exports",
-    "answer.analyze_structure.other",
-    "answer.analyze_structure.summary",
-    "answer.analyze_structure.language",
-    "answer.analyze_structure.file_path",
-)
 @both_eras
 async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
@@ -141,7 +73,6 @@ async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era
         }
 
 
-@pytest.mark.covers("field.analyze_structure.code", "field.analyze_structure.language")
 async def test_code_is_outlined_as_a_file_is(shop: Path) -> None:
     code = "export const 送る = (a, ...b) => a;\nexport { 送る as send };\nimport x from './y';\n"
     async with gateway(shop) as call:
@@ -154,27 +85,6 @@ async def test_code_is_outlined_as_a_file_is(shop: Path) -> None:
         assert other["language"] == "python"
         shell = await call("analyze_structure", code="#!/bin/bash\nf() { :; }\n")
         assert shell["functions"][0]["name"] == "f"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    [
-        ({}, "file_path"),
-        ({"file_path": SERVICE, "code": "x = 1", "language": "python"}, "file_path"),
-        ({"file_path": "  ", "code": "\n"}, "file_path"),
-        ({"code": "def f(): pass"}, "language"),
-        ({"code": "def f(): pass", "language": "klingon"}, "language"),
-        ({"file_path": "src"}, "file_path"),
-        ({"file_path": "no/such.py"}, "file_path"),
-    ],
-)
-async def test_a_wrong_question_about_structure_names_its_field(
-    shop: Path, arguments: dict[str, Any], field: str
-) -> None:
-    async with gateway(shop) as call:
-        error = await call.refused("analyze_structure", **arguments)
-        assert error["field"] == field
-        assert error["hint"]
 
 
 async def test_what_cannot_be_outlined_says_so(shop: Path) -> None:
@@ -196,12 +106,6 @@ async def test_what_cannot_be_outlined_says_so(shop: Path) -> None:
         assert nested["functions"][0]["name"] == "f0"
 
 
-@pytest.mark.covers(
-    "tool.get_function_at_line", "field.get_function_at_line.file_path",
-    "field.get_function_at_line.line_number", "answer.get_function_at_line.name",
-    "answer.get_function_at_line.type", "answer.get_function_at_line.start_line",
-    "answer.get_function_at_line.end_line", "answer.get_function_at_line.parameters",
-)  # fmt: skip
 @both_eras
 async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
@@ -224,11 +128,6 @@ async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> Non
         assert "snippets_get" in prose["hint"]
 
 
-@pytest.mark.covers(
-    "tool.search_files", "field.search_files.pattern", "field.search_files.path",
-    "field.search_files.file_type", "answer.search_files.pattern", "answer.search_files.path",
-    "answer.search_files.files", "answer.search_files.total_files",
-)  # fmt: skip
 @both_eras
 async def test_files_are_found_by_their_names_in_order(shop: Path, era: str) -> None:
     (shop / ".gitignore").write_text("*.log\nbuild/\n", encoding="utf-8")
@@ -261,50 +160,14 @@ async def test_files_are_found_by_their_names_in_order(shop: Path, era: str) -> 
         assert go["files"] == ["src/inventory/stock.go"]
 
 
-async def test_names_of_any_kind_are_listed_and_shown_as_text(shop: Path) -> None:
-    folder = shop / "odd"
-    folder.mkdir()
-    for name in ("-rf", "--pre=x.py", "a\nb.py", 'q"u.py', "絵文字🦀.py", "[id].py"):
-        (folder / name).write_text("needle = 1\n", encoding="utf-8")
-    (shop / "odd" / "big.bin").write_bytes(b"\0" * 2_000_000)
-    async with gateway(shop) as call:
-        found = await call("search_files", pattern="**", path="odd")
-        assert set(found["files"]) == {
-            f"odd/{name}"
-            for name in (
-                "-rf",
-                "--pre=x.py",
-                "a\nb.py",
-                'q"u.py',
-                "絵文字🦀.py",
-                "[id].py",
-                "big.bin",
-            )
-        }
-        assert (await call("search_files", pattern="[id].py", path="odd"))["total_files"] == 1
-        answer = await call.client.call_tool("search_files", {"pattern": "a*", "path": "odd"})
-        assert "a\\nb.py" in "".join(c.text for c in answer.content if c.type == "text")
-        for option in ("--pre=x", "-o", "-rf", "--files", "-g!*"):
-            await call("search_files", pattern=option)
-            error = await call.refused("search_files", pattern="*", file_type=option)
-            assert error["field"] == "file_type"
-
-
 async def test_a_glob_made_to_explode_is_bounded(shop: Path) -> None:
     deep = shop / "/".join(["a"] * 60)
     deep.mkdir(parents=True)
     (deep / ("a" * 200)).write_text("x", encoding="utf-8")
     async with gateway(shop) as call:
-        for bomb in (
-            "**/" * 90 + "*",
-            "**/a/" * 50 + "z",
-            "*a" * 140 + "z",
-            "[" * 300,
-            "{a,b}" * 6 + "z",
-        ):
-            await call("search_files", pattern=bomb)
-        error = await call.refused("search_files", pattern="{a,b}" * 20)
-        assert error["field"] == "pattern"
+        bombs = ("**/" * 90 + "*", "**/a/" * 50 + "z", "*a" * 140 + "z", "[" * 300)
+        for bomb in (*bombs, "{a,b}" * 6 + "z"):
+            assert "files" in await call("search_files", pattern=bomb)
 
 
 LOOKS: tuple[tuple[str, dict[str, Any], list[str]], ...] = (
@@ -317,20 +180,17 @@ LOOKS: tuple[tuple[str, dict[str, Any], list[str]], ...] = (
     ("get_function_at_line", {"file_path": SERVICE, "line_number": 30}, []),
     ("repo_pack", {"path": "src/auth"}, []),
 )
-"""(tool, arguments, the files that the session has still to look at)."""
+"""(tool, arguments, the files that the session has not looked at yet)."""
 
 
-@pytest.mark.parametrize(("tool", "given", "unseen"), LOOKS)
-async def test_a_file_counts_as_looked_at_when_what_is_in_it_was_shown(
-    shop: Path, tool: str, given: dict[str, Any], unseen: list[str]
-) -> None:
+async def test_file_counts_as_seen_when_its_content_was_shown(shop: Path) -> None:
+    understood = {"symbols_identified": ["AuthService"], "files_analyzed": [SERVICE]}
     async with gateway(shop) as call:
-        await call("start_session", intent="MODIFY", query="fix the login")
-        await call(tool, **given)
-        refused = await call.refused(
-            "submit_understanding", symbols_identified=["AuthService"], files_analyzed=[SERVICE]
-        )
-        assert refused["unseen_files"] == unseen
+        for tool, arguments, unseen in LOOKS:
+            await call("start_session", intent="MODIFY", query="fix the login")
+            await call(tool, **arguments)
+            refused = await call.refused("submit_understanding", **understood)
+            assert refused["unseen_files"] == unseen, (tool, arguments)
 
 
 async def test_code_that_a_caller_wrote_is_evidence_of_nothing(shop: Path) -> None:
@@ -339,6 +199,3 @@ async def test_code_that_a_caller_wrote_is_evidence_of_nothing(shop: Path) -> No
         await call("analyze_structure", code="def invented(): pass", language="python")
         status = await call("get_session_status")
         assert "invented" not in str(status)
-        for tool in ("search_files", "repo_pack", "get_symbols"):
-            given = {"search_files": {"pattern": "*.py"}}.get(tool, {"path": "src"})
-            assert tool in status["allowed_tools"] or await call(tool, **given)

@@ -10,24 +10,9 @@ from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from code_intel.tools.code.deps_closure import INDEX_INCOMPLETE
 from code_intel.tools.wire.answers import NO_HITS_YET, tokens
-from projects import both_eras
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
-
-
-@both_eras
-async def test_a_bundle_has_the_code_to_read_first(shop: Path, era: str) -> None:
-    async with gateway(shop, era) as call:
-        answer = await call("context_bundle", goal="what does delivery of an order cost")
-    best = answer["files"][0]
-    assert best["file"] == "src/cart/shipping.py"
-    assert best["fragments"][0]["symbol"] == "shipping_fee"
-    assert "def shipping_fee" in best["fragments"][0]["text"]
-    assert best["why"] == sorted(best["why"])
-    assert answer["tokens_estimate"] <= 2000
-    assert answer["index"]["degraded"] != []
-    assert answer["left_out"] == {} or set(answer["left_out"]) <= {"tests", "docs"}
 
 
 async def test_a_bundle_fits_the_budget_it_is_given(shop: Path) -> None:
@@ -139,73 +124,6 @@ async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Pa
     assert answer["warnings"] == [
         "artifacts.failing_test is unknown and ignored; did you mean failing_tests?"
     ]
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "field"),
-    [
-        ("context_bundle", {"goal": " \u200b"}, "goal"),
-        ("context_bundle", {"goal": "x", "limit": 21}, "limit"),
-        ("context_bundle", {"goal": "x", "token_budget": 9000}, "token_budget"),
-        ("context_bundle", {"goal": "x", "boost_profile": "tests"}, "boost_profile"),
-        ("context_bundle", {"goal": "x", "artifacts": {"hints": "no list"}}, "artifacts.hints"),
-        ("files_search", {"query": ""}, "query"),
-        ("files_search", {"query": "x", "top_k": 0}, "top_k"),
-        ("semantic_rerank", {"query": "x", "candidates": []}, "candidates"),
-        ("semantic_rerank", {"query": "x", "candidates": ["../a.py"]}, "candidates"),
-        ("semantic_rerank", {"query": "x", "candidates": ["  "]}, "candidates"),
-        ("semantic_rerank", {"query": "x", "candidates": [3]}, "candidates.0"),
-        ("semantic_rerank", {"query": "x", "candidates": [{"start_line": 3}]}, "candidates"),
-    ],
-)
-async def test_a_bad_argument_names_its_field(
-    shop: Path, tool: str, arguments: dict[str, object], field: str
-) -> None:
-    async with gateway(shop) as call:
-        assert (await call.refused(tool, **arguments))["field"] == field
-
-
-async def test_files_are_found_by_their_words_and_boosted_by_kind(shop: Path) -> None:
-    async with gateway(shop) as call:
-        source = await call("files_search", query="cart total")
-        plain = await call("files_search", query="cart total", boost_profile="none")
-        below = await call("files_search", query="cart", directory="web")
-        go = await call("files_search", query="stock", language="go")
-        nothing = await call("files_search", query="qqqzzz")
-        japanese = await call("files_search", query="送料の計算")
-        two = await call("files_search", query="cart total", top_k=2)
-        nowhere = await call("files_search", query="cart", directory="sources", language="Go")
-    scores = {row["file"]: (row["score"], row["bm25"]) for row in source["results"]}
-    assert source["results"][0]["file"] == "src/cart/cart.py"
-    score, bm25 = scores["src/cart/cart.py"]
-    assert score == pytest.approx(1.5 * bm25, rel=1e-3)
-    score, bm25 = scores["tests/test_cart.py"]
-    assert score == pytest.approx(1.2 * bm25, rel=1e-3)
-    assert all(row["score"] == row["bm25"] for row in plain["results"])
-    assert {row["file"].split("/")[0] for row in below["results"]} == {"web"}
-    assert [row["file"] for row in go["results"]] == ["src/inventory/stock.go"]
-    assert (nothing["results"], nothing["total"]) == ([], 0)
-    assert japanese["results"][0]["file"] == "src/cart/shipping.py"
-    assert (len(two["results"]), two["total"]) == (2, source["total"])
-    assert (two["truncated"], source["truncated"]) == (True, False)
-    assert nothing["message"] == "No file has any of these words."
-    assert "matches directory sources, language go" in nowhere["message"]
-
-
-async def test_without_vectors_a_reranking_keeps_the_order_and_says_so(shop: Path) -> None:
-    candidates = [
-        "src/cart/shipping.py",
-        "src/cart/cart.py:20-30",
-        "gone.py",
-        {"file": "README.md"},
-    ]
-    async with gateway(shop) as call:
-        answer = await call("semantic_rerank", query="delivery", candidates=candidates)
-    assert [row["given_at"] for row in answer["results"]] == [1, 2, 3, 4]
-    assert answer["reranked"] is False
-    assert answer["not_indexed"] == ["gone.py"]
-    assert all(row["similarity"] is None for row in answer["results"])
-    assert answer["index"]["degraded"] != []
 
 
 async def test_what_a_bundle_suggests_is_a_guess_until_it_is_looked_up(shop: Path) -> None:

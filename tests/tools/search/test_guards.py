@@ -145,7 +145,14 @@ so with an upstream.
 """
 
 
-@pytest.mark.covers("rule.guard: valid confirmed margin symbol_defined risk undisputed intent")
+@pytest.mark.covers(
+    "rule.guard.valid",
+    "rule.guard.confirmed",
+    "rule.guard.margin",
+    "rule.guard.symbol_defined",
+    "rule.guard.risk",
+    "rule.guard.undisputed",
+)
 @pytest.mark.parametrize(
     ("guard", "lower"), [(guard, lower) for guard, tries in TRIED.items() for lower in tries]
 )

@@ -41,7 +41,6 @@ async def start(call: Caller, query: str, intent: str = "MODIFY", **slots: str) 
     return str(session["session_id"])
 
 
-@pytest.mark.covers("tool.query", "answer.query.results", "answer.query.plan")
 async def test_a_question_is_answered_without_a_session(shop: Path) -> None:
     async with gateway(shop) as call:
         answer = await call("query", question="how does AuthService.login check a password?")
@@ -85,7 +84,6 @@ async def test_results_are_surest_first_and_each_place_comes_once(shop: Path) ->
     assert len(places) == len(set(places)) > 3
 
 
-@pytest.mark.covers("field.query.symbol", "field.query.file_path", "field.query.path")
 async def test_a_symbol_a_file_and_a_folder_narrow_the_question(shop: Path) -> None:
     async with gateway(shop) as call:
         named = await call("query", question="who uses it", symbol="verify_password")
@@ -120,15 +118,6 @@ async def test_a_named_file_is_outlined_and_the_list_of_a_folder_opens_none_of_i
     assert (last["files"], last["found"]) == ([], 0)
 
 
-@pytest.mark.covers("field.query.show_plan")
-async def test_the_plan_is_left_out_on_request(shop: Path) -> None:
-    async with gateway(shop) as call:
-        answer = await call("query", question="login", show_plan=False)
-    assert answer["plan"] == []
-    assert answer["step_outputs"]
-
-
-@pytest.mark.covers("field.query.cursor", "answer.query.next_cursor")
 async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(shop: Path) -> None:
     for number in range(40):
         text = f"def handle_{number}():\n    return 'order {number}: 注文を処理する'\n"
@@ -153,7 +142,6 @@ async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(sho
 
 
 @pytest.mark.covers("rule.query.fallback")
-@pytest.mark.covers("answer.query.fallback_triggered", "answer.query.fallback_reason")
 async def test_the_forest_is_asked_only_when_nothing_is_found_and_the_map_has_missed(
     shop: Path,
 ) -> None:
@@ -329,7 +317,6 @@ async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: P
         forest.index.close()
 
 
-@pytest.mark.covers("answer.query.needs_bootstrap", "answer.query.cache_status")
 async def test_without_an_index_text_is_found_all_the_same_and_that_is_said(shop: Path) -> None:
     settings = settings_of(shop)
     for file in settings.forest.db_path.parent.glob(f"{settings.forest.db_path.name}*"):

@@ -67,43 +67,7 @@ async def test_a_project_without_outcomes_is_told_what_will_be_counted(shop: Pat
     assert not folder_of(shop / ".code-intel").exists()
 
 
-@pytest.mark.covers(
-    "tool.get_outcome_stats",
-    "answer.get_outcome_stats: total sessions by_outcome by_intent by_phase devrag_correlation",
-    "answer.get_outcome_stats: confidence_correlation unreadable",
-)
-async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> None:
-    async with gateway(shop) as call:
-        await ended(call, "failure")
-        await ended(call, "partial")
-        await ended(call, "success", "QUESTION")
-        await start(call, "ログイン機能")
-        await explore(call, LOGIN, LOGIN_FILE)
-        await call("record_outcome", outcome="success")
-        found = await call("get_outcome_stats")
-    assert (found["total"], found["sessions"], found["unreadable"]) == (4, 4, 0)
-    assert found["by_outcome"] == {"success": 2, "failure": 1, "partial": 1}
-    assert found["by_intent"] == {
-        "MODIFY": {"success": 1, "failure": 1, "partial": 1},
-        "QUESTION": {"success": 1, "failure": 0, "partial": 0},
-    }
-    assert found["by_phase"] == {
-        "EXPLORATION": {"success": 0, "failure": 1, "partial": 1},
-        "READY": {"success": 2, "failure": 0, "partial": 0},
-    }
-    assert found["devrag_correlation"] == {
-        "with_devrag": {"success": 1, "failure": 0},
-        "without_devrag": {"success": 1, "failure": 1},
-    }
-    assert sum(sum(row.values()) for row in found["confidence_correlation"].values()) == 1
-
-
 @pytest.mark.covers("rule.outcome.record")
-@pytest.mark.covers(
-    "field.record_outcome: outcome analysis",
-    "field.record_outcome.analysis: root_cause failure_point related_symbols related_files",
-    "field.record_outcome.analysis: user_feedback_summary",
-)
 async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> None:
     async with gateway(shop) as call:
         await ended(call, "failure")
@@ -115,9 +79,6 @@ async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> N
 
 
 @pytest.mark.covers("rule.outcome.first")
-@pytest.mark.covers(
-    "tool.record_outcome", "answer.record_outcome: cache_error cached_pairs map_updated note"
-)
 async def test_an_outcome_is_logged_also_when_nothing_can_be_learned(shop: Path) -> None:
     state = shop / ".code-intel" / "state.db"
     async with gateway(shop) as call:

@@ -26,45 +26,6 @@ async def frame(call: Caller, **slots: str) -> None:
     await call("set_query_frame", **given)
 
 
-@pytest.mark.covers(
-    "answer.get_session_status.slot_evidence", "answer.get_session_status.requirements"
-)
-async def test_the_status_says_what_is_needed_and_what_was_found_so_far(shop: Path) -> None:
-    async with gateway(shop) as call:
-        await start(call)
-        await frame(call, target_feature="login")
-        before = await call("get_session_status")
-        needs = {row["key"]: (row["have"], row["need"]) for row in before["requirements"]}
-        assert needs["symbols_identified"] == (0, 5)
-        assert needs["required_tools"] == (0, 2)
-        assert needs["slot_evidence"] == (0, 1)  # the query says no issue: it can have no evidence
-        assert before["slot_evidence"]["target_feature"] == {
-            "value": "login",
-            "source": "FACT",
-            "required": True,
-            "evidenced": False,
-        }
-        assert before["slot_evidence"]["observed_issue"] == {
-            "value": None,
-            "source": "UNRESOLVED",
-            "required": False,
-            "evidenced": False,
-        }
-        await call("find_definitions", symbol="AuthService.login")
-        await call("find_references", symbol="login")
-        after = await call("get_session_status")
-        needs = {row["key"]: (row["have"], row["need"]) for row in after["requirements"]}
-        assert needs["symbols_identified"] == (1, 5)
-        result = await call.client.call_tool("get_session_status", {})
-        said = "".join(getattr(part, "text", "") for part in result.content)
-        assert "symbols_identified 1/5, files_analyzed 1/4, required_tools 2/2" in said
-        assert needs["required_tools"] == (2, 2)
-        assert after["slot_evidence"]["target_feature"]["evidenced"]
-
-
-@pytest.mark.covers(
-    "answer.get_session_status.map_results", "answer.get_session_status.forest_results"
-)
 async def test_the_status_has_what_map_and_forest_returned_last(shop: Path) -> None:
     text = "---\nnl_term: 決済\nsymbol: PaymentGateway\n---\n\n## Evidence\n\n- it charges\n"
     (shop / AGREEMENTS / "payment.md").write_text(text, encoding="utf-8")
@@ -86,7 +47,6 @@ async def test_the_status_has_what_map_and_forest_returned_last(shop: Path) -> N
         assert len(status["forest_results"]) == len(answer["results"])
 
 
-@pytest.mark.covers("answer.get_session_status.recovery_options")
 @both_eras
 async def test_every_way_on_is_a_call_that_is_allowed(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:

@@ -37,7 +37,6 @@ def values(answer: object) -> list[str]:
 
 
 @both_eras
-@pytest.mark.covers("answer.start_session.session_id", "answer.record_outcome.record_id")
 async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         handle = await start(call, "送料")
@@ -68,7 +67,6 @@ async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, 
 
 
 @both_eras
-@pytest.mark.covers("error.no_active_session")
 async def test_whoever_lists_the_sessions_learns_no_handle(shop: Path, era: str) -> None:
     async with gateway(shop, era) as mine:
         handle = await start(mine, "送料")
@@ -95,7 +93,6 @@ async def everything_is_refused(call: Caller, guess: str) -> None:
 
 
 @both_eras
-@pytest.mark.covers("tool.start_session", "answer.start_session.session_id")
 async def test_an_answer_in_words_alone_is_enough_to_go_on(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         result = await call.client.call_tool("start_session", {"intent": "MODIFY", "query": "x"})

@@ -53,7 +53,6 @@ async def test_a_symbol_that_the_name_does_not_mean_must_be_looked_up_and_costs_
         assert (await call("get_session_status"))["risk_level"] == "MEDIUM"
 
 
-@pytest.mark.covers("rule.band.agreed")
 async def test_what_was_agreed_is_sure_whatever_its_name(shop: Path) -> None:
     words = "配達の値段"
     async with gateway(shop, embedding="faithful") as call:
