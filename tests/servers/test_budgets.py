@@ -9,7 +9,7 @@ import pytest
 
 from code_intel.tools.wire.answers import tokens
 from programs import git
-from projects import Caller, both_eras
+from projects import both_eras
 from served import AGREEMENTS, gateway, index_server
 
 pytestmark = pytest.mark.anyio
@@ -80,23 +80,15 @@ async def test_definitions_beyond_the_limit_are_counted_and_reached_by_their_fol
         folder.mkdir(parents=True)
         (folder / "m.py").write_text("def handler():\n    return 1\n", encoding="utf-8")
     git(shop, "add", "-A")
+    async with index_server(shop, "forest") as forest:
+        await forest("sync")
     async with gateway(shop) as call:
-        await settled(call)
         answer = await call("find_definitions", symbol="handler", exact_match=True)
         assert len(answer["definitions"]) == 50
         assert answer["truncated"]
         assert size(answer) <= CAP
         last = await call("find_definitions", symbol="handler", path="many/p69")
         assert [row["file"] for row in last["definitions"]] == ["many/p69/m.py"]
-
-
-async def settled(call: Caller) -> None:
-    """Have the forest's own server bring the index in line with the disk."""
-    async with index_server(
-        Path(str((await call("start_session", intent="QUESTION", query="x"))["repo_path"])),
-        "forest",
-    ) as forest:
-        await forest("sync")
 
 
 def write_bytes_name(folder: Path, name: bytes, text: str) -> None:

@@ -4,57 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from projects import Caller
 from served import AGREEMENTS, gateway
+from shop_sessions import explore, start
 
 pytestmark = pytest.mark.anyio
-
-
-async def ready_on(call: Caller, symbol: str, file: str) -> str:
-    """Lead a session to READY on one file, by what its own calls show."""
-    session = await call("start_session", intent="MODIFY", query="invoice run fails at night")
-    handle = str(session["session_id"])
-    await call(
-        "set_query_frame",
-        target_feature={"value": "invoice run", "quote": "invoice run"},
-        observed_issue={"value": "fails at night", "quote": "fails at night"},
-        trigger_condition={"value": "at night", "quote": "at night"},
-    )
-    await call("search_text", pattern="invoices", path=file)
-    await call("find_definitions", symbol=symbol, path=file, exact_match=True)
-    await call("find_references", symbol=symbol)
-    await call(
-        "confirm_symbol_relevance",
-        relevant_symbols=[symbol],
-        code_evidence=f"{symbol} in {file} runs the invoices at night, where it fails",
-    )
-    answer = await call(
-        "submit_understanding",
-        symbols_identified=[symbol],
-        entry_points=[symbol],
-        files_analyzed=[file],
-    )
-    if answer["next_phase"] == "SEMANTIC":
-        supposed = await call(
-            "submit_semantic",
-            hypotheses=[f"{symbol} of {file} runs the invoices"],
-            devrag_reason="architecture_unknown",
-        )
-        await call("find_definitions", symbol=symbol, path=file, exact_match=True)
-        evidence = {
-            "tool": "find_definitions",
-            "target": symbol,
-            "result": "it does",
-            "files": [file],
-        }
-        await call(
-            "submit_verification",
-            verified=[
-                {"hypothesis": text, "status": "confirmed", "evidence": evidence}
-                for text in supposed["hypotheses_to_verify"]
-            ],
-        )
-    return handle
 
 
 async def test_of_several_definitions_the_one_worked_on_is_learned(shop: Path) -> None:
@@ -65,7 +18,8 @@ async def test_of_several_definitions_the_one_worked_on_is_learned(shop: Path) -
     (shop / "main.py").write_text("from b.job import run\n\nrun()\n", encoding="utf-8")
     async with gateway(shop) as call:
         await call("find_definitions", symbol="run")
-        handle = await ready_on(call, "run", "b/job.py")
+        handle = await start(call, "invoice run")
+        await explore(call, "run", "b/job.py")
         file = shop / "b" / "job.py"
         file.write_text(
             file.read_text("utf-8").replace("return", "return 'x' or"), encoding="utf-8"

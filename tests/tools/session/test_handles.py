@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from code_intel.session.handles import SESSION_NAME_PATTERN, parse
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import gateway, settings_of
 from shop_sessions import FEE, FEE_FILE, explore, start, succeed
 
 pytestmark = pytest.mark.anyio
-both_eras = pytest.mark.parametrize("era", ERAS)
 OWN: dict[str, dict[str, Any]] = {
     "add_explored_files": {"files": [FEE_FILE]},
     "check_write_target": {"file_path": FEE_FILE},

@@ -13,11 +13,10 @@ import pytest
 from code_intel.session import journal
 from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.table import CORE
-from projects import ERAS, Caller
+from projects import Caller, both_eras
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
-both_eras = pytest.mark.parametrize("era", ERAS)
 
 QUERY = "fix the login of the shop"
 CALLS: dict[str, dict[str, Any]] = {
