@@ -100,8 +100,8 @@ async def test_name_in_the_other_form_finds_the_only_file(
         assert understood["unseen_files"] == []
     async with index_server(shop, "forest") as call:
         hits = await call("search", query="garage door", directory=f"src/{asked}", top_k=20)
-        found = {hit["document"] for hit in hits["results"]}
-        assert {f"src/{there}/door.py", f"src/{there}/{there}.py"} <= found
+        documents = {hit["document"] for hit in hits["results"]}
+        assert {f"src/{there}/door.py", f"src/{there}/{there}.py"} <= documents
 
 
 @pytest.mark.model
