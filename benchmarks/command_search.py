@@ -46,11 +46,12 @@ from code_intel.registry import checking
 from code_intel.registry.finding import CommandFinding, find
 from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.meaning import CommandVectors
+from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 
 HERE = Path(__file__).resolve().parent
 SETS = (HERE / "data" / "commands" / "tuning", HERE / "data" / "commands" / "heldout")
 DEEP = 10_000
-BANDS = (0.8, 0.5, 0.2, 0.0)
+BANDS = (VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE, 0.0)
 """Lower edges of seed 001's bands."""
 LANGUAGES = {"en": "English", "ja": "Japanese", "": "both"}
 

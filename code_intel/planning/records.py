@@ -21,7 +21,7 @@ Stop = Literal["reached", "no_new_query", "no_improvement", "iterations", "timeo
 ITERATIONS, MAX_ITERATIONS = 5, 20
 SECONDS, MIN_PLAN_SECONDS, MAX_PLAN_SECONDS = 120, 10, 300
 MIN_MATCHES, MAX_MATCHES = 3, 50
-CONFIDENCE = 0.7
+DEFAULT_CONFIDENCE = 0.7
 MAX_KEYWORDS, MAX_RULES, MAX_INITIAL_QUERIES = 20, 10, 10
 """Of one plan, as its caller gives them; queries are those to try first."""
 MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
@@ -62,7 +62,7 @@ class Expected:
     keywords: tuple[str, ...]
     patterns: tuple[str, ...] = ()
     min_matches: int = MIN_MATCHES
-    confidence: float = CONFIDENCE
+    confidence: float = DEFAULT_CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)

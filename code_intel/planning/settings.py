@@ -17,7 +17,7 @@ from code_intel.foundation import durable
 from code_intel.planning import place, presets
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
-    CONFIDENCE,
+    DEFAULT_CONFIDENCE,
     ITERATIONS,
     MAX_ITERATIONS,
     MAX_MATCHES,
@@ -72,7 +72,7 @@ PLAN_KEYS = (
         "defaults", "minMatches", MIN_MATCHES, 1, MAX_MATCHES, about="Number of expected results."
     ),
     PlanSettingKey(
-        "defaults", "confidence", CONFIDENCE, 0, 1, about="Score at which a plan succeeds."
+        "defaults", "confidence", DEFAULT_CONFIDENCE, 0, 1, about="Score at which a plan succeeds."
     ),
     PlanSettingKey(
         "defaults", "evaluationMode", "fuzzy", choices=get_args(Mode), about="How keywords match."

@@ -1,11 +1,11 @@
 """Convert a share of words and a cosine to a score of 0 to 1 with the bands of seed 001.
 
-| score | seed 001 | here |
+| score from | seed 001 | here |
 |---|---|---|
-| 0.8 to 1.0 | very high | nine of ten such results are right |
-| 0.5 to 0.8 | medium | more are right than wrong |
-| 0.2 to 0.5 | low | every third is right |
-| below | nearly unrelated | below FLOOR there are no results |
+| VERY_GOOD_SCORE | very high | nine of ten such results are right |
+| FAIR_SCORE | medium | more are right than wrong |
+| WEAK_SCORE | low | every third is right |
+| below | nearly unrelated | below MIN_SCORE there are no results |
 
 A cosine alone is not enough. The score depends on how far a command stands out from the others of
 its registry, and on whether the question is about a command at all: questions close to everyday
@@ -25,18 +25,22 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-RIVAL_COUNT = 5
-"""How many of the closest others a command has to stand out from."""
+VERY_GOOD_SCORE = 0.8
+FAIR_SCORE = 0.5
+WEAK_SCORE = 0.2
+"""From this score on, a search counts as one for the command."""
 MIN_SCORE = 0.03
-"""Score below which a command is not answered."""
+"""Score below which a command is not returned."""
+RIVAL_COUNT = 5
+"""Number of the closest other commands that a command has to stand out from."""
 
 
 class MatchEvidence(NamedTuple):
-    """What vectors say of a question and each command, shape (commands,) each.
+    """Compare the vectors of a question and each command, shape (commands,) each.
 
     Attributes:
         cosine: In the space of the engine's constants.
-        margin: How much closer a command is than the closest OTHERS.
+        margin: How much closer a command is than the RIVAL_COUNT closest others.
         everyday: How close the question is to the closest everyday matter; the same for all.
     """
 
@@ -46,7 +50,7 @@ class MatchEvidence(NamedTuple):
 
 
 class ScoreCurve(NamedTuple):
-    """Log-odds of a command being right, by what `Evidence` has."""
+    """Log-odds of a command being right, from `MatchEvidence`."""
 
     cosine: float
     margin: float
@@ -54,7 +58,7 @@ class ScoreCurve(NamedTuple):
     bias: float
 
     def at(self, seen: MatchEvidence) -> "Values":
-        """Return shares, 0 to 1, shape (commands,); 0 for what is no number."""
+        """Return shares, 0 to 1, shape (commands,); 0 for NaN."""
         import numpy as np
 
         odds = sum((weight * value for weight, value in zip(self, seen, strict=False)), self.bias)
@@ -86,7 +90,8 @@ def evidence(cosines: "Values", everyday: "Values") -> MatchEvidence:
 
     Args:
         cosines: Cosines of a question to the commands, shape (commands,).
-        everyday: Its cosines to more than OTHERS everyday matters, which complete a small registry.
+        everyday: Its cosines to more than RIVAL_COUNT everyday matters, which complete a small
+            registry.
     """
     import numpy as np
 

@@ -29,6 +29,7 @@ from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.foundation.text import visible, without_hidden
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
+from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.session.relevance import GRAY, HIGH
 
 THRESHOLDS: Mapping[str, float] = MappingProxyType(
@@ -37,6 +38,9 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
         "verification": VERIFICATION_SCORE,
         "high_likeness": HIGH.least,
         "gray_likeness": GRAY.least,
+        "very_good": VERY_GOOD_SCORE,
+        "fair": FAIR_SCORE,
+        "weak": WEAK_SCORE,
     }
 )
 """Numbers that tool descriptions name, as `{ready}`."""

@@ -14,7 +14,7 @@ from code_intel.cli.tool_call import call
 from code_intel.planning.evaluation import WEIGHTS, evaluate, status_of
 from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
 from code_intel.planning.presets import PRESETS, read
-from code_intel.planning.records import Expected, Metrics, Result, Stop
+from code_intel.planning.records import DEFAULT_CONFIDENCE, Expected, Metrics, Result, Stop
 from code_intel.planning.settings import MAX_PRESETS, PLAN_KEYS
 from code_intel.tools.declaration import Tool
 from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
@@ -131,7 +131,7 @@ def test_the_worked_example_is_what_evaluation_says() -> None:
     told = {name: round(value, 6) for name, value in zip(NAMES, found.metrics, strict=True)}
     assert told == example["metrics"]
     assert round(found.score, 6) == example["score"]
-    assert f"come to {example['score']}, `{status_of(found.score, 0.7)}`" in PAGE
+    assert f"come to {example['score']}, `{status_of(found.score, DEFAULT_CONFIDENCE)}`" in PAGE
 
 
 def test_the_weights_are_those_of_the_table() -> None:

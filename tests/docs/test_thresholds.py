@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from code_intel.learned.history.experience import ONE_VOICE
+from code_intel.planning.records import DEFAULT_CONFIDENCE
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
+from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.session.relevance import BANDS
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
 
@@ -37,10 +39,10 @@ def pages() -> dict[str, str]:
 @pytest.mark.parametrize("name", pages())
 def test_scores_that_a_page_states_are_thresholds_of_the_code(name: str) -> None:
     stated = [
-        (float(number), line)
+        (score, line)
         for line in pages()[name].splitlines()
         if ABOUT_SCORES.search(line)
-        for number in re.findall(r"(?<![\d.])0\.\d+", line)
+        for score in scores_in(line)
     ]
     assert [line for score, line in stated if score not in SCORES] == []
 
@@ -49,6 +51,37 @@ def test_scores_that_a_page_states_are_thresholds_of_the_code(name: str) -> None
 def test_these_pages_state_both_thresholds(name: str) -> None:
     lines = " ".join(line for line in pages()[name].splitlines() if ABOUT_SCORES.search(line))
     assert {f"{READY_SCORE:g}", f"{VERIFICATION_SCORE:g}"} <= set(re.findall(r"0\.\d+", lines))
+
+
+def scores_in(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"(?<![\d.])0\.\d+", text)]
+
+
+def test_score_bands_of_commands_that_a_page_states_are_those_of_the_code() -> None:
+    bands = [VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE]
+    page = (ROOT / "docs/command-registry.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d.]+)–([\d.]+) \|", page, re.MULTILINE)
+    assert [float(low) for low, _ in rows] == [*bands, 0]
+    assert [float(high) for _, high in rows] == [1, *bands]
+    assert scores_in(" ".join(re.findall(r"with a score\s+of at least \S+", page))) == [WEAK_SCORE]
+    contract = (ROOT / "docs/contract.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^- `row\.command_hit\.score`.*$", contract, re.MULTILINE)
+    assert scores_in(row) == bands
+    for number in ("0045", "0047"):
+        text = DECISIONS[number].read_text(encoding="utf-8")
+        stated = re.findall(r"score of 0\.\d+|scored 0\.\d+|with 0\.\d+ or more", text)
+        assert stated
+        assert set(scores_in(" ".join(stated))) <= set(bands)
+
+
+def test_sufficient_score_of_a_plan_that_a_page_states_is_that_of_the_code() -> None:
+    page = (ROOT / "docs/plans.md").read_text(encoding="utf-8")
+    stated = re.findall(
+        r"^\| `(?:expectedResults|defaults)\.confidence` .*?0\.\d+|confidence of 0\.\d+:",
+        page,
+        re.MULTILINE,
+    )
+    assert scores_in(" ".join(stated)) == [DEFAULT_CONFIDENCE] * 3
 
 
 @pytest.mark.parametrize("number", ["0014", "0031"])

