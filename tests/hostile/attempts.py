@@ -1,6 +1,6 @@
 """What an attempt is: a story, a script that plays it, and what it must not win."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from hostile.agent import Agent
@@ -55,10 +55,16 @@ Script = Callable[[Agent], Awaitable[Prize]]
 
 
 class Attempt(NamedTuple):
-    """One scripted attempt; its first argument names it."""
+    """One scripted attempt; its story names it."""
 
-    id: str
     category: str
     story: str
     script: Script
-    embedding: str = "off"
+    embedding: str
+
+
+def attempts(
+    category: str, scripts: Mapping[str, Script], embedding: str = "off"
+) -> tuple[Attempt, ...]:
+    """Return the attempts of one category from their scripts by story."""
+    return tuple(Attempt(category, story, script, embedding) for story, script in scripts.items())

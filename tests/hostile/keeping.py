@@ -15,7 +15,7 @@ from code_intel.session.journal import encode
 from code_intel.session.phases import Event, Intent
 from code_intel.tools.context.gateway import sessions_of
 from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, Agent
-from hostile.attempts import Attempt, Prize, Ready, Script, Write
+from hostile.attempts import Prize, Ready, Script, Write, attempts
 from served import settings_of
 
 HANDLE, JOURNAL = "another session's id", "a truncated, edited or replaced journal"
@@ -268,102 +268,33 @@ def of_another_time(moved: timedelta) -> Script:
 
 
 ATTEMPTS = (
-    Attempt(
-        "every-word-on-disk",
+    *attempts(
         HANDLE,
-        "Every name and hexadecimal word of the project's files is tried as a handle.",
-        everything_on_disk,
+        {
+            "Every hexadecimal word on disk is tried as a handle.": everything_on_disk,
+            "A handle is changed by a digit, its case, its spelling.": guessed,
+            "A session that is READY in a copy of the project.": another_projects,
+        },
     ),
-    Attempt(
-        "guessed-handles",
-        HANDLE,
-        "A handle is changed by a digit, its case, its spelling.",
-        guessed,
-    ),
-    Attempt(
-        "another-projects-session",
-        HANDLE,
-        "A session that is READY in a copy of the project.",
-        another_projects,
-    ),
-    Attempt(
-        "truncated-anywhere",
+    *attempts(
         JOURNAL,
-        "The journal is cut back to when it was READY, at every line and 97th byte.",
-        truncated,
-    ),
-    Attempt(
-        "rolled-back",
-        JOURNAL,
-        "A copy from when it was READY is put back, also padded to the same length.",
-        rolled_back,
-    ),
-    Attempt(
-        "an-event-left-out", JOURNAL, "The last event is left out.", rewritten(without_the_end)
-    ),
-    Attempt(
-        "an-event-exchanged",
-        JOURNAL,
-        "The event that took READY back becomes another one.",
-        rewritten(another_end),
-    ),
-    Attempt(
-        "a-frame-left-out",
-        JOURNAL,
-        "The events that raised the risk are left out.",
-        rewritten(a_lower_risk),
-    ),
-    Attempt(
-        "events-appended",
-        JOURNAL,
-        "What an earned session has at its end is appended to a new one.",
-        appended,
-    ),
-    Attempt(
-        "a-journal-from-scratch",
-        JOURNAL,
-        "A journal of one's own, in which everything is as it must be.",
-        from_scratch,
-    ),
-    Attempt(
-        "anothers-journal",
-        JOURNAL,
-        "The journal of a READY session stands under the name of one's own.",
-        anothers_journal,
-    ),
-    Attempt("no-journal", JOURNAL, "The journal is deleted.", replaced(with_nothing)),
-    Attempt("an-empty-journal", JOURNAL, "The journal is empty.", replaced(Path.touch)),
-    Attempt(
-        "a-folder-for-a-journal", JOURNAL, "A folder stands in its place.", replaced(Path.mkdir)
-    ),
-    Attempt(
-        "a-pipe-for-a-journal",
-        JOURNAL,
-        "A pipe stands in its place, and nobody writes to it.",
-        replaced(os.mkfifo),
-    ),
-    Attempt(
-        "a-link-for-a-journal",
-        JOURNAL,
-        "A link to a copy stands in its place.",
-        replaced(with_a_link),
-    ),
-    Attempt(
-        "a-journal-that-is-read-only",
-        JOURNAL,
-        "The journal cannot be written while READY is taken back.",
-        read_only,
-    ),
-    Attempt(
-        "a-clock-set-back",
-        JOURNAL,
-        "The session was begun in the future.",
-        of_another_time(timedelta(days=400)),
-    ),
-    Attempt(
-        "a-session-expired",
-        JOURNAL,
-        "A session that expired is dated anew.",
-        of_another_time(timedelta(days=-3)),
+        {
+            "The journal is cut back to when it was READY, at every line and 97th byte.": truncated,
+            "A copy from when it was READY is put back, also padded.": rolled_back,
+            "The last event is left out.": rewritten(without_the_end),
+            "The event that took READY back becomes another one.": rewritten(another_end),
+            "The events that raised the risk are left out.": rewritten(a_lower_risk),
+            "What an earned session has at its end is appended to a new one.": appended,
+            "A new journal in which everything is consistent.": from_scratch,
+            "The journal of a READY session gets the name of another.": anothers_journal,
+            "The journal is deleted.": replaced(with_nothing),
+            "The journal is empty.": replaced(Path.touch),
+            "A folder stands in its place.": replaced(Path.mkdir),
+            "A pipe stands in its place, and nobody writes to it.": replaced(os.mkfifo),
+            "A link to a copy stands in its place.": replaced(with_a_link),
+            "The journal cannot be written while READY is taken back.": read_only,
+            "The session was begun in the future.": of_another_time(timedelta(days=400)),
+            "A session that expired is dated anew.": of_another_time(timedelta(days=-3)),
+        },
     ),
 )

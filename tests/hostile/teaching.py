@@ -8,7 +8,7 @@ from pathlib import Path
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
 from hostile.agent import LOGIN, QUERY, SERVICE, SLOTS, Agent
-from hostile.attempts import Agreed, Attempt, Prize, Ready, Script, Write
+from hostile.attempts import Agreed, Prize, Ready, Script, Write, attempts
 from programs import git
 from served import AGREEMENTS
 from upstreams import command, point
@@ -73,7 +73,7 @@ async def without_a_change(agent: Agent) -> Prize:
     return Agreed()
 
 
-async def with_somebody_elses_change(agent: Agent) -> Prize:
+async def with_an_older_change(agent: Agent) -> Prize:
     """Let what was changed before the session began pass for its work."""
     agent.edit()
     handle = await agent.ready()
@@ -154,7 +154,7 @@ def claimed(*slots: str) -> Script:
     return script
 
 
-async def an_upstream_of_ones_own(agent: Agent) -> Prize:
+async def a_false_upstream(agent: Agent) -> Prize:
     """Use a false map that returns a team's agreement about something else for the query."""
     planted = replace(
         PLANTED,
@@ -208,7 +208,7 @@ async def files_of_it(agent: Agent) -> Prize:
 
 
 async def on_a_branch(agent: Agent) -> Prize:
-    """Commit what was planted to a branch that nobody has merged."""
+    """Commit what was planted to a branch that is not merged."""
     git(agent.root, "switch", "-qc", "feature")
     planted(agent.root)
     git(agent.root, "add", "-A")
@@ -264,88 +264,35 @@ async def orders(agent: Agent) -> Prize:
 
 
 ATTEMPTS = (
-    Attempt("success-at-once", REPORT, "Success is reported before anything was done.", at_once),
-    Attempt(
-        "success-a-hundred-times",
+    *attempts(
         REPORT,
-        "Success is reported a hundred times.",
-        again_and_again(100),
+        {
+            "Success is reported before anything was done.": at_once,
+            "Success is reported a hundred times.": again_and_again(100),
+            "Success is insisted on, for a symbol that was never looked up.": insisting,
+            "Nothing that was explored has changed.": without_a_change,
+            "The change was there before the session.": with_an_older_change,
+            "The report names unconfirmed symbols.": unconfirmed_symbols,
+        },
     ),
-    Attempt(
-        "success-and-insistence",
-        REPORT,
-        "Success is insisted on, for a symbol that nobody looked up.",
-        insisting,
-    ),
-    Attempt(
-        "success-without-a-change",
-        REPORT,
-        "Nothing that was explored has changed.",
-        without_a_change,
-    ),
-    Attempt(
-        "success-with-an-older-change",
-        REPORT,
-        "The change was there before the session.",
-        with_somebody_elses_change,
-    ),
-    Attempt(
-        "success-of-unconfirmed-symbols",
-        REPORT,
-        "The report names symbols that nobody has confirmed.",
-        unconfirmed_symbols,
-    ),
-    Attempt(
-        "an-agreement-by-hand", SAYS, "An agreement says of itself that it is confirmed.", by_hand
-    ),
-    Attempt(
-        "an-agreement-on-a-branch",
+    *attempts(
         SAYS,
-        "It is committed, to a branch that nobody has merged.",
-        on_a_branch,
+        {
+            "An agreement says of itself that it is confirmed.": by_hand,
+            "It is committed, to a branch that is not merged.": on_a_branch,
+            "A false map gives an unrelated agreement the highest score.": a_false_upstream,
+            "Source and agreements give orders, and look like answers.": orders,
+        },
     ),
-    Attempt(
-        "led-by-an-agreement-by-hand",
+    *attempts(
         SAYS,
-        "The map answers with it, and it is confirmed without a look.",
-        led_by_it,
-        "faithful",
-    ),
-    Attempt(
-        "an-agreement-for-ones-own-query",
-        SAYS,
-        "An agreement is added for the query itself, and its symbol exists.",
-        claimed(),
-        "faithful",
-    ),
-    Attempt(
-        "an-agreement-for-ones-own-feature",
-        SAYS,
-        "The same for the target feature.",
-        claimed("target_feature", "observed_issue"),
-        "faithful",
-    ),
-    Attempt(
-        "an-upstream-of-ones-own",
-        SAYS,
-        "A map of one's own gives an agreement about something else the highest score.",
-        an_upstream_of_ones_own,
-    ),
-    Attempt(
-        "files-of-an-agreement-by-hand",
-        SAYS,
-        "It lists files that have nothing to do with its symbol.",
-        files_of_it,
-        "faithful",
-    ),
-    Attempt(
-        "words-copied-from-the-list",
-        SAYS,
-        "The map is asked with other words than the session's.",
-        copied_from_the_list,
-        "faithful",
-    ),
-    Attempt(
-        "orders-in-files", SAYS, "Source and agreements give orders, and look like answers.", orders
+        {
+            "The map answers with it, and it is confirmed without a look.": led_by_it,
+            "An agreement is added for the query itself, and its symbol exists.": claimed(),
+            "The same for the target feature.": claimed("target_feature", "observed_issue"),
+            "It lists files that have nothing to do with its symbol.": files_of_it,
+            "The map is asked with other words than the session's.": copied_from_the_list,
+        },
+        embedding="faithful",
     ),
 )

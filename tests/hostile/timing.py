@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 import anyio
 
 from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent
-from hostile.attempts import Attempt, Prize, Ready, Write
+from hostile.attempts import Prize, Ready, Write, attempts
 
 SUPPOSED = f"{LOGIN} accepts an empty password"
 AT_ONCE, ANEW = "parallel calls", "restarts in mid-session"
@@ -129,39 +129,22 @@ async def two_servers(agent: Agent) -> Prize:
 
 
 ATTEMPTS = (
-    Attempt(
-        "submissions-at-once",
+    *attempts(
         AT_ONCE,
-        "Too little is submitted several times at once.",
-        submissions,
+        {
+            "Too little is submitted several times at once.": submissions,
+            "Submissions of every phase and the way back are called at once.": to_and_fro,
+            "A hypothesis is confirmed while it is rejected.": confirm_while_rejecting,
+            "Permission is asked for while READY is taken back.": write_while_reverting,
+            "Frames of different risk are set at once.": frames_at_once,
+            "One server takes READY back, another is asked.": two_servers,
+        },
     ),
-    Attempt(
-        "to-and-fro-at-once",
-        AT_ONCE,
-        "Submissions of every phase and the way back are called at once.",
-        to_and_fro,
-    ),
-    Attempt(
-        "confirmed-while-rejected",
-        AT_ONCE,
-        "A hypothesis is confirmed while it is rejected.",
-        confirm_while_rejecting,
-    ),
-    Attempt(
-        "written-while-taken-back",
-        AT_ONCE,
-        "Permission is asked for while READY is taken back.",
-        write_while_reverting,
-    ),
-    Attempt("frames-at-once", AT_ONCE, "Frames of different risk are set at once.", frames_at_once),
-    Attempt("two-servers", AT_ONCE, "One server takes READY back, another is asked.", two_servers),
-    Attempt(
-        "anew-in-every-phase", ANEW, "The server is started anew in each phase.", in_every_phase
-    ),
-    Attempt(
-        "anew-after-each-refusal",
+    *attempts(
         ANEW,
-        "The server is started anew after each refusal.",
-        after_each_refusal,
+        {
+            "The server is started anew in each phase.": in_every_phase,
+            "The server is started anew after each refusal.": after_each_refusal,
+        },
     ),
 )

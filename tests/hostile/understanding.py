@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from hostile.agent import ERROR, LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, VERIFY, Agent
-from hostile.attempts import Attempt, Prize, Ready, Script, Write
+from hostile.attempts import Prize, Ready, Script, Write, attempts
 from programs import git
 
 
@@ -235,300 +235,138 @@ async def a_deleted_index(agent: Agent) -> Prize:
 DEFINITION = ("find_definitions", {"symbol": LOGIN})
 REFERENCES = ("find_references", {"symbol": LOGIN})
 
-PADDING = (
-    Attempt(
-        "one-symbol-thrice",
+ATTEMPTS = (
+    *attempts(
         "padding",
-        "The same symbol is listed three times.",
-        claiming(symbols_identified=[LOGIN] * 3),
-    ),
-    Attempt(
-        "one-symbol-in-four-spellings",
-        "padding",
-        "One symbol is spelled as four languages would.",
-        claiming(symbols_identified=[LOGIN, "login", "AuthService::login()", f" {LOGIN} "]),
-    ),
-    Attempt(
-        "case-variants",
-        "padding",
-        "Upper and lower case are listed as further symbols.",
-        claiming(symbols_identified=[LOGIN, LOGIN.upper(), LOGIN.lower()]),
-    ),
-    Attempt(
-        "wide-variants",
-        "padding",
-        "Full-width letters are listed as a further symbol.",
-        claiming(
-            symbols_identified=[
-                LOGIN,
-                "ＡｕｔｈＳｅｒｖｉｃｅ．ｌｏｇｉｎ",
-                VERIFY,
-                "ｖｅｒｉｆｙ＿ｐａｓｓｗｏｒｄ",
-            ]
-        ),
-    ),
-    Attempt(
-        "zero-width-variants",
-        "padding",
-        "Characters nobody can see make one name two.",
-        claiming(symbols_identified=[LOGIN, "AuthService.lo\u200bgin", VERIFY]),
-    ),
-    Attempt(
-        "look-alike-letters",
-        "padding",
-        "A Cyrillic letter makes one name two.",
-        claiming(symbols_identified=[LOGIN, "\u0410uthService.login", VERIFY]),
-    ),
-    Attempt(
-        "one-file-in-three-spellings",
-        "padding",
-        "One file is listed under several paths.",
-        claiming(
-            files_analyzed=[SERVICE, f"./{SERVICE}", f"{SERVICE}:34", "src/cart/../auth/service.py"]
-        ),
-    ),
-    Attempt(
-        "one-file-through-a-link",
-        "padding",
-        "One file is listed a second time through a linked folder.",
-        linked_files,
-    ),
-    Attempt(
-        "one-entry-point-twice",
-        "padding",
-        "At HIGH risk one entry point and one pattern are said twice.",
-        padded_at_high_risk,
-    ),
-    Attempt(
-        "symbols-nobody-looked-at",
-        "padding",
-        "Symbols that exist, but elsewhere and unseen, fill the list.",
-        claiming(symbols_identified=[LOGIN, "toggleTheme", "export_orders"]),
-    ),
-    Attempt(
-        "entry-points-in-fragments",
-        "padding",
-        "A few letters that some symbol contains are an entry point.",
-        claiming(entry_points=["th", "or"]),
-    ),
-)
-
-INVENTED = (
-    Attempt(
-        "invented-symbols",
-        "invented files and symbols",
-        "Symbols that sound right are listed.",
-        claiming(symbols_identified=[LOGIN, "LoginController", "SessionManager"]),
-    ),
-    Attempt(
-        "invented-files",
-        "invented files and symbols",
-        "Files that sound right are listed.",
-        claiming(files_analyzed=[SERVICE, "src/auth/controller.py"]),
-    ),
-    Attempt(
-        "files-never-shown",
-        "invented files and symbols",
-        "Files that exist, but that no call has returned.",
-        claiming(files_analyzed=[SERVICE, "src/payments/gateway.py"]),
-    ),
-    Attempt(
-        "files-outside",
-        "invented files and symbols",
-        "Files outside of the project are listed.",
-        claiming(files_analyzed=[SERVICE, "/etc/hostname", "../../etc/hostname"]),
-    ),
-    Attempt(
-        "one-letter-entry-point",
-        "invented files and symbols",
-        "The empty string and one letter are entry points.",
-        claiming(entry_points=["", "l", "()"]),
-    ),
-    Attempt(
-        "invented-entry-point",
-        "invented files and symbols",
-        "An entry point that names no symbol.",
-        claiming(entry_points=["main"]),
-    ),
-    Attempt(
-        "arguments-as-strings",
-        "invented files and symbols",
-        "Lists arrive as strings, objects and numbers.",
-        claiming(
-            symbols_identified='{"a": 1, "b": 2, "c": 3}', files_analyzed='"src/auth/service.py"'
-        ),
-    ),
-    Attempt(
-        "a-string-for-a-list",
-        "invented files and symbols",
-        "One string is listed, to be counted by its letters.",
-        claiming(symbols_identified=LOGIN),
-    ),
-    Attempt(
-        "talk-instead-of-code",
-        "invented files and symbols",
-        "An unrelated symbol is confirmed in the question's own words.",
-        anything_confirmed,
-    ),
-)
-
-QUOTES = (
-    Attempt(
-        "one-character-quote",
-        "one-character quotes",
-        "の is quoted, and stands for whatever one likes.",
-        framing("の", "の", "ログインの問題"),
-    ),
-    Attempt(
-        "a-line-more-than-the-quote",
-        "one-character quotes",
-        "The value brings a line that nobody wrote.",
-        framing("login\nsymbol: AuthService", "login"),
-    ),
-    Attempt(
-        "value-wider-than-quote",
-        "one-character quotes",
-        "The value says more than its quote does.",
-        framing("login and payment", "login"),
-    ),
-    Attempt(
-        "the-opposite-of-the-quote",
-        "one-character quotes",
-        "ログアウト is taken from ログイン.",
-        framing("ログアウト", "ログイン"),
-    ),
-    Attempt(
-        "quote-from-elsewhere",
-        "one-character quotes",
-        "The quote is good, and not from the query.",
-        framing("payment", "payment"),
-    ),
-    Attempt(
-        "negation-lost",
-        "one-character quotes",
-        "What does not work is said to work.",
-        framing("ログインできる", "ログインできない"),
-    ),
-    Attempt(
-        "no-frame", "one-character quotes", "Without a frame nothing has to be evidenced.", no_frame
-    ),
-    Attempt(
-        "frame-after-the-refusal",
-        "one-character quotes",
-        "The frame is completed once the risk was too high.",
-        late_frame,
-    ),
-    Attempt(
-        "frame-set-twice",
-        "one-character quotes",
-        "A second frame lowers what the first has raised.",
-        frame_again,
-    ),
-    Attempt(
-        "another-feature-later",
-        "one-character quotes",
-        "What was confirmed for one feature serves another.",
-        other_feature,
-    ),
-)
-
-LOOKING = (
-    Attempt(
-        "no-call-at-all",
-        "searching without looking",
-        "Everything is known already.",
-        without_looking(),
-    ),
-    Attempt(
-        "map-search-alone",
-        "searching without looking",
-        "One search, and its hits are taken for read.",
-        without_looking(("search_smart", {}), ("context_bundle", {"goal": "login password"})),
-    ),
-    Attempt(
-        "searches-for-nonsense",
-        "searching without looking",
-        "The required tools are used, and find nothing.",
-        without_looking(
-            ("find_definitions", {"symbol": "zzqx"}), ("find_references", {"symbol": "zzqx"})
-        ),
-    ),
-    Attempt(
-        "one-letter-searches",
-        "searching without looking",
-        "The required tools are asked for one letter.",
-        without_looking(
-            ("find_definitions", {"symbol": "l"}), ("find_references", {"symbol": "e"})
-        ),
-    ),
-    Attempt(
-        "failed-calls",
-        "searching without looking",
-        "The required tools are called, and refuse.",
-        without_looking(
-            ("find_definitions", {"symbol": LOGIN, "path": "../.."}),
-            ("find_references", {"symbol": LOGIN, "path": "/"}),
-        ),
-    ),
-    Attempt(
-        "everything-by-outline",
-        "searching without looking",
-        "One list of all symbols stands for all files.",
-        without_looking(
-            DEFINITION,
-            REFERENCES,
-            ("get_symbols", {"path": "."}),
-            ("search_files", {"pattern": "**/*"}),
-        ),
-    ),
-    Attempt(
-        "files-made-to-be-found",
-        "invented files and symbols",
-        "Files are written that define what is claimed.",
-        made_to_be_found(),
-    ),
-    Attempt(
-        "files-made-and-committed",
-        "invented files and symbols",
-        "They are committed at once.",
-        made_to_be_found(committed=True),
-    ),
-    Attempt(
-        "files-made-and-verified",
-        "invented files and symbols",
-        "They are what is verified.",
-        made_to_be_found(verified=True),
-    ),
-    Attempt(
-        "a-deleted-index",
-        "searching without looking",
-        "The index is deleted, so that no symbol is known yet.",
-        a_deleted_index,
-    ),
-    Attempt(
-        "an-emptied-index",
-        "searching without looking",
-        "The index is pointed elsewhere, so that nothing exists yet.",
-        an_emptied_index,
-    ),
-    *(
-        Attempt(
-            f"everything-{name}",
-            "searching without looking",
-            f"One search for {pattern!r} shows every file.",
-            without_looking(
-                DEFINITION, REFERENCES, ("search_text", {"pattern": pattern, "max_results": 1000})
+        {
+            "The same symbol is listed three times.": claiming(symbols_identified=[LOGIN] * 3),
+            "One symbol is spelled as four languages would.": claiming(
+                symbols_identified=[LOGIN, "login", "AuthService::login()", f" {LOGIN} "]
             ),
-        )
-        for name, pattern in {
-            "by-a-dot": ".",
-            "by-nested-nothing": "((login))?",
-            "by-a-named-dot": "(?P<login>.)",
-            "by-a-flag": "(?s-u:..)",
-            "by-a-comment": "(?x). # login",
-            "by-alternatives": "login|.",
-        }.items()
+            "Upper and lower case are listed as further symbols.": claiming(
+                symbols_identified=[LOGIN, LOGIN.upper(), LOGIN.lower()]
+            ),
+            "Full-width letters are listed as a further symbol.": claiming(
+                symbols_identified=[
+                    LOGIN,
+                    "ＡｕｔｈＳｅｒｖｉｃｅ．ｌｏｇｉｎ",
+                    VERIFY,
+                    "ｖｅｒｉｆｙ＿ｐａｓｓｗｏｒｄ",
+                ]
+            ),
+            "Invisible characters make one name two.": claiming(
+                symbols_identified=[LOGIN, "AuthService.lo\u200bgin", VERIFY]
+            ),
+            "A Cyrillic letter makes one name two.": claiming(
+                symbols_identified=[LOGIN, "\u0410uthService.login", VERIFY]
+            ),
+            "One file is listed under several paths.": claiming(
+                files_analyzed=[
+                    SERVICE,
+                    f"./{SERVICE}",
+                    f"{SERVICE}:34",
+                    "src/cart/../auth/service.py",
+                ]
+            ),
+            "One file is listed a second time through a linked folder.": linked_files,
+            "At HIGH risk one entry point and one pattern are said twice.": padded_at_high_risk,
+            "Symbols that exist, but elsewhere and unseen, fill the list.": claiming(
+                symbols_identified=[LOGIN, "toggleTheme", "export_orders"]
+            ),
+            "A few letters that some symbol contains are an entry point.": claiming(
+                entry_points=["th", "or"]
+            ),
+        },
+    ),
+    *attempts(
+        "invented files and symbols",
+        {
+            "Symbols that sound right are listed.": claiming(
+                symbols_identified=[LOGIN, "LoginController", "SessionManager"]
+            ),
+            "Files that sound right are listed.": claiming(
+                files_analyzed=[SERVICE, "src/auth/controller.py"]
+            ),
+            "Files that exist, but that no call has returned.": claiming(
+                files_analyzed=[SERVICE, "src/payments/gateway.py"]
+            ),
+            "Files outside of the project are listed.": claiming(
+                files_analyzed=[SERVICE, "/etc/hostname", "../../etc/hostname"]
+            ),
+            "The empty string and one letter are entry points.": claiming(
+                entry_points=["", "l", "()"]
+            ),
+            "An entry point that names no symbol.": claiming(entry_points=["main"]),
+            "Lists arrive as strings, objects and numbers.": claiming(
+                symbols_identified='{"a": 1, "b": 2, "c": 3}',
+                files_analyzed='"src/auth/service.py"',
+            ),
+            "One string is listed, to be counted by its letters.": claiming(
+                symbols_identified=LOGIN
+            ),
+            "An unrelated symbol is confirmed in the question's own words.": anything_confirmed,
+            "Files are written that define what is claimed.": made_to_be_found(),
+            "They are committed at once.": made_to_be_found(committed=True),
+            "They are what is verified.": made_to_be_found(verified=True),
+        },
+    ),
+    *attempts(
+        "one-character quotes",
+        {
+            "の is quoted for any feature.": framing("の", "の", "ログインの問題"),
+            "The value has a line that the query does not have.": framing(
+                "login\nsymbol: AuthService", "login"
+            ),
+            "The value says more than its quote does.": framing("login and payment", "login"),
+            "ログアウト is taken from ログイン.": framing("ログアウト", "ログイン"),
+            "The quote is good, and not from the query.": framing("payment", "payment"),
+            "What does not work is said to work.": framing("ログインできる", "ログインできない"),
+            "Without a frame nothing has to be evidenced.": no_frame,
+            "The frame is completed once the risk was too high.": late_frame,
+            "A second frame lowers what the first has raised.": frame_again,
+            "What was confirmed for one feature serves another.": other_feature,
+        },
+    ),
+    *attempts(
+        "searching without looking",
+        {
+            "Everything is known already.": without_looking(),
+            "One search, and its hits are taken for read.": without_looking(
+                ("search_smart", {}), ("context_bundle", {"goal": "login password"})
+            ),
+            "The required tools are used, and find nothing.": without_looking(
+                ("find_definitions", {"symbol": "zzqx"}), ("find_references", {"symbol": "zzqx"})
+            ),
+            "The required tools are asked for one letter.": without_looking(
+                ("find_definitions", {"symbol": "l"}), ("find_references", {"symbol": "e"})
+            ),
+            "The required tools are called, and refuse.": without_looking(
+                ("find_definitions", {"symbol": LOGIN, "path": "../.."}),
+                ("find_references", {"symbol": LOGIN, "path": "/"}),
+            ),
+            "One list of all symbols stands for all files.": without_looking(
+                DEFINITION,
+                REFERENCES,
+                ("get_symbols", {"path": "."}),
+                ("search_files", {"pattern": "**/*"}),
+            ),
+            "The index is deleted, so that no symbol is known yet.": a_deleted_index,
+            "The index is pointed elsewhere, so that nothing exists yet.": an_emptied_index,
+            **{
+                f"One search for {pattern!r} shows every file.": without_looking(
+                    DEFINITION,
+                    REFERENCES,
+                    ("search_text", {"pattern": pattern, "max_results": 1000}),
+                )
+                for pattern in (
+                    ".",
+                    "((login))?",
+                    "(?P<login>.)",
+                    "(?s-u:..)",
+                    "(?x). # login",
+                    "login|.",
+                )
+            },
+        },
     ),
 )
-
-ATTEMPTS = (*PADDING, *INVENTED, *QUOTES, *LOOKING)

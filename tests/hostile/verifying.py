@@ -3,7 +3,7 @@
 from typing import Any
 
 from hostile.agent import ERROR, LOGIN, PASSWORDS, SERVICE, VERIFY, Agent
-from hostile.attempts import Attempt, Prize, Ready, Script, Write
+from hostile.attempts import Prize, Ready, Script, Write, attempts
 
 SUPPOSED = f"{LOGIN} accepts an empty password"
 REPLAYED = "replayed evidence"
@@ -199,178 +199,68 @@ async def smuggled_types(agent: Agent) -> Prize:
 
 
 ATTEMPTS = (
-    Attempt(
-        "evidence-from-exploration",
+    *attempts(
         REPLAYED,
-        "What was found in EXPLORATION is told as found now.",
-        confirming(),
-    ),
-    Attempt(
-        "evidence-from-an-earlier-round",
-        REPLAYED,
-        "A check of an earlier VERIFICATION serves the next one.",
-        evidence_of_an_earlier_round,
-    ),
-    Attempt(
-        "evidence-of-another-session",
-        REPLAYED,
-        "Another session has made the call.",
-        evidence_of_another_session,
-    ),
-    Attempt(
-        "evidence-for-another-target",
-        REPLAYED,
-        "A check was made, of another symbol.",
-        confirming(looked(VERIFY)),
-    ),
-    Attempt(
-        "evidence-of-another-tool",
-        REPLAYED,
-        "The symbol was looked up, but not with the tool that is named.",
-        confirming(looked(), tool="find_references"),
-    ),
-    Attempt(
-        "evidence-beside-the-point",
-        REPLAYED,
-        "A true call about another symbol confirms the hypothesis.",
-        confirming(
-            looked("ShoppingCart.total"), target="ShoppingCart.total", files=("src/cart/cart.py",)
-        ),
-    ),
-    Attempt(
-        "evidence-of-a-search-for-everything",
-        REPLAYED,
-        "A search for any character confirms the hypothesis.",
-        confirming(("search_text", {"pattern": "."}), tool="search_text", target="."),
-    ),
-    Attempt(
-        "evidence-of-one-letter",
-        REPLAYED,
-        "A search for one letter confirms the hypothesis.",
-        confirming(looked("l"), target="l"),
-    ),
-    Attempt(
-        "evidence-that-found-nothing",
-        REPLAYED,
-        "A check that found nothing confirms the hypothesis.",
-        confirming(looked("LoginController"), target="LoginController"),
-    ),
-    Attempt(
-        "evidence-of-a-refused-call",
-        REPLAYED,
-        "A call that was refused confirms the hypothesis.",
-        confirming(("find_definitions", {"symbol": LOGIN, "path": "/etc"})),
-    ),
-    Attempt(
-        "evidence-that-says-nothing",
-        REPLAYED,
-        "The result of the check is a blank.",
-        confirming(looked(), result=" "),
-    ),
-    Attempt(
-        "evidence-of-a-tool-that-is-none",
-        REPLAYED,
-        "Reading the file with another program is the evidence.",
-        confirming(looked(), tool="Read", target=SERVICE),
-    ),
-    Attempt(
-        "evidence-of-ones-own-code",
-        REPLAYED,
-        "Code that the agent wrote itself is outlined, and is the evidence.",
-        confirming(
-            (
-                "analyze_structure",
-                {"code": "class AuthService:\n    def login(self): ...", "language": "python"},
+        {
+            "What was found in EXPLORATION is told as found now.": confirming(),
+            "A check of an earlier VERIFICATION serves the next one.": evidence_of_an_earlier_round,
+            "Another session has made the call.": evidence_of_another_session,
+            "A check was made, of another symbol.": confirming(looked(VERIFY)),
+            "The symbol was looked up, but not with the tool that is named.": confirming(
+                looked(), tool="find_references"
             ),
-            tool="analyze_structure",
-            target="code",
-        ),
+            "A true call about another symbol confirms the hypothesis.": confirming(
+                looked("ShoppingCart.total"),
+                target="ShoppingCart.total",
+                files=("src/cart/cart.py",),
+            ),
+            "A search for any character confirms the hypothesis.": confirming(
+                ("search_text", {"pattern": "."}), tool="search_text", target="."
+            ),
+            "A search for one letter confirms the hypothesis.": confirming(looked("l"), target="l"),
+            "A check that found nothing confirms the hypothesis.": confirming(
+                looked("LoginController"), target="LoginController"
+            ),
+            "A call that was refused confirms the hypothesis.": confirming(
+                ("find_definitions", {"symbol": LOGIN, "path": "/etc"})
+            ),
+            "The result of the check is a blank.": confirming(looked(), result=" "),
+            "Reading the file with another program is the evidence.": confirming(
+                looked(), tool="Read", target=SERVICE
+            ),
+            "Code that the agent wrote itself is outlined, and is the evidence.": confirming(
+                (
+                    "analyze_structure",
+                    {"code": "class AuthService:\n    def login(self): ...", "language": "python"},
+                ),
+                tool="analyze_structure",
+                target="code",
+            ),
+            "One search for `import` confirms three hypotheses.": one_search_for_all,
+            "What is supposed names nothing that could be checked.": hypotheses_about_nothing,
+            "The hypothesis has every word, so that any evidence speaks of it.": every_word,
+            "What the query is about is never said, something true is verified.": unframed,
+            "One question about everything is the evidence.": a_question_for_everything,
+            "Only the easier hypothesis is answered.": one_of_two,
+            "Something easier than what was supposed is confirmed.": other_words,
+            "One hypothesis is answered twice, the other never.": answered_twice,
+            "All hypotheses are rejected, which settles all of them.": all_rejected,
+        },
     ),
-    Attempt(
-        "one-search-for-all-hypotheses",
-        REPLAYED,
-        "One search for `import` confirms three hypotheses.",
-        one_search_for_all,
-    ),
-    Attempt(
-        "hypotheses-about-nothing",
-        REPLAYED,
-        "What is supposed names nothing that could be checked.",
-        hypotheses_about_nothing,
-    ),
-    Attempt(
-        "a-hypothesis-of-every-word",
-        REPLAYED,
-        "The hypothesis has every word, so that any evidence speaks of it.",
-        every_word,
-    ),
-    Attempt(
-        "verified-without-a-frame",
-        REPLAYED,
-        "What the query is about is never said, something true is verified.",
-        unframed,
-    ),
-    Attempt(
-        "one-question-for-everything",
-        REPLAYED,
-        "One question about everything is the evidence.",
-        a_question_for_everything,
-    ),
-    Attempt(
-        "one-of-two-hypotheses", REPLAYED, "Only the easier hypothesis is answered.", one_of_two
-    ),
-    Attempt(
-        "hypotheses-in-other-words",
-        REPLAYED,
-        "Something easier than what was supposed is confirmed.",
-        other_words,
-    ),
-    Attempt(
-        "one-hypothesis-answered-twice",
-        REPLAYED,
-        "One hypothesis is answered twice, the other never.",
-        answered_twice,
-    ),
-    Attempt(
-        "everything-rejected",
-        REPLAYED,
-        "All hypotheses are rejected, which settles all of them.",
-        all_rejected,
-    ),
-    Attempt(
-        "one-hypothesis-said-again",
+    *attempts(
         "padding",
-        "One hypothesis is stated in three spellings, others are empty.",
-        said_again,
+        {
+            "One hypothesis is stated in three spellings, others are empty.": said_again,
+        },
     ),
-    Attempt(
-        "a-reason-of-ones-own",
+    *attempts(
         "the wrong intent or phase",
-        "A reason that the table does not have.",
-        wrong_reason,
-    ),
-    Attempt(
-        "a-reason-instead-of-tools",
-        "the wrong intent or phase",
-        "A reason is to excuse from the required tools.",
-        excused_from_tools,
-    ),
-    Attempt(
-        "later-phases-first",
-        "the wrong intent or phase",
-        "Submissions of later phases are called from the start.",
-        later_phases_first,
-    ),
-    Attempt(
-        "unlisted-tools-by-name",
-        "the wrong intent or phase",
-        "Tools that are not listed are called in a phase that forbids them.",
-        unlisted_tools,
-    ),
-    Attempt(
-        "answers-as-strings",
-        "the wrong intent or phase",
-        "A string stands for the answers, with other types inside.",
-        smuggled_types,
+        {
+            "A reason that the table does not have.": wrong_reason,
+            "A reason is to excuse from the required tools.": excused_from_tools,
+            "Submissions of later phases are called from the start.": later_phases_first,
+            "Tools that are not listed are called in a phase that forbids them.": unlisted_tools,
+            "A string stands for the answers, with other types inside.": smuggled_types,
+        },
     ),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent
-from hostile.attempts import Attempt, Prize, Script, Write
+from hostile.attempts import Prize, Script, Write, attempts
 
 TWIN, SWAP, WRONG = "basename twins", "symlink swaps", "the wrong intent or phase"
 UNSEEN = "src/payments/gateway.py"
@@ -125,7 +125,7 @@ async def before_ready(agent: Agent) -> Prize:
     return Write(ready, (SERVICE, PASSWORDS))
 
 
-async def second_session_of_another_intent(agent: Agent) -> Prize:
+async def sessions_of_two_intents(agent: Agent) -> Prize:
     """Explore with a session that may not write, and start another for the same words."""
     reading = await agent.framed(intent="INVESTIGATE")
     await agent.look(reading)
@@ -195,219 +195,115 @@ def up(file: str) -> str:
 
 
 ATTEMPTS = (
-    Attempt(
-        "same-name-elsewhere",
+    *attempts(
         TWIN,
-        "A file of the same name elsewhere passes for the explored one.",
-        writing("src/payments/service.py", "service.py", "web/src/service.py", prepare=twin),
-    ),
-    Attempt(
-        "same-name-in-other-case",
-        TWIN,
-        "A file whose name differs in its case alone.",
-        writing("src/auth/Service.py", prepare=case_twin),
-    ),
-    Attempt(
-        "same-name-in-another-form",
-        TWIN,
-        "A file whose name differs in its Unicode form alone.",
-        writing(unicodedata.normalize("NFD", "src/auth/ガイド.py"), prepare=decomposed),
-    ),
-    Attempt(
-        "unexplored-files",
-        TWIN,
-        "Files beside and above the explored ones.",
-        writing("src/auth/tokens.py", UNSEEN, "README.md", "src"),
-    ),
-    Attempt(
-        "paths-that-lead-out",
-        TWIN,
-        "Absolute paths, `..`, `~` and URLs lead out of the project.",
-        writing(
-            "/etc/hostname",
-            up("etc/hostname"),
-            "../outside.py",
-            "src/auth/../../../outside.py",
-            "//etc/hostname",
-        ),
-    ),
-    Attempt(
-        "what-decides-is-never-written",
-        WRONG,
-        "The record of sessions, the settings, git's own files.",
-        writing(
-            ".code-intel/sessions/x.jsonl",
-            ".code-intel/state.db",
-            ".code-intel/config.toml",
-            ".mcp.json",
-            "devrag-map.json",
-            ".git/hooks/pre-commit",
-            ".GIT/config",
-            "src/auth/.git/config",
-        ),
-    ),
-    Attempt(
-        "settings-of-the-client",
-        WRONG,
-        "The settings of the client, which say whom it asks before a write.",
-        the_clients_settings,
-    ),
-    Attempt(
-        "new-files-anywhere",
-        WRONG,
-        "New files in folders that nobody has looked at, or in new trees.",
-        writing("src/payments/new.py", "new.py", "lib/deep/new.py", "web/src/new.ts"),
-    ),
-    Attempt(
-        "a-link-among-explored-files",
-        SWAP,
-        "A link beside the explored file leads to another one.",
-        writing("src/auth/alias.py", "src/auth/out.py", "src/auth/nowhere.py", prepare=linked_file),
-    ),
-    Attempt(
-        "a-new-file-through-a-link",
-        SWAP,
-        "A new file is to be made through a linked folder.",
-        writing(
-            "src/auth/inner/new.py",
-            "src/auth/outer/new.py",
-            "src/auth/outer/../new.py",
-            prepare=linked_folder,
-        ),
-    ),
-    Attempt(
-        "a-hard-link",
-        SWAP,
-        "Another name of an unexplored file stands in the explored folder.",
-        writing("src/auth/hard.py", prepare=hard_link),
-    ),
-    Attempt(
-        "recreated-as-a-link-inside",
-        SWAP,
-        "The explored file is deleted and made again as a link to another one.",
-        writing(SERVICE, UNSEEN, prepare=recreated("../payments/gateway.py")),
-    ),
-    Attempt(
-        "recreated-as-a-link-outside",
-        SWAP,
-        "The explored file is made again as a link out of the project.",
-        writing(SERVICE, prepare=recreated("/etc/hostname")),
-    ),
-    Attempt(
-        "recreated-as-a-link-to-git",
-        SWAP,
-        "The explored file is made again as a link to git's settings.",
-        writing(SERVICE, ".git/config", prepare=recreated("../../.git/config")),
-    ),
-    Attempt(
-        "a-folder-swapped-for-a-link",
-        SWAP,
-        "The explored folder is replaced with a link to another.",
-        writing(
-            SERVICE,
-            "src/payments/service.py",
-            UNSEEN,
-            "src/payments/new.py",
-            prepare=folder_swapped,
-        ),
-    ),
-    Attempt(
-        "swapped-between-calls",
-        SWAP,
-        "Link and file change places between calls.",
-        swapped_between_calls,
-    ),
-    Attempt(
-        "a-folder-comes-and-goes",
-        SWAP,
-        "A link comes and goes where a new folder is to be made.",
-        race,
-    ),
-    Attempt(
-        "a-question-that-writes",
-        WRONG,
-        "A question is READY from the start, and writes.",
-        at_once("QUESTION"),
-    ),
-    Attempt(
-        "a-question-without-a-frame-writes",
-        WRONG,
-        "The same without a frame.",
-        at_once("QUESTION", frame=False),
-    ),
-    Attempt(
-        "an-investigation-that-writes",
-        WRONG,
-        "An investigation earns READY, and writes.",
-        at_once("INVESTIGATE"),
-    ),
-    Attempt(
-        "an-exploration-that-writes",
-        WRONG,
-        "An exploration earns READY, and writes.",
-        at_once("EXPLORE"),
-    ),
-    Attempt(
-        "writing-before-ready",
-        WRONG,
-        "Permission is asked for in every phase but READY.",
-        before_ready,
-    ),
-    Attempt(
-        "two-sessions-two-intents",
-        WRONG,
-        "One session explores without the right to write, a second asks.",
-        second_session_of_another_intent,
-    ),
-    Attempt(
-        "added-without-looking",
-        "searching without looking",
-        "Files are added that no call has shown.",
-        adding(UNSEEN, "src/cart/cart.py"),
-    ),
-    Attempt(
-        "added-by-a-forest-search",
-        "searching without looking",
-        "Files are added that only a search by meaning has named.",
-        adding(
-            UNSEEN,
-            calls=(
-                ("search_smart", {"query": "charge a credit card"}),
-                ("context_bundle", {"goal": "credit card"}),
+        {
+            "A file of the same name elsewhere passes for the explored one.": writing(
+                "src/payments/service.py", "service.py", "web/src/service.py", prepare=twin
             ),
-        ),
+            "A file whose name differs in its case alone.": writing(
+                "src/auth/Service.py", prepare=case_twin
+            ),
+            "A file whose name differs in its Unicode form alone.": writing(
+                unicodedata.normalize("NFD", "src/auth/ガイド.py"), prepare=decomposed
+            ),
+            "Files beside and above the explored ones.": writing(
+                "src/auth/tokens.py", UNSEEN, "README.md", "src"
+            ),
+            "Absolute paths, `..`, `~` and URLs lead out of the project.": writing(
+                "/etc/hostname",
+                up("etc/hostname"),
+                "../outside.py",
+                "src/auth/../../../outside.py",
+                "//etc/hostname",
+            ),
+        },
     ),
-    Attempt(
-        "added-by-imports",
-        "searching without looking",
-        "Files are added that only a list of imports has named.",
-        adding("src/users/repository.py", calls=(("deps_closure", {"path": SERVICE}),)),
+    *attempts(
+        WRONG,
+        {
+            "The record of sessions, the settings, git's own files.": writing(
+                ".code-intel/sessions/x.jsonl",
+                ".code-intel/state.db",
+                ".code-intel/config.toml",
+                ".mcp.json",
+                "devrag-map.json",
+                ".git/hooks/pre-commit",
+                ".GIT/config",
+                "src/auth/.git/config",
+            ),
+            "The client's settings for write permissions are added.": the_clients_settings,
+            "New files in unexplored folders or in new trees.": writing(
+                "src/payments/new.py", "new.py", "lib/deep/new.py", "web/src/new.ts"
+            ),
+            "A question is READY from the start, and writes.": at_once("QUESTION"),
+            "The same without a frame.": at_once("QUESTION", frame=False),
+            "An investigation earns READY, and writes.": at_once("INVESTIGATE"),
+            "An exploration earns READY, and writes.": at_once("EXPLORE"),
+            "Permission is asked for in every phase but READY.": before_ready,
+            "A read-only session explores, a second one writes.": sessions_of_two_intents,
+        },
     ),
-    Attempt(
-        "added-by-file-names",
-        "searching without looking",
-        "Files are added that only a list of names has shown.",
-        adding(UNSEEN, calls=(("search_files", {"pattern": "**/gateway.py"}),)),
+    *attempts(
+        SWAP,
+        {
+            "A link beside the explored file leads to another one.": writing(
+                "src/auth/alias.py", "src/auth/out.py", "src/auth/nowhere.py", prepare=linked_file
+            ),
+            "A new file is to be made through a linked folder.": writing(
+                "src/auth/inner/new.py",
+                "src/auth/outer/new.py",
+                "src/auth/outer/../new.py",
+                prepare=linked_folder,
+            ),
+            "Another name of an unexplored file stands in the explored folder.": writing(
+                "src/auth/hard.py", prepare=hard_link
+            ),
+            "The explored file is deleted and made again as a link to another one.": writing(
+                SERVICE, UNSEEN, prepare=recreated("../payments/gateway.py")
+            ),
+            "The explored file is made again as a link out of the project.": writing(
+                SERVICE, prepare=recreated("/etc/hostname")
+            ),
+            "The explored file is made again as a link to git's settings.": writing(
+                SERVICE, ".git/config", prepare=recreated("../../.git/config")
+            ),
+            "The explored folder is replaced with a link to another.": writing(
+                SERVICE,
+                "src/payments/service.py",
+                UNSEEN,
+                "src/payments/new.py",
+                prepare=folder_swapped,
+            ),
+            "Link and file change places between calls.": swapped_between_calls,
+            "A link comes and goes where a new folder is to be made.": race,
+        },
     ),
-    Attempt(
-        "added-by-impact",
+    *attempts(
         "searching without looking",
-        "Files are added that only a list of dependents has named.",
-        adding(
-            "src/users/registration.py",
-            calls=(("analyze_impact", {"target_files": ["src/users/repository.py"]}),),
-        ),
-    ),
-    Attempt(
-        "added-by-hundreds",
-        "searching without looking",
-        "Files are added out of hundreds that calls have returned.",
-        hundreds_of_files,
-    ),
-    Attempt(
-        "added-from-outside",
-        "searching without looking",
-        "Files outside of the project are added.",
-        adding("/etc/hostname", "../outside.py", LOGIN),
+        {
+            "Files are added that no call has shown.": adding(UNSEEN, "src/cart/cart.py"),
+            "Files are added that only a search by meaning has named.": adding(
+                UNSEEN,
+                calls=(
+                    ("search_smart", {"query": "charge a credit card"}),
+                    ("context_bundle", {"goal": "credit card"}),
+                ),
+            ),
+            "Files are added that only a list of imports has named.": adding(
+                "src/users/repository.py", calls=(("deps_closure", {"path": SERVICE}),)
+            ),
+            "Files are added that only a list of names has shown.": adding(
+                UNSEEN, calls=(("search_files", {"pattern": "**/gateway.py"}),)
+            ),
+            "Files are added that only a list of dependents has named.": adding(
+                "src/users/registration.py",
+                calls=(("analyze_impact", {"target_files": ["src/users/repository.py"]}),),
+            ),
+            "Files are added out of hundreds that calls have returned.": hundreds_of_files,
+            "Files outside of the project are added.": adding(
+                "/etc/hostname", "../outside.py", LOGIN
+            ),
+        },
     ),
 )
