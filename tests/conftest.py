@@ -84,3 +84,13 @@ def embedded_shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) 
         service.index.complete()
         service.index.close()
     return root
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the home folder be an empty one, without a command registry."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    return home

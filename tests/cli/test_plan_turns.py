@@ -18,7 +18,7 @@ import pytest
 
 from code_intel.planning import keeping
 from code_intel.planning.turns import Turn
-from projects import BIN
+from projects import BIN, Project
 from served import gateway
 
 GOAL = "how is the delivery fee computed"
@@ -35,25 +35,30 @@ sys.stdin.read()
 
 @pytest.fixture
 def project(indexed_shop: Path, tmp_path: Path) -> Path:
-    """The shop, words indexed."""
+    """Return a copy of the indexed shop."""
     return Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
 
 
-def started(project: Path, *words: str) -> "subprocess.Popen[str]":
+LIMITS = ("--confidence", "1", "--max-iterations", "1", "--json")
+
+
+def environment() -> dict[str, str]:
     environ = {name: value for name, value in os.environ.items() if name != "CODE_INTEL_ROOT"}
+    return environ | {"CODE_INTEL_EMBEDDING": "off"}
+
+
+def run(project: Path, *words: str) -> dict[str, Any]:
+    """Run one plan command and return its answer, in this process where no loop runs."""
+    done = Project(project, environment()).run("code-intel", "plan", *words, *LIMITS, check=False)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def started(project: Path, *words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [
-            str(BIN / "code-intel"),
-            "plan",
-            *words,
-            "--confidence",
-            "1",
-            "--max-iterations",
-            "1",
-            "--json",
-        ],
+        [str(BIN / "code-intel"), "plan", *words, *LIMITS],
         cwd=project,
-        env=environ | {"CODE_INTEL_EMBEDDING": "off"},
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -70,12 +75,12 @@ def ended(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 
 def begun(project: Path) -> str:
-    return str(ended(started(project, GOAL))["planId"])
+    return str(run(project, GOAL)["planId"])
 
 
 @contextmanager
-def held(project: Path, plan_id: str) -> Iterator["subprocess.Popen[str]"]:
-    """Let another process hold a plan for a block."""
+def locked(project: Path, plan_id: str) -> Iterator["subprocess.Popen[str]"]:
+    """Let another process lock a plan for a block."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDING, str(project / ".gistdex"), plan_id],
         stdin=subprocess.PIPE,
@@ -96,41 +101,41 @@ def locks(project: Path) -> list[str]:
     return [path.name for path in folder.glob("*-*.lock")]
 
 
-def test_processes_that_go_on_with_one_plan_at_once_lose_nothing_of_each_other(
+def test_processes_that_continue_one_plan_at_once_keep_all_results(
     project: Path,
 ) -> None:
     plan_id = begun(project)
-    queries = [f"zones {number}" for number in range(4)]
+    queries = ["zones 1", "zones 2"]
     together = [started(project, "--continue", plan_id, "--query", query) for query in queries]
     answers = [ended(process) for process in together]
     plan = keeping.load(project / ".gistdex", plan_id)
     assert sorted(each.query for each in plan.iterations) == sorted([GOAL, *queries])
-    assert [each.number for each in plan.iterations] == [1, 2, 3, 4, 5]
-    assert sorted(answer["metadata"]["totalIterations"] for answer in answers) == [2, 3, 4, 5]
+    assert [each.number for each in plan.iterations] == [1, 2, 3]
+    assert sorted(answer["metadata"]["totalIterations"] for answer in answers) == [2, 3]
     assert locks(project) == []
 
 
 @pytest.mark.covers("rule.plans.turns")
-def test_a_plan_that_another_process_keeps_busy_is_named_with_what_to_do_and_stays_as_it_is(
+def test_plan_locked_by_another_process_is_refused_and_unchanged(
     project: Path,
 ) -> None:
     plan_id = begun(project)
     before = keeping.load(project / ".gistdex", plan_id)
     words = ("--continue", plan_id, "--query", "zones")
-    with held(project, plan_id) as holder:
-        refused = ended(started(project, *words, "--timeout", "10"))
+    with locked(project, plan_id) as holder:
+        refused = run(project, *words, "--timeout", "10")
         assert refused["error"] == "busy"
         assert plan_id in refused["message"]
         assert "--continue" in refused["hint"]
         assert keeping.load(project / ".gistdex", plan_id) == before
-        assert ended(started(project, GOAL))["planId"] != plan_id  # others are free
+        assert run(project, GOAL)["planId"] != plan_id  # other plans are free
         waits = started(project, *words)
-        holder.kill()  # whoever dies holds nothing
+        holder.kill()  # the lock of a dead process is free
         assert ended(waits)["metadata"]["totalIterations"] == 2
 
 
 @pytest.mark.anyio
-async def test_a_search_that_is_a_step_of_a_plan_waits_for_its_turn(project: Path) -> None:
+async def test_search_that_is_a_step_of_a_plan_waits_for_the_lock(project: Path) -> None:
     plan_id = begun(project)
     turn = Turn(project / ".gistdex", plan_id)
     assert turn.take()
@@ -145,8 +150,8 @@ async def test_a_search_that_is_a_step_of_a_plan_waits_for_its_turn(project: Pat
     assert locks(project) == []
 
 
-def test_what_is_no_plan_is_held_by_nobody(project: Path) -> None:
+def test_unknown_plan_is_not_locked(project: Path) -> None:
     begun(project)
     unknown = "aaaaaaaa-0000-4000-8000-000000000001"
-    assert ended(started(project, GOAL, "--continue", unknown))["error"] == "not_found"
+    assert run(project, GOAL, "--continue", unknown)["error"] == "not_found"
     assert locks(project) == []

@@ -202,10 +202,8 @@ async def test_a_file_is_told_with_its_score_and_the_line_that_fits_best(shop: P
         "index": known(answer),
     }
     (row,) = answer["results"]
-    assert row == {
+    assert row == row | {
         "file": "src/cart/cart.py",
-        "score": row["score"],
-        "bm25": row["bm25"],
         "language": "python",
         "line": 17,
         "preview": "class ShoppingCart:",
@@ -243,12 +241,11 @@ async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: P
         answer = await call("context_bundle", goal="shipping fee", limit=1, token_budget=400)
         wide = await call("context_bundle", goal="cart total price", limit=1, token_budget=200)
     (file,) = answer["files"]
-    assert answer == {
+    assert answer == answer | {
         "goal": "shipping fee",
         "profile": "default",
         "files": [file],
         "further": [],
-        "tokens_estimate": answer["tokens_estimate"],
         "truncated": False,
         "left_out": {},
         "message": "Check what you rely on with find_definitions or find_references.",
@@ -325,12 +322,10 @@ async def test_dependencies_are_told_with_their_distance_and_the_file_between(sh
         far = await call("deps_closure", path=registration, max_depth=2)
         one = await call("deps_closure", path=registration, limit=1)
         back = await call("deps_closure", path=SERVICE, direction="inbound", max_depth=1)
-    assert near == {
+    assert near == near | {
         "path": registration,
         "direction": "outbound",
         "max_depth": 1,
-        "nodes": near["nodes"],
-        "packages": near["packages"],
         "cycles": [],
         "total": len(near["nodes"]),
         "truncated": False,

@@ -32,16 +32,14 @@ async def test_a_search_answers_with_places_text_and_why(shop: Path) -> None:
     async with index_server(shop, "forest") as call:
         answer = await call("search", query="shipping fee", top_k=1)
         (hit,) = answer["results"]
-        assert answer == {
+        assert answer == answer | {
             "query": "shipping fee",
             "count": 1,
             "results": [hit],
             "truncated": False,
-            "index": answer["index"],
         }
-        assert hit == {
+        assert hit == hit | {
             "document": SHIPPING,
-            "chunk": hit["chunk"],
             "similarity": 0.0,
             "position": 0,
             "score": 1.0,

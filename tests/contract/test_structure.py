@@ -38,7 +38,7 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
     async with gateway(shop) as call:
         mine, _ = await begin(call), await begin(call)
         answer = await call("get_symbols", path=SHIPPING, session_id=mine)
-        assert answer == {
+        assert answer == answer | {
             "path": SHIPPING,
             "symbols": [
                 {
@@ -58,7 +58,6 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
             "total": 3,
             "truncated": False,
             "next_cursor": None,
-            "index": answer["index"],
         }
         assert (await call("get_session_status", session_id=mine))["tool_calls"] == {
             "get_symbols": 1
@@ -97,13 +96,12 @@ async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
         mine, _ = await begin(call), await begin(call)
         answer = await call("analyze_structure", file_path=SHIPPING, session_id=mine)
         zones, free = answer["other"]
-        assert answer == {
+        assert answer == answer | {
             "language": "python",
             "file_path": SHIPPING,
             "functions": [FEE],
             "classes": [],
             "imports": ["decimal.Decimal"],
-            "exports": answer["exports"],
             "other": [
                 {
                     "name": "ZONES",
@@ -198,13 +196,11 @@ async def test_a_folder_is_one_text_page_by_page(shop: Path) -> None:
         mine, _ = await begin(call), await begin(call)
         answer = await call("repo_pack", path=CART, format="plain", session_id=mine)
         sizes = [file.stat().st_size for file in (shop / CART).iterdir()]
-        assert answer == {
-            "content": answer["content"],
+        assert answer == answer | {
             "path": CART,
             "format": "plain",
             "size_bytes": sum(sizes),
             "total_files": 2,
-            "files": answer["files"],
             "truncated": False,
             "next_cursor": None,
         }
@@ -267,17 +263,11 @@ async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) ->
             change_description=told,
             session_id=mine,
         )
-        assert answer == {
-            "target_files": answer["target_files"],
+        assert answer == answer | {
             "change_description": told,
-            "symbols": answer["symbols"],
-            "must_verify": answer["must_verify"],
-            "should_verify": answer["should_verify"],
             "tests": ["tests/test_cart.py"],
-            "summary": answer["summary"],
             "truncated": False,
             "next_cursor": None,
-            "index": answer["index"],
             "not_indexed": ["notes.bin"],
         }
         assert answer["target_files"][0] == cart

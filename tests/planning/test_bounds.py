@@ -5,7 +5,6 @@ Plans continue with any content, and trust none of it beyond its limits.
 
 import json
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import anyio
 import pytest
 from anyio import from_thread, to_thread
 
-from code_intel.errors import BusyError, StorageError
+from code_intel.errors import BusyError
 from code_intel.index import cancellation
 from code_intel.planning import keeping, place, queries
 from code_intel.planning.queries import CachedQuery, QueryKey
@@ -21,46 +20,6 @@ from code_intel.planning.stored import as_json
 from kept_plans import plan, result
 
 KEY = QueryKey("forest", "A1")
-Change = Callable[[dict[str, Any]], object]
-
-PLANTED: dict[str, Change] = {
-    "totalTime": lambda d: d.update(totalTime=10**400),
-    "iterations[0].evaluation.score": lambda d: d["iterations"][0]["evaluation"].update(
-        score=10**5000 // 10**1000
-    ),
-    "goal is": lambda d: d.update(goal="login " * 1000),
-    "goal": lambda d: d.update(goal="login \ud800"),
-    "source": lambda d: d.update(source="a\0b, words"),
-    "waiting": lambda d: d.update(waiting=["login"] * 10_000),
-    "expectedResults.keywords": lambda d: d["expectedResults"].update(keywords=["x"] * 21),
-    "expectedResults.contentPatterns": lambda d: d["expectedResults"].update(
-        contentPatterns=["x" * 501]
-    ),
-    "expectedResults.minMatches": lambda d: d["expectedResults"].update(minMatches=0),
-    "expectedResults.confidence": lambda d: d["expectedResults"].update(confidence=-1.0),
-    "strategy.expansionRules": lambda d: d["strategy"].update(expansionRules=["add x"] * 11),
-    "iterations is": lambda d: d["iterations"][0]["evaluation"].update(score=1e308),
-    "iterations": lambda d: d["iterations"][0]["actualResults"][0].update(similarity=2.0),
-    "finalResults": lambda d: d["finalResults"][0].update(symbol="x" * 100_000),
-    "finalResults is": lambda d: d["finalResults"][0].update(startLine=-1),
-}
-
-
-@pytest.mark.parametrize("field", PLANTED)
-def test_a_plan_that_no_call_can_have_made_is_damaged_and_the_others_go_on(
-    tmp_path: Path, field: str
-) -> None:
-    keeping.save(tmp_path, plan())
-    planted = plan("another goal")
-    document = json.loads(keeping.rendered(planted))
-    PLANTED[field](document)
-    name = f"{planted.id}.json"
-    (tmp_path / place.PLANS / name).write_text(json.dumps(document), "utf-8")
-    with pytest.raises(StorageError, match=field.removesuffix(" is").replace("[", r"\[")):
-        keeping.load(tmp_path, planted.id)
-    keeping.save(tmp_path, plan("a third goal"))
-    assert len(keeping.entries(tmp_path)) == 2
-    assert list(keeping.damage(tmp_path)) == [name]
 
 
 def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path) -> None:

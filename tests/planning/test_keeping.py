@@ -170,19 +170,47 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "no list": ({"finalResults": {}}, "finalResults must be a list"),
     "no object": ({"expectedResults": []}, "expectedResults must be an object"),
     "infinite": ('{"version": 1, "planId": "x", "goal": "", "totalTime": 1e999}', "cannot be read"),
+    "large time": (("totalTime", 10**400), "totalTime"),
+    "large score": (("iterations.0.evaluation.score", 10**4000), r"iterations\[0\]\.evaluation"),
+    "score above 1": (("iterations.0.evaluation.score", 1e308), "iterations is"),
+    "similarity above 1": (("iterations.0.actualResults.0.similarity", 2.0), "iterations"),
+    "long goal": (("goal", "login " * 1000), "goal is"),
+    "half a character": (("goal", "login \ud800"), "goal"),
+    "NUL": (("source", "a\0b, words"), "source"),
+    "many waiting": (("waiting", ["login"] * 10_000), "waiting"),
+    "many keywords": (("expectedResults.keywords", ["x"] * 21), "expectedResults.keywords"),
+    "long pattern": (
+        ("expectedResults.contentPatterns", ["x" * 501]),
+        "expectedResults.contentPatterns",
+    ),
+    "no matches": (("expectedResults.minMatches", 0), "expectedResults.minMatches"),
+    "confidence below 0": (("expectedResults.confidence", -1.0), "expectedResults.confidence"),
+    "many rules": (("strategy.expansionRules", ["add x"] * 11), "strategy.expansionRules"),
+    "long symbol": (("finalResults.0.symbol", "x" * 100_000), "finalResults"),
+    "line below 0": (("finalResults.0.startLine", -1), "finalResults is"),
 }
+"""By kind: text, keys to merge, or a path and its value; and what the message says."""
+
+
+def with_value(document: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    *parents, last = path.split(".")
+    part: Any = document
+    for name in parents:
+        part = part[int(name) if name.isdecimal() else name]
+    part[last] = value
+    return document
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_plan_is_named_with_its_field_and_costs_no_other(
-    tmp_path: Path, kind: str
-) -> None:
+def test_damaged_plan_is_named_with_its_field_and_costs_no_other(tmp_path: Path, kind: str) -> None:
     whole, hurt = plan(), plan()
     keeping.save(tmp_path, whole)
     path = keeping.save(tmp_path, hurt)
     content, reason = DAMAGE[kind]
     if isinstance(content, dict):
         content = {**json.loads(path.read_bytes()), **content}
+    elif isinstance(content, tuple):
+        content = with_value(json.loads(path.read_bytes()), *content)
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     with pytest.raises(StorageError, match=reason) as refused:
         keeping.load(tmp_path, hurt.id)

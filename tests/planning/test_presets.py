@@ -1,7 +1,5 @@
 """Presets: each finds its subject in the languages it supports, and no such thing in prose."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,37 +145,6 @@ def test_a_preset_finds_what_it_is_for(name: str, language: str) -> None:
 def test_a_preset_finds_nothing_in_prose(name: str) -> None:
     for line in PROSE.splitlines():
         assert not finds(BY_NAME[name], line), line
-
-
-def test_a_preset_tells_the_files_of_a_project_apart(tmp_path: Path) -> None:
-    """Whole files, as they stand beside each other in one project."""
-    (tmp_path / "test_cart.py").write_text(
-        "from shop import total\n\n\ndef test_total() -> None:\n    assert total([1]) == 1\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "shop.py").write_text(
-        "from shop.errors import EmptyCartError\n\n\ndef total(items: list[int]) -> int:\n"
-        "    if not items:\n        raise EmptyCartError\n    return sum(items)\n",
-        encoding="utf-8",
-    )
-    (tmp_path / "settings.py").write_text(
-        "import os\n\nPORT = int(os.environ.get('PORT', '80'))\n", encoding="utf-8"
-    )
-    (tmp_path / "README.md").write_text(PROSE, encoding="utf-8")
-    found = {
-        name: {
-            path.name
-            for path in tmp_path.iterdir()
-            if finds(BY_NAME[name], path.read_text(encoding="utf-8"))
-        }
-        for name in ("tests", "errors", "configuration", "definition")
-    }
-    assert found == {
-        "tests": {"test_cart.py"},
-        "errors": {"shop.py"},
-        "configuration": {"settings.py"},
-        "definition": {"test_cart.py", "shop.py"},
-    }
 
 
 def test_presets_keep_the_bounds_of_a_plan() -> None:

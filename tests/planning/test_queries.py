@@ -1,8 +1,6 @@
 """Answers of searches are kept as long as the index is what it was, and never longer."""
 
 import json
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from code_intel.planning import place, queries
 from code_intel.planning.queries import QueryKey
 from code_intel.planning.records import FoundResults, Result
 from kept_plans import iteration, plan, result
-from programs import output_of
 
 pytestmark = pytest.mark.anyio
 KEY = QueryKey("forest, words and vectors", "A1", "engine")
@@ -186,14 +183,6 @@ async def test_an_edited_file_makes_its_answers_old_and_nothing_else_does(tmp_pa
         assert "return 2" in fresh.results[0].text
 
 
-async def test_what_one_process_asked_another_one_knows(tmp_path: Path) -> None:
-    output_of(Path(__file__), str(tmp_path))
-    asked = Asked()
-    found = await queries.cached(tmp_path, asked, KEY)("from a process")
-    assert (found.cached, asked.queries) == (True, [])
-    assert found.results == (result(text="from a process"),)
-
-
 @pytest.mark.covers("rule.plans.answers")
 async def test_what_an_interrupted_plan_had_found_is_not_asked_again(tmp_path: Path) -> None:
     asked, interrupted = Asked(), anyio.CancelScope()
@@ -223,8 +212,3 @@ async def test_results_without_anything_are_an_answer_too(tmp_path: Path) -> Non
     await search("login")
     assert await search("login") == FoundResults((), (), cached=True)
     assert replace(result(), text="").text == ""
-
-
-if __name__ == "__main__":
-    anyio.run(queries.cached(Path(sys.argv[2]), Asked(), KEY), "from a process")
-    os._exit(0)

@@ -68,13 +68,9 @@ def test_three_commands_score_as_worked_out(
     assert [min(1.0, score / most) for score in by_position(THREE, query)] == close(shares, 5e-5)
 
 
-def test_the_weight_of_a_term_is_what_was_worked_out_for_one_command_and_for_two() -> None:
+def test_weight_of_a_term_falls_with_the_number_of_commands_that_have_it() -> None:
     index = BM25Index(THREE)
     assert [index.idf("commit"), index.idf("git")] == close((0.980829, 0.470004))
-    assert [math.log(2.5 / 1.5 + 1), math.log(1.5 / 2.5 + 1)] == close((0.980829, 0.470004))
-    lengths = [len(plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}")) for c in THREE]
-    assert lengths == [10, 9, 6]
-    assert sum(lengths) / 3 == pytest.approx(8.333333)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +94,6 @@ def test_seven_commands_score_as_worked_out(query: str, expected: dict[str, floa
     assert [one.c2 for one in found] == list(expected)
     assert [one.score for one in found] == close(list(expected.values()))
     assert plain_scores(SEVEN, query) == close(by_position(SEVEN, query), 1e-12)
-
-
-def test_the_seven_commands_are_as_long_as_worked_out() -> None:
-    lengths = [len(plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}")) for c in SEVEN]
-    assert lengths == [16, 16, 14, 19, 17, 9, 10]
-    assert sum(lengths) / 7 == pytest.approx(14.428571)
 
 
 def test_a_search_answers_three_commands_unless_asked_for_more() -> None:

@@ -1,13 +1,9 @@
 """What a registry says, entry by entry."""
 
-import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from code_intel.registry import checking
 from code_intel.registry.checking import MalformedRegistry
@@ -181,17 +177,3 @@ def test_a_config_names_registries_in_its_order() -> None:
         ("z", "z.json"),
         ("a", ".agent/a/registry.json"),
     ]
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-)
-
-
-@given(st.text(st.characters(exclude_categories=())), JSON)
-def test_what_is_no_registry_is_malformed_and_nothing_else(text: str, value: Any) -> None:
-    for raw in (text.encode("utf-8", "surrogatepass"), json.dumps(value).encode()):
-        for read in (lambda made: checking.registry(made, "climpt", PATH), checking.registries):
-            with suppress(MalformedRegistry):
-                read(checking.parsed(raw))

@@ -1,8 +1,5 @@
 """Executions that succeed: the program's input, its output, and the order of concurrent calls."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import anyio
@@ -14,7 +11,6 @@ from code_intel.registry.program import MAX_OUTPUT_BYTES, run
 from code_intel.registry.records import Command
 from left_behind import none_left
 from left_behind import noting as program
-from programs import TESTS
 from registry.executing import (
     BARE,
     GROUP,
@@ -157,47 +153,6 @@ async def test_who_waits_is_told_that_it_goes_on(root: Path, tmp_path: Path) -> 
         (0.05, 30, "climpt is executing the command"),
         (0.10, 30, "climpt is executing the command"),
     ]
-
-
-EXECUTING = """
-import sys
-from pathlib import Path
-import anyio
-from code_intel.registry.program import run
-
-async def report(*progress):
-    print("under way", flush=True)
-
-async def main(root, program):
-    await run(
-        [program], Path(root), environment={}, stdin=None, seconds=60, report=report, every=0.05
-    )
-
-anyio.run(main, *sys.argv[1:])
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="process groups")
-async def test_a_command_ends_with_the_server_that_executes_it_however_that_ends(
-    root: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "bin"
-    script = "PATH=/usr/bin:/bin; trap '' TERM; sleep 600 & echo $! >> $PIDS; wait"
-    server = await anyio.open_process(
-        [sys.executable, "-c", EXECUTING, root, program(folder, script)],
-        env={**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"},
-        stdin=subprocess.DEVNULL,
-        stderr=None,
-    )
-    pids = anyio.Path(folder / "pids")
-    async with server:
-        assert server.stdout is not None
-        with anyio.fail_after(120):
-            assert (await server.stdout.receive()).startswith(b"under way")
-            while len((await pids.read_text("utf-8")).split()) < 2:  # noqa: ASYNC110 - files send no events
-                await anyio.sleep(0.01)
-        server.kill()
-    assert await none_left(folder)
 
 
 async def test_an_agent_of_its_own_has_a_config_of_its_own(root: Path, tmp_path: Path) -> None:

@@ -55,15 +55,15 @@ def is_guarded(server: Pipe) -> bool:
     return any(b"child_guard" in child.read_bytes() for child in children)
 
 
-@pytest.mark.parametrize("how", ["its client goes", "it is told to end"])
-async def test_what_a_server_executes_ends_when_the_server_does(
+@pytest.mark.parametrize("how", ["its client closes", "SIGTERM", "SIGKILL"])
+async def test_a_command_ends_with_the_server_that_executes_it(
     project: Project, tmp_path: Path, how: str
 ) -> None:
     with started(project, SERVER) as server:
         await execute(server, tmp_path / "bin" / "pids")
-        if how == "its client goes":
+        if how == "its client closes":
             assert server.close()[0] == 0
         else:
-            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(signal.Signals[how])
             server.process.wait(60)
     assert await none_left(tmp_path / "bin")

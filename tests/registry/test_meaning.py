@@ -12,7 +12,13 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import UsageError
 from code_intel.registry import Command
-from code_intel.registry.meaning import MAX_WAITED_TEXTS, TEXTS_PER_BATCH, CommandVectors, card
+from code_intel.registry.meaning import (
+    MAX_WAITED_TEXTS,
+    NO_MODEL,
+    TEXTS_PER_BATCH,
+    CommandVectors,
+    card,
+)
 from code_intel.registry.score import everyday
 from doubles import HashEmbedder
 from registry.meant import Broken, Gated, Hashed, loaded_of, many, meanings_of
@@ -163,13 +169,44 @@ def test_nobody_waits_for_ever_for_what_nobody_foresaw(tmp_path: Path) -> None:
         assert meanings.complete(loaded, lambda *_: None) == ""
 
 
-def test_an_engine_without_constants_is_not_asked(tmp_path: Path) -> None:
-    embedder, loaded = HashEmbedder(identity="somebody-elses"), loaded_of(SEVEN)
-    with meanings_of(embedder, tmp_path) as meanings:
+def test_a_large_registry_is_waited_for_and_what_is_done_is_told(tmp_path: Path) -> None:
+    embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 200))
+    told: list[tuple[int, int]] = []
+
+    def tell(done: int, total: int) -> None:
+        told.append((done, total))
+        embedder.gate.set()
+
+    with meanings_of(embedder, tmp_path, patience=0) as meanings:
         assert meanings.of(loaded) is None
-        assert "no score is calibrated for somebody-elses" in meanings.why_not(loaded)
-        assert embedder.embedded == 0
-        assert working() == []
+        assert meanings.complete(loaded, tell) == ""
+        assert meanings.of(loaded) is not None
+        assert told[0] == (0, MAX_WAITED_TEXTS + 200 + len(everyday()))
+        assert told == sorted(told)
+        told.clear()
+        assert meanings.complete(loaded, tell) == ""
+        assert told == []
+
+
+@pytest.mark.parametrize(
+    ("embedder", "why"),
+    [
+        (Broken(), "embedding: The model is damaged."),
+        (HashEmbedder(identity="other"), "no score is calibrated for other"),
+        (HashEmbedder(identity=""), NO_MODEL),
+    ],
+    ids=["broken", "other", "none"],
+)
+def test_where_there_can_be_no_vectors_nobody_waits_and_the_reason_is_answered(
+    tmp_path: Path, embedder: Hashed, why: str
+) -> None:
+    loaded = loaded_of(many(3))
+    with (
+        closing(VectorCache(tmp_path)) as cache,
+        closing(CommandVectors(embedder, cache)) as meanings,
+    ):
+        assert why in meanings.complete(loaded, lambda _done, _total: None)
+        assert meanings.of(loaded) is None
 
 
 def test_embedding_switched_off_is_told(tmp_path: Path) -> None:

@@ -33,17 +33,6 @@ def test_two_queries_on_seven_commands_are_fused_as_worked_out() -> None:
     assert again == pytest.approx(expected, abs=5e-9)
 
 
-@pytest.mark.parametrize(
-    ("query", "order"),
-    [
-        ("merge commit", ["group-commit", "merge-up", "find-oldest"]),
-        ("branch base", ["merge-up", "decide-branch", "find-oldest", "list-select"]),
-    ],
-)
-def test_places_come_from_the_whole_ranking_of_each_query(query: str, order: list[str]) -> None:
-    assert [one.c2 for one in search(SEVEN, query, 7)] == order
-
-
 def test_three_results_unless_asked_for_more() -> None:
     queries = ["merge commit", "branch base"]
     assert len(search_with_rrf(SEVEN, queries)) == 3

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
+from command_projects import command_server, stocked
 from projects import Caller, both_eras
 from sampling import sampled
 from served import gateway, index_server
-from servers.command_projects import command_server, stocked
 
 pytestmark = pytest.mark.usefixtures("empty_home")
 

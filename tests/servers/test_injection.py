@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 from code_intel.tools.wire.suspicion import INSTRUCTION, NOTE, PHRASES, is_instruction
+from command_projects import command_server, prompted
 from example_calls import EXAMPLE_CALLS
 from programs import git
 from projects import Caller
 from registry_files import document, written
 from served import AGREEMENTS, gateway, index_server, settings_of
-from servers.command_projects import command_server, prompted
 from upstreams import command, point
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]

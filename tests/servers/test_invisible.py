@@ -12,11 +12,11 @@ import pytest
 from code_intel.foundation.text import hidden_character
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
+from command_projects import command_server, prompted
 from programs import git
 from projects import Caller
 from registry_files import document, written
 from served import AGREEMENTS, gateway, index_server, settings_of
-from servers.command_projects import command_server, prompted
 from servers.test_injection import CALLS, COMMAND, SERVICE_CALLS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]

@@ -12,10 +12,10 @@ import pytest
 from code_intel.tools.declaration import Tool
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 from code_intel.tools.wire.answers import tokens
+from command_projects import command_server, stocked
 from projects import Caller
 from sampling import sampled
 from served import gateway, index_server
-from servers.command_projects import command_server, stocked
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 

@@ -6,30 +6,28 @@ They are found in every phase, executed in READY alone, and remembered for the s
 import gc
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 
-from code_intel.servers.gateway import build_gateway
 from code_intel.session import journal
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext, sessions_of
 from code_intel.tools.table import COMMAND_GROUP, CORE
-from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
-from projects import ERAS, Caller, both_eras
-from servers.command_projects import (
+from command_projects import (
     DECIDE,
     GROUP,
     SEVEN,
     command_gateway,
+    executable,
     prompted,
     rendering,
     stocked,
 )
+from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
+from projects import Caller, both_eras
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
@@ -163,11 +161,9 @@ async def test_commands_are_listed_where_the_setting_says_so_and_named_by_no_ref
         await framed(call)
         error = await call.refused("submit_verification", verified=[])
         assert set(error["allowed_tools"]).isdisjoint(NAMES)
-    settings = replace(rendering(stock), tool_groups=("commands",))
-    async with Client(build_gateway(settings), mode=ERAS[0]) as client:
-        listed = [tool.name for tool in (await client.list_tools()).tools]
+    async with command_gateway(stock, tool_groups=("commands",)) as call:
+        listed = [tool.name for tool in (await call.client.list_tools()).tools]
         assert listed == [tool.name for tool in (*CORE.tools, *COMMAND_GROUP.tools)]
-        call = Caller(client)
         await framed(call)
         error = await call.refused("submit_verification", verified=[])
         assert "command_search" in error["allowed_tools"]
@@ -226,28 +222,23 @@ print("done")
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its first line names who reads it")
 async def test_other_calls_of_a_session_need_not_wait_for_an_execution(stock: Path) -> None:
-    program = stock.parent / "prompter"
-    program.write_text(f"#!{sys.executable}{WAITING}", encoding="utf-8")
-    program.chmod(0o755)
-    settings = replace(rendering(stock), command_runner=str(program))
+    runner = executable(stock.parent, f"#!{sys.executable}{WAITING}")
     answers: list[dict[str, Any]] = []
-    with anyio.fail_after(60):
-        async with Client(build_gateway(settings), mode=ERAS[0]) as client:
-            call = Caller(client)
-            session = await framed(call)
-            await to_ready(call)
+    async with command_gateway(stock, command_runner=runner) as call:
+        session = await framed(call)
+        await to_ready(call)
 
-            async def execute() -> None:
-                answers.append(await call("command_execute", session_id=session, **GROUP))
+        async def execute() -> None:
+            answers.append(await call("command_execute", session_id=session, **GROUP))
 
-            async with anyio.create_task_group() as group:
-                group.start_soon(execute)
-                while not (stock.parent / "begun").exists():
-                    await call("get_session_status", session_id=session)
-                await call("revert_to_exploration", reason="something else")
-                (stock.parent / "go on").touch()
-            assert answers[0]["prompt"].strip() == "done"
-            assert any("not recorded" in warning for warning in answers[0]["warnings"])
-            kept = journal.load(sessions_of(settings), session)
+        async with anyio.create_task_group() as group:
+            group.start_soon(execute)
+            while not (stock.parent / "begun").exists():
+                await call("get_session_status", session_id=session)
+            await call("revert_to_exploration", reason="something else")
+            (stock.parent / "go on").touch()
+        assert answers[0]["prompt"].strip() == "done"
+        assert any("not recorded" in warning for warning in answers[0]["warnings"])
+        kept = journal.load(sessions_of(rendering(stock)), session)
     assert kept.phase == "EXPLORATION"
     assert "command_execute" not in {each.tool for each in kept.calls}

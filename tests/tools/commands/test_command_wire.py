@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS
-from projects import ERAS, Caller, Project, both_eras
-from sampling import sampled
-from servers.command_projects import (
+from command_projects import (
     GROUP,
     PROMPT,
     command_server,
+    executable,
     prompted,
     stocked,
     text_of,
 )
+from projects import ERAS, Caller, Project, both_eras
+from sampling import sampled
 from servers.http_processes import client, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
@@ -60,28 +61,26 @@ async def test_a_process_finds_describes_executes_and_reloads_over_stdio(
 
 
 PROGRAM = """
-import json, os, sys
+import json, os, sys, time
 end = next((each.partition("=")[2] for each in sys.argv if each.startswith("--uv-end=")), "")
 print("it is over", file=sys.stderr, flush=True)
 if end == "exit":
     sys.exit(3)
 if end == "signal":
     os.kill(os.getpid(), 9)
+if end == "hang":
+    time.sleep(600)
 print(json.dumps(sys.argv[1:]))
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="its first line names who reads it")
-@pytest.mark.covers("error.Execution failed: command stderr runner exit_code signal")
-async def test_a_program_is_run_with_the_arguments_of_the_seed_and_its_end_is_told(
-    stock: Path, empty_home: Path
+@pytest.mark.skipif(sys.platform == "win32", reason="its first line names the interpreter")
+@pytest.mark.covers("error.Execution failed: command stderr runner exit_code signal timeout")
+async def test_program_gets_the_arguments_of_the_seed_and_its_failure_is_reported(
+    stock: Path,
 ) -> None:
-    program = stock.parent / "prompter"
-    program.write_text(f"#!{sys.executable}{PROGRAM}", encoding="utf-8")
-    program.chmod(0o755)
-    env = environment(empty_home) | {"CODE_INTEL_COMMAND_RUNNER": str(program)}
-    async with Project(stock, env).connect(*SERVER) as connected:
-        call = Caller(connected.client, names="command_")
+    runner = executable(stock.parent, f"#!{sys.executable}{PROGRAM}")
+    async with command_server(stock, command_runner=runner) as call:
         answer = await call("execute", options={"adaptation": "strict"}, **GROUP)
         assert json.loads(answer["prompt"]) == [
             "--config=climpt-git",
@@ -93,28 +92,16 @@ async def test_a_program_is_run_with_the_arguments_of_the_seed_and_its_end_is_to
             end: await call.refused("execute", options={"uv-end": end}, **GROUP)
             for end in ("exit", "signal")
         }
+    async with command_server(stock, command_runner=runner, command_timeout=1) as call:
+        failed["hang"] = await call.refused("execute", options={"uv-end": "hang"}, **GROUP)
     for error in failed.values():
         assert error["error"] == "Execution failed"
         assert error["command"] == " ".join(GROUP.values())
-        assert "it is over" in error["stderr"]
         assert error["runner"] == answer["runner"] == "prompter"
+    assert "it is over" in failed["exit"]["stderr"]
     assert failed["exit"]["exit_code"] == 3
     assert failed["signal"]["signal"] == 9
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
-@pytest.mark.covers("error.Execution failed: timeout")
-async def test_a_program_that_does_not_end_is_told_over_stdio_with_its_limit(
-    stock: Path, empty_home: Path
-) -> None:
-    program = stock.parent / "prompter"
-    program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
-    program.chmod(0o755)
-    told = {"CODE_INTEL_COMMAND_RUNNER": str(program), "CODE_INTEL_COMMAND_TIMEOUT": "1"}
-    async with Project(stock, environment(empty_home) | told).connect(*SERVER) as connected:
-        call = Caller(connected.client, names="command_")
-        error = await call.refused("execute", **GROUP)
-    assert (error["error"], error["timeout"]) == ("Execution failed", 1)
+    assert failed["hang"]["timeout"] == 1
 
 
 UNBEGUN = """

@@ -231,11 +231,6 @@ def test_presets_are_those_shipped_and_the_projects_own(kept: Path, run: Run) ->
     assert rows["errors"]["own"] is False
 
 
-def test_a_preset_that_is_wrong_is_named_with_its_file(kept: Path, run: Run) -> None:
-    (kept / "config.json").write_text('{"presets": {"x": {"abuot": ""}}}', encoding="utf-8")
-    assert "config.json: presets.x.abuot" in run("presets", code=2)
-
-
 @pytest.mark.parametrize(
     "words",
     [("clear",), ("clear", "queries", "plans"), ("prune", "--older-than", "0"), ("prune",)],

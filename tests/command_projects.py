@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 from mcp import Client
 
+import registry.small
 from code_intel.config import Settings
 from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
-from code_intel.servers.protocol import ToolServer
 from projects import ERAS, Caller
 from registry_files import document, written
 from served import settings_of
@@ -27,41 +27,20 @@ TAKES = {
     "stdin": True,
     "destination": False,
 }
-SEVEN: tuple[dict[str, Any], ...] = (
-    {**DECIDE, "description": "Decide whether to create a new branch"},
-    {
-        "c1": "climpt-git",
-        "c2": "find-oldest",
-        "c3": "descendant-branch",
-        "description": "Find and merge the oldest related branch",
-    },
-    {
-        **GROUP,
-        "description": (
-            "Group file changes by semantic proximity and execute multiple commits sequentially"
-        ),
-        "usage": "climpt-git group-commit unstaged-changes",
-        "options": TAKES,
-    },
-    {
-        "c1": "climpt-git",
-        "c2": "list-select",
-        "c3": "pr-branch",
-        "description": "List branches with a PR and select the next target",
-    },
-    {
-        "c1": "climpt-git",
-        "c2": "merge-up",
-        "c3": "base-branch",
-        "description": "Merge a derived branch into its parent branch",
-    },
-    {
-        "c1": "climpt-meta",
-        "c2": "build",
-        "c3": "frontmatter",
-        "description": "Generate C3L v0.5 frontmatter",
-    },
-    {**INSTRUCTION, "description": "Create a new instruction file"},
+SEVEN: tuple[dict[str, Any], ...] = tuple(
+    {"c1": each.c1, "c2": each.c2, "c3": each.c3, "description": each.description}
+    | (
+        {
+            "description": (
+                "Group file changes by semantic proximity and execute multiple commits sequentially"
+            ),
+            "usage": "climpt-git group-commit unstaged-changes",
+            "options": TAKES,
+        }
+        if each.c2 == GROUP["c2"]
+        else {}
+    )
+    for each in registry.small.SEVEN
 )
 PROMPT = (
     "# Group commits\n\nLook at every change, {input_text}, and commit what belongs together.\n"
@@ -90,33 +69,38 @@ def prompted(root: Path, name: dict[str, str], text: str, edition: str = "defaul
 
 
 def rendering(root: Path) -> Settings:
-    """Return a project's settings: words only, and prompts rendered here, whatever is installed."""
+    """Return a project's settings: words only, prompts rendered in this process."""
     return replace(settings_of(root), command_runner="prompts")
 
 
 @asynccontextmanager
 async def command_server(
-    root: Path, era: str = ERAS[0], *, writes: bool = True
+    root: Path, era: str = ERAS[0], *, writes: bool = True, **settings: Any
 ) -> AsyncIterator[Caller]:
-    """Connect to the server of commands."""
-    async with _called(build_commands_server(rendering(root), writes=writes), era) as client:
-        yield Caller(client, names="command_")
+    """Connect to the command server, with some settings changed."""
+    server = build_commands_server(replace(rendering(root), **settings), writes=writes)
+    with anyio.fail_after(240):
+        async with Client(server, mode=era) as client:
+            yield Caller(client, names="command_")
 
 
 @asynccontextmanager
 async def command_gateway(
-    root: Path, era: str = ERAS[0], *, writes: bool = True
+    root: Path, era: str = ERAS[0], *, writes: bool = True, **settings: Any
 ) -> AsyncIterator[Caller]:
-    """Connect to the gateway."""
-    async with _called(build_gateway(rendering(root), writes=writes), era) as client:
-        yield Caller(client)
-
-
-@asynccontextmanager
-async def _called(server: ToolServer, era: str) -> AsyncIterator[Client]:
+    """Connect to the gateway, with some settings changed."""
+    server = build_gateway(replace(rendering(root), **settings), writes=writes)
     with anyio.fail_after(240):
         async with Client(server, mode=era) as client:
-            yield client
+            yield Caller(client)
+
+
+def executable(folder: Path, text: str) -> str:
+    """Write a program that takes the place of climpt; return its path."""
+    path = folder / "prompter"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
 
 
 async def text_of(call: Caller, tool: str, **arguments: Any) -> str:

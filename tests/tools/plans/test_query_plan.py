@@ -68,7 +68,7 @@ async def test_a_goal_is_searched_compared_and_kept(shop: Path) -> None:
     best = first["actualResults"][0]
     metrics = first["metrics"]
     final = answer["finalResults"]
-    assert answer == {
+    assert answer == answer | {
         "planId": str(uuid.UUID(answer["planId"])),
         "goal": GOAL,
         "status": "success",
@@ -86,33 +86,23 @@ async def test_a_goal_is_searched_compared_and_kept(shop: Path) -> None:
             "improvementRate": 0,
         },
         "savedAt": f".gistdex/cache/plans/{answer['planId']}.json",
-        "structuredKnowledgePath": answer["structuredKnowledgePath"],
         "stopReason": "reached",
         "source": "forest, words and vectors",
-        "message": answer["message"],
-        "index": answer["index"],
     }
-    assert first == {
+    assert first == first | {
         "iterationNumber": 1,
         "query": GOAL,
         "expectedKeywords": ["cart", "total"],
-        "actualResults": first["actualResults"],
-        "evaluationScore": first["evaluationScore"],
-        "feedback": first["feedback"],
-        "refinements": first["refinements"],
         "metrics": metrics,
         "found": len(first["actualResults"]),
         "cached": False,
-        "time": first["time"],
-        "degraded": first["degraded"],
     }
-    assert best == {
+    assert best == best | {
         "document": CART,
         "symbol": "ShoppingCart",
         "start_line": 16,
         "end_line": 36,
         "score": 1,
-        "similarity": best["similarity"],
     }
     shown = final["data"][0]
     assert shown == best | {
@@ -131,6 +121,8 @@ async def test_a_goal_is_searched_compared_and_kept(shop: Path) -> None:
         "recall": 0.10,
     }
     assert metrics.keys() == weights.keys()
+    assert first["refinements"] == []
+    assert first["degraded"][0].startswith("embedding: ")
     assert first["evaluationScore"] == pytest.approx(
         sum(weights[name] * metrics[name] for name in weights), abs=1e-5
     )

@@ -1,9 +1,7 @@
 """However a plan ends, what it has found is there, and nothing of it goes on."""
 
-import json
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,78 +140,6 @@ async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_q
     assert [each["query"] for each in more.data["iterations"]] == ["answers", "hangs"]
 
 
-async def test_an_index_that_fails_each_time_is_told_each_time(shop: Path) -> None:
-    async def forest(query: str) -> SearchAnswer:
-        raise UpstreamError(f"devrag-forest: it refused {query}")
-
-    answer = await run(a_context(shop, forest), initialQueries=["a b", "c d"], maxIterations=3)
-    assert answer.data["status"] == "failed"
-    assert [each["error"] for each in answer.data["iterations"]] == [
-        f"devrag-forest: it refused {query}" for query in ("a b", "c d", GOAL)
-    ]
-    assert answer.data["finalResults"]["confidence"] == 0
-    assert answer.data["finalResults"]["unmatchedExpectations"] == ["nowheretobefound"]
-    assert "structuredKnowledgePath" not in answer.data
-    assert [entry.status for entry in kept(shop)] == ["failed"]
-
-
-async def test_a_pattern_that_would_run_for_ever_elsewhere_takes_no_time(shop: Path) -> None:
-    chunk = "a" * 50_000 + "!"
-
-    async def forest(query: str) -> SearchAnswer:
-        return SearchAnswer((replace(HIT, chunk=f"{chunk}{query}"),))
-
-    with anyio.fail_after(60):
-        answer = await gistdex_query_plan(
-            a_context(shop, forest),
-            GOAL,
-            maxIterations=1,
-            expectedResults=ExpectedResults(contentPatterns=["(a+)+$", "(.*)*x$", "(a|aa)+$"]),
-        )
-    assert answer.data["iterations"][0]["metrics"]["patternMatch"] == 0
-
-
-async def test_equal_goals_at_once_are_plans_of_their_own_and_all_are_kept(shop: Path) -> None:
-    async with gateway(shop) as call:
-        answers: list[dict[str, Any]] = []
-
-        async def one() -> None:
-            answers.append(await call("gistdex_query_plan", goal=GOAL, maxIterations=1))
-
-        async with anyio.create_task_group() as group:
-            for _ in range(8):
-                group.start_soon(one)
-    ids = {answer["planId"] for answer in answers}
-    assert len(ids) == 8
-    assert {entry.id for entry in kept(shop)} == ids
-    assert all((shop / answer["savedAt"]).is_file() for answer in answers)
-
-
-async def test_calls_that_go_on_with_one_plan_take_turns(shop: Path) -> None:
-    async with gateway(shop) as call:
-        first = await call(
-            "gistdex_query_plan",
-            goal=GOAL,
-            maxIterations=1,
-            expectedResults={"keywords": ["nowheretobefound"], "confidence": 1},
-        )
-
-        async def more(query: str) -> None:
-            await call(
-                "gistdex_query_plan",
-                goal=GOAL,
-                planId=first["planId"],
-                initialQueries=[query],
-                maxIterations=1,
-            )
-
-        async with anyio.create_task_group() as group:
-            for query in ("csv writer", "password hash", "shipping zones"):
-                group.start_soon(more, query)
-    (entry,) = kept(shop)
-    assert set(entry.queries) == {GOAL, "csv writer", "password hash", "shipping zones"}
-
-
 @both_eras
 async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search(
     shop: Path, tmp_path: Path, era: str
@@ -272,17 +198,3 @@ async def test_progress_counts_the_queries(shop: Path, era: str) -> None:
         *((at, 3, query) for at, query in enumerate(queries)),
         (3, 3, result.structured_content["stopReason"]),
     ]
-
-
-async def test_a_stopped_process_loses_no_more_than_one_query(shop: Path) -> None:
-    """What is on disk after each query is a whole plan, as a reader elsewhere sees it."""
-    seen: list[tuple[str, int]] = []
-
-    async def forest(query: str) -> SearchAnswer:
-        for file in (shop / ".gistdex" / "cache" / "plans").glob("*-*.json"):
-            plan = json.loads(file.read_text("utf-8"))
-            seen.append((plan["stopReason"], len(plan["iterations"])))
-        return SearchAnswer((HIT,) if query else ())
-
-    await run(a_context(shop, forest), initialQueries=["a b", "c d", "e f"], maxIterations=3)
-    assert seen == [("stopped", 1), ("stopped", 2)]

@@ -2,33 +2,29 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client
 
 from code_intel.registry.execution import MAX_RUNNING
 from code_intel.registry.place import REGISTRY
-from code_intel.servers.commands import build_commands_server
-from code_intel.servers.gateway import build_gateway
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
 from code_intel.tools.wire.suspicion import INSTRUCTION
-from contract.journeys import framed, to_ready
-from left_behind import noting
-from planted import planted
-from projects import ERAS, Caller
-from registry_files import configured, document, written
-from servers.command_projects import (
+from command_projects import (
     GROUP,
     SEVEN,
+    command_gateway,
     command_server,
+    executable,
     prompted,
-    rendering,
     stocked,
     text_of,
 )
+from contract.journeys import framed, to_ready
+from left_behind import noting
+from planted import planted
+from registry_files import configured, document, written
 from upstreams import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
@@ -134,19 +130,14 @@ async def test_a_feature_that_a_repository_brought_is_flagged_where_it_gives_ord
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
-async def test_what_was_executed_is_answered_though_its_session_broke_meanwhile(shop: Path) -> None:
+async def test_execution_is_answered_although_its_session_broke_meanwhile(shop: Path) -> None:
     stock = stocked(shop)
-    program = stock.parent / "prompter"
-    program.write_text("#!/bin/sh\nrm .code-intel/sessions/*\necho done\n", encoding="utf-8")
-    program.chmod(0o755)
-    settings = replace(rendering(stock), command_runner=str(program))
-    with anyio.fail_after(60):
-        async with Client(build_gateway(settings), mode=ERAS[0]) as client:
-            call = Caller(client)
-            session = await framed(call)
-            await to_ready(call)
-            answer = await call("command_execute", session_id=session, **GROUP)
-            after = await call.refused("command_execute", session_id=session, **GROUP)
+    runner = executable(stock.parent, "#!/bin/sh\nrm .code-intel/sessions/*\necho done\n")
+    async with command_gateway(stock, command_runner=runner) as call:
+        session = await framed(call)
+        await to_ready(call)
+        answer = await call("command_execute", session_id=session, **GROUP)
+        after = await call.refused("command_execute", session_id=session, **GROUP)
     assert answer["prompt"] == "done\n"
     assert any("not recorded in the session" in warning for warning in answer["warnings"])
     assert after["error"] == "session_broken"
@@ -162,10 +153,9 @@ async def test_a_server_executes_a_few_commands_at_a_time_and_answers_every_call
         ': > "run.$$"; ls run.* | wc -l >> counts; while [ ! -e go ]; do sleep .02; done;'
         ' rm "run.$$"; echo done'
     )
-    settings = replace(rendering(stock), command_runner=str(noting(bin_, script)))
+    runner = str(noting(bin_, script))
     counts, answers = stock / "counts", []
-    async with Client(build_commands_server(settings), mode=ERAS[0]) as client:
-        call = Caller(client, names="command_")
+    async with command_server(stock, command_runner=runner) as call:
 
         async def execute() -> None:
             answers.append(await call("execute", **GROUP))

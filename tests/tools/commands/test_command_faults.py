@@ -10,19 +10,17 @@ import anyio
 import pytest
 
 from code_intel.tools.wire.suspicion import INSTRUCTION
-from planted import planted
-from projects import Caller
-from registry_files import configured, document, written
-from servers.command_projects import (
-    DECIDE,
+from command_projects import (
     GROUP,
     SEVEN,
-    command_gateway,
     command_server,
     prompted,
     stocked,
     text_of,
 )
+from planted import planted
+from projects import Caller
+from registry_files import document, written
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
@@ -136,30 +134,6 @@ async def test_no_secret_of_a_question_or_an_option_is_kept_or_answered(stock: P
     assert [secret for secret in plant.secrets if secret in "".join((kept, *told))] == []
 
 
-async def test_a_registry_that_grows_while_it_is_served_is_found_whole_or_refused(
-    stock: Path,
-) -> None:
-    def many(count: int) -> list[dict[str, str]]:
-        return [
-            {"c1": "sea", "c2": f"sail-{n}", "c3": "ferry", "description": f"Sail ferry {n}"}
-            for n in range(count)
-        ]
-
-    async with command_server(stock) as call:
-        for count in (7, 300, 10_000):
-            written(stock, document(*many(count)))
-            assert (await call("reload"))["commandCount"] == count
-            (last,) = (await call("search", query=f"sail-{count - 1}", limit=1))["results"]
-            assert last["c2"] == f"sail-{count - 1}"
-        written(stock, document(*many(20_001)))
-        error = await call.refused("search", query="sail")
-        assert "20,000" in error["details"]
-        written(stock, b"{")
-        assert (await call.refused("search", query="sail"))["error"] == "Failed to load registry"
-        written(stock, document(*SEVEN))
-        assert (await call("search", query="merge branch"))["count"] == 3
-
-
 async def test_calls_at_once_see_the_old_registry_or_the_new_and_nothing_between(
     stock: Path,
 ) -> None:
@@ -185,17 +159,6 @@ async def test_calls_at_once_see_the_old_registry_or_the_new_and_nothing_between
     assert len(seen) == 60
 
 
-@pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd"])
-async def test_a_config_that_leads_outside_is_refused_and_nothing_of_the_file_told(
-    stock: Path, path: str
-) -> None:
-    configured(stock, climpt=path)
-    async with command_server(stock) as call:
-        error = await call.refused("search", query="root")
-    assert error["error"] == "Failed to load registry"
-    assert "root:" not in json.dumps(error)
-
-
 async def test_long_descriptions_are_cut_so_that_an_answer_stays_small_and_valid(
     stock: Path,
 ) -> None:
@@ -213,19 +176,3 @@ async def test_long_descriptions_are_cut_so_that_an_answer_stays_small_and_valid
         whole = await call("describe", **GROUP | {"c3": "target-3"})
     assert len(whole["description"]) > 1900
     assert len(text) < 8000
-
-
-async def test_a_registry_of_the_home_serves_every_project_that_has_none(
-    stock: Path, empty_home: Path, tmp_path: Path
-) -> None:
-    written(empty_home, document({**DECIDE, "description": "Decide at home"}))
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    async with command_server(bare) as call, command_gateway(bare) as other:
-        for answer in (
-            await call("search", query="decide"),
-            await other("command_search", query="decide"),
-        ):
-            assert answer["results"][0]["description"] == "Decide at home"
-    async with command_server(stock) as call:
-        assert (await call("describe", **DECIDE))["description"] != "Decide at home"
