@@ -124,7 +124,8 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
 def _tokens(run: str) -> tuple[tuple[str, str], ...]:
     """Return (token, its folded word) for a run of letters; cached because code repeats names."""
     if not run.isascii() and _IS_CJK.match(run):
-        return tuple((pair, pair) for pair in _pairs(run))
+        pairs = _pairs(run)
+        return tuple(zip(pairs, pairs, strict=True))
     return tuple(_identifier_tokens(run).items())
 
 

@@ -244,13 +244,18 @@ class LazyEmbedder:
             self._usable()
             raise
 
-    def _usable(self) -> EngineHandle:
+    def why_unavailable(self) -> str:
+        """Return why no vectors can be made, as a sentence; empty if they can."""
         usable, reason = self.available()
-        if not usable or self._question_engine is None:
-            failure = self._question_engine.failure if self._question_engine else None
-            hint = failure.hint if failure else _SWITCH_ON if reason == OFF else _INSTALL
-            raise EmbeddingError(f"No embedding model: {reason.removesuffix('.')}.", hint=hint)
-        return self._question_engine
+        return "" if usable else f"No embedding model: {reason.removesuffix('.')}."
+
+    def _usable(self) -> EngineHandle:
+        why, engine = self.why_unavailable(), self._question_engine
+        if why or engine is None:
+            failure = engine.failure if engine else None
+            otherwise = _SWITCH_ON if self._settings.embedding == "off" else _INSTALL
+            raise EmbeddingError(why, hint=failure.hint if failure else otherwise)
+        return engine
 
     def _usable_passage_engine(self) -> EngineHandle | None:
         if self._passage_engine is not None and self._passage_engine.failure is None:

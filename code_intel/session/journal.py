@@ -18,16 +18,19 @@ from code_intel.errors import CodeIntelError, SessionError, StorageError, UsageE
 from code_intel.foundation import durable
 from code_intel.foundation.text import counted
 from code_intel.session import heads
-from code_intel.session.handles import (
+from code_intel.session.heads import (
     SESSION_NAME_PATTERN,
     Handle,
+    JournalCommit,
+    LockedHead,
+    SessionPaths,
     Token,
+    broken,
     mint,
     parse,
     random_token,
     unknown,
 )
-from code_intel.session.heads import JournalCommit, LockedHead, SessionPaths, broken
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import JOURNAL_VERSION, apply, replay
 from code_intel.session.state import JournalRecord, Session, Step

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from code_intel.errors import SessionError
 from code_intel.session.frame import Frame, Slot, SlotSource
 from code_intel.session.phases import START, Event, Intent, Phase, advance
-from code_intel.session.risk import Risk, assess_risk
+from code_intel.session.risk import UNFRAMED_RISK, Risk
 from code_intel.session.state import (
     Hypothesis,
     JournalRecord,
@@ -81,7 +81,7 @@ def _start(record: JournalRecord) -> Session:
         updated_at=record.at,
         seq=record.seq,
         phase_seq=record.seq,
-        risk=assess_risk(intent, None),
+        risk=UNFRAMED_RISK[intent.writes],
         baseline=data.get("baseline", {}),
         commit=data.get("commit"),
         phase_history=(PhaseChange(record.seq, record.at, "", phase, record.event),),

@@ -5,6 +5,7 @@ higher if a symbol was confirmed without being surely the right one (`relevance.
 """
 
 from enum import StrEnum
+from types import MappingProxyType
 
 from code_intel.session.frame import SLOTS, Frame, SlotSource, display_width
 from code_intel.session.phases import Intent
@@ -18,6 +19,8 @@ class Risk(StrEnum):
     HIGH = "HIGH"
 
 
+UNFRAMED_RISK = MappingProxyType({True: Risk.HIGH, False: Risk.LOW})
+"""The level of a session without a frame, by whether it may write."""
 _ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 _SHORT_ISSUE_COLUMNS = 10
 
@@ -30,11 +33,11 @@ def higher(one: Risk, other: Risk) -> Risk:
 def assess_risk(intent: Intent, frame: Frame | None, *, unsure: bool = False) -> Risk:
     """Return the risk level of a session.
 
-    Without a frame a writing session is HIGH and a read-only one is LOW. A read-only session never
-    exceeds MEDIUM. `unsure` raises the level by one step, however many symbols are unsure.
+    A read-only session never exceeds MEDIUM. `unsure` raises the level by one step, however many
+    symbols are unsure.
     """
     if frame is None:
-        return Risk.HIGH if intent.writes else Risk.LOW
+        return UNFRAMED_RISK[intent.writes]
     level = higher(_by_content(intent, frame), _by_count(frame))
     if unsure:
         level = _ORDER[min(_ORDER.index(level) + 1, len(_ORDER) - 1)]

@@ -161,7 +161,7 @@ class Session(NamedTuple):
     """A session as of its last event, whose number is `seq`.
 
     Attributes:
-        name: Its public name; only its owner knows the handle (`handles`).
+        name: Its public name; only its owner knows the handle (`heads`).
         seal: SHA-256 of the secret in its handle.
         root: The path of the project when it began.
         phase_seq: Number of the event that led into the current phase.

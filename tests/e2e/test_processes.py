@@ -14,7 +14,7 @@ import pytest
 
 from code_intel.config import load_settings
 from code_intel.index.facade import Index
-from code_intel.session.handles import parse
+from code_intel.session.heads import parse
 from piped import FOREST, GATEWAY, MAP, SERVERS, doctor, ended, grow, started
 from projects import Project
 from sampling import sampled

@@ -17,7 +17,7 @@ from mcp import MCPError
 
 from code_intel.records import Corpus
 from code_intel.servers.http.address import listen
-from code_intel.session.handles import parse
+from code_intel.session.heads import parse
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import MAX_CONNECTIONS, GatewayContext
 from projects import ERAS, Caller, both_eras

@@ -9,8 +9,7 @@ from typing import Any
 
 from code_intel.session import steps
 from code_intel.session.evidence import VerificationFacts
-from code_intel.session.handles import Token
-from code_intel.session.heads import SessionPaths, session_paths
+from code_intel.session.heads import SessionPaths, Token, session_paths
 from code_intel.session.phases import Event, Intent
 from code_intel.session.relevance import confirm_symbols
 from code_intel.session.replay import JOURNAL_VERSION, apply

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import SessionError
 from code_intel.session import journal, steps
-from code_intel.session.handles import SESSION_NAME_PATTERN, Handle, mint, parse
-from code_intel.session.heads import SessionPaths
+from code_intel.session.heads import SESSION_NAME_PATTERN, Handle, SessionPaths, mint, parse
 from code_intel.session.phases import Intent
 from session.sessions import QUERY
 

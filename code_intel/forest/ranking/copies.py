@@ -79,5 +79,9 @@ def _place(path: str) -> tuple[str, ...]:
 
 def _lines(file: File) -> set[str]:
     """Return the distinct long lines of a file's chunks."""
-    lines = (line.strip() for row in file.rows for line in row.text.splitlines())
-    return {line for line in lines if len(line) >= _MIN_LINE_CHARS}
+    return {
+        line
+        for row in file.rows
+        for line in map(str.strip, row.text.splitlines())
+        if len(line) >= _MIN_LINE_CHARS
+    }

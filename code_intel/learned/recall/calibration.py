@@ -201,7 +201,10 @@ def document_frequency() -> tuple[Counter[str], int]:
     from code_intel.chunking.words import words
 
     phrases = background()
-    return Counter(word for row in phrases for word in set(words(row["text"]))), len(phrases)
+    found: Counter[str] = Counter()
+    for row in phrases:
+        found.update(set(words(row["text"])))
+    return found, len(phrases)
 
 
 @lru_cache(maxsize=2)

@@ -30,6 +30,9 @@ _GENERIC = frozenset(
 _GENERIC_STEMS = frozenset(map(stem, _GENERIC))
 _SILENT = STOP_WORDS - {"code"}
 _WORD = re.compile(f"[{_KANJI}]+|[{_KATAKANA}]+|[a-z0-9]+")
+_PARTS = re.compile("[a-z]+|[0-9]+")
+_STANDS_ALONE = re.compile(f"(?P<loan>[{_KATAKANA}]+)|[{_KANJI}]")
+"""Loan words and single characters are whole words: ログ is not in ログイン, 表 not in 表示."""
 _PIECES = re.compile(".{3}$|..(?!$)|.+")
 
 
@@ -139,24 +142,18 @@ def _glossary() -> _Glossary:
     for concept, words in json.loads(file.read_text(encoding="utf-8")).items():
         for word in words:
             if word.isascii():
-                stems = (stem(part) for part in split_identifier(word).casefold().split())
-                english.setdefault(tuple(stems), concept)
+                english.setdefault(tuple(map(stem, _PARTS.findall(word.casefold()))), concept)
             else:
                 japanese.setdefault(word.casefold(), concept)
     longest = sorted(japanese, key=len, reverse=True)
     by_first: dict[str, list[str]] = defaultdict(list)
     for word in longest:
-        by_first[word[0]].append(_bounded(word))
+        alone = _STANDS_ALONE.fullmatch(word)
+        script = f"[{_KATAKANA if alone['loan'] else _KANJI}]" if alone else ""
+        text = re.escape(word)
+        by_first[word[0]].append(f"(?<!{script}){text}(?!{script})" if alone else text)
     firsts = re.compile(f"[{re.escape(''.join(by_first))}]", re.IGNORECASE)
     patterns = {
         first: re.compile("|".join(words), re.IGNORECASE) for first, words in by_first.items()
     }
     return _Glossary(firsts, patterns, japanese, english)
-
-
-def _bounded(word: str) -> str:
-    """Keep ログ out of ログイン and 表 out of 表示: loan words and lone characters stand alone."""
-    for script, short in ((_KATAKANA, 99), (_KANJI, 1)):
-        if len(word) <= short and re.fullmatch(f"[{script}]+", word):
-            return f"(?<![{script}]){re.escape(word)}(?![{script}])"
-    return re.escape(word)

@@ -75,9 +75,9 @@ def search(
     """
     cache = cache or MapCache()
     now = datetime.now(UTC)
+    words = _word_hits(index, query)
     found = cache.snapshot(settings, now=now)
     known = cache.cards(index, found, identity)
-    words = _word_hits(index, query)
     places = known.candidates(query, vector, words.documents)
     cards = [known.cards[place] for place in places]
     recalled = recall(query, vector, cards, identity) if cards else []

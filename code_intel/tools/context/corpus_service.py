@@ -168,6 +168,8 @@ class CorpusService:
 
     def question(self, query: str) -> EmbeddedQuery:
         """Embed a query, or say why there is no vector."""
+        if why := self.embedder.why_unavailable():
+            return EmbeddedQuery(degraded=(f"embedding: {why}",))
         try:
             # The map's scores are calibrated for the question as it was asked.
             is_map = self.index.config.corpus == "map"
@@ -183,9 +185,11 @@ class CorpusService:
         question in another script than the code takes what there is, because words find little for
         it.
         """
+        if question.vector is None:
+            return question
         generations = self.index.store.generations
         in_use, identity = generations.active().identity, question.identity
-        if question.vector is None or not in_use:
+        if not in_use:
             return question
         exactly = self.index.config.corpus == "map"
         if in_use == identity if exactly else self.embedder.reads(in_use):

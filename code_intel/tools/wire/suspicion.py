@@ -86,11 +86,11 @@ def is_instruction(text: str) -> bool:
     if "İ" in folded or "ı" in folded:
         folded = folded.translate(_DOTTED)
     lowered = folded.lower()
-    return any(
-        _compiled(pattern).search(folded) is not None
-        for hints, pattern in PHRASES
-        if any(hint in lowered for hint in hints)
-    )
+    for hints, pattern in PHRASES:
+        for hint in hints:
+            if hint in lowered and _compiled(pattern).search(folded):
+                return True
+    return False
 
 
 _DOTTED = str.maketrans("İı", "Ii")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.session import handles, journal, steps
+from code_intel.session import heads, journal, steps
 from code_intel.session.heads import session_paths
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
 from projects import Caller, both_eras
@@ -93,7 +93,7 @@ async def test_the_status_is_small_after_five_hundred_calls(shop: Path) -> None:
         assert status["next_step"]
         result = await call.client.call_tool("get_session_status", {})
         said = "".join(getattr(part, "text", "") for part in result.content)
-        assert f"code-intel session show {handles.parse(handle).name}" in said
+        assert f"code-intel session show {heads.parse(handle).name}" in said
         assert handle not in said
 
 
@@ -132,5 +132,5 @@ async def test_moves_refusals_and_what_became_of_the_map_are_logged_by_name(shop
         "SEMANTIC → EXPLORATION",
     ]
     assert "missing" in lines[4]["why"]
-    assert {line["session_id"] for line in lines} == {handles.parse(handle).name}
+    assert {line["session_id"] for line in lines} == {heads.parse(handle).name}
     assert handle not in (shop / ".code-intel" / "logs" / "decisions.jsonl").read_text("utf-8")

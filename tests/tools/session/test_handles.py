@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.session.handles import SESSION_NAME_PATTERN, parse
+from code_intel.session.heads import SESSION_NAME_PATTERN, parse
 from projects import Caller, both_eras
 from served import gateway, settings_of
 from shop_sessions import FEE, FEE_FILE, explore, start, succeed
