@@ -12,9 +12,9 @@ from code_intel.cli.migration.plan import plan
 from code_intel.errors import StorageError
 from code_intel.foundation import state_folder
 from faulty_disk import Faulty, on
-from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from privileges import without_root
 from programs import output_of
+from small_disk import ADVICE, PAGE, fill, mounted
 
 
 def test_a_migration_stopped_at_any_change_is_taken_back_or_completed() -> None:

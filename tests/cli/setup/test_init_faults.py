@@ -22,9 +22,9 @@ from code_intel.cli.setup.transaction import SETUP
 from code_intel.errors import BusyError, StorageError
 from code_intel.foundation import durable
 from faulty_disk import KEPT, PROJECT_WAYS, REAL, on, tree, without
-from learned.test_full_disk import ADVICE, PAGE, fill, mounted
 from privileges import without_root
 from programs import TESTS, output_of
+from small_disk import ADVICE, PAGE, fill, mounted
 
 Init = Callable[..., dict[str, Any]]
 ALL = clients.chosen(["all"])

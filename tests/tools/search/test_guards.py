@@ -314,7 +314,7 @@ def branch_with_its_own_memory(shop: Path) -> None:
     git(shop, "commit", "-qm", "Agreed")
 
 
-SMUGGLED = (  # more ways, without a server: tests/learned/test_trunk.py
+SMUGGLED = (  # more ways, without a server: tests/learned/files/test_trunk.py
     on_a_branch,
     branch_that_says_it_is_the_trunk,
     branch_with_its_own_memory,

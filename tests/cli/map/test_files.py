@@ -305,7 +305,7 @@ def test_check_needs_no_disk_that_can_be_written(
             cwd=agreed.root,
             env={
                 **agreed.env,
-                "PYTHONPATH": str(Path(__file__).parents[1]),
+                "PYTHONPATH": str(Path(__file__).parents[2]),
                 "TMPDIR": str(tmp_path / "tmp"),
             },
             capture_output=True,

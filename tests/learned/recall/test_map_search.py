@@ -1,4 +1,4 @@
-"""What the map serves, what it only lists, and how much a hit may be worth."""
+"""Search the map: which agreements are answered, with which score, and which are only listed."""
 
 import os
 import shutil
@@ -19,15 +19,10 @@ from code_intel.learned.status.agreement_status import AgreementStatus, standing
 from code_intel.records import Agreement, FileReference, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
 from doubles import HashEmbedder
-from served import make_shop, settings_of
+from served import settings_of
 
 TERM = "送料計算"
 CONFLICT = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"
-
-
-@pytest.fixture(scope="session")
-def indexed_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
 
 
 @pytest.fixture
@@ -72,7 +67,7 @@ def ask(settings: Settings, query: str, embedder: LazyEmbedder | None = None) ->
         forest_service.index.close()
 
 
-def judged(settings: Settings) -> dict[str, AgreementStatus]:
+def statuses(settings: Settings) -> dict[str, AgreementStatus]:
     with Index(settings.forest) as forest:
         forest.complete(words_only=True)
         return {standing.entry.path.name: standing for standing in standings(settings, forest)}
@@ -91,9 +86,9 @@ def with_model(
     return LazyEmbedder(replace(settings, embedding="auto"), [engine])
 
 
-def test_a_confirmed_agreement_is_valid_and_found_by_its_term(settings: Settings) -> None:
+def test_confirmed_agreement_is_found_by_its_term(settings: Settings) -> None:
     file = agree(settings)
-    assert judged(settings)[file.name].validity == "valid"
+    assert statuses(settings)[file.name].validity == "valid"
     hit = ask(settings, TERM).hits[0]
     assert hit.agreement is not None
     assert (hit.agreement.symbol, hit.agreement.status) == ("shipping_fee", "valid")
@@ -111,14 +106,14 @@ def test_a_confirmed_agreement_is_valid_and_found_by_its_term(settings: Settings
     ],
     ids=["conflict", "no symbol", "not closed", "symbol gone"],
 )
-def test_what_cannot_be_trusted_is_listed_with_a_reason_and_not_served(
+def test_unusable_agreement_is_listed_with_a_reason_and_not_answered(
     settings: Settings, spoil: Callable[[str], str], status: str
 ) -> None:
     bad = agree(settings)
     agree(settings, "ShoppingCart", "買い物かご")
     ask(settings, TERM)
     bad.write_text(spoil(bad.read_text("utf-8")), encoding="utf-8")
-    standing = judged(settings)[bad.name]
+    standing = statuses(settings)[bad.name]
     assert standing.validity == status
     assert all(standing.reasons)
     assert standing.reasons
@@ -127,7 +122,7 @@ def test_what_cannot_be_trusted_is_listed_with_a_reason_and_not_served(
     assert terms(ask(settings, "買い物かご"))[:1] == ["買い物かご"]
 
 
-def test_a_changed_symbol_is_served_below_the_threshold_of_ready(settings: Settings) -> None:
+def test_changed_symbol_scores_below_ready(settings: Settings) -> None:
     agree(settings)
     source = settings.root / "src" / "cart" / "shipping.py"
     source.write_text(
@@ -143,7 +138,7 @@ def test_a_changed_symbol_is_served_below_the_threshold_of_ready(settings: Setti
         assert "shipping.py" in hit.agreement.reasons[0]
 
 
-def test_a_change_elsewhere_in_the_file_does_not_matter(settings: Settings) -> None:
+def test_change_elsewhere_in_the_file_has_no_effect(settings: Settings) -> None:
     agree(settings)
     source = settings.root / "src" / "cart" / "shipping.py"
     source.write_text(f"# moved down\n\n{source.read_text('utf-8')}", encoding="utf-8")
@@ -152,7 +147,7 @@ def test_a_change_elsewhere_in_the_file_does_not_matter(settings: Settings) -> N
     assert hit.agreement.status == "valid"
 
 
-def test_without_an_index_of_the_source_nothing_is_proven(settings: Settings) -> None:
+def test_missing_index_of_the_source_proves_nothing(settings: Settings) -> None:
     agree(settings, "no_such_symbol", "何か")
     agree(settings)
     settings.forest.db_path.unlink()
@@ -162,7 +157,7 @@ def test_without_an_index_of_the_source_nothing_is_proven(settings: Settings) ->
     assert not settings.forest.db_path.exists()
 
 
-def test_a_link_is_no_agreement_wherever_it_leads(settings: Settings, tmp_path: Path) -> None:
+def test_link_is_not_an_agreement(settings: Settings, tmp_path: Path) -> None:
     file = agree(settings)
     outside = tmp_path / "outside.md"
     outside.write_bytes(file.read_bytes())
@@ -171,12 +166,12 @@ def test_a_link_is_no_agreement_wherever_it_leads(settings: Settings, tmp_path: 
     (file.parent / "loop.md").symlink_to("loop.md")
     (file.parent / "folder").symlink_to(tmp_path)
     os.mkfifo(file.parent / "pipe.md")
-    found = judged(settings)
+    found = statuses(settings)
     assert {standing.validity for standing in found.values()} == {"invalid"}
     assert terms(ask(settings, TERM)) == []
 
 
-def test_words_alone_find_an_agreement_but_stay_below_every_threshold(settings: Settings) -> None:
+def test_score_from_words_alone_is_below_every_threshold(settings: Settings) -> None:
     agree(settings)
     answer = ask(settings, TERM)
     assert answer.hits[0].score is not None
@@ -184,7 +179,7 @@ def test_words_alone_find_an_agreement_but_stay_below_every_threshold(settings: 
     assert answer.index.degraded
 
 
-def test_a_model_that_cannot_be_loaded_degrades_a_search_to_words(settings: Settings) -> None:
+def test_unloadable_model_leaves_word_search(settings: Settings) -> None:
     def fail() -> HashEmbedder:
         raise EmbeddingError("the weights are damaged")
 
@@ -201,7 +196,7 @@ def test_a_model_that_cannot_be_loaded_degrades_a_search_to_words(settings: Sett
     forest.index.close()
 
 
-def test_without_any_engine_a_search_is_by_words(settings: Settings) -> None:
+def test_missing_engine_leaves_word_search(settings: Settings) -> None:
     agree(settings)
     none = LazyEmbedder(replace(settings, embedding="auto"), [])
     answer = ask(settings, TERM, none)
@@ -209,7 +204,7 @@ def test_without_any_engine_a_search_is_by_words(settings: Settings) -> None:
     assert "no embedding engine" in answer.index.degraded[0]
 
 
-def test_vectors_of_another_model_are_not_compared_and_that_is_said(settings: Settings) -> None:
+def test_vectors_of_another_model_are_not_compared(settings: Settings) -> None:
     agree(settings)
     assert ask(settings, TERM, with_model(settings)).index.degraded == ()
     other = with_model(settings, lambda: HashEmbedder(identity="another"), "another")
@@ -221,7 +216,7 @@ def test_vectors_of_another_model_are_not_compared_and_that_is_said(settings: Se
     forest_service.index.close()
 
 
-def test_other_documents_of_the_map_come_after_agreements_and_below_every_band(
+def test_other_documents_come_after_agreements_with_low_scores(
     settings: Settings,
 ) -> None:
     agree(settings)

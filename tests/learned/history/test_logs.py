@@ -117,7 +117,7 @@ def test_two_processes_write_whole_lines_and_lose_none(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path), name],
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             stdin=subprocess.DEVNULL,
         )
         for name in "ab"

@@ -1,8 +1,7 @@
-"""learned_pairs.json: both versions are read, nothing in it is lost."""
+"""Read and write the format of learned_pairs.json without losing anything in it."""
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from code_intel.learned.files.pairs import (
     parse,
     set_aside,
 )
+from learned.builders import NOW
 
-NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PAIR = {
     "nl_term": "ログイン機能",
     "symbol": "AuthService",
@@ -37,7 +36,7 @@ def document(**changes: Any) -> dict[str, Any]:
     return {"version": 1, "updated_at": "2025-01-12T14:35:00", "pairs": [PAIR]} | changes
 
 
-def test_a_missing_file_is_empty(tmp_path: Path) -> None:
+def test_missing_file_is_empty(tmp_path: Path) -> None:
     assert load(tmp_path / "learned_pairs.json") == PairsFile(exists=False)
 
 
@@ -58,17 +57,10 @@ def test_both_versions_are_read_and_naive_times_become_utc(version: int) -> None
     )
 
 
-def test_an_aware_time_and_a_null_evidence_are_kept_as_they_are() -> None:
+def test_time_with_an_offset_is_kept_and_missing_evidence_is_empty() -> None:
     item = PAIR | {"learned_at": "2025-01-12T14:35:00+09:00", "code_evidence": None}
     (pair,) = parse(json.dumps(document(pairs=[item])).encode()).pairs
     assert (pair.learned_at, pair.code_evidence) == ("2025-01-12T14:35:00+09:00", "")
-
-
-def test_of_two_pairs_with_one_key_the_newest_counts() -> None:
-    newer = PAIR | {"learned_at": "2025-06-01T00:00:00", "similarity": 0.5}
-    for items in ([PAIR, newer], [newer, PAIR]):
-        (pair,) = parse(json.dumps(document(pairs=items)).encode()).pairs
-        assert pair.similarity == 0.5
 
 
 @pytest.mark.parametrize(
@@ -83,7 +75,7 @@ def test_of_two_pairs_with_one_key_the_newest_counts() -> None:
         ("yesterday", "0001-01-01T00:00:01+00:00"),
     ],
 )
-def test_the_newest_is_the_latest_moment_in_whatever_zone_and_year(older: str, newer: str) -> None:
+def test_of_two_pairs_with_one_key_the_newest_counts(older: str, newer: str) -> None:
     one, other = ({**PAIR, "learned_at": at, "votes": at} for at in (older, newer))
     for items in ([one, other], [other, one]):
         (pair,) = parse(json.dumps(document(pairs=items)).encode()).pairs
@@ -131,13 +123,13 @@ RICH = PairsFile(
 
 @pytest.mark.covers("rule.pairs.damaged")
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED.keys())
-def test_damage_is_told_and_never_raises(data: bytes) -> None:
+def test_damage_is_reported_without_an_exception(data: bytes) -> None:
     assert parse(data).damage
     assert parse(data).pairs == ()
 
 
 @pytest.mark.covers("rule.pairs.damaged")
-def test_a_file_cut_after_any_byte_is_damaged() -> None:
+def test_file_cut_after_any_byte_is_damaged() -> None:
     data = dump(RICH)
     assert parse(data) == RICH
     for end in range(len(data) - 1):  # without its last line end it is whole
@@ -145,7 +137,7 @@ def test_a_file_cut_after_any_byte_is_damaged() -> None:
 
 
 @pytest.mark.covers("rule.pairs: versions unknown_keys")
-def test_version_2_is_written_with_keys_and_items_that_are_not_known() -> None:
+def test_unknown_keys_and_items_are_kept() -> None:
     items = [PAIR | {"votes": 3, "symbol_normalized": "mine"}, {"not": "a pair"}, 7]
     given = document(team={"a": [1]}, pairs=items)
     written = json.loads(dump(parse(json.dumps(given).encode())))
@@ -158,21 +150,21 @@ def test_version_2_is_written_with_keys_and_items_that_are_not_known() -> None:
     assert strange == [{"not": "a pair"}, 7]
 
 
-def test_a_pair_whose_names_hide_characters_is_kept_and_not_read() -> None:
+def test_pair_with_invisible_characters_is_kept_but_not_read() -> None:
     hidden = [PAIR | {"nl_term": "a\u202eb"}, PAIR | {"symbol": "A\x1b[31m"}]
     file = parse(json.dumps(document(pairs=hidden)).encode())
     assert (file.pairs, list(file.strange)) == ((), hidden)
     assert json.loads(dump(file))["pairs"] == hidden
 
 
-def test_secrets_are_masked_save_in_what_was_masked_before() -> None:
+def test_secrets_are_masked_except_in_generated_content() -> None:
     data = json.dumps(document(token="ghp_" + "a1B2" * 9, pairs=[])).encode()
     file = parse(data)
     assert "a1B2" not in dump(file).decode()
     assert parse(data, {file.digest}).extra != file.extra
 
 
-def test_setting_aside_twice_in_a_second_overwrites_nothing(tmp_path: Path) -> None:
+def test_setting_aside_twice_in_a_second_keeps_both_files(tmp_path: Path) -> None:
     path = tmp_path / "learned_pairs.json"
     for content in (b"one", b"two"):
         path.write_bytes(content)
@@ -180,7 +172,7 @@ def test_setting_aside_twice_in_a_second_overwrites_nothing(tmp_path: Path) -> N
     assert {file.read_bytes() for file in tmp_path.glob("*.corrupt-*")} == {b"one", b"two"}
 
 
-def test_a_file_that_cannot_be_read_is_not_empty(tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "learned_pairs.json").mkdir()
     with pytest.raises(StorageError, match="cannot be read"):
         load(tmp_path / "learned_pairs.json")
@@ -198,7 +190,7 @@ WORDS = st.text(min_size=1).filter(lambda text: text.strip() and not hidden_char
         unique_by=lambda pair: pair.key,
     )
 )
-def test_what_is_written_is_read_back(pairs: list[Pair]) -> None:
+def test_written_file_is_read_back(pairs: list[Pair]) -> None:
     file = PairsFile(pairs=tuple(pairs), extra=(("x", [None, "y"]),))
     assert parse(dump(file)) == file
     document = json.loads(dump(file))

@@ -1,8 +1,7 @@
-"""What a machine remembers: migrated whole, bounded, and lost without harm."""
+"""The state store: migrations, limits, copies and damage."""
 
 import shutil
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,14 +9,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, StorageError
+from code_intel.learned.files.agreements import Key
 from code_intel.learned.history.experience import AgreementExperience, Kind
-from code_intel.learned.history.state import MAX_EXPERIENCES, open_state
+from code_intel.learned.history.state import open_state
 from code_intel.learned.history.state_versions import STATE_VERSION
-from learned import state_version_1
+from learned.builders import NOW
+from learned.history import state_version_1
 from privileges import without_root
 
-NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 KEY = ("ログイン機能", "AuthService")
 
 
@@ -35,14 +35,15 @@ def version(path: Path) -> int:
         database.close()
 
 
-def test_a_store_of_version_1_keeps_everything_and_counts_an_alias_however_it_was_written(
+def test_store_of_version_1_is_migrated_and_spellings_of_an_alias_are_joined(
     tmp_path: Path,
 ) -> None:
     path = state_version_1.make(tmp_path)
     with open_state(tmp_path) as state:
         assert state.generated() == frozenset()
         assert state.confirmed() == {"digest-1", "digest-2"}
-        assert state.last_uses()[KEY] == datetime(2026, 1, 5, 9, tzinfo=UTC)
+        used = datetime(2026, 1, 5, 9, tzinfo=UTC)
+        assert state.last_uses() == {KEY: used, ("old", "S"): used}  # without an offset it is UTC
         assert state.alias_sessions() == {KEY: {"sign in": 2}}
         assert state.experiences() == []
         state.note(one("rejected"))
@@ -51,13 +52,7 @@ def test_a_store_of_version_1_keeps_everything_and_counts_an_alias_however_it_wa
         assert state.experiences() == [one("rejected")]
 
 
-def test_a_time_without_an_offset_is_utc(tmp_path: Path) -> None:
-    state_version_1.make(tmp_path)
-    with open_state(tmp_path) as state:
-        assert state.last_uses()["old", "S"] == datetime(2026, 1, 5, 9, tzinfo=UTC)
-
-
-def test_a_migration_that_fails_leaves_version_1(tmp_path: Path) -> None:
+def test_failed_migration_leaves_version_1(tmp_path: Path) -> None:
     path = state_version_1.make(tmp_path)
     database = apsw.Connection(str(path))
     database.execute("CREATE TABLE experience (in_the_way)")
@@ -73,7 +68,7 @@ def test_a_migration_that_fails_leaves_version_1(tmp_path: Path) -> None:
         assert state.alias_sessions() == {KEY: {"sign in": 2}}
 
 
-def test_a_store_of_version_1_on_a_disk_that_cannot_be_written_is_read(tmp_path: Path) -> None:
+def test_store_of_version_1_is_read_from_a_read_only_disk(tmp_path: Path) -> None:
     path = state_version_1.make(tmp_path / "state")
     before = path.read_bytes()
     path.chmod(0o444)
@@ -88,34 +83,33 @@ def test_a_store_of_version_1_on_a_disk_that_cannot_be_written_is_read(tmp_path:
     assert path.read_bytes() == before
 
 
-MIGRATOR = """
-import sys
-from pathlib import Path
-from code_intel.learned.history.state import open_state
-with open_state(Path(sys.argv[1])) as state:
-    print(state.alias_sessions())
-"""
-
-
-def test_two_processes_that_find_version_1_at_once_both_read_the_newest(tmp_path: Path) -> None:
+def test_two_readers_migrate_version_1_once(tmp_path: Path) -> None:
     path = state_version_1.make(tmp_path)
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", MIGRATOR, str(tmp_path)],
-            cwd=Path(__file__).parents[2],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-        for _ in range(2)
-    ]
-    said = {process.communicate()[0].strip() for process in processes}
-    assert said == {str({KEY: {"sign in": 2}})}
+
+    def read(_: int) -> dict[Key, dict[str, int]]:
+        with open_state(tmp_path) as state:
+            return state.alias_sessions()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(read, range(2))) == [{KEY: {"sign in": 2}}] * 2
     assert version(path) == STATE_VERSION
 
 
-def test_the_last_two_contents_that_were_generated_are_known(tmp_path: Path) -> None:
+def test_newer_version_is_refused(tmp_path: Path) -> None:
+    database = apsw.Connection(str(tmp_path / "state.db"))
+    database.pragma("user_version", 99)
+    database.close()
+    with pytest.raises(StorageError, match="version 99"), open_state(tmp_path):
+        pass
+
+
+def test_reading_a_missing_store_creates_no_file(tmp_path: Path) -> None:
+    with open_state(tmp_path / "none", create=False) as state:
+        assert state.confirmed() == set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_last_two_generated_digests_are_kept(tmp_path: Path) -> None:
     with open_state(tmp_path) as state:
         for digest in ("a", "b", "c", "b"):
             state.remember_generated(digest)
@@ -124,7 +118,7 @@ def test_the_last_two_contents_that_were_generated_are_known(tmp_path: Path) -> 
         assert state.generated() == {"a", "b"}
 
 
-def test_what_is_remembered_of_one_agreement_is_copied_in_order_and_forgotten(
+def test_memory_of_an_agreement_is_copied_in_order_and_deleted(
     tmp_path: Path,
 ) -> None:
     new = ("ログイン機能", "AuthService.sign_in")
@@ -141,7 +135,7 @@ def test_what_is_remembered_of_one_agreement_is_copied_in_order_and_forgotten(
         assert [found.kind for found in state.experiences()] == ["rejected", "accepted"]
 
 
-def test_the_same_of_one_session_counts_once_and_moves_up(tmp_path: Path) -> None:
+def test_repeated_experience_of_a_session_replaces_the_first(tmp_path: Path) -> None:
     with open_state(tmp_path) as state:
         for found in (
             one("rejected"),
@@ -155,7 +149,7 @@ def test_the_same_of_one_session_counts_once_and_moves_up(tmp_path: Path) -> Non
         ]
 
 
-def test_only_what_somebody_objected_to_is_contested(tmp_path: Path) -> None:
+def test_only_agreements_with_objections_are_contested(tmp_path: Path) -> None:
     other = one("accepted")._replace(key=("送料計算", "shipping_fee"))
     with open_state(tmp_path) as state:
         for found in (one("offered"), one("accepted"), other, one("failed", session="s2")):
@@ -163,17 +157,19 @@ def test_only_what_somebody_objected_to_is_contested(tmp_path: Path) -> None:
         assert state.contested() == [one("accepted"), one("failed", session="s2")]
 
 
-def test_the_oldest_experiences_go_first(tmp_path: Path) -> None:
+def test_oldest_experiences_are_deleted_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.learned.history.state.MAX_EXPERIENCES", 1000)
     with open_state(tmp_path) as state:
         with state.transaction():
-            for number in range(MAX_EXPERIENCES + 1000):
+            for number in range(2000):
                 state.note(one("offered", session=str(number)))
         kept = state.experiences()
-    assert len(kept) == MAX_EXPERIENCES
-    assert kept[0].session_id == "1000"
+    assert (len(kept), kept[0].session_id) == (1000, "1000")
 
 
-def test_a_store_deleted_while_it_is_open_is_begun_anew(tmp_path: Path) -> None:
+def test_store_deleted_while_open_is_created_again(tmp_path: Path) -> None:
     with open_state(tmp_path) as state:
         state.confirm("before", NOW)
         for file in tmp_path.glob("state.db*"):
@@ -187,7 +183,7 @@ def test_a_store_deleted_while_it_is_open_is_begun_anew(tmp_path: Path) -> None:
         assert state.confirmed() == {"after"}
 
 
-def test_a_copy_of_a_store_that_is_in_use_opens_with_what_was_written_whole(tmp_path: Path) -> None:
+def test_copy_of_an_open_store_has_the_committed_rows(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     copy.mkdir()
     with open_state(tmp_path / "live") as state:
@@ -201,7 +197,7 @@ def test_a_copy_of_a_store_that_is_in_use_opens_with_what_was_written_whole(tmp_
         state.confirm("more", NOW)
 
 
-def test_another_store_put_in_place_of_one_that_is_open_harms_neither(tmp_path: Path) -> None:
+def test_store_replaced_while_open_stays_usable(tmp_path: Path) -> None:
     with open_state(tmp_path / "other") as state:
         state.confirm("other", NOW)
     with open_state(tmp_path / "live") as state:
@@ -214,7 +210,7 @@ def test_another_store_put_in_place_of_one_that_is_open_harms_neither(tmp_path: 
         assert "after" in state.confirmed()
 
 
-def test_what_was_written_in_a_hurry_is_seen_at_once_and_moved_into_the_file_by_the_next_writer(
+def test_hurried_writes_are_visible_at_once_and_checkpointed_by_the_next_writer(
     tmp_path: Path,
 ) -> None:
     with open_state(tmp_path) as state:
