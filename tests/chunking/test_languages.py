@@ -61,16 +61,6 @@ def test_every_language_with_symbols_has_a_sample() -> None:
     assert {language_of(name) for name in SAMPLES} == {row.name for row in READ}
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_symbol_name_is_on_a_line_of_the_symbol(name: str) -> None:
-    text = SAMPLES[name]
-    lines = text.splitlines()
-    for symbol in parse_file(name, text).symbols:
-        spelled = re.sub(r'[\[\]":#]|^init$', "", symbol.name).split(".")[-1].strip()
-        span = "\n".join(lines[symbol.start_line - 1 : symbol.end_line])
-        assert spelled in span, symbol
-
-
 def check_laws(path: str, text: str, parsed: ParsedFile) -> None:
     lines = len(re.findall(r"\r\n|\r|\n", text)) + 1
     assert "".join(chunk.text for chunk in parsed.chunks) == text

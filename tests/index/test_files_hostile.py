@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.config import IndexConfig
 from code_intel.forest.ranking.search import search
 from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.doctor import examine
@@ -17,7 +18,7 @@ from code_intel.index.sync import sync
 from code_intel.records import Hit
 from code_intel.tools.wire.answers import hits_text
 from index.samples import chunks_of, symbols_of
-from index.test_sync import config, counts, write
+from index.test_sync import counts, write
 
 UNUSUAL_NAMES = (
     "-rf.py",
@@ -36,8 +37,9 @@ UNUSUAL_NAMES = (
 )
 
 
-def test_a_file_with_an_unusual_name_is_found_by_that_name(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_a_file_with_an_unusual_name_is_found_by_that_name(
+    store: Store, place: IndexConfig
+) -> None:
     for number, name in enumerate(UNUSUAL_NAMES):
         write(place.folder, name, f"def frobnicate_{number}(): pass\n")
     report = sync(store, place)
@@ -64,8 +66,9 @@ def test_control_characters_in_a_name_are_escaped() -> None:
     assert second == "   x = 1"
 
 
-def test_the_longest_names_are_found_and_longer_paths_skipped(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_the_longest_names_are_found_and_longer_paths_skipped(
+    store: Store, place: IndexConfig
+) -> None:
     longest = "認" * 84 + ".py"
     deep = "/".join([*["d" * 200] * 15, "deep.py"])
     write(place.folder, longest, "def needle(): pass\n")
@@ -84,8 +87,7 @@ def test_the_longest_names_are_found_and_longer_paths_skipped(store: Store, tmp_
     assert {hit.document for hit in search(store, "needle", None, top_k=5)} == {deep, longest}
 
 
-def test_a_large_file_is_skipped_and_named_on_one_line(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_a_large_file_is_skipped_and_named_on_one_line(store: Store, place: IndexConfig) -> None:
     write(place.folder, "ok.py")
     with (place.folder / "a\nb.py").open("wb") as big:
         big.truncate(2 << 30)
@@ -97,8 +99,7 @@ def test_a_large_file_is_skipped_and_named_on_one_line(store: Store, tmp_path: P
     assert "1 skipped, larger than 1 MiB: a\\nb.py" in notes
 
 
-def test_a_file_that_grows_beyond_the_limit_is_skipped(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_a_file_that_grows_beyond_the_limit_is_skipped(store: Store, place: IndexConfig) -> None:
     path = write(place.folder, "grows.py", "x" * (MAX_FILE_BYTES - 1))
     sync(store, place)
     with path.open("ab") as file:
@@ -118,9 +119,8 @@ def test_a_file_that_grows_beyond_the_limit_is_skipped(store: Store, tmp_path: P
     ],
 )
 def test_a_very_long_line_is_cut_into_chunks(
-    store: Store, tmp_path: Path, name: str, text: str
+    store: Store, place: IndexConfig, name: str, text: str
 ) -> None:
-    place = config(tmp_path / "p")
     write(place.folder, name, text)
     write(place.folder, "b.py", "def needle(): pass\n")
     sync(store, place)
@@ -136,8 +136,7 @@ ENCODED = {
 TEXT = "def 認証(): pass  # 利用者のログイン処理を行う\r\n"
 
 
-def test_japanese_encodings_are_found_by_the_same_word(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_japanese_encodings_are_found_by_the_same_word(store: Store, place: IndexConfig) -> None:
     for name, encoding in ENCODED.items():
         write(place.folder, name).write_bytes(TEXT.encode(encoding))
     others = {
@@ -162,8 +161,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("ends", ENDS)
-def test_lines_are_numbered_as_in_editors(store: Store, tmp_path: Path, ends: str) -> None:
-    place = config(tmp_path / "p")
+def test_lines_are_numbered_as_in_editors(store: Store, place: IndexConfig, ends: str) -> None:
     text = ENDS[ends].format("def one():", "    return 1", "def four(): pass")
     write(place.folder, "a.py").write_bytes(text.encode())
     sync(store, place)
@@ -212,9 +210,8 @@ def test_a_changing_file_is_read_whole_or_refused(tmp_path: Path) -> None:
 
 
 def test_a_changing_document_keeps_its_last_state_until_it_can_be_read(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     path = write(place.folder, "busy.py", "def before(): pass\n")
     write(place.folder, "calm.py")
     sync(store, place)

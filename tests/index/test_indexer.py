@@ -136,19 +136,6 @@ def test_a_damaged_database_is_rebuilt_by_the_lease_holder(tmp_path: Path) -> No
     assert config.db_path.with_name("forest.db.corrupt-bak").read_bytes() == bytes(data)
 
 
-def test_a_database_deleted_under_the_indexer_is_built_again(tmp_path: Path) -> None:
-    config = project(tmp_path)
-    with running(config) as indexer:
-        assert indexer.wait(lambda status: status.scans > 1, LONG)
-        for file in tmp_path.glob("forest.db*"):
-            if "indexer" not in file.name:
-                file.unlink()
-        assert indexer.wait(lambda _: config.db_path.exists(), LONG)
-        after = indexer.status.scans
-        assert indexer.wait(lambda status: status.scans > after + 1, LONG)
-    assert documents(config) == 3
-
-
 @pytest.mark.parametrize("seed", sampled(range(6), 0, 1))
 def test_a_process_killed_at_any_moment_leaves_an_intact_index(tmp_path: Path, seed: int) -> None:
     config = project(tmp_path, files=40)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,6 @@ from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from index.samples import index_config
-from privileges import without_root
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
@@ -91,28 +89,6 @@ def test_a_dead_indexer_does_not_make_the_index_stale(config: IndexConfig) -> No
             age_heartbeat(config, MINUTES)
             assert follower.freshness().state == "stale"
         assert follower.freshness().state == "fresh"
-
-
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_a_complete_index_is_read_in_a_read_only_folder() -> None:
-    with tempfile.TemporaryDirectory() as name:  # where others than root may come
-        folder = Path(name)
-        (folder / "a.py").write_text("def a(): pass\n", encoding="utf-8")
-        complete = index_config(folder, db_path=folder / "forest.db")
-        with Index(complete) as index:
-            index.complete()
-        before = {path: path.read_bytes() for path in folder.iterdir()}
-        for path in before:
-            path.chmod(0o444)
-        for mode in (0o555, 0o777):  # a folder, then a file that others made
-            folder.chmod(mode)
-            with without_root(), Index(complete, readonly=True) as index:
-                assert index.store.word_hits(["a"], "body", 3)
-                assert index.store.check() == []
-                assert index.freshness().state == "fresh"
-                assert "No process is indexing" in examine(complete)[-1].what
-        folder.chmod(0o755)
-        assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_the_holder_itself_is_never_overdue(config: IndexConfig) -> None:

@@ -7,6 +7,7 @@ from threading import Event
 import apsw
 import pytest
 
+from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
 from code_intel.index.database import DAMAGED
 from code_intel.index.doctor import examine
@@ -53,6 +54,20 @@ def damage(data: bytes, page: int) -> bytes:
     return bytes(spoiled)
 
 
+def config_of_copy(tmp_path: Path, intact: tuple[Path, bytes]) -> IndexConfig:
+    """Return the configuration of a copy of the intact index."""
+    config = index_config(intact[0], db_path=tmp_path / "x.db", dimensions=SIZE)
+    config.db_path.write_bytes(intact[1])
+    return config
+
+
+def damaged_config(tmp_path: Path, intact: tuple[Path, bytes], page: int) -> IndexConfig:
+    """Return the configuration of a copy of the index that is damaged at a page."""
+    config = config_of_copy(tmp_path, intact)
+    config.db_path.write_bytes(damage(intact[1], page))
+    return config
+
+
 def answers(index: Index) -> bool:
     store = index.store
     return (
@@ -66,15 +81,13 @@ def answers(index: Index) -> bool:
 def test_complete_rebuilds_a_damaged_index(
     tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
-    folder, data = intact
-    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
-    config.db_path.write_bytes(damage(data, page))
+    config = damaged_config(tmp_path, intact, page)
     (tmp_path / "x.db.lock").touch()  # shows that the file outside the project was an index
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
         index.complete()
         assert answers(index)
         assert index.store.check() == []
-    assert (tmp_path / "x.db.corrupt-bak").read_bytes() == damage(data, page)
+    assert (tmp_path / "x.db.corrupt-bak").read_bytes() == damage(intact[1], page)
 
 
 def test_a_truncated_file_is_rebuilt(tmp_path: Path, intact: tuple[Path, bytes]) -> None:
@@ -92,9 +105,7 @@ def test_a_truncated_file_is_rebuilt(tmp_path: Path, intact: tuple[Path, bytes])
 def test_reading_a_damaged_index_reports_the_damage_and_changes_nothing(
     tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
-    folder, data = intact
-    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
-    config.db_path.write_bytes(damage(data, page))
+    config = damaged_config(tmp_path, intact, page)
     with Index(config, readonly=True, command="code-intel sync here") as index:
         with pytest.raises(StorageError) as refusal:
             answers(index)
@@ -105,22 +116,20 @@ def test_reading_a_damaged_index_reports_the_damage_and_changes_nothing(
     assert len(errors) == 1
     assert "\n" not in errors[0].what
     assert list(tmp_path.iterdir()) == [config.db_path]
-    assert config.db_path.read_bytes() == damage(data, page)
+    assert config.db_path.read_bytes() == damage(intact[1], page)
 
 
 @pytest.mark.parametrize("page", sampled([3, 20, 50, 62], 20))
 def test_a_read_that_meets_damage_makes_the_indexer_rebuild(
     tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
-    folder, data = intact
-    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
-    config.db_path.write_bytes(data)
+    config = config_of_copy(tmp_path, intact)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as index:
         index.indexer = Indexer(config, embedder=embedder, every=10 * LONG)
         index.indexer.start()
         assert index.indexer.wait(lambda status: status.turns > 0, LONG)
-        overwrite(config.db_path, damage(data, page))
+        overwrite(config.db_path, damage(intact[1], page))
         with pytest.raises(StorageError) as refusal:
             answers(index)
         assert refusal.value.error == DAMAGED
@@ -132,9 +141,7 @@ def test_a_read_that_meets_damage_makes_the_indexer_rebuild(
 def test_damage_found_by_another_process_is_repaired_by_the_lease_holder(
     tmp_path: Path, intact: tuple[Path, bytes]
 ) -> None:
-    folder, data = intact
-    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
-    config.db_path.write_bytes(data)
+    config = config_of_copy(tmp_path, intact)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as leader, Index(config, embedder=embedder) as follower:
         leader.start()
@@ -144,7 +151,7 @@ def test_damage_found_by_another_process_is_repaired_by_the_lease_holder(
         assert follower.indexer is not None
         assert follower.indexer.wait(lambda status: status.turns > 0, LONG)
         assert not follower.indexer.status.leading
-        overwrite(config.db_path, damage(data, 20))
+        overwrite(config.db_path, damage(intact[1], 20))
         with pytest.raises(StorageError, match="damaged"):
             answers(follower)
         assert leader.indexer.wait(lambda status: status.report.added == FILES, LONG)
@@ -170,9 +177,7 @@ def test_cached_pages_do_not_hide_damage_from_a_repair(tmp_path: Path) -> None:
 def test_complete_leaves_the_repair_to_the_lease_holder(
     tmp_path: Path, intact: tuple[Path, bytes]
 ) -> None:
-    folder, data = intact
-    config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
-    config.db_path.write_bytes(damage(data, 20))
+    config = damaged_config(tmp_path, intact, 20)
     lease = IndexerLease(config.db_path)
     assert lease.acquire()
     with Index(config) as index:

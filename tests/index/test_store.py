@@ -50,14 +50,6 @@ def test_any_search_term_is_a_valid_query(
         assert [score > 0 for _, score in store.word_hits([*terms, "login"], "body", 3)] == [True]
 
 
-@pytest.mark.parametrize(
-    "term", ['"', 'a" OR "b', "NEAR(", "body:", "*", "-", "", " ", "\0", "AND"]
-)
-def test_full_text_syntax_in_a_term_is_plain_text(store: Store, term: str) -> None:
-    put(store, "a.py", "login")
-    assert store.word_hits([term], "body", 3) == []
-
-
 def test_the_nearest_vector_comes_first_with_its_cosine(store: Store) -> None:
     chunks = put(store, "a.py", "one", "two", "three")
     put_vectors(store, [(chunk, unit_vector(str(chunk))) for chunk in chunks], identity="m")

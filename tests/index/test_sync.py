@@ -58,8 +58,9 @@ def content(store: Store) -> object:
     ] + [store.imports()]
 
 
-def test_new_changed_and_deleted_files_are_counted_separately(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_new_changed_and_deleted_files_are_counted_separately(
+    store: Store, place: IndexConfig
+) -> None:
     for name in ("a.py", "b.py", "c.py"):
         write(place.folder, name)
     assert counts(sync(store, place)) == (3, 0, 0, 0)
@@ -72,18 +73,6 @@ def test_new_changed_and_deleted_files_are_counted_separately(store: Store, tmp_
     assert store.check() == []
 
 
-@pytest.mark.parametrize("offset", [-1_000, 1_000])
-def test_a_modification_time_in_the_past_or_future_does_not_hide_a_change(
-    store: Store, tmp_path: Path, offset: int
-) -> None:
-    place = config(tmp_path / "p")
-    path = write(place.folder, "a.py", "x = 1\n")
-    sync(store, place)
-    path.write_text("x = 2\n", encoding="utf-8")
-    age(path, -offset)
-    assert sync(store, place).updated == 1
-
-
 def rest(store: Store) -> None:
     """Set the time of the last scan ahead, so that every file counts as older than the scan."""
     store.set_meta("scanned_ns", str(time.time_ns() + 5_000_000_000))
@@ -93,8 +82,7 @@ opened: set[object] = set()
 """Names of the files this process has opened."""
 
 
-def test_an_unchanged_file_is_not_opened(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_an_unchanged_file_is_not_opened(store: Store, place: IndexConfig) -> None:
     path = write(place.folder, "at_rest.py", "x = 1\n")
     sync(store, place)
     rest(store)
@@ -109,9 +97,8 @@ def test_an_unchanged_file_is_not_opened(store: Store, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0, 100, 10_000, -10_000])
 def test_a_change_is_noticed_if_size_and_time_are_restored(
-    store: Store, tmp_path: Path, seconds: int
+    store: Store, place: IndexConfig, seconds: int
 ) -> None:
-    place = config(tmp_path / "p")
     path = write(place.folder, "a.py", "x = 1\n")
     age(path, seconds)
     sync(store, place)
@@ -123,8 +110,7 @@ def test_a_change_is_noticed_if_size_and_time_are_restored(
     assert counts(sync(store, place)) == (0, 1, 0, 0)
 
 
-def test_another_chunk_size_parses_every_file_again(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_another_chunk_size_parses_every_file_again(store: Store, place: IndexConfig) -> None:
     age(write(place.folder, "a.md", "# T\n\n" + "word " * 300))
     sync(store, place)
     long = len(chunks_of(store, "a.md"))
@@ -132,8 +118,9 @@ def test_another_chunk_size_parses_every_file_again(store: Store, tmp_path: Path
     assert len(chunks_of(store, "a.md")) > long
 
 
-def test_a_file_that_becomes_binary_is_removed_from_the_index(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_a_file_that_becomes_binary_is_removed_from_the_index(
+    store: Store, place: IndexConfig
+) -> None:
     path = write(place.folder, "a.py")
     sync(store, place)
     path.write_bytes(b"\0\1\2")
@@ -144,9 +131,8 @@ def test_a_file_that_becomes_binary_is_removed_from_the_index(store: Store, tmp_
 
 
 def test_a_file_that_cannot_be_parsed_is_reported_and_the_others_are_indexed(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, place: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = config(tmp_path / "p")
     write(place.folder, "a.py", "broken")
     write(place.folder, "b.py")
 
@@ -192,9 +178,8 @@ def test_an_unreadable_document_stays_in_the_index() -> None:
 
 
 def test_most_documents_missing_at_once_are_deleted_after_a_second_scan(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     for number in range(20):
         write(place.folder, f"{number}.py")
     sync(store, place)
@@ -208,8 +193,9 @@ def test_most_documents_missing_at_once_are_deleted_after_a_second_scan(
     assert store.check() == []
 
 
-def test_documents_that_come_back_reset_the_count_of_scans(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_documents_that_come_back_reset_the_count_of_scans(
+    store: Store, place: IndexConfig, tmp_path: Path
+) -> None:
     for number in range(20):
         write(place.folder, f"d/{number}.py")
     sync(store, place)
@@ -261,9 +247,8 @@ def test_a_folder_that_is_empty_and_on_another_volume_deletes_no_document(
 
 
 def test_a_missing_document_is_deleted_if_the_volume_of_its_folder_is_unknown(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     path = write(place.folder, "a.py")
     sync_document(store, place, "a.py")
     path.unlink()
@@ -300,9 +285,8 @@ def test_a_document_added_by_name_outside_the_patterns_stays_until_its_file_is_g
 
 
 def test_an_excluded_document_stays_out_until_it_is_added_by_name(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     write(place.folder, "a.py")
     sync(store, place)
     store.choose("a.py", wanted=False)
@@ -325,8 +309,7 @@ def test_a_name_that_cannot_be_indexed_is_not_stored(store: Store, tmp_path: Pat
         sync_document(store, place, "docs/none.md", named=True)
 
 
-def test_force_parses_an_unchanged_document_again(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_force_parses_an_unchanged_document_again(store: Store, place: IndexConfig) -> None:
     write(place.folder, "a.md", "# T\n\n" + "word " * 300)
     sync(store, place)
     small = replace(place, chunk_size=100)
@@ -343,9 +326,8 @@ def test_a_map_refuses_source_files_even_by_name(store: Store, tmp_path: Path) -
 
 
 def test_a_stopped_sync_keeps_its_results_and_the_next_sync_finishes(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     for number in range(450):
         write(place.folder, f"{number}.py", f"x{number} = 1\n")
     batches: list[int] = []
@@ -358,8 +340,7 @@ def test_a_stopped_sync_keeps_its_results_and_the_next_sync_finishes(
     assert store.check() == []
 
 
-def test_a_stopped_scan_deletes_no_document(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_a_stopped_scan_deletes_no_document(store: Store, place: IndexConfig) -> None:
     for name in ("a.py", "b.py"):
         write(place.folder, name)
     sync(store, place)
@@ -369,8 +350,7 @@ def test_a_stopped_scan_deletes_no_document(store: Store, tmp_path: Path) -> Non
     assert len(store.documents()) == 2
 
 
-def test_one_document_is_added_updated_and_deleted(store: Store, tmp_path: Path) -> None:
-    place = config(tmp_path / "p")
+def test_one_document_is_added_updated_and_deleted(store: Store, place: IndexConfig) -> None:
     path = write(place.folder, "a.py")
     assert sync_document(store, place, "a.py").added == 1
     path.write_text("other\n", encoding="utf-8")
@@ -386,9 +366,8 @@ def test_one_document_is_added_updated_and_deleted(store: Store, tmp_path: Path)
     "name", [".env", "../out.py", "b.py", "nul\0.py", "bad\udcff.py", "x" * 300]
 )
 def test_one_document_that_may_not_be_indexed_is_refused(
-    store: Store, tmp_path: Path, name: str
+    store: Store, place: IndexConfig, name: str
 ) -> None:
-    place = config(tmp_path / "p")
     if len(name) < 10 and name.isprintable():
         write(place.folder, name).write_bytes(b"\0")
     with pytest.raises(UsageError):
@@ -466,9 +445,8 @@ def test_a_second_sync_changes_nothing_and_a_fresh_index_is_equal(
 
 
 def test_a_sync_that_finds_only_files_that_are_never_indexed_writes_nothing(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     write(place.folder, "a.py")
     (place.folder / "weights.bin").write_bytes(b"\0" * 64)
     sync(store, place)
@@ -479,9 +457,8 @@ def test_a_sync_that_finds_only_files_that_are_never_indexed_writes_nothing(
 
 
 def test_a_sync_counts_the_secrets_it_masked_but_no_mask_in_the_source(
-    store: Store, tmp_path: Path
+    store: Store, place: IndexConfig
 ) -> None:
-    place = config(tmp_path / "p")
     write(place.folder, "doc.py", '"""Masked values look like x*** and x***."""\n')
     assert sync(store, place).masked == 0
     plants = planted()

@@ -8,6 +8,7 @@ import pytest
 
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
+from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
@@ -47,6 +48,19 @@ def test_a_read_only_index_is_read_with_a_note(read_only: IndexConfig) -> None:
             index.store.set_meta("a", "b")
         assert len(index.store.word_hits(["login"], "body", 5)) == 1
         assert sorted(read_only.db_path.parent.iterdir()) == before
+
+
+def test_a_reader_opens_a_read_only_index(read_only: IndexConfig) -> None:
+    folder = read_only.db_path.parent
+    before = {file: file.read_bytes() for file in folder.glob("forest.db*")}
+    for mode in (0o555, 0o777):  # a read-only folder, then read-only files in a writable folder
+        folder.chmod(mode)
+        with without_root(), Index(read_only, readonly=True) as index:
+            assert index.store.word_hits(["login"], "body", 3)
+            assert index.store.check() == []
+            assert index.freshness().state == "fresh"
+            assert "No process is indexing" in examine(read_only)[-1].what
+    assert {file: file.read_bytes() for file in folder.glob("forest.db*")} == before
 
 
 def test_an_index_is_updated_as_soon_as_it_is_writable(read_only: IndexConfig) -> None:

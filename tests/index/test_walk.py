@@ -172,11 +172,6 @@ def test_unusual_names_are_found_and_undecodable_ones_skipped(tmp_path: Path) ->
         assert (globbed.files, globbed.skipped) == (scan.files, scan.skipped)
 
 
-def test_without_git_vendored_and_built_folders_are_excluded(tmp_path: Path) -> None:
-    write(tmp_path, "node_modules/x/a.js", ".venv/lib/b.py", "dist/c.js", "src/d.py", ".git/config")
-    assert names(config(tmp_path)) == ["src/d.py"]
-
-
 def test_an_invalid_ignore_pattern_is_skipped(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "b.log")
     (tmp_path / ".gitignore").write_text("!\n*.log\n", encoding="utf-8")

@@ -158,11 +158,6 @@ def test_an_empty_index_gives_no_files(tmp_path: Path) -> None:
         assert (found.files, found.left_out) == ((), {})
 
 
-def test_the_same_request_gives_the_same_bundle(embedded: Store) -> None:
-    request = BundleRequest("login session token", GivenArtifacts(hints=("Cart",)))
-    assert bundle(embedded, request, vectors=True) == bundle(embedded, request, vectors=True)
-
-
 def test_a_bundle_has_at_most_the_requested_number_of_files(embedded: Store) -> None:
     assert (
         len(bundle(embedded, BundleRequest("login session token", boost="none"), most=2).files) == 2

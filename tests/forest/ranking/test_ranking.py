@@ -161,11 +161,6 @@ def test_a_question_names_symbols(query: str, names: list[tuple[str, float]]) ->
     assert [(name.spelled, name.share) for name in read(query).names] == names
 
 
-@given(st.text(max_size=100))
-def test_any_text_is_read_as_a_question(query: str) -> None:
-    assert read(query) == read(query)
-
-
 @given(
     st.dictionaries(st.text(max_size=3), st.floats(0, 1e6), min_size=1),
     st.sampled_from([0.05, FROM_ZERO]),

@@ -188,22 +188,6 @@ def test_a_filter_finds_a_file_with_a_low_rank(tmp_path: Path) -> None:
         assert found(search(store, "token", None, top_k=3, directory="quiet")) == ["quiet/q.py"]
 
 
-@pytest.mark.parametrize("query", ["", "   ", "?!", "zzzqqq", "zzzqqq の話"])
-def test_a_question_without_a_match_has_no_hits(store: Store, query: str) -> None:
-    assert search(store, query, None, top_k=5) == []
-
-
-@pytest.mark.parametrize("unit", ["x", "login ", "Auth_Service", "割引の", "(* ", "\0", "\ud800"])
-def test_a_very_long_question_is_answered(store: Store, unit: str) -> None:
-    hits = search(store, unit * 100_000, None, top_k=3, file_pattern="*" * 1000 + "y")
-    assert len(hits) <= 3
-
-
-def test_an_empty_index_has_no_hits(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "f.db") as store:
-        assert search(store, "anything", None, top_k=5) == []
-
-
 WORDS = ["login", "token", "AuthService", "test", "割引", "NEAR", "AND", *"\"*(:^-'"]
 QUERIES = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS)).map(" ".join))
 
