@@ -2,8 +2,8 @@
 # Install code-intel into its own virtual environment, set a project up, index it and run a first search.
 #
 #   ./setup.sh [PROJECT] [OPTION]...   set up PROJECT (default: this repository)
-#     --client NAME   set up this coding agent: claude (the default), codex, cursor, vscode, gemini or all;
-#                     may be repeated
+#     --client NAME   set up this coding agent (default: claude); may be repeated. docs/clients.md lists
+#                     them; "all" sets up all of them
 #     --commands      also add the server of prompt commands (default: if the project has a registry)
 #     --dry-run       show what would change in PROJECT; change nothing
 #     --remove        remove what was written and indexed; your agreements stay
@@ -25,11 +25,12 @@ venv=${CODE_INTEL_VENV:-$default_venv}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
 stamp=$venv/.code-intel-installed
 quick_tests="tests/chunking tests/config tests/contract/test_manifest.py tests/contract/test_transitions.py tests/forest tests/honest tests/project/test_architecture.py tests/session"
-clients="claude codex cursor vscode gemini all" # as code_intel/cli/setup/clients.py has them, which needs no installation to say
+clients="$(sed -n '/^CLIENTS = (/,/^)/ { /^    Client($/ { n; s/^ *"\(.*\)",$/\1/p; }; }' \
+  "$here/code_intel/cli/setup/clients.py" | paste -s -d ' ' -) all" # read without an installation
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "setup.sh: $1"; say "  $2"; exit 2; }
 
-quoted() { # as a shell reads it, for commands to copy
+quoted() { # quoted for a shell, for commands to copy
   case $1 in
     *[!A-Za-z0-9_./:@%+=,-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
     *) printf '%s' "$1" ;;
@@ -116,7 +117,7 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   python -m pytest ${words[@]+"${words[@]}"} "$@"
 }
 
-in_memory() { # put the folders of tests into memory where there is room: a fifth of their time is flushing files
+in_memory() { # keep the tests' folders in memory if there is room: a fifth of their time is flushing files
   if [ -w /dev/shm ] && [ "$(df -Pk /dev/shm | awk 'NR == 2 { print $4 }')" -gt 4000000 ]; then
     PYTEST_DEBUG_TEMPROOT=$(mktemp -d /dev/shm/code-intel-tests.XXXXXX)
     export PYTEST_DEBUG_TEMPROOT
@@ -124,7 +125,7 @@ in_memory() { # put the folders of tests into memory where there is room: a fift
   fi
 }
 
-picks_tests() { # whether the caller's words for pytest pick single tests
+picks_tests() { # whether the arguments for pytest pick single tests
   local word
   for word in "$@"; do
     case $word in -k* | -m* | --lf | --last-failed | *.py | *.py::*) return ;; esac
@@ -132,7 +133,7 @@ picks_tests() { # whether the caller's words for pytest pick single tests
   return 1
 }
 
-wants_workers() { # whether pytest shall run a worker a core: not where the caller chose, looks on, or picks tests
+wants_workers() { # whether to run one worker per core: not if the caller chose, watches the output, or picks tests
   local word
   for word in "$@"; do
     case $word in
@@ -143,7 +144,7 @@ wants_workers() { # whether pytest shall run a worker a core: not where the call
   ! picks_tests "$@"
 }
 
-read_line() { # sets project, only and options (for init) from the words of the line
+read_line() { # sets project, only and options (for init) from the command line
   local word named=
   project=$here only= options=()
   while [ $# -gt 0 ]; do
@@ -151,7 +152,7 @@ read_line() { # sets project, only and options (for init) from the words of the 
     shift
     case $word in
       --client)
-        [ $# -gt 0 ] || fail "--client needs a name." "./setup.sh --help lists the clients."
+        [ $# -gt 0 ] || fail "--client needs a name." "docs/clients.md lists the clients."
         require_clients "$1"
         options+=(--client "$1")
         shift ;;
@@ -159,7 +160,7 @@ read_line() { # sets project, only and options (for init) from the words of the 
       --commands) options+=("$word") ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
-      -*) fail "there is no option $word." "./setup.sh --help lists them; a project's name goes behind --." ;;
+      -*) fail "there is no option $word." "./setup.sh --help lists them. Write a project whose name begins with a dash after --." ;;
       *) name_project "$word" ;;
     esac
   done

