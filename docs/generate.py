@@ -31,20 +31,33 @@ from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, GROUPS, INDEX_T
 
 HERE = Path(__file__).resolve().parent
 
-GATEWAY_HEAD = (
-    "`tools/list` shows the group `core`, and those that the setting `tool_groups` names: "
-    "what is listed costs\n"
-    "a model's context in every conversation. "
-    "A tool that is not listed answers all the same when it is called."
-)
+GATEWAY_HEAD = """\
+`tools/list` shows the group `core` and the groups that the setting `tool_groups` names, because
+every listed tool takes up the model's context in every conversation. A tool that is not listed can
+still be called by name."""
 
-COMMANDS_HEAD = (
-    "The server that clients know as `climpt`: what the group `commands` does, "
-    "for clients without a session\n"
-    "([prompt commands](command-registry.md)). "
-    "It knows no phases, so there the order `search`, `describe`, `execute` is\n"
-    "advice, and so is READY before `execute`."
-)
+COMMANDS_SERVER_HEAD = """\
+The server that clients know as `climpt` has the tools of the group `commands`, for clients without
+a session ([prompt commands](command-registry.md)). It has no phases: the order `search`,
+`describe`, `execute` is recommended, not enforced, and so is READY before `execute`."""
+
+TOOLS_HEAD = """\
+# Tools
+
+The tools that the servers offer over MCP. `tools/list` does not change during a connection. A tool
+that the phase of a session forbids answers with an error that names the phase, the allowed tools
+and the next step ([how a session goes](phases.md)). Errors are results with `isError` and the text
+`{error, message, hint}`.
+
+Some words appear in many descriptions. The *map* holds the project's agreements: Markdown files in
+git that say which symbol a term means. The *forest* is the index of the source. READY is the phase
+of a session in which files may be written. The query *frame* says what a request is about."""
+
+COMMANDS_HEAD = """\
+# Commands
+
+Exit codes: 0 success; 1 a check found a problem, or a search found nothing; 2 wrong usage or
+configuration; 3 an internal error. Progress and messages go to stderr, answers to stdout."""
 
 MEANINGS: Mapping[Event, tuple[str, str]] = {
     Event.STARTED: ("start_session", "The session begins."),
@@ -52,7 +65,7 @@ MEANINGS: Mapping[Event, tuple[str, str]] = {
         "set_query_frame",
         "The query frame is set; it may raise the risk, never lower it.",
     ),
-    Event.CALLED: ("every tool that finds", "A call and its results."),
+    Event.CALLED: ("every search or lookup", "A call and its results."),
     Event.CONFIRMED: ("confirm_symbol_relevance", "Symbols implement the target feature."),
     Event.MAP_MISSED: (
         "search_smart, search_map",
@@ -90,17 +103,10 @@ class Layout(argparse.RawDescriptionHelpFormatter):
 
 def tools_page() -> str:
     """Return docs/tools.md."""
-    head = (
-        "# Tools\n\nWhat the servers offer over MCP. `tools/list` never varies; "
-        "a tool that the phase of a session\n"
-        "forbids answers with an error that names the phase, what is allowed and the next step\n"
-        "([how a session goes](phases.md)).\n"
-        "Errors are results with `isError` and the text `{error, message, hint}`.\n"
-    )
     gateway = ["# code-intel", GATEWAY_HEAD, *(part for group in GROUPS for part in _group(group))]
     index = ["# devrag-map and devrag-forest", *map(_tool, INDEX_TOOLS)]
-    commands = ["# code-intel commands", COMMANDS_HEAD, *map(_tool, COMMAND_TOOLS)]
-    return "\n\n".join([head.strip(), *gateway, *index, *commands]) + "\n"
+    commands = ["# code-intel commands", COMMANDS_SERVER_HEAD, *map(_tool, COMMAND_TOOLS)]
+    return "\n\n".join([TOOLS_HEAD, *gateway, *index, *commands]) + "\n"
 
 
 def _group(group: Group) -> list[str]:
@@ -110,14 +116,9 @@ def _group(group: Group) -> list[str]:
 
 def commands_page() -> str:
     """Return docs/commands.md."""
-    head = (
-        "# Commands\n\nExit codes: 0 done, 1 a finding or nothing found "
-        "where that is the question, 2 bad usage or\n"
-        "configuration, 3 unexpected. Progress and messages go to stderr, answers to stdout."
-    )
     ours = [_command("code-intel", command) for command in COMMANDS]
     devrag = [_command("devrag", command) for command in DEVRAG]
-    return "\n\n".join([head, *ours, *devrag]) + "\n"
+    return "\n\n".join([COMMANDS_HEAD, *ours, *devrag]) + "\n"
 
 
 def phases_page() -> str:

@@ -43,8 +43,18 @@ from code_intel.tools.wire.answers import index_text
 
 PLAN_OPTIONS = (
     ToolOption("--query", "initialQueries", "QUERY", "a query to try first"),
-    ToolOption("--keyword", "expectedResults.keywords", "WORD"),
-    ToolOption("--pattern", "expectedResults.contentPatterns", "RE2"),
+    ToolOption(
+        "--keyword",
+        "expectedResults.keywords",
+        "WORD",
+        "a word that results should contain (default: the goal's)",
+    ),
+    ToolOption(
+        "--pattern",
+        "expectedResults.contentPatterns",
+        "RE2",
+        "an RE2 expression that results should match",
+    ),
     ToolOption("--min-matches", "expectedResults.minMatches", "N"),
     ToolOption("--confidence", "expectedResults.confidence", "X"),
     ToolOption("--mode", "evaluationMode"),

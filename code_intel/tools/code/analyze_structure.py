@@ -51,7 +51,7 @@ async def analyze_structure(
     """Outline a file or a piece of code: functions and classes with lines, imports, exports.
 
     Use it for the structure of a file before you read it with snippets_get. The summary counts all
-    pages. Code that you pass is outlined, too, but is no evidence of what the project contains.
+    pages. Code that you pass is not evidence of what the project contains.
     """
     start = start_of(cursor, file_path, code, language)
     async with context.perhaps(session_id, "analyze_structure") as locked:

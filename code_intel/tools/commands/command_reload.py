@@ -19,7 +19,7 @@ AgentOrAll = Annotated[
     Field(
         min_length=1,
         max_length=MAX_NAME_CHARS,
-        description=f"AgentOrAll registry; `{ALL_AGENTS}` for all.",
+        description=f"Agent of the registry; `{ALL_AGENTS}` for all.",
     ),
 ]
 

@@ -103,8 +103,9 @@ async def gistdex_query_plan(
     Use it if one search is not enough. Describe good results in expectedResults, such as names that
     the code may use. Each iteration has a query, its score, what was missing and what to try next;
     finalResults has the best places with text. To choose each query yourself, set maxIterations 1
-    and call again with planId and initialQueries. Searches like search_forest if the phase allows
-    that, else by words. Hits are hypotheses; the phase stays. Plans are saved in .gistdex.
+    and call again with planId and initialQueries. Searches by words and meaning if the phase allows
+    search_forest, else by words only. Hits are hypotheses and do not change the phase. Plans are
+    saved in .gistdex.
     """
     asked = PlanArguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset

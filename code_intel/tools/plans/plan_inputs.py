@@ -58,21 +58,31 @@ class ExpectedResults(_Given):
 
     keywords: Annotated[
         Words,
-        Field(max_length=MAX_KEYWORDS, description="Words they contain; default: the goal's."),
+        Field(
+            max_length=MAX_KEYWORDS,
+            description="Words that results should contain; default: the goal's.",
+        ),
         BeforeValidator(from_json),
     ] = []
     minMatches: Annotated[
         int | None,
-        Field(ge=1, le=MAX_MATCHES, description=f"Minimum results; default {MIN_MATCHES}."),
+        Field(
+            ge=1, le=MAX_MATCHES, description=f"Number of results to expect; default {MIN_MATCHES}."
+        ),
     ] = None
     contentPatterns: Annotated[
         list[Annotated[str, Field(max_length=patterns.MAX_PATTERN_CHARS)]],
-        Field(max_length=patterns.MAX_PATTERNS, description="RE2 expressions they match."),
+        Field(
+            max_length=patterns.MAX_PATTERNS,
+            description="RE2 expressions that results should match.",
+        ),
         BeforeValidator(from_json),
     ] = []
     confidence: Annotated[
         float | None,
-        Field(ge=0, le=1, description=f"Sufficient score; default {DEFAULT_CONFIDENCE:g}."),
+        Field(
+            ge=0, le=1, description=f"Score that is good enough; default {DEFAULT_CONFIDENCE:g}."
+        ),
     ] = None
 
 
@@ -81,17 +91,21 @@ class StrategyGiven(_Given):
 
     initialMode: Annotated[
         InitialMode | None,
-        Field(description="broad: two keywords; specific: all; default: the goal itself."),
+        Field(
+            description="First query: broad (two keywords) or specific (all); default: the goal."
+        ),
     ] = None
     refinementMethod: Annotated[
         Refinement | None,
         Field(
-            description="keywords: missing ones; semantic: words of the best hits; hybrid: both."
+            description="Add missing keywords, words of the best hits (semantic), or both (hybrid)."
         ),
     ] = None
     expansionRules: Annotated[
         Words,
-        Field(max_length=MAX_RULES, description="add X, include X, search in X, or words."),
+        Field(
+            max_length=MAX_RULES, description="`add X`, `include X`, `search in X`, or other words."
+        ),
         BeforeValidator(from_json),
     ] = []
 

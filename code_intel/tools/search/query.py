@@ -80,12 +80,12 @@ async def query(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Answer a question by several calls (definitions, references, text), in one list of places.
+    """Answer a question with several searches (definitions, references, text), merged to one list.
 
-    Searches for the question's names as symbols and for its words as text (Japanese in the English
-    of code), and for slots of the query frame that lack evidence. Each call counts in the session
-    as if you had made it, for the places shown. If nothing is found, the forest is searched (after
-    a map miss); its hits are hypotheses.
+    Searches for the names in the question as symbols, for its words as text (Japanese words also in
+    English), and for slots of the query frame that lack evidence. Each search counts in the session
+    as if you had made it, for the places shown. If nothing is found and the map has missed, the
+    forest (the whole source) is searched; its hits are hypotheses.
     """
     check_query(question, "question")
     session, handle = await context.read_session(session_id, "query")

@@ -43,10 +43,11 @@ async def search_forest(
     evaluateResult: EvaluateResult = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Search the whole source by words and by meaning, in any language (after the map has missed).
+    """Search the forest, the whole source, by words and by meaning, in any language.
 
-    Hits are hypotheses and move no phase. Returns the best place of each file with lines and text.
-    If the forest does not answer (unavailable says why), agreements of the map are returned.
+    Allowed after the map has missed. Hits are hypotheses and do not change the phase. Returns the
+    best place of each file with lines and text. If the forest is unavailable (unavailable says
+    why), the answer has agreements from the map.
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")

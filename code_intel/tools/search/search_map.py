@@ -29,12 +29,12 @@ async def search_map(
     ] = True,
     session_id: SessionId = None,
 ) -> Answer:
-    """Search only the map: what has this project agreed about these words? A hit moves no phase.
+    """Search only the map: the project's agreements on which symbol a term means.
 
     Returns agreements with a calibrated score ({verification}: probably the same thing,
-    {ready}: almost certainly) and their status. A miss opens search_forest for the session.
-    If the map does not answer (unavailable says why), hypotheses of the forest are returned, and
-    nothing opens.
+    {ready}: almost certainly) and their status. A hit does not change the phase. After a miss
+    the session may use search_forest. If the map is unavailable (unavailable says why), the answer
+    has hypotheses from the forest, and search_forest stays closed.
     """
     check_query(query)
     session, handle = await context.read_session(session_id, "search_map")

@@ -41,13 +41,13 @@ async def search_smart(
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of hits.")] = 5,
     session_id: SessionId = None,
 ) -> Answer:
-    """Search the map first and, if it does not know, the forest: the first search of every session.
+    """Search the map (agreements); if it has no answer, the forest (source). Call it first.
 
-    Without query it asks with the session's own words (the target feature), and only then may a hit
-    move the phase: score >= {ready} and every guard to READY, {verification} to
-    VERIFICATION. Otherwise hits come from the source and are hypotheses. guards lists what kept a
-    good score from READY. If map or forest does not answer, the other does; unavailable says which,
-    why, and when it is tried again.
+    Omit query to search for the session's target feature; only then may a hit change the phase:
+    to READY at a score of {ready} if every guard holds, to VERIFICATION at {verification}.
+    guards lists what prevented READY. If the map has no answer, hits come from the source and are
+    hypotheses to verify. If map or forest is unavailable, the other one is searched; unavailable
+    says which, why, and when it is tried again.
     """
     session, handle = await context.read_session(session_id, "search_smart")
     words = query.strip() or (session.own_words if session else "")

@@ -36,7 +36,7 @@ class CandidateHit(BaseModel):
 async def semantic_rerank(
     context: GatewayContext,
     query: Annotated[
-        str, Field(min_length=1, max_length=4000, description="Their expected subject.")
+        str, Field(min_length=1, max_length=4000, description="What they should be about.")
     ],
     candidates: Annotated[
         list[Annotated[str, Field(max_length=1000)] | CandidateHit],

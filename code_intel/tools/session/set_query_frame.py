@@ -19,22 +19,29 @@ class SlotValue(BaseModel):
     quote: Annotated[str, Field(description="Copied from the query, word for word.")]
 
 
-Slot = Annotated[SlotValue | None, Field(description="Omit it if the query does not say it.")]
+Slot = SlotValue | None
+OMIT = "Omit it if the request does not say it."
 
 
 async def set_query_frame(
     context: GatewayContext,
-    target_feature: Slot = None,
-    trigger_condition: Slot = None,
-    observed_issue: Slot = None,
-    desired_action: Slot = None,
+    target_feature: Annotated[
+        Slot, Field(description=f"The feature that the request is about. {OMIT}")
+    ] = None,
+    trigger_condition: Annotated[
+        Slot, Field(description=f"When or under which condition it happens. {OMIT}")
+    ] = None,
+    observed_issue: Annotated[Slot, Field(description=f"What is wrong. {OMIT}")] = None,
+    desired_action: Annotated[
+        Slot, Field(description=f"What the user wants to be done. {OMIT}")
+    ] = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Set the query frame: what the query is about, in slots, each with a quote from the query.
+    """Set the query frame: what the user's request is about, in four slots with quotes from it.
 
     Call it once, after start_session. The quotes are checked; if one is wrong, the whole frame is
-    refused with the reason. The frame decides how much exploration is needed before writing. The
-    map is searched for target_feature.
+    refused with the reason. The frame decides how much you must look at before you may write.
+    The map (the project's agreements) is searched for target_feature.
     """
     given = {
         "target_feature": target_feature,

@@ -38,8 +38,8 @@ async def start_session(
 ) -> Answer:
     """Start a session. Call this first, before exploring or changing code.
 
-    Returns the session_id for the other tools, the phase, and the tools that the phase allows.
-    Next, call set_query_frame with the slots of the query. A session survives restarts and
+    Returns session_id for the other tools, the phase, and the tools that the phase allows. Files
+    may be written in the phase READY. Next, call set_query_frame. A session survives restarts and
     expires a day after its last use.
     """
     await run_in_thread(_check_project, context.root, repo_path)

@@ -44,8 +44,9 @@ async def submit_understanding(
 ) -> Answer:
     """Submit what you have understood (phase EXPLORATION). It is checked against index and disk.
 
-    Leads to READY if it meets everything the risk requires, and to SEMANTIC if something is missing
-    or still a hypothesis. Formal errors and unused tools are refused; the phase stays.
+    Leads to READY if it meets all requirements for the session's risk, and to SEMANTIC if something
+    is missing or still a hypothesis. A malformed submission, or one before the required tools were
+    used, is refused and does not change the phase.
     """
     symbols = await canonical(context, symbols_identified)
     files_analyzed = await run_in_thread(spelled_files, context.root, files_analyzed)
