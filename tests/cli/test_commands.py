@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from code_intel.records import VERIFICATION_SCORE
 from projects import BIN, Project
 
 FOREST = "devrag-forest.json"
@@ -143,7 +144,7 @@ def test_words_only_is_said_in_every_answer_and_never_enough(shop: Project) -> N
         assert any("embedding" in note for note in data["index"]["degraded"])
     exact = answer(shop, "search", "--map", "送料計算", "--json")["results"][0]
     assert exact["agreement"]["symbol"] == "shipping_fee"
-    assert 0 < exact["score"] < 0.7
+    assert 0 < exact["score"] < VERIFICATION_SCORE
     assert answer(shop, "search", "送料計算 shipping", "--json")["source"] == "forest"
     text = shop.call("code-intel", "search", "shipping fee").stdout
     assert "embedding is switched off" in text

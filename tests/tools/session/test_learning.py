@@ -14,7 +14,7 @@ import pytest
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn as learn_pair
 from code_intel.learned.learn import reconfirm
-from code_intel.records import Agreement, FileReference
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement, FileReference
 from programs import git
 from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
@@ -87,7 +87,7 @@ async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None
     async with model(shop) as call:
         first = await score(call, WORDS, LOGIN)
         assert (await confirm(call, shop, WORDS))["map_sync"] == "done"
-        assert 0.7 <= first <= await score(call, WORDS, LOGIN) < 0.8
+        assert VERIFICATION_SCORE <= first <= await score(call, WORDS, LOGIN) < READY_SCORE
         await confirm(call, shop, "ｻｲﾝｲﾝ機能")  # the same words, in another width
         assert await score(call, WORDS, LOGIN) == 1.0
         assert (await ask(call, WORDS))["next_phase"] == "READY"
@@ -137,7 +137,7 @@ async def test_one_session_that_reports_again_and_again_is_one_session(shop: Pat
         for _ in range(5):
             again = await succeed(call, shop, LOGIN_FILE)
             assert again["cached_pairs"] == []
-        assert await score(call, WORDS, LOGIN) < 0.8
+        assert await score(call, WORDS, LOGIN) < READY_SCORE
         counted = [kind for kind, wording, _ in experiences(shop) if wording == "サインイン機能"]
         assert sorted(counted) == ["accepted", "confirmed", "offered"]
 
@@ -150,7 +150,7 @@ async def test_an_alias_that_people_took_out_of_the_file_is_none_any_more(shop: 
         text = file.read_text(encoding="utf-8")
         file.write_text(text.replace(f'aliases:\n  - "{WORDS}"\n', ""), encoding="utf-8")
         assert text != file.read_text(encoding="utf-8")
-        assert await score(call, WORDS, LOGIN) < 0.8
+        assert await score(call, WORDS, LOGIN) < READY_SCORE
 
 
 async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_them(
@@ -159,8 +159,8 @@ async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_
     async with model(shop) as call:
         await confirm(call, shop, WORDS)
         await reject(call, WORDS)
-        assert await score(call, WORDS, LOGIN) < 0.7
-        assert await score(call, "ｻｲﾝｲﾝ機能", LOGIN) < 0.7
+        assert await score(call, WORDS, LOGIN) < VERIFICATION_SCORE
+        assert await score(call, "ｻｲﾝｲﾝ機能", LOGIN) < VERIFICATION_SCORE
         assert (await ask(call, WORDS))["source"] == "forest"
         assert (await ask(call, TERM))["next_phase"] == "READY"
         with open_state(shop / ".code-intel") as state:
@@ -195,7 +195,7 @@ async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_unt
         await call("find_references", symbol=LOGIN)
         await succeed(call, shop, LOGIN_FILE)
         assert (await ask(call, TERM))["next_phase"] == "READY"
-        assert await score(call, WORDS, LOGIN) < 0.7
+        assert await score(call, WORDS, LOGIN) < VERIFICATION_SCORE
 
 
 async def test_failures_after_a_short_circuit_withhold_ready_until_a_success(shop: Path) -> None:
@@ -260,11 +260,11 @@ async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(
     async with model(shop) as call:
         await reject(call, WORDS)
     async with model(shop) as call:
-        assert await score(call, WORDS, LOGIN) < 0.7
+        assert await score(call, WORDS, LOGIN) < VERIFICATION_SCORE
     for file in (shop / ".code-intel").glob("state.db*"):
         file.unlink()
     async with model(shop) as call:
-        assert await score(call, WORDS, LOGIN) >= 0.7
+        assert await score(call, WORDS, LOGIN) >= VERIFICATION_SCORE
         assert (await ask(call, TERM))["guards"][:2] == ["valid", "confirmed"]
 
 

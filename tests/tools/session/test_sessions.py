@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
+from code_intel.records import VERIFICATION_SCORE
 from code_intel.session import journal
 from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.table import CORE
@@ -204,7 +205,7 @@ async def test_words_only_is_said_and_never_spares_the_search(shop: Path, era: s
             assert any("embedding" in note for note in answer["index"]["degraded"]), name
         found = (await call("search_map", query="login"))["results"][0]
         assert found["agreement"]["nl_term"] == "login"
-        assert 0 < found["score"] < 0.7
+        assert 0 < found["score"] < VERIFICATION_SCORE
         smart = await call("search_smart")
         assert (smart["source"], smart["next_phase"]) == ("forest", "EXPLORATION")
         proposal = await call("validate_symbol_relevance", **DECIDING["validate_symbol_relevance"])
