@@ -88,7 +88,6 @@ def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
     "command",
     [
         ("code-intel", "search", "-"),
-        ("devrag", "--config", FOREST, "search", "-"),
         ("devrag", "--config", MAP, "search", "-"),
     ],
 )

@@ -117,8 +117,9 @@ def test_processes_that_continue_one_plan_at_once_keep_all_results(
 
 @pytest.mark.covers("rule.plans.turns")
 def test_plan_locked_by_another_process_is_refused_and_unchanged(
-    project: Path,
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("code_intel.tools.plans.gistdex_query_plan.LOCK_SHARE", 0.01)
     plan_id = begun(project)
     before = keeping.load(project / ".gistdex", plan_id)
     words = ("--continue", plan_id, "--query", "zones")

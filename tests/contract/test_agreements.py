@@ -14,10 +14,8 @@ pytestmark = pytest.mark.anyio
     "tool.list_agreements",
     "field.list_agreements: nl_term symbol status limit cursor",
     "answer.list_agreements: agreements total truncated next_cursor",
-    (
-        "row.agreement_row: file status reasons confirmed nl_term symbol evidence files aliases "
-        "learned_at"
-    ),
+    "row.agreement_row: file status reasons confirmed nl_term symbol evidence files aliases",
+    "row.agreement_row: learned_at",
 )
 async def test_agreements_are_listed_page_by_page_and_narrowed(shop: Path) -> None:
     async with gateway(shop) as call:

@@ -229,10 +229,8 @@ async def test_files_are_narrowed_by_name_and_language_and_none_is_explained(sho
 @pytest.mark.covers(
     "tool.context_bundle",
     "field.context_bundle: goal limit token_budget",
-    (
-        "answer.context_bundle: goal profile files further tokens_estimate truncated left_out "
-        "message index"
-    ),
+    "answer.context_bundle: goal profile files further tokens_estimate truncated left_out message",
+    "answer.context_bundle: index",
     "row.bundle_file: file score why fragments",
     "row.fragment: start_line end_line symbol text",
 )
@@ -355,10 +353,8 @@ async def test_dependencies_are_told_with_their_distance_and_the_file_between(sh
 @pytest.mark.covers(
     "tool.snippets_get",
     "field.snippets_get: path symbol",
-    (
-        "answer.snippets_get: path start_line end_line symbol language text tokens_estimate "
-        "truncated also_defined"
-    ),
+    "answer.snippets_get: path start_line end_line symbol language text tokens_estimate truncated",
+    "answer.snippets_get: also_defined",
 )
 async def test_a_symbol_is_read_whole_with_its_lines_and_its_other_places(shop: Path) -> None:
     twin = shop / "src" / "cart" / "twin.py"

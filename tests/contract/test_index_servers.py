@@ -125,12 +125,9 @@ async def test_a_file_is_indexed_by_name_and_another_says_why_not(shop: Path) ->
 @pytest.mark.covers(
     "tool.index_code",
     "field.index_code: filepath directory filepaths force",
-    "answer.index_code: message success file",
-    (
-        "answer.index_code: directory failures files_indexed files_added files_updated "
-        "files_skipped files_failed"
-    ),
-    "answer.index_code: success_count error_count results",
+    "answer.index_code: message success file directory failures files_indexed files_added",
+    "answer.index_code: files_updated files_skipped files_failed success_count error_count",
+    "answer.index_code: results",
     "row.indexed_file: file success error",
     "error.missing_argument.field",
 )

@@ -149,11 +149,8 @@ async def test_outcomes_are_counted_by_what_the_sessions_were(shop: Path) -> Non
 @pytest.mark.covers(
     "tool.add_agreement",
     "field.add_agreement: nl_term symbol code_evidence related_files",
-    (
-        "answer.add_agreement: success agreement_file created pair symbol_defined missing_files "
-        "map_sync map_sync_reason"
-    ),
-    "answer.add_agreement.message",
+    "answer.add_agreement: success agreement_file created pair symbol_defined missing_files",
+    "answer.add_agreement: map_sync map_sync_reason message",
     "row.agreement_row.flags",
 )
 async def test_an_agreement_by_hand_is_served_at_once_and_unconfirmed(shop: Path) -> None:

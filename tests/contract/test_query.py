@@ -18,15 +18,13 @@ CONSTANTS = "".join(f"NUMBER_{place:03} = {place}\n" for place in range(40))
     "tool.query",
     "field.query: question symbol session_id show_plan",
     "answer.query: question reasoning needs_bootstrap plan step_outputs decision_log cache_status",
-    (
-        "answer.query: fallback_triggered fallback_reason current_phase results total_results "
-        "truncated"
-    ),
-    "answer.query: next_cursor index",
+    "answer.query: fallback_triggered fallback_reason current_phase results total_results",
+    "answer.query: truncated next_cursor index",
     "row.planned_call: tool purpose priority params slot",
     "row.step_output: tool found",
     "row.decision: decision what why",
-    "row.finding: file_path symbol_name start_line end_line content_snippet source_tool confidence",
+    "row.finding: file_path symbol_name start_line end_line content_snippet source_tool",
+    "row.finding: confidence",
 )
 async def test_a_question_is_answered_by_a_plan_that_is_told_and_recorded(shop: Path) -> None:
     question = "where is the shipping fee computed"

@@ -134,21 +134,13 @@ async def test_a_wrong_frame_names_every_slot_that_is_wrong(shop: Path) -> None:
 
 @pytest.mark.covers(
     "tool.get_session_status",
-    (
-        "answer.get_session_status: session_id intent query current_phase allowed_tools "
-        "risk_level ready_by"
-    ),
-    "answer.get_session_status: exploration semantic verification short_circuit guards truncated",
-    (
-        "answer.get_session_status: tool_calls_count tool_calls phase_history warnings "
-        "upstreams next_step"
-    ),
-    (
-        "answer.get_session_status: requirements recovery_options slot_evidence map_results "
-        "forest_results"
-    ),
+    "answer.get_session_status: session_id intent query current_phase allowed_tools risk_level",
+    "answer.get_session_status: ready_by exploration semantic verification short_circuit guards",
+    "answer.get_session_status: truncated tool_calls_count tool_calls phase_history warnings",
+    "answer.get_session_status: upstreams next_step requirements recovery_options slot_evidence",
+    "answer.get_session_status: map_results forest_results",
     "row.exploration: explored_files explored_files_count mapped_symbols mapped_symbols_count",
-    "row.exploration.missing_requirements",
+    "row.exploration: missing_requirements",
     "row.progress: key have need",
     "row.option: tool purpose",
     "row.slot_state: value source required evidenced",

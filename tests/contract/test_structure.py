@@ -85,10 +85,8 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
     "answer.analyze_structure: language file_path functions classes imports exports other summary",
     "answer.analyze_structure: truncated next_cursor",
     "row.outlined: name type start_line end_line signature parameters flags",
-    (
-        "row.summary: total_functions total_classes total_imports total_exports total_other "
-        "total_lines"
-    ),
+    "row.summary: total_functions total_classes total_imports total_exports total_other",
+    "row.summary: total_lines",
     "error.invalid_argument: fields languages",
 )
 async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
@@ -153,10 +151,8 @@ async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
 @pytest.mark.covers(
     "tool.get_function_at_line",
     "field.get_function_at_line: file_path line_number session_id",
-    (
-        "answer.get_function_at_line: name type start_line end_line parameters file_path "
-        "signature language flags"
-    ),
+    "answer.get_function_at_line: name type start_line end_line parameters file_path signature",
+    "answer.get_function_at_line: language flags",
     "error.not_found.nearest",
     "row.nearest: name start_line end_line",
 )
@@ -184,10 +180,8 @@ async def test_the_function_around_a_line_is_named(shop: Path) -> None:
 @pytest.mark.covers(
     "tool.repo_pack",
     "field.repo_pack: path format include exclude cursor session_id",
-    (
-        "answer.repo_pack: content path format size_bytes total_files files truncated "
-        "next_cursor skipped"
-    ),
+    "answer.repo_pack: content path format size_bytes total_files files truncated next_cursor",
+    "answer.repo_pack: skipped",
     "row.packed_file: file start_line end_line flags",
     "row.skipped_file: file reason",
 )
@@ -235,18 +229,13 @@ async def test_a_folder_is_one_text_page_by_page(shop: Path) -> None:
 @pytest.mark.covers(
     "tool.analyze_impact",
     "field.analyze_impact: target_files change_description cursor session_id",
-    (
-        "answer.analyze_impact: target_files change_description symbols must_verify "
-        "should_verify tests"
-    ),
+    "answer.analyze_impact: target_files change_description symbols must_verify should_verify",
+    "answer.analyze_impact: tests summary truncated next_cursor index not_indexed",
     "error.not_found.not_indexed",
-    "answer.analyze_impact: summary truncated next_cursor index not_indexed",
     "row.target_symbol: name file line kind named mentions",
     "row.affected: file test why symbols lines flags",
-    (
-        "row.impact: must_verify should_verify direct_importers indirect_importers "
-        "users_of_symbols tests"
-    ),
+    "row.impact: must_verify should_verify direct_importers indirect_importers users_of_symbols",
+    "row.impact: tests",
 )
 async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) -> None:
     cart = f"{CART}/cart.py"

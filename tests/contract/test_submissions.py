@@ -27,16 +27,11 @@ MAPPED = {"name": LOGIN, "source": "FACT", "confidence": 0.5}
 
 @pytest.mark.covers(
     "tool.submit_understanding",
-    (
-        "field.submit_understanding: symbols_identified entry_points files_analyzed "
-        "existing_patterns notes"
-    ),
+    "field.submit_understanding: symbols_identified entry_points files_analyzed existing_patterns",
+    "field.submit_understanding: notes",
     "answer.submit_understanding: success session_id next_phase evaluated_confidence risk_level",
-    (
-        "answer.submit_understanding: missing_requirements unknown_symbols unseen_files "
-        "confusable_symbols"
-    ),
-    "answer.submit_understanding: consistency_errors consistency_hint",
+    "answer.submit_understanding: missing_requirements unknown_symbols unseen_files",
+    "answer.submit_understanding: confusable_symbols consistency_errors consistency_hint",
     "answer.submit_understanding: mapped_symbols_count mapped_symbols explored_files message hint",
     "transition.EXPLORATION.doubted",
     "transition.EXPLORATION.understood",
@@ -96,11 +91,8 @@ async def test_an_understanding_is_counted_and_all_of_it_leads_to_ready(shop: Pa
 
 @pytest.mark.covers(
     "error.requirements_missing",
-    (
-        "error.requirements_missing: missing_requirements consistency_errors unseen_files "
-        "current_phase"
-    ),
-    "error.requirements_missing.consistency_hint",
+    "error.requirements_missing: missing_requirements consistency_errors unseen_files",
+    "error.requirements_missing: current_phase consistency_hint",
     "rule.slip.no_move",
     "rule.need.tools",
 )
@@ -169,10 +161,8 @@ async def test_what_is_invented_unseen_or_deceiving_is_named_and_counts_for_noth
     "tool.submit_semantic",
     "field.submit_semantic: hypotheses devrag_reason search_queries",
     "field.submit_semantic.hypotheses: text confidence",
-    (
-        "answer.submit_semantic: success session_id next_phase hypotheses_to_verify "
-        "search_queries message hint"
-    ),
+    "answer.submit_semantic: success session_id next_phase hypotheses_to_verify search_queries",
+    "answer.submit_semantic: message hint",
     "error.invalid_devrag_reason: valid_reasons missing_requirements",
     "transition.SEMANTIC.supposed",
 )
@@ -301,12 +291,9 @@ async def test_evidence_that_the_log_does_not_bear_out_settles_nothing(shop: Pat
 @pytest.mark.covers(
     "tool.confirm_symbol_relevance",
     "field.confirm_symbol_relevance: relevant_symbols code_evidence reasoning",
-    (
-        "answer.confirm_symbol_relevance: success session_id current_phase updated_count "
-        "mapped_symbols"
-    ),
-    "answer.confirm_symbol_relevance: not_found hint reasoning message unproven_symbols risk_level",
-    "answer.confirm_symbol_relevance.risk_adjustment",
+    "answer.confirm_symbol_relevance: success session_id current_phase updated_count",
+    "answer.confirm_symbol_relevance: mapped_symbols not_found hint reasoning message",
+    "answer.confirm_symbol_relevance: unproven_symbols risk_level risk_adjustment",
     "row.mapped_symbol.band",
     "row.unproven: name band why then",
     "error.invalid_argument.unproven_symbols",

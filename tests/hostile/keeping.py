@@ -46,7 +46,6 @@ async def reverted(agent: Agent) -> str:
 
 
 async def everything_on_disk(agent: Agent) -> Prize:
-    """Try every name and hexadecimal word of the project's files as the handle of a session."""
     handle = await agent.ready()
     agent.edit()
     await agent("record_outcome", session_id=handle, outcome="success")
@@ -75,7 +74,6 @@ async def everything_on_disk(agent: Agent) -> Prize:
 
 
 async def guessed(agent: Agent) -> Prize:
-    """Change a handle by a digit, its case, its spelling, a path around it."""
     handle = await agent.ready()
     name, _, secret = handle.rpartition("_")
     other = f"{int(secret, 16) ^ 1:032x}"
@@ -90,7 +88,6 @@ async def guessed(agent: Agent) -> Prize:
 
 
 async def another_projects(agent: Agent) -> Prize:
-    """Use the handle and the journal of a session that is READY in a copy of the project."""
     elsewhere = Path(shutil.copytree(agent.root, agent.root.parent / "copy", symlinks=True))
     here = agent.root
     agent.root = elsewhere
@@ -106,7 +103,6 @@ async def another_projects(agent: Agent) -> Prize:
 
 
 async def truncated(agent: Agent) -> Prize:
-    """Cut the journal back, at every line and at every 97th byte, to a time when it was READY."""
     handle = await reverted(agent)
     path = journal_of(agent, handle)
     whole = path.read_bytes()
@@ -119,7 +115,6 @@ async def truncated(agent: Agent) -> Prize:
 
 
 async def rolled_back(agent: Agent) -> Prize:
-    """Put back a copy that was made while the session was READY, also with lines after it."""
     handle = await agent.ready()
     path = journal_of(agent, handle)
     kept = path.read_bytes()
@@ -161,7 +156,6 @@ def a_lower_risk(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 async def appended(agent: Agent) -> Prize:
-    """Append to the session what an earned one has at its end."""
     handle = await agent.framed()
     path = journal_of(agent, handle)
     earned = rows_of(journal_of(agent, await agent.ready()))
@@ -173,7 +167,6 @@ async def appended(agent: Agent) -> Prize:
 
 
 async def from_scratch(agent: Agent) -> Prize:
-    """Write a journal of one's own, with a secret of one's own, in an empty folder."""
     agent.sessions.mkdir(parents=True, exist_ok=True)
     name = "session_20260102_030405_0000000a"
     started = {
@@ -201,9 +194,6 @@ async def from_scratch(agent: Agent) -> Prize:
 
 
 async def anothers_journal(agent: Agent) -> Prize:
-    """Put the journal of a READY session under the agent's own name, unchanged and with the id
-    replaced.
-    """
     mine, other = await agent.framed(), await agent.ready()
     own = rows_of(journal_of(agent, mine))[0]["data"]
     rows = rows_of(journal_of(agent, other))
@@ -239,7 +229,6 @@ def with_nothing(path: Path) -> None:
 
 
 async def read_only(agent: Agent) -> Prize:
-    """Keep the server from noting that READY was taken back."""
     handle = await agent.ready()
     agent.sessions.chmod(0o500)
     journal_of(agent, handle).chmod(0o400)

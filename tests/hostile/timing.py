@@ -21,7 +21,6 @@ async def at_once(*calls: Awaitable[object]) -> None:
 
 
 async def submissions(agent: Agent) -> Prize:
-    """Submit too little several times at once, so that one may follow from another."""
     handle = await agent.framed()
     await agent.look(handle)
     little = {"symbols_identified": [LOGIN], "entry_points": []}
@@ -31,7 +30,6 @@ async def submissions(agent: Agent) -> Prize:
 
 
 async def to_and_fro(agent: Agent) -> Prize:
-    """Submit, go back and submit at once, again and again."""
     handle = await agent.framed()
     await agent.look(handle)
     little = {"symbols_identified": [LOGIN], "entry_points": []}
@@ -47,7 +45,6 @@ async def to_and_fro(agent: Agent) -> Prize:
 
 
 async def confirm_while_rejecting(agent: Agent) -> Prize:
-    """Confirm without evidence while the same hypothesis is rejected and the session goes back."""
     handle = await agent.verification()
     await at_once(
         *(agent.confirm(handle) for _ in range(3)),
@@ -59,7 +56,6 @@ async def confirm_while_rejecting(agent: Agent) -> Prize:
 
 
 async def write_while_reverting(agent: Agent) -> Prize:
-    """Add files and ask for permission while READY is taken back."""
     handle = await agent.ready()
     await at_once(
         agent("revert_to_exploration", session_id=handle),
@@ -70,7 +66,6 @@ async def write_while_reverting(agent: Agent) -> Prize:
 
 
 async def frames_at_once(agent: Agent) -> Prize:
-    """Set frames of different risk at once: the highest counts."""
     handle = await agent.start()
     await at_once(
         agent.frame(handle, target_feature="login"),
@@ -88,7 +83,6 @@ async def frames_at_once(agent: Agent) -> Prize:
 
 
 async def in_every_phase(agent: Agent) -> Prize:
-    """Start the server anew in each phase, and go on as if the session were further."""
     exploring, supposing = await agent.framed(), await agent.semantic()
     verifying, ready = await agent.verification(), await agent.ready()
     await agent("revert_to_exploration", session_id=ready)
@@ -106,7 +100,6 @@ async def in_every_phase(agent: Agent) -> Prize:
 
 
 async def after_each_refusal(agent: Agent) -> Prize:
-    """Start anew after each refusal, in case it was forgotten."""
     handle = await agent.verification()
     for _ in range(3):
         await agent.confirm(handle)
@@ -118,7 +111,6 @@ async def after_each_refusal(agent: Agent) -> Prize:
 
 
 async def two_servers(agent: Agent) -> Prize:
-    """Take READY back with one server, and ask another that was READY before."""
     handle = await agent.ready()
     assert await agent.may_write(handle, SERVICE)
     other = Agent(agent.root, agent.connect)

@@ -42,7 +42,6 @@ async def linked_files(agent: Agent) -> Prize:
 
 
 async def padded_at_high_risk(agent: Agent) -> Prize:
-    """HIGH asks for two entry points and two patterns: one said twice is one."""
     handle = await agent.framed("target_feature")
     await agent.frame(handle, **SLOTS)
     await agent.look(handle)
@@ -85,7 +84,6 @@ async def no_frame(agent: Agent) -> Prize:
 
 
 async def late_frame(agent: Agent) -> Prize:
-    """Set the frame that makes the risk LOW after understanding was refused at HIGH."""
     handle = await agent.framed("observed_issue")
     await agent.look(handle)
     await agent.submit(handle)
@@ -97,7 +95,6 @@ async def late_frame(agent: Agent) -> Prize:
 
 
 async def frame_again(agent: Agent) -> Prize:
-    """Frame at HIGH risk, and again with every slot, before submitting."""
     handle = await agent.framed("target_feature")
     assert (await agent("get_session_status", session_id=handle))["risk_level"] == "HIGH"
     await agent.frame(handle, **SLOTS)
@@ -107,7 +104,6 @@ async def frame_again(agent: Agent) -> Prize:
 
 
 async def other_feature(agent: Agent) -> Prize:
-    """Have a symbol confirmed for one feature, then say that the session is about another."""
     handle = await agent.framed("observed_issue", "trigger_condition")
     await agent.frame(handle, target_feature="form")
     await agent.look(handle)
@@ -123,7 +119,6 @@ async def other_feature(agent: Agent) -> Prize:
 
 
 async def anything_confirmed(agent: Agent) -> Prize:
-    """Confirm an unrelated symbol that was never looked up, in words that fit the query."""
     handle = await agent.start(query="ログインできないときエラーが出ない")
     await agent.frame(
         handle,
@@ -145,7 +140,6 @@ async def anything_confirmed(agent: Agent) -> Prize:
 
 
 async def an_emptied_index(agent: Agent) -> Prize:
-    """Have the index define nothing, so that the project seems to be a new one."""
     await agent.close()
     config = agent.root / "devrag-forest.json"
     settings = json.loads(config.read_text("utf-8")) | {"document_patterns": ["docs"]}
@@ -209,10 +203,6 @@ def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Scri
 
 
 async def a_deleted_index(agent: Agent) -> Prize:
-    """Delete the index and act before it is rebuilt.
-
-    If no symbol is known, a search is sufficient.
-    """
     await agent.close()
     for file in agent.root.rglob("vectors-*.db*"):
         file.unlink()

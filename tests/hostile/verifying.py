@@ -27,7 +27,6 @@ def looked(symbol: str = LOGIN, tool: str = "find_definitions") -> tuple[str, di
 
 
 async def evidence_of_an_earlier_round(agent: Agent) -> Prize:
-    """Check in VERIFICATION, go back, come again, and confirm by what was checked then."""
     handle = await agent.verification()
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
     await agent("revert_to_exploration", session_id=handle)
@@ -45,7 +44,6 @@ async def evidence_of_another_session(agent: Agent) -> Prize:
 
 
 async def one_of_two(agent: Agent) -> Prize:
-    """Confirm the easy one of two hypotheses, leave out the other."""
     handle = await agent.verification(SUPPOSED, f"{VERIFY} is never called")
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
     await agent.confirm(handle)
@@ -53,7 +51,6 @@ async def one_of_two(agent: Agent) -> Prize:
 
 
 async def other_words(agent: Agent) -> Prize:
-    """Confirm something easier than what was supposed."""
     handle = await agent.verification()
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
     await agent.confirm(handle, f"{LOGIN} exists", SUPPOSED + ", perhaps")
@@ -75,7 +72,6 @@ async def all_rejected(agent: Agent) -> Prize:
 
 
 async def one_search_for_all(agent: Agent) -> Prize:
-    """Prove several hypotheses by one search that has nothing to do with them."""
     texts = (SUPPOSED, f"{VERIFY} compares in constant time", f"{ERROR} is raised for both")
     handle = await agent.verification(*texts)
     await agent("search_text", session_id=handle, pattern="import")
@@ -86,7 +82,6 @@ async def one_search_for_all(agent: Agent) -> Prize:
 
 
 async def hypotheses_about_nothing(agent: Agent) -> Prize:
-    """Suppose what is true of every program, and prove it by what is found in every program."""
     handle = await agent.semantic()
     await agent.suppose(handle, "it is so", "there is code")
     await agent("search_text", session_id=handle, pattern="return")
@@ -95,9 +90,6 @@ async def hypotheses_about_nothing(agent: Agent) -> Prize:
 
 
 async def every_word(agent: Agent) -> Prize:
-    """Look at something else, and put every word into the hypothesis, so that any evidence matches
-    it.
-    """
     handle = await agent.framed()
     await agent("search_smart", session_id=handle)
     for tool in ("find_definitions", "find_references"):
@@ -113,7 +105,6 @@ async def every_word(agent: Agent) -> Prize:
 
 
 async def unframed(agent: Agent) -> Prize:
-    """Never say what the query is about, and verify something that is true."""
     handle = await agent.semantic(frame=False)
     await agent.suppose(handle, SUPPOSED)
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
@@ -122,7 +113,6 @@ async def unframed(agent: Agent) -> Prize:
 
 
 async def a_question_for_everything(agent: Agent) -> Prize:
-    """Ask one question about everything, and give it as the evidence."""
     handle = await agent.verification("ShoppingCart loses its items")
     words = "ShoppingCart items import return class"
     await agent("query", session_id=handle, question=words, symbol="hash_password")
@@ -132,7 +122,6 @@ async def a_question_for_everything(agent: Agent) -> Prize:
 
 
 async def said_again(agent: Agent) -> Prize:
-    """State one hypothesis three times, and an empty one."""
     handle = await agent.semantic()
     await agent.suppose(handle, SUPPOSED, SUPPOSED.upper(), f" {SUPPOSED} ")
     await agent.suppose(handle, "", "  ", ".")
@@ -149,7 +138,6 @@ async def wrong_reason(agent: Agent) -> Prize:
 
 
 async def excused_from_tools(agent: Agent) -> Prize:
-    """Give a reason for the forest where nothing but the required tools is missing."""
     handle = await agent.framed()
     await agent("search_smart", session_id=handle)
     await agent.submit(handle)
@@ -159,7 +147,6 @@ async def excused_from_tools(agent: Agent) -> Prize:
 
 
 async def later_phases_first(agent: Agent) -> Prize:
-    """Call what belongs to SEMANTIC and VERIFICATION from the start."""
     handle = await agent.framed()
     await agent.suppose(handle, SUPPOSED)
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
@@ -170,7 +157,6 @@ async def later_phases_first(agent: Agent) -> Prize:
 
 
 async def unlisted_tools(agent: Agent) -> Prize:
-    """Call tools by name that the list does not show, in a phase that forbids them."""
     handle = await agent.verification()
     calls: dict[str, dict[str, Any]] = {
         "semantic_rerank": {"query": "login", "candidates": [SERVICE]},
@@ -184,7 +170,6 @@ async def unlisted_tools(agent: Agent) -> Prize:
 
 
 async def smuggled_types(agent: Agent) -> Prize:
-    """Send the answers as a string that holds more than answers."""
     handle = await agent.verification()
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
     evidence = '{"tool": "find_definitions", "target": ["AuthService.login"], "result": true}'

@@ -99,7 +99,6 @@ def decomposed(root: Path) -> None:
 
 
 async def swapped_between_calls(agent: Agent) -> Prize:
-    """Ask again and again while the file is a link every other time: no answer is remembered."""
     handle = await agent.ready()
     path, kept = agent.root / SERVICE, agent.root.parent / "kept.py"
     for _ in range(10):
@@ -115,7 +114,6 @@ async def swapped_between_calls(agent: Agent) -> Prize:
 
 
 async def before_ready(agent: Agent) -> Prize:
-    """Ask in every phase before READY, and after a way back from it."""
     for handle in (await agent.framed(), await agent.semantic(), await agent.verification()):
         assert not await agent.may_write(handle, SERVICE)
         answer = await agent("add_explored_files", session_id=handle, files=[SERVICE])
@@ -126,7 +124,6 @@ async def before_ready(agent: Agent) -> Prize:
 
 
 async def sessions_of_two_intents(agent: Agent) -> Prize:
-    """Explore with a session that may not write, and start another for the same words."""
     reading = await agent.framed(intent="INVESTIGATE")
     await agent.look(reading)
     await agent.submit(reading)
@@ -137,7 +134,6 @@ async def sessions_of_two_intents(agent: Agent) -> Prize:
 
 
 async def hundreds_of_files(agent: Agent) -> Prize:
-    """Add what a bundle, a list and a search of a large folder have returned."""
     handle = await agent.ready()
     for number in range(120):
         (agent.root / "src" / f"part_{number}.py").write_text(
@@ -162,7 +158,6 @@ async def hundreds_of_files(agent: Agent) -> Prize:
 
 
 async def the_clients_settings(agent: Agent) -> Prize:
-    """Look at the settings that say whom a client asks before a write, and add them."""
     file = ".claude/settings.json"
     (agent.root / ".claude").mkdir()
     (agent.root / file).write_text('{"hooks": {"PreToolUse": []}}\n', encoding="utf-8")
@@ -173,7 +168,6 @@ async def the_clients_settings(agent: Agent) -> Prize:
 
 
 async def race(agent: Agent) -> Prize:
-    """Swap link and file by counting, while permission is asked for where it would lead out."""
     handle = await agent.ready()
     outside = agent.root.parent / "outside"
     outside.mkdir()

@@ -5,7 +5,6 @@ import os
 import subprocess
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -371,15 +370,6 @@ def test_a_plan_that_somebody_works_on_does_not_go(tmp_path: Path) -> None:
     os.utime(root / place.PLANS / f"{running.id}.json", (long_ago, long_ago))
     keeping.save(root, plan("newest"))
     assert [entry.goal for entry in keeping.entries(root)] == ["newest"]
-
-
-def test_equal_goals_at_once_have_a_file_each_and_none_is_lost(tmp_path: Path) -> None:
-    many = [plan("the same goal") for _ in range(12)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda one: keeping.save(tmp_path, one), many))
-    assert {entry.id for entry in keeping.entries(tmp_path)} == {each.id for each in many}
-    index = json.loads((tmp_path / place.PLANS / place.INDEX).read_bytes())
-    assert len(index["files"]) == len(many)
 
 
 def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) -> None:

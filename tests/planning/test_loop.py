@@ -263,23 +263,6 @@ async def test_what_is_being_kept_is_kept_whole_though_the_call_is_cancelled() -
     assert [len(plan.iterations) for plan in kept] == [1]
 
 
-async def test_twenty_plans_at_once_do_not_mix() -> None:
-    done: dict[int, QueryPlan] = {}
-
-    async def one(at: int) -> None:
-        found = tuple(replace(each, document=f"{at}/{each.document}") for each in GOOD)
-        index = Index({f"query {at}": found})
-        done[at] = await run(a_plan(f"wrong {at}", f"query {at}"), index)
-
-    async with anyio.create_task_group() as group:
-        for at in range(20):
-            group.start_soon(one, at)
-    assert {plan.final[0].document for plan in done.values()} == {
-        f"{at}/src/cart0.py" for at in range(20)
-    }
-    assert {plan.stop for plan in done.values()} == {"reached"}
-
-
 async def test_meanings_that_cannot_be_compared_are_compared_by_words_and_said_so() -> None:
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
         raise EmbeddingError(f"no model for {len(keywords) * len(results)} pairs")

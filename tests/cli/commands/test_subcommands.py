@@ -340,29 +340,6 @@ def test_no_half_of_a_secret_is_left_where_a_list_cuts_a_description(
     assert secret[:12] not in said
 
 
-def test_without_a_registry_the_error_says_where_one_would_be(run: Run, project: Path) -> None:
-    (project / ".agent/climpt/registry.json").unlink()
-    for line in (["search", "x"], ["describe", *NOTES], ["execute", *NOTES], ["reload"]):
-        error = json.loads(run(*line, "--json", code=2).out)
-        assert error["error"] == "Failed to load registry"
-        assert (error["path"], error["details"]) == (
-            ".agent/climpt/registry.json",
-            "File not found",
-        )
-    run("list", code=2)
-
-
-def test_looking_writes_nothing(run: Run, project: Path) -> None:
-    before = files(project)
-    run("search", "write")
-    run("describe", *NOTES)
-    run("execute", *NOTES)
-    run("list")
-    run("list", "--learned", code=1)
-    run("reload")
-    assert files(project) == before
-
-
 def test_what_nobody_can_see_in_a_registry_is_shown(run: Run, project: Path) -> None:
     text = json.dumps(REGISTRY).replace("Write a guide", "Write \\u202e a\\u001b[31m guide")
     put(project, ".agent/climpt/registry.json", text)

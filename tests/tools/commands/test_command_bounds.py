@@ -83,13 +83,6 @@ async def test_a_description_that_fits_is_told_whole(tmp_path: Path) -> None:
         assert await call("describe", **GROUP) == whole
 
 
-async def test_what_is_odd_in_a_registry_is_said_within_the_json_of_reload(tmp_path: Path) -> None:
-    async with command_server(stocked(tmp_path, *SEVEN, SEVEN[0])) as call:
-        answer = await call("reload")
-        assert json.loads(await text_of(call, "reload")) == answer
-    assert "tools.commands[7]" in answer["warnings"][0]
-
-
 async def test_what_is_odd_in_a_hundred_registries_is_told_within_an_answer(tmp_path: Path) -> None:
     agents = ["a" * 90 + str(number) for number in range(100)]
     stock = stocked(tmp_path, *([SEVEN[0]] * 20))

@@ -225,14 +225,10 @@ async def test_options_may_come_as_an_object_a_list_or_the_json_of_either(stock:
     ("arguments", "field"),
     [
         ({**GROUP, "c2": "--help; rm"}, "c2"),
-        ({**GROUP, "c3": "a\nb"}, "c3"),
-        ({**GROUP, "c1": ""}, "c1"),
         ({**GROUP, "agent": "../x"}, "agent"),
         ({"c1": "climpt-git", "c2": "group-commit"}, "c3"),
-        ({**GROUP, "options": {"edition": "--x"}}, "options.edition"),
         ({**GROUP, "options": {"edition": "other"}}, "options.edition"),
         ({**GROUP, "options": {"destination": "out.md"}}, "options.destination"),
-        ({**GROUP, "options": {"colour": "red"}}, "options.colour"),
         ({**GROUP, "options": {"file": "../../etc/passwd"}}, "options.file"),
         ({**GROUP, "options": ["edition"]}, "options[0]"),
         ({**GROUP, "options": 7}, "options"),
@@ -287,10 +283,7 @@ async def test_what_no_registry_has_is_not_found_in_the_words_of_the_seed(
     assert set(error) == {"error", "message", "hint", "c1", "c2", "c3"}
 
 
-@pytest.mark.covers(
-    "error.Failed to load registry",
-    "error.Failed to load registry: path details",
-)
+@pytest.mark.covers("error.Failed to load registry", "error.Failed to load registry: path details")
 async def test_a_registry_that_cannot_be_used_is_named_by_every_tool(tmp_path: Path) -> None:
     async with command_server(tmp_path) as call:
         missing = await call.refused("search", query="commit")

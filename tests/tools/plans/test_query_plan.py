@@ -46,11 +46,8 @@ async def journal(call: Caller) -> list[dict[str, Any]]:
     "field.gistdex_query_plan.expectedResults: keywords contentPatterns",
     "answer.gistdex_query_plan: planId goal status iterations finalResults metadata savedAt",
     "answer.gistdex_query_plan: structuredKnowledgePath stopReason source message index",
-    (
-        "row.plan_iteration: iterationNumber query expectedKeywords actualResults "
-        "evaluationScore feedback"
-    ),
-    "row.plan_iteration: refinements metrics found cached time degraded",
+    "row.plan_iteration: iterationNumber query expectedKeywords actualResults evaluationScore",
+    "row.plan_iteration: feedback refinements metrics found cached time degraded",
     "row.plan_metrics: keywordMatch patternMatch semanticSimilarity coverage precision recall",
     "row.plan_result: document symbol start_line end_line score similarity chunk position why",
     "row.plan_final: data confidence matchedExpectations unmatchedExpectations",

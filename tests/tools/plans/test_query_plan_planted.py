@@ -8,15 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio.lowlevel
 import pytest
 from mcp_types import TextContent
 
 from code_intel.planning import place
+from code_intel.tools.context.corpus_service import open_project
 from contract.journeys import framed
 from projects import Caller
 from sampling import sampled
-from served import at_rest, gateway, settled
+from served import at_rest, gateway, settings_of, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -107,9 +107,10 @@ async def test_what_nobody_can_see_in_a_file_is_shown_in_the_text(shop: Path) ->
     (shop / "src" / "zebra.py").write_text(
         'def zebra():\n\treturn "\x1b[2J\u202e"\n', encoding="utf-8"
     )
+    (_, forest) = open_project(settings_of(shop))
+    forest.index.complete(words_only=True)
+    forest.index.close()
     async with gateway(shop) as call:
-        while not (await call("files_search", query="zebra"))["results"]:
-            await anyio.lowlevel.checkpoint()
         result = await call.client.call_tool("gistdex_query_plan", {"goal": "zebra"})
     (told,) = (each.text for each in result.content if isinstance(each, TextContent))
     assert '\treturn "\\x1b[2J\\u202e"' in told

@@ -1,17 +1,13 @@
 """What the benchmark of command search counts, and that it refuses labels which name no command."""
 
-import argparse
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.command_search import HERE, MEASURES, SETS, prepared, read
+from benchmarks.command_search import MEASURES, SETS, read
 from benchmarks.fit_commands import SIZES, Pairs, fitted, unrelated
-from code_intel.config import load_settings
-from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.ranking.question import embedded
 from code_intel.registry.score import MatchEvidence, everyday
 
 A, B, C, D = (("git", action, "branch") for action in ("add", "bring", "cut", "drop"))
@@ -42,24 +38,6 @@ def test_a_label_that_names_no_command_is_refused(tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="x: the registry has no"):
         read(tmp_path)
-
-
-@pytest.mark.long
-def test_a_set_is_asked_alike_whether_its_vectors_were_there_or_had_to_be_made(
-    tmp_path: Path,
-) -> None:
-    question = "これまでの変更をまとめてコミットする"
-    asked = {}
-    for lasting in (False, True):
-        embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
-        if lasting:
-            embedder.load()
-        usual = asked[lasting] = embedded(embedder, question)
-        args = argparse.Namespace(data=SETS[:1], cache=tmp_path / str(lasting), lasting=lasting)
-        for _ in ("made", "there"):
-            with prepared(args) as (_, meanings):
-                assert np.array_equal(meanings.question(question), usual)
-    assert not np.array_equal(asked[False], asked[True])
 
 
 def test_no_everyday_question_of_the_fit_is_an_everyday_matter_of_the_product() -> None:
