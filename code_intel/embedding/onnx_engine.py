@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -164,7 +163,7 @@ class _Model:
         windows.sort(key=lambda item: len(item[1]))
         sums = np.zeros((len(texts), WIDTH), dtype=np.float32)
         for batch in batches(windows):
-            means = in_halves(partial(self._means, session), [window for _, window in batch])
+            means = self._means(session, [window for _, window in batch])
             for (place, window), mean in zip(batch, means, strict=True):
                 sums[place] += max(1, len(window) - 2) * mean
         lengths: Floats = np.linalg.norm(sums, axis=1, keepdims=True)
@@ -182,31 +181,15 @@ class _Model:
             mask[row, : len(window)] = 1
         rows = weights.dequantize(self._words[ids]).reshape(*ids.shape, WIDTH)
         rows += self._places[:longest]
-        (hidden,) = session.run(None, {"rows": rows, "mask": mask})
-        sums = np.einsum("btw,bt->bw", hidden, mask.astype(np.float32))
-        means: Floats = sums / mask.sum(axis=1, keepdims=True, dtype=np.float32)
-        return means
-
-
-def in_halves(
-    run: Callable[[Sequence[Sequence[int]]], "Floats"], batch: Sequence[Sequence[int]]
-) -> "Floats":
-    """Return `run(batch)`; if that fails, for example for lack of memory, run smaller parts.
-
-    Raises:
-        EmbeddingError: It fails for a single window.
-    """
-    import numpy as np
-
-    try:
-        return run(batch)
-    except Exception as error:  # ONNX Runtime's errors have no other common base
-        if len(batch) == 1:
+        try:
+            (hidden,) = session.run(None, {"rows": rows, "mask": mask})
+        except Exception as error:  # ONNX Runtime's errors have no other common base
             raise EmbeddingError(
                 f"ONNX Runtime cannot embed a text: {error}.", hint=REINSTALL_REMEDY
             ) from error
-    half = len(batch) // 2
-    return np.concatenate([in_halves(run, batch[:half]), in_halves(run, batch[half:])])
+        sums = np.einsum("btw,bt->bw", hidden, mask.astype(np.float32))
+        means: Floats = sums / mask.sum(axis=1, keepdims=True, dtype=np.float32)
+        return means
 
 
 def no_vectors() -> "Floats":

@@ -115,11 +115,11 @@ class SentenceTransformersEngine:
             self._start()
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        job = self._pool.submit(self._encoded, kind, texts, BATCH_TEXTS)
+        job = self._pool.submit(self._encoded, kind, texts)
         answer = np.asarray(job.result(), dtype=np.float32)
         return check_vectors(answer, len(texts), self.dimensions)
 
-    def _encoded(self, kind: str, texts: list[str], batch: int) -> Any:
+    def _encoded(self, kind: str, texts: list[str]) -> Any:
         """Return vectors, with the model's own prompts or the prefixes of its family."""
         own = any(getattr(self._encoder, "prompts", {}).values())
         encode = getattr(self._encoder, f"encode_{kind}") if own else self._encoder.encode
@@ -127,14 +127,12 @@ class SentenceTransformersEngine:
         try:
             return encode(
                 [prefix + self._control.sub(_as_plain_text, text) for text in texts],
-                batch_size=batch,
+                batch_size=BATCH_TEXTS,
                 normalize_embeddings=True,
                 show_progress_bar=False,
             )
         except (MemoryError, RuntimeError) as error:  # torch has no memory error of its own
-            if batch == 1:
-                raise EmbeddingError(f"{self._model} cannot embed a text: {error}.") from error
-        return self._encoded(kind, texts, batch // 4)
+            raise EmbeddingError(f"{self._model} cannot embed a text: {error}.") from error
 
 
 def _as_plain_text(token: re.Match[str]) -> str:

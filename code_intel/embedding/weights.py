@@ -71,7 +71,7 @@ class Weights:
         return dequantize(self.blocks(name, rows, columns)).reshape(rows, columns)
 
     def blocks(self, name: str, rows: int, columns: int) -> "NDArray[np.uint8]":
-        """Return the blocks of a 4-bit matrix, memory-mapped; `unpacked` converts them."""
+        """Return the blocks of a 4-bit matrix, memory-mapped; `dequantize` converts them."""
         return self._raw(name).reshape(rows, columns // _BLOCK, 2 + _BLOCK // 2)
 
     def words(self) -> "NDArray[np.uint8]":

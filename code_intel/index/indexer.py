@@ -1,6 +1,6 @@
 """Keep an index up to date in a background thread.
 
-One process per database does this, the holder of the lease (`role`). It scans on request and every
+One process per database does this, the holder of the `lease`. It scans on request and every
 few seconds, less often where scans take long, and embeds in small steps in between. If damage was
 reported, it checks the database and rebuilds it. The other processes try for the lease at each
 turn.

@@ -15,7 +15,7 @@ class SyncReport:
         skipped: Name to reason: files that are never indexed.
         failed: Name to reason: files that could not be read.
         warnings: Patterns without files, and why documents are held.
-        held: Number of documents that seem gone and are kept; see `forgetting`.
+        held: Number of documents that seem gone and are kept; see `deletions`.
         stopped: Whether the sync ended early on request.
         masked: Number of secret values in the files that were read.
     """

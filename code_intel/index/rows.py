@@ -88,7 +88,7 @@ def normalize_symbol(symbol: str) -> str:
 
 
 def names_symbol(asked: str, qualified: str, path: str) -> bool:
-    """Whether `asked` (see `spelling`) names the symbol `qualified` of the file `path`.
+    """Whether `asked` (see `normalize_symbol`) names the symbol `qualified` of the file `path`.
 
     Outer scopes may be omitted (`login`) or taken from the path: with the file name where files are
     modules (`auth.service.AuthService`), without it where folders are packages

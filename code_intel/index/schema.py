@@ -53,17 +53,12 @@ FIRST_GENERATION = "INSERT INTO generations(identity, dimensions, active) VALUES
 """The generation of an index without a model: no dimensions, no vectors; every card waits."""
 
 INVARIANTS: tuple[tuple[str, str], ...] = (
-    (
-        "chunks without a document",
-        "SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)",
-    ),
-    (
-        "symbols without a document",
-        "SELECT count(*) FROM symbols WHERE document_id NOT IN (SELECT id FROM documents)",
-    ),
-    (
-        "imports without a document",
-        "SELECT count(*) FROM imports WHERE document_id NOT IN (SELECT id FROM documents)",
+    *(
+        (
+            f"{table} without a document",
+            f"SELECT count(*) FROM {table} WHERE document_id NOT IN (SELECT id FROM documents)",  # noqa: S608 - constants
+        )
+        for table in ("chunks", "symbols", "imports")
     ),
     (
         "documents whose chunk positions have gaps",
@@ -150,7 +145,7 @@ DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
 NAMED_SYMBOLS = f"""{DEFINITION}
   WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
   ORDER BY d.priority, d.path, s.start_line"""
-"""Candidates for a qualified name: one name contains the other; `rows.spells` decides."""
+"""Candidates for a qualified name: one name contains the other; `rows.names_symbol` decides."""
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),
   d.priority, d.path, s.start_line LIMIT ?2"""
 SAME_BODY = f"""{DEFINITION} WHERE s.body = ?1 AND s.body != ''

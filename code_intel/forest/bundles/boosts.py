@@ -43,8 +43,6 @@ class Boost(NamedTuple):
 BLACKLIST = frozenset(
     {"docs", "tests", "test", "node_modules", ".git", ".cursor", "dist", "build", "coverage", "tmp"}
 )
-PENALTY = -100.0
-"""Score of a file in such a folder, too low for any other term to compensate."""
 
 BOOSTS: Mapping[BoostProfile, Boost] = MappingProxyType(
     {

@@ -31,11 +31,10 @@ POOL = 300
 
 
 class Ranked(NamedTuple):
-    """A file with its score, the factor of its path (0 to 1), and tags with the reasons."""
+    """A file with its score, and tags with the reasons."""
 
     file: File
     score: float
-    path_factor: float
     why: tuple[str, ...]
 
 
@@ -101,14 +100,8 @@ def rank(state: RankingState, without: Collection[str] = ()) -> list[Ranked]:
     for signal in RANKING:
         if signal.name not in without:
             _apply(signal, state)
-    factors = state.path_factors()
     return [
-        Ranked(
-            file,
-            state.scores[file.path],
-            factors[file.path],
-            tuple(state.why.get(file.path, ())),
-        )
+        Ranked(file, state.scores[file.path], tuple(state.why.get(file.path, ())))
         for file in state.best(len(state.files))
     ]
 

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.forest.bundles.boosts import (
-    PENALTY,
     BoostProfile,
     FileType,
     added,
@@ -175,7 +174,6 @@ def test_a_bundle_omits_blacklisted_folders(path: str, profile: BoostProfile, fo
 
 def test_a_penalty_does_not_reduce_a_score_of_zero() -> None:
     assert added(0.0, FileType.DOCUMENT, "default") == 0.0
-    assert added(PENALTY, FileType.DOCUMENT, "default") == PENALTY
     assert added(0.0, FileType.IMPLEMENTATION, "default") == 0.5
 
 
