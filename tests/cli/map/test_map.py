@@ -1,145 +1,110 @@
-"""`code-intel map`: what people read, correct and check, and what a CI run learns from it."""
+"""`code-intel map`: show, list, confirm, rename and check agreements."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from code_intel.cli.main import main
+from cli.map.words import (
+    SOURCE,
+    SYMBOL,
+    TERM,
+    agreement_file,
+    agreements_folder,
+    answer,
+    edit_source,
+    paired_terms,
+    text,
+)
+from learned.builders import file_contents, rewrite
 from programs import git
 from projects import Project
 
-TERM, SYMBOL = "送料計算", "shipping_fee"
-SOURCE = "src/cart/shipping.py"
-Map = Callable[..., tuple[int, dict[str, Any]]]
 
-
-@pytest.fixture
-def agreed(
-    shop: Project,
-    env: dict[str, str],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Map:
-    """The shop with one confirmed agreement; a function that runs a word of `map` in it."""
-    for name in ("CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING", "HOME"):
-        monkeypatch.setenv(name, env[name])
-    monkeypatch.chdir(shop.root)
-
-    def run(*words: str) -> tuple[int, dict[str, Any]]:
-        capsys.readouterr()
-        code = main(["map", *words, "--json"])
-        return code, json.loads(capsys.readouterr().out)
-
-    assert run("add", TERM, SYMBOL, "--evidence", "It returns the fee.")[0] == 0
-    assert run("confirm", TERM, SYMBOL)[0] == 0
-    return run
-
-
-def edit(shop: Project, old: str, new: str) -> None:
-    path = shop.root / SOURCE
-    text = path.read_text("utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
-def files(shop: Project) -> dict[str, bytes]:
-    """Return all files of the project but the index's."""
-    found = (path for path in shop.root.rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in found if ".db" not in path.name}
-
-
-def test_show_says_everything_of_one_agreement(agreed: Map) -> None:
-    code, found = agreed("show", TERM)
-    assert code == 0
+def test_show_prints_everything_about_an_agreement(agreed: Project) -> None:
+    found = answer(agreed, "show", TERM)
     assert (found["nl_term"], found["symbol"], found["status"]) == (TERM, SYMBOL, "valid")
     assert found["confirmed"]
     assert found["evidence"] == ["It returns the fee."]
     assert found["files"][0].startswith(SOURCE)
-    assert Path(found["path"]).is_file()
     assert found["history"] == {"confirmed": 1}
-    assert agreed("show", Path(found["path"]).name)[1]["symbol"] == SYMBOL
-    assert agreed("show", TERM, SYMBOL)[1]["symbol"] == SYMBOL
+    for words in ((Path(found["path"]).name,), (TERM, SYMBOL)):
+        assert answer(agreed, "show", *words)["symbol"] == SYMBOL
 
 
-def test_show_of_a_term_with_two_symbols_wants_the_symbol(agreed: Map) -> None:
-    agreed("add", TERM, "ShoppingCart", "--evidence", "e")
-    code, error = agreed("show", TERM)
-    assert (code, error["field"]) == (2, "symbol")
+def test_show_needs_the_symbol_if_a_term_has_two(agreed: Project) -> None:
+    answer(agreed, "add", TERM, "ShoppingCart", "--evidence", "e")
+    error = answer(agreed, "show", TERM, code=2)
+    assert error["field"] == "symbol"
     assert SYMBOL in error["message"]
-    assert agreed("show", TERM, "ShoppingCart")[1]["status"] == "unconfirmed"
-    code, error = agreed("show", "nothing of the kind")
-    assert (code, error["error"]) == (1, "not_found")
+    assert answer(agreed, "show", TERM, "ShoppingCart")["status"] == "unconfirmed"
+    assert answer(agreed, "show", "nothing of the kind", code=1)["error"] == "not_found"
 
 
-def test_a_dry_run_writes_nothing(agreed: Map, shop: Project) -> None:
-    before = files(shop)
+def test_dry_run_writes_nothing(agreed: Project) -> None:
+    before = file_contents(agreed.root)
     for words in (
-        ("add", "小計", "subtotal", "--evidence", "e", "--dry-run"),
-        ("confirm", TERM, SYMBOL, "--dry-run"),
-        ("rename", TERM, SYMBOL, "--term", "送料", "--dry-run"),
-        ("reject", TERM, SYMBOL, "--dry-run"),
+        ("add", "小計", "subtotal", "--evidence", "e"),
+        ("confirm", TERM, SYMBOL),
+        ("rename", TERM, SYMBOL, "--term", "送料"),
+        ("reject", TERM, SYMBOL),
     ):
-        code, found = agreed(*words)
-        assert (code, found["dry_run"]) == (0, True)
-    assert files(shop) == before
-    assert agreed("show", TERM)[1]["history"] == {"confirmed": 1}
+        assert answer(agreed, *words, "--dry-run")["dry_run"]
+    assert file_contents(agreed.root) == before
+    assert answer(agreed, "show", TERM)["history"] == {"confirmed": 1}
 
 
-def test_a_renamed_term_leaves_the_old_one_as_an_alias_and_everything_else(
-    agreed: Map, shop: Project
-) -> None:
-    folder = shop.root / ".code-intel" / "agreements"
-    old = next(folder.glob("*.md"))
-    with old.open("a", encoding="utf-8") as file:
-        file.write("\n## 経緯\n\nWe argued for a week.\n")
-    agreed("confirm", TERM, SYMBOL)
-    code, found = agreed("rename", TERM, SYMBOL, "--term", "配送料")
-    assert (code, found["confirmed"]) == (0, True)
-    assert [path.name for path in folder.glob("*.md")] == [found["agreement_file"]]
-    assert "We argued for a week." in (folder / found["agreement_file"]).read_text("utf-8")
-    shown = agreed("show", "配送料")[1]
+def test_renamed_term_becomes_an_alias_and_notes_stay(agreed: Project) -> None:
+    rewrite(agreement_file(agreed), lambda old: f"{old}\n## 経緯\n\nWe argued for a week.\n")
+    answer(agreed, "confirm", TERM, SYMBOL)
+    found = answer(agreed, "rename", TERM, SYMBOL, "--term", "配送料")
+    assert found["confirmed"]
+    (file,) = agreements_folder(agreed).glob("*.md")
+    assert file.name == found["agreement_file"]
+    assert "We argued for a week." in file.read_text("utf-8")
+    shown = answer(agreed, "show", "配送料")
     assert (shown["status"], shown["aliases"]) == ("valid", [TERM])
     assert shown["history"]["confirmed"] == 1
-    pairs = json.loads((shop.root / ".code-intel" / "learned_pairs.json").read_text("utf-8"))
-    assert [pair["nl_term"] for pair in pairs["pairs"]] == ["配送料"]
-    assert agreed("check")[0] == 0
+    assert paired_terms(agreed) == {"配送料"}
+    answer(agreed, "check")
 
 
-def test_a_rename_that_the_index_proves_keeps_the_confirmation(agreed: Map, shop: Project) -> None:
-    edit(shop, f"def {SYMBOL}(", "def delivery_fee(")
-    code, checked = agreed("check")
-    assert code == 0
-    finding = checked["findings"][0]
+def test_rename_proven_by_the_index_keeps_the_confirmation(agreed: Project) -> None:
+    edit_source(agreed, f"def {SYMBOL}(", "def delivery_fee(")
+    (finding,) = answer(agreed, "check")["findings"]
     assert (finding["status"], finding["renamed_to"]) == ("changed", "delivery_fee")
     assert finding["remedy"] == f"Run `code-intel map rename '{TERM}' {SYMBOL}`."
-    assert agreed("check", "--strict")[0] == 1
-    assert agreed("confirm", TERM, SYMBOL)[1]["hint"].endswith(f"'{TERM}' {SYMBOL}`.")
-    code, found = agreed("rename", TERM, SYMBOL)
-    assert (code, found["pair"]["symbol"], found["confirmed"]) == (0, "delivery_fee", True)
-    assert agreed("show", TERM)[1]["status"] == "valid"
-    assert agreed("check", "--strict")[0] == 0
+    answer(agreed, "check", "--strict", code=1)
+    assert answer(agreed, "confirm", TERM, SYMBOL, code=1)["hint"].endswith(f"'{TERM}' {SYMBOL}`.")
+    found = answer(agreed, "rename", TERM, SYMBOL)
+    assert (found["pair"]["symbol"], found["confirmed"]) == ("delivery_fee", True)
+    assert answer(agreed, "show", TERM)["status"] == "valid"
+    answer(agreed, "check", "--strict")
 
 
-def test_a_symbol_that_people_name_is_confirmed_by_people(agreed: Map) -> None:
-    code, found = agreed("rename", TERM, SYMBOL, "--to", "ShoppingCart")
-    assert (code, found["confirmed"]) == (0, False)
-    assert agreed("show", TERM)[1]["status"] == "unconfirmed"
-    agreed("confirm", TERM, "ShoppingCart")
-    assert agreed("show", TERM)[1]["status"] == "valid"
+def test_symbol_chosen_by_a_person_needs_a_confirmation(agreed: Project) -> None:
+    assert not answer(agreed, "rename", TERM, SYMBOL, "--to", "ShoppingCart")["confirmed"]
+    assert answer(agreed, "show", TERM)["status"] == "unconfirmed"
+    answer(agreed, "confirm", TERM, "ShoppingCart")
+    assert answer(agreed, "show", TERM)["status"] == "valid"
 
 
-def place_of(shop: Project, file: str, line: str) -> str:
-    """Return `file:number` of the line that begins so."""
-    lines = (shop.root / file).read_text("utf-8").splitlines()
+def place_of(project: Project, file: str, line: str) -> str:
+    """Return `file:number` of the line that begins with `line`."""
+    lines = (project.root / file).read_text("utf-8").splitlines()
     return f"{file}:{next(n for n, it in enumerate(lines, 1) if it.lstrip().startswith(line))}"
 
 
-@pytest.mark.parametrize(
-    ("to", "kept", "file", "line"),
-    [
+def test_new_symbol_stays_as_qualified_as_given_and_names_its_file(agreed: Project) -> None:
+    weight = "def weight_of(x):\n    return x\n\n\n"
+    edit_source(agreed, f"def {SYMBOL}(", f"{weight}def {SYMBOL}(")
+    rates = "class Rates:\n    def of(self):\n        return 1\n"
+    rates += "\n\ndef delivery_fee():\n    return 2\n"
+    twice = "\n\ndef twice():\n    return 2\n"
+    (agreed.root / "src" / "fees.py").write_text(rates + twice, encoding="utf-8")
+    (agreed.root / "src" / "more.py").write_text(twice, encoding="utf-8")
+    symbol = SYMBOL
+    for new, kept, file, line in (
         ("shipping.weight_of", "shipping.weight_of", SOURCE, "def weight_of("),
         ("weight_of", "weight_of", SOURCE, "def weight_of("),
         ("cart.shipping.weight_of", "cart.shipping.weight_of", SOURCE, "def weight_of("),
@@ -148,59 +113,39 @@ def place_of(shop: Project, file: str, line: str) -> str:
         ("Rates.of", "Rates.of", "src/fees.py", "def of("),
         ("fees.twice", "fees.twice", "src/fees.py", "def twice("),
         ("more.twice", "more.twice", "src/more.py", "def twice("),
-    ],
-)
-def test_a_symbol_is_kept_as_qualified_as_it_was_given_and_its_file_takes_the_old_ones_place(
-    agreed: Map, shop: Project, to: str, kept: str, file: str, line: str
-) -> None:
-    edit(shop, "def shipping_fee(", "def weight_of(x):\n    return x\n\n\ndef shipping_fee(")
-    fees = (
-        "class Rates:\n    def of(self):\n        return 1\n\n\ndef delivery_fee():\n    return 2\n"
-    )
-    twice = "\n\ndef twice():\n    return 2\n"
-    (shop.root / "src" / "fees.py").write_text(fees + twice, encoding="utf-8")
-    (shop.root / "src" / "more.py").write_text(twice, encoding="utf-8")
-    code, found = agreed("rename", TERM, SYMBOL, "--to", to)
-    place = place_of(shop, file, line)
-    assert (code, found["pair"]["symbol"], found["definition"]) == (0, kept, place)
-    assert agreed("show", TERM)[1]["files"] == [place]
-    assert agreed("confirm", TERM, kept)[1]["definition"] == place
-    assert agreed("check", "--strict")[0] == 0
-    assert agreed("rename", TERM, kept, "--to", SYMBOL)[0] == 0
-    undone = place_of(shop, SOURCE, "def shipping_fee(")
-    assert agreed("show", TERM)[1]["files"] == [undone]
+        (SYMBOL, SYMBOL, SOURCE, f"def {SYMBOL}("),
+    ):
+        found = answer(agreed, "rename", TERM, symbol, "--to", new)
+        place = place_of(agreed, file, line)
+        assert (found["pair"]["symbol"], found["definition"]) == (kept, place)
+        assert answer(agreed, "show", TERM)["files"] == [place]
+        symbol = kept
+    assert answer(agreed, "confirm", TERM, SYMBOL)["definition"] == place
+    answer(agreed, "check", "--strict")
 
 
-@pytest.mark.usefixtures("agreed")
-def test_of_a_name_that_is_defined_twice_the_other_place_is_said(
-    shop: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rename_names_other_definitions_of_the_symbol(agreed: Project) -> None:
     for name in ("fees", "more"):
-        text = "def twice():\n    return 2\n"
-        (shop.root / "src" / f"{name}.py").write_text(text, encoding="utf-8")
-    assert main(["map", "rename", TERM, SYMBOL, "--to", "twice"]) == 0
-    said = capsys.readouterr().out
-    assert f"“{TERM}” from {SYMBOL} to twice (src/fees.py:1)." in said
-    assert "It is also defined in src/more.py:1." in said
-    assert main(["map", "rename", TERM, "twice", "--to", "more.twice"]) == 0
-    said = capsys.readouterr().out
-    assert "(src/more.py:1)" in said
-    assert "Also" not in said
+        source = "def twice():\n    return 2\n"
+        (agreed.root / "src" / f"{name}.py").write_text(source, encoding="utf-8")
+    printed = text(agreed, "rename", TERM, SYMBOL, "--to", "twice")
+    assert f"“{TERM}” from {SYMBOL} to twice (src/fees.py:1)." in printed
+    assert "It is also defined in src/more.py:1." in printed
+    printed = text(agreed, "rename", TERM, "twice", "--to", "more.twice")
+    assert "(src/more.py:1)" in printed
+    assert "also" not in printed
 
 
-def test_a_rename_that_the_index_proves_keeps_the_module_that_was_named(
-    agreed: Map, shop: Project
-) -> None:
-    agreed("rename", TERM, SYMBOL, "--to", f"shipping.{SYMBOL}")
-    edit(shop, f"def {SYMBOL}(", "def delivery_fee(")
-    code, found = agreed("rename", TERM, f"shipping.{SYMBOL}")
-    assert (code, found["pair"]["symbol"]) == (0, "shipping.delivery_fee")
-    assert found["confirmed"]
+def test_proven_rename_keeps_the_module_of_the_symbol(agreed: Project) -> None:
+    answer(agreed, "rename", TERM, SYMBOL, "--to", f"shipping.{SYMBOL}")
+    edit_source(agreed, f"def {SYMBOL}(", "def delivery_fee(")
+    found = answer(agreed, "rename", TERM, f"shipping.{SYMBOL}")
+    assert (found["pair"]["symbol"], found["confirmed"]) == ("shipping.delivery_fee", True)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "field"),
-    [
+def test_impossible_changes_are_refused_with_a_hint(agreed: Project) -> None:
+    before = file_contents(agreed.root)
+    for words, code, field in (
         (("rename", TERM, SYMBOL), 2, "to"),
         (("rename", TERM, SYMBOL, "--to", "no_such_symbol"), 1, "to"),
         (("rename", TERM, SYMBOL, "--to", SYMBOL), 2, "to"),
@@ -209,132 +154,92 @@ def test_a_rename_that_the_index_proves_keeps_the_module_that_was_named(
         (("rename", "nothing", SYMBOL, "--to", "no_such_symbol"), 1, None),
         (("confirm", "nothing", SYMBOL), 1, None),
         (("add", "x", "y", "--evidence", " ", "--dry-run"), 2, "code_evidence"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_with_a_remedy(
-    agreed: Map, shop: Project, words: tuple[str, ...], code: int, field: str | None
-) -> None:
-    before = files(shop)
-    found, error = agreed(*words)
-    assert (found, error.get("field")) == (code, field)
-    assert error["hint"]
-    assert files(shop) == before
+    ):
+        error = answer(agreed, *words, code=code)
+        assert error.get("field") == field
+        assert error["hint"]
+    assert file_contents(agreed.root) == before
 
 
-def test_a_name_that_another_agreement_has_is_refused(agreed: Map) -> None:
-    agreed("add", "配送料", SYMBOL, "--evidence", "e")
-    code, error = agreed("rename", TERM, SYMBOL, "--term", "配送料")
-    assert (code, error["field"]) == (2, "term")
+def remove_symbol(project: Project) -> None:
+    edit_source(project, f"def {SYMBOL}(", "def other(")
+    edit_source(project, "return Decimal(0)", "return Decimal(1)")
 
 
-def gone(shop: Project) -> None:
-    edit(shop, f"def {SYMBOL}(", "def other(")
-    edit(shop, "return Decimal(0)", "return Decimal(1)")
+def make_conflict(project: Project) -> None:
+    rewrite(agreement_file(project), lambda old: f"<<<<<<< a\n{old}=======\n>>>>>>> b\n")
 
 
-def conflict(shop: Project) -> None:
-    file = next((shop.root / ".code-intel" / "agreements").glob("*.md"))
-    text = file.read_text("utf-8")
-    file.write_text(f"<<<<<<< a\n{text}=======\n>>>>>>> b\n", encoding="utf-8")
-
-
-def unreadable(shop: Project) -> None:
-    file = next((shop.root / ".code-intel" / "agreements").glob("*.md"))
-    file.write_text("no front matter", encoding="utf-8")
+def make_unreadable(project: Project) -> None:
+    rewrite(agreement_file(project), lambda _: "no front matter")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "status"), [(gone, "broken"), (conflict, "conflict"), (unreadable, "invalid")]
+    ("spoil", "status"),
+    [(remove_symbol, "broken"), (make_conflict, "conflict"), (make_unreadable, "invalid")],
 )
-def test_check_fails_for_what_does_not_hold_and_says_what_to_do(
-    agreed: Map, shop: Project, spoil: Callable[[Project], None], status: str
+def test_check_fails_for_an_unusable_agreement(
+    agreed: Project, spoil: Callable[[Project], None], status: str
 ) -> None:
-    assert agreed("check") == (
-        0,
-        {"ok": True, "total": 1, "counts": {"valid": 1}, "findings": []},
-    )
-    spoil(shop)
-    code, found = agreed("check")
-    assert (code, found["ok"], found["counts"]) == (1, False, {status: 1})
+    valid = {"ok": True, "total": 1, "counts": {"valid": 1}, "findings": []}
+    assert answer(agreed, "check") == valid
+    spoil(agreed)
+    found = answer(agreed, "check", code=1)
+    assert (found["ok"], found["counts"]) == (False, {status: 1})
     assert found["findings"][0]["fails"]
     assert found["findings"][0]["remedy"]
 
 
-def test_a_changed_symbol_fails_a_strict_check_alone(agreed: Map, shop: Project) -> None:
-    edit(shop, "return Decimal(0)", "return Decimal(1)")
-    code, found = agreed("check")
-    assert (code, found["counts"]) == (0, {"changed": 1})
+def test_changed_symbol_fails_only_a_strict_check_until_it_is_confirmed(agreed: Project) -> None:
+    edit_source(agreed, "return Decimal(0)", "return Decimal(1)")
+    found = answer(agreed, "check")
+    assert found["counts"] == {"changed": 1}
     assert "code-intel map confirm" in found["findings"][0]["remedy"]
-    assert agreed("check", "--strict")[0] == 1
+    answer(agreed, "check", "--strict", code=1)
+    answer(agreed, "confirm", TERM, SYMBOL)
+    answer(agreed, "check", "--strict")
 
 
-def test_check_works_on_a_fresh_clone_without_any_index(
-    agreed: Map, shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(shop.root, "add", "-A")
-    git(shop.root, "commit", "-q", "-m", "all")
-    git(tmp_path, "clone", "-q", str(shop.root), "clone")
-    clone = tmp_path / "clone"
-    assert not list(clone.rglob("*.db"))
-    monkeypatch.chdir(clone)
-    code, found = agreed("check")
-    assert (code, found["counts"]) == (0, {"valid": 1})
-    gone(Project(clone, shop.env))
-    assert agreed("check")[0] == 1
-
-
-def test_people_confirm_and_rename_in_a_fresh_clone_without_any_index(
-    agreed: Map, shop: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    git(shop.root, "add", "-A")
-    git(shop.root, "commit", "-q", "-m", "all")
-    git(tmp_path, "clone", "-q", str(shop.root), "clone")
-    monkeypatch.chdir(tmp_path / "clone")
-    (listed,) = agreed("list")[1]["agreements"]
+def test_fresh_clone_needs_no_index(agreed: Project, tmp_path: Path) -> None:
+    git(agreed.root, "add", "-A")
+    git(agreed.root, "commit", "-q", "-m", "all")
+    git(tmp_path, "clone", "-q", str(agreed.root), "clone")
+    clone = Project(tmp_path / "clone", agreed.env)
+    assert not list(clone.root.rglob("*.db"))
+    (listed,) = answer(clone, "list")["agreements"]
     assert listed["status"] == "unchecked"
     assert "code-intel sync" in listed["reasons"][0]
-    assert agreed("add", "籠", "ShoppingCart", "--evidence", "e")[1]["symbol_defined"]
-    assert agreed("confirm", "籠", "ShoppingCart")[1]["problem"] == ""
-    assert agreed("rename", TERM, SYMBOL, "--to", "ShoppingCart")[0] == 0
-    assert agreed("show", "籠")[1]["status"] == "valid"
+    assert answer(clone, "check")["counts"] == {"valid": 1}
+    remove_symbol(clone)
+    answer(clone, "check", code=1)
+    for index in clone.root.rglob("*.db*"):
+        index.unlink()
+    assert answer(clone, "add", "籠", "ShoppingCart", "--evidence", "e")["symbol_defined"]
+    assert answer(clone, "confirm", "籠", "ShoppingCart")["problem"] == ""
+    answer(clone, "rename", TERM, SYMBOL, "--to", "ShoppingCart")
+    assert answer(clone, "show", "籠")["status"] == "valid"
 
 
-def test_what_is_confirmed_is_the_symbol_as_it_is_now_indexed_or_not(
-    agreed: Map, shop: Project
-) -> None:
-    edit(shop, "return Decimal(0)", "return Decimal(1)")
-    agreed("confirm", TERM, SYMBOL)
-    assert agreed("check", "--strict")[0] == 0
-
-
-def test_what_the_code_no_longer_defines_is_not_confirmed_and_the_way_on_is_named(
-    agreed: Map, shop: Project
-) -> None:
-    gone(shop)
-    code, error = agreed("confirm", TERM, SYMBOL)
-    assert (code, error["error"]) == (1, "not_found")
+def test_missing_symbol_is_not_confirmed_and_the_remedy_is_named(agreed: Project) -> None:
+    remove_symbol(agreed)
+    error = answer(agreed, "confirm", TERM, SYMBOL, code=1)
+    assert error["error"] == "not_found"
     assert f"map rename {TERM} {SYMBOL} --to" in error["hint"].replace("'", "")
 
 
-def test_a_confirmation_that_cannot_count_says_so(agreed: Map, shop: Project) -> None:
-    git(shop.root, "add", "-f", ".code-intel/state.db")
-    answer = agreed("confirm", TERM, SYMBOL)[1]
-    assert "git rm -f --cached .code-intel/state.db" in answer["problem"]
-    assert agreed("show", TERM)[1]["status"] == "unconfirmed"
-    git(shop.root, "rm", "-qf", "--cached", ".code-intel/state.db")
-    assert agreed("show", TERM)[1]["status"] == "valid"
+def test_confirmation_in_a_committed_store_says_that_it_does_not_count(agreed: Project) -> None:
+    git(agreed.root, "add", "-f", ".code-intel/state.db")
+    problem = answer(agreed, "confirm", TERM, SYMBOL)["problem"]
+    assert "git rm -f --cached .code-intel/state.db" in problem
+    assert answer(agreed, "show", TERM)["status"] == "unconfirmed"
+    git(agreed.root, "rm", "-qf", "--cached", ".code-intel/state.db")
+    assert answer(agreed, "show", TERM)["status"] == "valid"
 
 
-def test_a_list_can_be_narrowed(agreed: Map) -> None:
-    assert agreed("list", "--status", "valid")[1]["total"] == 1
-    assert agreed("list", "--term", "送料")[0] == 0
-    assert agreed("list", "--symbol", "Cart")[0] == 1
-
-
-def test_the_project_that_is_named_is_meant_wherever_the_program_is_called(
-    agreed: Map, shop: Project, bare: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(bare.root)
-    assert agreed("list")[1]["total"] == 0
-    assert agreed("list", "--project", str(shop.root))[1]["total"] == 1
-    assert agreed("show", TERM, "--project", str(shop.root))[1]["status"] == "valid"
+def test_list_can_be_narrowed_and_takes_a_project(agreed: Project, bare: Project) -> None:
+    assert answer(agreed, "list", "--status", "valid")["total"] == 1
+    answer(agreed, "list", "--term", "送料")
+    answer(agreed, "list", "--symbol", "Cart", code=1)
+    assert answer(bare, "list", code=1)["total"] == 0
+    assert answer(bare, "list", "--project", str(agreed.root))["total"] == 1
+    assert answer(bare, "show", TERM, "--project", str(agreed.root))["status"] == "valid"
