@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from code_intel.chunking.agreement import file_name, render
-from code_intel.cli.map.context import run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import add_dry_run, print_answer
 from code_intel.learned.learn import checked
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -28,22 +26,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH[:LINE]",
         help="a file that supports it; may be repeated",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Add the agreement."""
     work = _preview if args.dry_run else add_agreement
-    answer = run_in_project(
-        project_of(args),
+    print_answer(
+        args,
         lambda context: work(context, args.term, args.symbol, args.evidence, args.file),
-        readonly=args.dry_run,
-        current=not args.dry_run,
+        current=True,
     )
-    emit(args, answer.data, answer.text)
     return 0
 
 

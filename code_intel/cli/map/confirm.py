@@ -12,16 +12,25 @@ import argparse
 import shlex
 from collections.abc import Awaitable
 from functools import partial
+from typing import Any
 
-from code_intel.cli.map.confirm_all import confirm_everything
-from code_intel.cli.map.context import find_standing, run_in_project, run_on_current_source
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map.context import (
+    add_dry_run,
+    find_standing,
+    print_answer,
+    refresh_whole_map,
+    run_on_current_source,
+)
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import project_of
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.files.agreements import existing, look
+from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
 from code_intel.learned.files.trunk import is_carried
 from code_intel.learned.learn import confirm
-from code_intel.tools.context.freshness import DRY_RUN, refresh_map
+from code_intel.learned.status.agreement_status import standings
+from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN, refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
@@ -38,17 +47,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("term", nargs="?", default="", help="the agreement's term")
     parser.add_argument("symbol", nargs="?", default="", help="the agreement's symbol")
     parser.add_argument("--all", action="store_true", help="all unconfirmed agreements")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Confirm one agreement, or all."""
     _require_clear(args)
-    answer = _all(args) if args.all else _one(args)
-    emit(args, answer.data, answer.text)
+    if args.all:
+        answer = _all(args)
+        emit(args, answer.data, answer.text)
+    else:
+        print_answer(
+            args,
+            lambda context: _confirm(context, args.term, args.symbol, dry=args.dry_run),
+            current=True,
+        )
     return 0
 
 
@@ -70,21 +83,12 @@ def _require_clear(args: argparse.Namespace) -> None:
             )
 
 
-def _one(args: argparse.Namespace) -> Answer:
-    return run_in_project(
-        project_of(args),
-        lambda context: _confirm(context, args.term, args.symbol, dry=args.dry_run),
-        readonly=args.dry_run,
-        current=not args.dry_run,
-    )
-
-
 def _all(args: argparse.Namespace) -> Answer:
     settings = project_of(args)
     problem = CARRIED if is_carried(settings) else ""
 
     def work(context: GatewayContext) -> Awaitable[Answer]:
-        return confirm_everything(context, problem, dry=args.dry_run)
+        return _confirm_all(context, problem, dry=args.dry_run)
 
     return run_on_current_source(settings, work, dry=args.dry_run)
 
@@ -132,3 +136,52 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
     head = "Would be confirmed" if dry else "Confirmed"
     text = f"{head}: {term} → {symbol} ({place}). Commit {file.name} to share it."
     return Answer(data, f"{text}\n{problem}" if problem else text)
+
+
+async def _confirm_all(context: GatewayContext, problem: str, *, dry: bool) -> Answer:
+    """Confirm agreements whose symbol the index defines; report why others were left out."""
+    found = await run_in_thread(_candidates, context)
+    rows = [_row(item) for item in found]
+    count = sum(row["confirmed"] for row in rows)
+    map_sync = DRY_RUN if dry else NOTHING_WRITTEN
+    if not dry and count:
+        done = await run_in_thread(partial(confirm_all, context.settings, found))
+        keys = {item.entry.path: item.entry.key for item in found}
+        for row, item in zip(rows, found, strict=True):
+            row["confirmed"] = keys[item.entry.path] in done
+        count = len(done)
+        map_sync = await refresh_whole_map(context)
+    data = {
+        "agreements": rows,
+        "confirmed": count,
+        "left_out": len(rows) - count,
+        "dry_run": dry,
+        "problem": problem,
+        **map_sync.data,
+    }
+    head = "Would be confirmed" if dry else "Confirmed"
+    last = f"{head}: {count}. Left out: {len(rows) - count}."
+    if count and not dry:
+        last += " Commit their files to share them."
+    return Answer(data, "\n".join([*map(_line, rows), last, *([problem] if problem else [])]))
+
+
+def _candidates(context: GatewayContext) -> list[ConfirmCandidate]:
+    return candidates(standings(context.settings, context.forest), context.forest)
+
+
+def _row(item: ConfirmCandidate) -> dict[str, Any]:
+    agreement, place = item.entry.agreement, item.definition
+    return {
+        "file": encodable(item.entry.path.name),
+        "nl_term": agreement.nl_term if agreement else "",
+        "symbol": agreement.symbol if agreement else "",
+        "confirmed": place is not None,
+        "definition": f"{place.file}:{place.line}" if place else "",
+        "reason": item.obstacle,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    name = f"{row['nl_term']} → {row['symbol']}" if row["nl_term"] else row["file"]
+    return f"{name}: {row['definition'] or 'left out: ' + row['reason']}"

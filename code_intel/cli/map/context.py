@@ -1,5 +1,6 @@
 """Run the work of a `code-intel map` subcommand with the project's indexes, outside any session."""
 
+import argparse
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
@@ -8,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory  # noqa: TID251 - outside the project
 
-from code_intel.cli.output import PROGRESS_DELAY_S, elapsed_time, progress
+from code_intel.cli.output import PROGRESS_DELAY_S, elapsed_time, emit, progress
+from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
-from code_intel.errors import CodeIntelError, StorageError
+from code_intel.errors import CodeIntelError, StorageError, UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files.agreements import make_key
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
@@ -20,6 +22,45 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 Work = Callable[[GatewayContext], Awaitable[Answer]]
+MAX_DAYS = 100_000
+"""Limit of --older-than; beyond it dates overflow."""
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Declare --dry-run and the project of a command that changes the map."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change; write nothing"
+    )
+    add_project(parser)
+
+
+def require_days(days: int) -> None:
+    """Refuse an impossible --older-than.
+
+    Raises:
+        UsageError: It is negative or too large.
+    """
+    if not 0 <= days <= MAX_DAYS:
+        raise UsageError(
+            f"--older-than is a number of days, 0 to {MAX_DAYS:,}.",
+            details={"field": "older_than"},
+        )
+
+
+def print_answer(args: argparse.Namespace, work: Work, *, current: bool = False) -> Answer:
+    """Run the work of a command in its project, and print and return the answer.
+
+    A dry run, and a command without --dry-run, may not write.
+
+    Args:
+        args: The command's arguments.
+        work: The work.
+        current: Whether to update the word index of the source first, except in a dry run.
+    """
+    dry = getattr(args, "dry_run", True)
+    answer = run_in_project(project_of(args), work, readonly=dry, current=current and not dry)
+    emit(args, answer.data, answer.text)
+    return answer
 
 
 def run_in_project(

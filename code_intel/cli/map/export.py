@@ -10,8 +10,9 @@ unconfirmed.
 import argparse
 from pathlib import Path
 
+from code_intel.cli.map.context import add_dry_run
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import counted
@@ -26,10 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", default="-", help="the file to write; - is standard output (default)"
     )
     parser.add_argument("term", nargs="*", help="only these terms")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.map.context import refresh_whole_map, run_on_current_source
+from code_intel.cli.map.context import add_dry_run, refresh_whole_map, run_on_current_source
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
 from code_intel.learned.files.exchange import FATES, MAX_EXPORT_BYTES, Arrival, Fate, arrive
 from code_intel.learned.status.validity import lookup_name
@@ -42,10 +42,7 @@ NEXT = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", help="a file that `map export` wrote; - is standard input")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,9 +3,8 @@
 import argparse
 from typing import Any, get_args
 
-from code_intel.cli.map.context import run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import print_answer
+from code_intel.cli.project import add_project
 from code_intel.records import Validity
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -28,10 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
-    answer = run_in_project(
-        project_of(args), lambda context: _everything(context, args), readonly=True
-    )
-    emit(args, answer.data, answer.text)
+    answer = print_answer(args, lambda context: _everything(context, args))
     return 0 if answer.data["total"] else 1
 
 

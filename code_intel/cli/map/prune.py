@@ -14,10 +14,14 @@ from functools import partial
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map.context import refresh_whole_map, run_on_current_source
+from code_intel.cli.map.context import (
+    add_dry_run,
+    refresh_whole_map,
+    require_days,
+    run_on_current_source,
+)
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
-from code_intel.errors import UsageError
+from code_intel.cli.project import project_of
 from code_intel.foundation.text import visible
 from code_intel.learned.files.prune import DAYS, DEFAULT_REASONS, REASONS, PruneCandidate, prune
 from code_intel.tools.context.freshness import DRY_RUN
@@ -39,21 +43,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DAYS",
         help=f"for `unconfirmed` (default: the setting expire_days, or {DAYS})",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be moved; move nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prune and print the agreements."""
     settings = project_of(args)
-    days = args.older_than
-    if days is not None and not 0 <= days <= 1_000_000:  # noqa: PLR2004 - beyond it dates overflow
-        raise UsageError(
-            "--older-than is a number of days, 0 to 1,000,000.", details={"field": "older_than"}
-        )
-    days = (settings.expire_days or DAYS) if days is None else days
+    days = (settings.expire_days or DAYS) if args.older_than is None else args.older_than
+    require_days(days)
     reasons = args.reason or DEFAULT_REASONS
 
     def work(context: GatewayContext) -> Awaitable[Answer]:

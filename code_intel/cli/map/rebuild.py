@@ -12,9 +12,7 @@ a pair stay, and so do unknown keys and items of the file.
 import argparse
 from typing import Any, get_args
 
-from code_intel.cli.map.context import refresh_whole_map, run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
 from code_intel.learned.files.rebuild import Rebuilt, Source, Step, rebuild
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -38,20 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="agreements",
         help="what is right (default: agreements)",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Rebuild."""
-    answer = run_in_project(
-        project_of(args),
-        lambda context: _rebuild(context, args.source, dry=args.dry_run),
-        readonly=args.dry_run,
-    )
-    emit(args, answer.data, answer.text)
+    print_answer(args, lambda context: _rebuild(context, args.source, dry=args.dry_run))
     return 0
 
 

@@ -8,8 +8,9 @@ mark.
 import argparse
 import shlex
 
+from code_intel.cli.map.context import add_dry_run
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files.agreements import existing, look
@@ -21,10 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("term", help="the agreement's term")
     parser.add_argument("symbol", help="the agreement's symbol")
     parser.add_argument("--query", metavar="WORDS", help="reject it for these words only")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 MAX_REJECTED_QUERY_CHARS = 4000

@@ -14,9 +14,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from code_intel.cli.map.context import find_standing, run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import add_dry_run, find_standing, print_answer
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.index.rows import names_symbol, normalize_symbol
 from code_intel.learned.files.agreements import load_all, make_key, missing
@@ -67,21 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("symbol", help="the agreement's symbol")
     parser.add_argument("--to", default="", metavar="SYMBOL", help="the new symbol")
     parser.add_argument("--term", dest="new_term", default="", metavar="TERM", help="the new term")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Rename the agreement."""
-    answer = run_in_project(
-        project_of(args),
-        lambda context: _rename(context, args),
-        readonly=args.dry_run,
-        current=not args.dry_run,
-    )
-    emit(args, answer.data, answer.text)
+    print_answer(args, lambda context: _rename(context, args), current=True)
     return 0
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map.context import run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import print_answer
+from code_intel.cli.project import add_project
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
 from code_intel.learned.files.agreements import missing
@@ -29,12 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the agreement."""
-    answer = run_in_project(
-        project_of(args),
-        lambda context: run_in_thread(_shown, context, args.term, args.symbol),
-        readonly=True,
-    )
-    emit(args, answer.data, answer.text)
+    print_answer(args, lambda context: run_in_thread(_shown, context, args.term, args.symbol))
     return 0
 
 

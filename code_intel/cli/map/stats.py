@@ -6,9 +6,8 @@ The figures cover the newest logged outcomes and what this machine remembers.
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
 
-from code_intel.cli.map.context import run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import print_answer
+from code_intel.cli.project import add_project
 from code_intel.foundation.text import counted
 from code_intel.learned.history import outcomes
 from code_intel.learned.history.state import open_state
@@ -25,8 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the figures."""
-    answer = run_in_project(project_of(args), _stats, readonly=True)
-    emit(args, answer.data, answer.text)
+    print_answer(args, _stats)
     return 0
 
 

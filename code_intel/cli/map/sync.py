@@ -12,10 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map.context import refresh_whole_map, run_in_project
+from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
 from code_intel.cli.map.rebuild import STEPS
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted, visible
 from code_intel.learned.files import agreements
 from code_intel.learned.files.changes import planned, sync
@@ -26,18 +24,12 @@ from code_intel.tools.declaration import Answer
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Sync; 0 also when a file cannot be read."""
-    answer = run_in_project(
-        project_of(args), lambda context: _sync(context, dry=args.dry_run), readonly=args.dry_run
-    )
-    emit(args, answer.data, answer.text)
+    """Sync; return 0 even if a file cannot be read."""
+    print_answer(args, lambda context: _sync(context, dry=args.dry_run))
     return 0
 
 

@@ -5,11 +5,14 @@ to count as confirmed before that. The entry is harmless if the process dies in 
 (docs/decisions/0050).
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
@@ -22,6 +25,11 @@ from code_intel.records import Agreement
 
 LOCK_TIMEOUT_S = 20.0
 """Seconds that a writer waits for its turn: of eight that learn at once seven wait."""
+BATCH_SIZE = 200
+"""Agreements written under one lock, which takes about a second."""
+PAUSE_S = 0.05
+"""Seconds between batches: several times the polling interval of `durable.locked`."""
+Item = TypeVar("Item")
 
 
 def lock_path(settings: Settings) -> Path:
@@ -144,6 +152,20 @@ def changing(
         durable.sweep(settings.state)
         durable.sweep(settings.agreements)
         yield MapChange(settings, state, now, cache or SnapshotCache())
+
+
+def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield items in lists of `BATCH_SIZE`, each to be written under a lock of its own.
+
+    Pause in between, or this process would always reacquire the lock before others.
+    """
+    rest = iter(items)
+    batch = list(islice(rest, BATCH_SIZE))
+    while batch:
+        yield batch
+        batch = list(islice(rest, BATCH_SIZE))
+        if batch:
+            time.sleep(PAUSE_S)  # noqa: TID251 - others poll for the lock
 
 
 def sync(settings: Settings, now: datetime) -> generated.Generated:

@@ -13,8 +13,7 @@ from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import AgreementEntry, Key
-from code_intel.learned.files.batches import batches
-from code_intel.learned.files.changes import MapChange, changing
+from code_intel.learned.files.changes import MapChange, batches, changing
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.learned.status.definitions import facts_of

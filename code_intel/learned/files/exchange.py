@@ -21,8 +21,7 @@ from code_intel.foundation.redaction import masked_data
 from code_intel.foundation.text import code_point, counted, hidden_character
 from code_intel.learned.files import agreements, pairs
 from code_intel.learned.files.agreements import Key, Known
-from code_intel.learned.files.batches import batches
-from code_intel.learned.files.changes import changing
+from code_intel.learned.files.changes import batches, changing
 from code_intel.learned.learn import MAX_ALIASES, MAX_EVIDENCE, checked
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement, FileReference

@@ -12,8 +12,7 @@ from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
 from code_intel.learned.files import trash
 from code_intel.learned.files.agreements import AgreementEntry
-from code_intel.learned.files.batches import batches
-from code_intel.learned.files.changes import MapChange, changing
+from code_intel.learned.files.changes import MapChange, batches, changing
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.learned.status.snapshot import SnapshotCache

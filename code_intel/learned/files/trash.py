@@ -1,10 +1,9 @@
 """Keep deleted and replaced agreements in `.code-intel/trash`, named by time and original place.
 
 `20261122T143000-送料_fee-1a2b3c4d.md` was in the agreements folder, `billing/20261122T143000-x.md`
-in its subfolder `billing`. Earlier versions also put pairs of learned_pairs.json there, as JSON.
+in its subfolder `billing`.
 """
 
-import json
 import os
 import re
 import stat
@@ -18,8 +17,6 @@ from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted
-from code_intel.learned.files import pairs
-from code_intel.learned.files.pairs import Pair
 
 _STAMP = "%Y%m%dT%H%M%S"
 _NAMED = re.compile(r"(\d{8}T\d{6})(?:\.\d+)?-(.+)\Z", re.DOTALL)
@@ -42,10 +39,16 @@ class TrashEntry(NamedTuple):
     at: datetime
     origin: str
 
-    @property
-    def is_pair(self) -> bool:
-        """Whether it is a pair of learned_pairs.json."""
-        return self.path.suffix == ".json"
+    def read(self) -> bytes:
+        """Return its content.
+
+        Raises:
+            StorageError: It cannot be read.
+        """
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise StorageError(f"{self.path} cannot be read: {error.strerror}.") from error
 
 
 def folder_of(settings: Settings) -> Path:
@@ -90,15 +93,6 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
             return target
 
 
-def pair_of(kept: TrashEntry) -> Pair | None:
-    """Return the pair that a file of the trash holds, None if it cannot be read."""
-    try:
-        document = {"version": pairs.PAIRS_VERSION, "pairs": [json.loads(kept.path.read_bytes())]}
-    except (OSError, ValueError, RecursionError):
-        return None
-    return next(iter(pairs.parse(json.dumps(document).encode()).pairs), None)
-
-
 def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
     """Copy a file to the trash before it is replaced; return the path of the copy.
 
@@ -119,9 +113,9 @@ def move(settings: Settings, path: Path, *, now: datetime) -> Path:
     Raises:
         StorageError: It cannot be read, copied or removed.
     """
-    kept = copy(settings, path, now=now)
+    target = copy(settings, path, now=now)
     durable.remove(path)
-    return kept
+    return target
 
 
 def contents(settings: Settings) -> list[TrashEntry]:
@@ -137,15 +131,15 @@ def contents(settings: Settings) -> list[TrashEntry]:
             path = Path(folder, name)
             if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
                 found.append(_entry(path, path.relative_to(top).as_posix()))
-    return sorted(found, key=lambda kept: (kept.at, kept.name))
+    return sorted(found, key=lambda entry: (entry.at, entry.name))
 
 
 def discard(settings: Settings, files: Iterable[TrashEntry]) -> None:
     """Remove files of the trash for good, and the folders that are empty then."""
     top = folder_of(settings)
-    for kept in files:
-        durable.remove(kept.path, flushed=False)
-        for folder in kept.path.relative_to(top).parents:
+    for entry in files:
+        durable.remove(entry.path, flushed=False)
+        for folder in entry.path.relative_to(top).parents:
             if folder != Path():
                 durable.remove_folder(top / folder)
 
@@ -157,8 +151,8 @@ def named(settings: Settings, name: str) -> TrashEntry:
         NotFoundError: None exists, or there are several.
     """
     everything = contents(settings)
-    found = [kept for kept in everything if kept.name == name]
-    found = found or [kept for kept in everything if name and kept.name.endswith(name)]
+    found = [entry for entry in everything if entry.name == name]
+    found = found or [entry for entry in everything if name and entry.name.endswith(name)]
     if len(found) == 1:
         return found[0]
     many = f"{counted(len(found), 'file')} of the trash match {name}" if found else ""

@@ -120,6 +120,7 @@ def test_new_symbol_stays_as_qualified_as_given_and_names_its_file(agreed: Proje
         assert (found["pair"]["symbol"], found["definition"]) == (kept, place)
         assert answer(agreed, "show", TERM)["files"] == [place]
         symbol = kept
+    place = place_of(agreed, SOURCE, f"def {SYMBOL}(")
     assert answer(agreed, "confirm", TERM, SYMBOL)["definition"] == place
     answer(agreed, "check", "--strict")
 

@@ -6,32 +6,26 @@
 import argparse
 from datetime import UTC, datetime, timedelta
 
+from code_intel.cli.map.context import add_dry_run, require_days
 from code_intel.cli.map.trash.list import row_of
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
-from code_intel.errors import UsageError
+from code_intel.cli.project import project_of
 from code_intel.learned.files import trash
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--older-than", type=int, default=0, metavar="DAYS", help="default: all")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be removed; remove nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Remove the files."""
     settings, days = project_of(args), args.older_than
-    if not 0 <= days <= 100_000:  # noqa: PLR2004 - beyond it dates overflow
-        raise UsageError(
-            "--older-than is a number of days, 0 to 100,000.", details={"field": "older_than"}
-        )
+    require_days(days)
     before = datetime.now(UTC) - timedelta(days=days)
-    old = [kept for kept in trash.contents(settings) if not days or kept.at < before]
-    rows = [row_of(kept) for kept in old]
+    old = [entry for entry in trash.contents(settings) if not days or entry.at < before]
+    rows = [row_of(entry) for entry in old]
     if not args.dry_run:
         trash.discard(settings, old)
     head = "Would be removed" if args.dry_run else "Removed for good"

@@ -21,19 +21,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
-    rows = [row_of(kept) for kept in trash.contents(project_of(args))]
+    rows = [row_of(entry) for entry in trash.contents(project_of(args))]
     lines = [visible(f"{row['name']}  ({row['kind']} {row['says']}".rstrip() + ")") for row in rows]
     emit(args, {"trash": rows, "total": len(rows)}, "\n".join(lines) or "The trash is empty.")
     return 0 if rows else 1
 
 
-def row_of(kept: TrashEntry) -> dict[str, Any]:
+def row_of(entry: TrashEntry) -> dict[str, Any]:
     """Return one file of the trash as JSON data."""
-    said = trash.pair_of(kept) if kept.is_pair else agreements.load(kept.path).agreement
+    agreement = agreements.load(entry.path).agreement
     return {
-        "name": encodable(kept.name),
-        "at": kept.at.isoformat(),
-        "kind": "file" if not said else "pair" if kept.is_pair else "agreement",
-        "was": encodable(kept.origin),
-        "says": f"{said.nl_term} → {said.symbol}" if said else "",
+        "name": encodable(entry.name),
+        "at": entry.at.isoformat(),
+        "kind": "agreement" if agreement else "file",
+        "was": encodable(entry.origin),
+        "says": f"{agreement.nl_term} → {agreement.symbol}" if agreement else "",
     }

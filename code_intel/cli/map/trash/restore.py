@@ -1,7 +1,7 @@
 """Restore a file of the trash to its original place. Nothing is overwritten.
 
-A pair becomes an agreement. The agreement is confirmed only if this machine confirmed the same
-content, or git's main branch contains it.
+An agreement is confirmed only if this machine confirmed the same content, or git's main branch
+contains it.
 
 --json: `agreement_file`, `pair`, `dry_run`, `map_sync`.
 """
@@ -10,9 +10,7 @@ import argparse
 from functools import partial
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map.context import run_in_project
-from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.map.context import add_dry_run, print_answer
 from code_intel.foundation.text import visible
 from code_intel.learned.files.restore import Restored, restore
 from code_intel.tools.context.freshness import DRY_RUN, refresh_map
@@ -23,20 +21,12 @@ from code_intel.tools.declaration import Answer
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("name", help="the name from `map trash list`, or the end of it")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change; write nothing"
-    )
-    add_project(parser)
+    add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Restore the file."""
-    answer = run_in_project(
-        project_of(args),
-        lambda context: _restore(context, args.name, dry=args.dry_run),
-        readonly=args.dry_run,
-    )
-    emit(args, answer.data, answer.text)
+    print_answer(args, lambda context: _restore(context, args.name, dry=args.dry_run))
     return 0
 
 

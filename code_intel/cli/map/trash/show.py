@@ -9,7 +9,6 @@ from code_intel.cli.map.trash.list import row_of
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.learned.files import trash
-from code_intel.learned.files.restore import text_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the file."""
-    kept = trash.named(project_of(args), args.name)
-    text = text_of(kept)
-    emit(args, row_of(kept) | {"text": text}, text.rstrip("\n"))
+    entry = trash.named(project_of(args), args.name)
+    text = entry.read().decode("utf-8", "replace")
+    emit(args, row_of(entry) | {"text": text}, text.rstrip("\n"))
     return 0
