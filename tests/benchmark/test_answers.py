@@ -1,4 +1,4 @@
-"""The table of answer sizes asks every tool, and finds what is too large or silent."""
+"""Test the table of answer sizes."""
 
 import asyncio
 from pathlib import Path
@@ -8,13 +8,13 @@ from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS
 from projects import SHOP
 
 
-def test_every_tool_is_asked_and_stays_within_its_budget(tmp_path: Path) -> None:
+def test_every_tool_answers_within_its_budget(tmp_path: Path) -> None:
     rows = asyncio.run(measure(prepare(SHOP, tmp_path / "shop", agreements=100)))
     assert [(row.tool, row.problem) for row in rows if row.problem] == []
     assert any(row.cut for row in rows)
 
 
-def test_an_answer_that_is_too_large_or_cut_in_silence_is_a_problem() -> None:
+def test_an_answer_over_budget_or_cut_without_a_note_is_a_problem() -> None:
     row = Row("gateway", "search_text", "", text=10, data=10, cut=True, way="next_cursor")
     assert row.problem == ""
     assert row._replace(way="").problem == "cut, and no way to the rest"

@@ -1,4 +1,4 @@
-"""What the benchmark of executed commands counts."""
+"""Test the figures of the benchmark of executed commands."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ SAVE, UNDO = ("git", "commit", "changes"), ("git", "revert", "release")
 COMMANDS = (Command(*SAVE, description="Save work"), Command(*UNDO, description="Roll back"))
 
 
-def test_places_become_recall_and_reciprocal_ranks_and_what_both_gain() -> None:
+def test_ranks_give_recall_reciprocal_ranks_and_gains() -> None:
     rows = [
         Asked(SAVE, before=4, after=2, offered=True, right=True),
         Asked(SAVE, before=1, after=1, offered=False, right=False),
@@ -28,7 +28,7 @@ def test_places_become_recall_and_reciprocal_ranks_and_what_both_gain() -> None:
     assert figures["MRR gained"].mean == pytest.approx((1 / 2 - 1 / 4) / 3)
 
 
-def test_a_question_is_known_the_same_or_not_known_and_is_asked_with_planted_files_too(
+def test_each_kind_of_question_is_asked_with_and_without_planted_files(
     tmp_path: Path,
 ) -> None:
     queries = (

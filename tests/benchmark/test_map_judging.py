@@ -1,4 +1,4 @@
-"""What scores of the map are worth: shares, intervals, calibration, over made-up scores."""
+"""Test the evaluation of map scores on made-up scores: shares, intervals, calibration."""
 
 import numpy as np
 import pytest
@@ -62,20 +62,20 @@ def test_a_question_is_judged_by_its_best_agreement() -> None:
     assert rates(LABELS, SCORES).first == 0.5
 
 
-def test_an_agreement_of_another_set_answers_nothing_rightly() -> None:
+def test_an_agreement_of_another_set_is_a_wrong_answer() -> None:
     found = judged(LABELS, np.column_stack([SCORES, [0.95, 0, 0, 0]]))
     assert found.stranger.tolist() == [True, False, False, False]
     assert not found.right.any()
 
 
-def test_the_same_agreement_asked_twice_is_one_group() -> None:
+def test_questions_about_one_agreement_are_one_group() -> None:
     twice = pooled([judged(LABELS, SCORES), judged(LABELS, SCORES)])
     assert len(twice.value) == 8
     assert len(set(twice.group.tolist())) == 3
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from("abcdef")), min_size=1, max_size=30))
-def test_an_interval_holds_its_share(rows: list[tuple[bool, str]]) -> None:
+def test_an_interval_contains_its_share(rows: list[tuple[bool, str]]) -> None:
     counted, group = zip(*rows, strict=True)
     found = interval(np.array(counted), np.array(group))
     assert found.share == pytest.approx(np.mean(counted))
@@ -83,7 +83,7 @@ def test_an_interval_holds_its_share(rows: list[tuple[bool, str]]) -> None:
     assert found.share - 1e-12 <= found.high <= 1
 
 
-def test_nothing_seen_in_more_groups_bounds_it_closer() -> None:
+def test_the_bound_of_a_share_of_zero_falls_with_the_number_of_groups() -> None:
     few, many = (
         interval(np.zeros(size, dtype=bool), np.array([str(at) for at in range(size)]))
         for size in (10, 300)
@@ -93,14 +93,14 @@ def test_nothing_seen_in_more_groups_bounds_it_closer() -> None:
     assert 0.01 < many.high < 0.0125
 
 
-def test_questions_of_one_agreement_weigh_as_one() -> None:
+def test_grouped_questions_widen_the_interval() -> None:
     counted = np.array([True] * 20 + [False] * 20)
     apart = interval(counted, np.array([str(at) for at in range(40)]))
     together = interval(counted, np.array(["a", "b"] * 10 + ["c", "d"] * 10))
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
-def test_bins_are_of_equal_mass_and_equal_scores_share_one() -> None:
+def test_bins_have_equal_mass_and_do_not_split_equal_scores() -> None:
     scores = np.array([0.1] * 30 + np.linspace(0.2, 0.9, 70).tolist())
     rows = binned(scores, np.zeros(100), np.ones(100))
     assert rows[0].questions == 30
@@ -108,23 +108,23 @@ def test_bins_are_of_equal_mass_and_equal_scores_share_one() -> None:
     assert {row.questions for row in rows[1:]} <= {9, 10, 11}
 
 
-def test_a_score_that_means_what_it_says_has_no_more_error_than_chance() -> None:
+def test_a_calibrated_score_has_no_more_error_than_chance() -> None:
     random = np.random.default_rng(3)
     value = random.random(2_000)
-    honest = reliability(made(value.tolist(), (random.random(2_000) < value).tolist()))
-    boast = reliability(made(value.tolist(), (random.random(2_000) < value / 2).tolist()))
-    assert honest.error < 2 * honest.chance < 0.1
-    assert boast.error == pytest.approx(0.25, abs=0.03)
-    assert boast.low < boast.error < boast.high
-    assert honest.brier < boast.brier
+    calibrated = reliability(made(value.tolist(), (random.random(2_000) < value).tolist()))
+    overconfident = reliability(made(value.tolist(), (random.random(2_000) < value / 2).tolist()))
+    assert calibrated.error < 2 * calibrated.chance < 0.1
+    assert overconfident.error == pytest.approx(0.25, abs=0.03)
+    assert overconfident.low < overconfident.error < overconfident.high
+    assert calibrated.brier < overconfident.brier
 
 
-def test_the_error_is_the_mean_distance_of_score_and_share() -> None:
+def test_the_error_is_the_mean_distance_between_score_and_share() -> None:
     rows = binned(np.array([0.2, 0.8]), np.array([0.0, 0.0]), np.ones(2))
     assert error(rows) == pytest.approx(0.5)
 
 
-def test_the_best_point_stays_within_its_bounds() -> None:
+def test_the_best_threshold_stays_within_its_bounds() -> None:
     found = judged(LABELS, SCORES)
     lax = best_within(found, near=1, unrelated=0)
     assert lax == {"threshold": 0.72, "hit": 0.5, "wrong": 0.5, "near_miss": 1, "unrelated": 0}
@@ -133,25 +133,27 @@ def test_the_best_point_stays_within_its_bounds() -> None:
     assert strict["threshold"] > 0.72
 
 
-def test_a_map_is_filled_up_with_agreements_that_mean_nothing_it_has() -> None:
+def test_a_map_is_filled_with_agreements_of_other_meaning() -> None:
     sets = sets_from(FOLDER)
     own = sets["business"]
     some, all_of_them = fillers(own, sets, 60), fillers(own, sets, 10_000)
     assert len(some) == 60 - len(own.agreements)
     assert all_of_them[: len(some)] == some
     assert not {one.nl_term for one in all_of_them} & {one.nl_term for one in own.agreements}
-    held = labels_from(FOLDER)
+    labels = labels_from(FOLDER)
     same = {name for twins in own.twins for name in twins}
-    told = {a.nl_term for a, name in zip(held.agreements, held.names, strict=True) if name in same}
-    assert told
-    assert not told & {one.nl_term for one in all_of_them}
+    twin_terms = {
+        a.nl_term for a, name in zip(labels.agreements, labels.names, strict=True) if name in same
+    }
+    assert twin_terms
+    assert not twin_terms & {one.nl_term for one in all_of_them}
 
 
-def test_a_grown_map_is_not_asked_what_the_added_agreements_answer() -> None:
+def test_questions_that_added_agreements_answer_are_left_out() -> None:
     assert filled(LABELS, [LOGIN], HashEmbedder()).kinds.tolist() == LABELS.kinds[:3]
 
 
-def test_aliases_are_given_in_turn_and_not_asked_themselves() -> None:
+def test_aliases_are_left_out_of_the_questions() -> None:
     plain = asked(LABELS, HashEmbedder())
     rounds = list(aliased(LABELS, HashEmbedder(), plain, 2))
     assert len(rounds) == 2
@@ -160,7 +162,7 @@ def test_aliases_are_given_in_turn_and_not_asked_themselves() -> None:
             assert questions.kinds.tolist() == ["near_miss", "unrelated"]
 
 
-def test_an_alias_is_a_question_that_a_session_would_name_its_feature_by() -> None:
+def test_quotes_are_questions_that_name_a_feature() -> None:
     own = labels_from(FOLDER / "business.json")
     for place, rows in quotes(own).items():
         assert rows

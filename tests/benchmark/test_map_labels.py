@@ -1,4 +1,4 @@
-"""The labelled sets of the map, in their form; what they say is for readers to judge."""
+"""Test the form of the labelled sets of the map."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def raw(file: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_set_asks_each_question_once_and_names_agreements_that_it_has(file: Path) -> None:
+def test_questions_of_a_set_are_unique_and_name_existing_agreements(file: Path) -> None:
     store, queries = raw(file)["store"], raw(file)["queries"]
     ids = {row["id"] for row in store}
     assert len(ids) == len(store) >= 30
@@ -31,33 +31,33 @@ def test_a_set_asks_each_question_once_and_names_agreements_that_it_has(file: Pa
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_evidence_is_there_in_both_languages(file: Path) -> None:
+def test_evidence_is_in_both_languages(file: Path) -> None:
     for row in raw(file)["store"]:
         assert row["code_evidence"].isascii() != row["other_evidence"].isascii(), row["id"]
 
 
-def test_together_they_have_enough_agreements_and_unrelated_questions() -> None:
+def test_the_sets_have_enough_agreements_and_unrelated_questions() -> None:
     whole = labels_from(FOLDER)
     assert len(whole.agreements) >= 80
     assert len(whole.queries) >= 500
     assert whole.kinds.count("unrelated") >= 200
 
 
-def test_whoever_means_the_same_as_another_sets_agreement_names_one_that_is_there() -> None:
+def test_twins_of_agreements_exist_in_another_set() -> None:
     whole = labels_from(FOLDER)
     named = frozenset[str]().union(*whole.twins)
     assert named
     assert named <= set(whole.names)
 
 
-def test_a_question_that_another_set_answers_has_no_answer_in_its_own() -> None:
+def test_a_question_answered_by_another_set_has_no_answer_in_its_own() -> None:
     names = set(labels_from(FOLDER).names)
     rows = [row for file in FILES for row in raw(file)["queries"] if "also" in row]
     assert rows
     assert all(row["expected"] is None and set(row["also"]) <= names for row in rows)
 
 
-def test_disputed_questions_are_few_and_say_why() -> None:
+def test_disputed_questions_are_few_and_have_a_reason() -> None:
     disputed = [row for file in FILES for row in raw(file)["queries"] if "disputed" in row]
     assert len(disputed) <= 20
     assert all(len(row["disputed"]) > 20 for row in disputed)
@@ -66,13 +66,13 @@ def test_disputed_questions_are_few_and_say_why() -> None:
 def test_sets_joined_keep_their_questions_with_their_agreements() -> None:
     sets = sets_from(FOLDER)
     whole = joined(list(sets.values()))
-    said = [
+    pairs = [
         (labels.queries[row], labels.agreements[place].nl_term)
         for labels in sets.values()
         for row, place in enumerate(labels.expected)
         if place >= 0
     ]
-    assert said == [
+    assert pairs == [
         (whole.queries[row], whole.agreements[place].nl_term)
         for row, place in enumerate(whole.expected)
         if place >= 0

@@ -1,4 +1,4 @@
-"""Figures that the decision about query plans rests on, against values worked out by hand."""
+"""Test the figures of the decision about query plans against values computed by hand."""
 
 import json
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_recall_counts_relevant_files_among_the_first_ten(
     assert complete(tuple(found), tuple(wanted)) == every
 
 
-def test_gains_are_paired_and_the_forms_of_a_question_are_one_group() -> None:
+def test_gains_are_paired_and_grouped_by_question() -> None:
     outcomes = [outcome("xa", "ax"), outcome("ax", "ax"), outcome("x", "a", question="other")]
     found = gains(outcomes, recall)
     assert found.mean == pytest.approx(1 / 3)
@@ -72,7 +72,7 @@ def test_gains_are_paired_and_the_forms_of_a_question_are_one_group() -> None:
     assert gains(outcomes, ndcg).mean == pytest.approx((1 - ndcg("xa", "a") + 0 + 1) / 3)
 
 
-def test_the_area_is_how_often_a_good_answer_scores_higher() -> None:
+def test_the_area_is_the_share_of_pairs_in_which_the_good_answer_scores_higher() -> None:
     assert area([0.9, 0.5], [0.1, 0.5]) == pytest.approx(3.5 / 4)
     assert area([0.1], [0.9]) == 0
     assert area([], [0.9]) is None
@@ -99,7 +99,7 @@ async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path
     assert expecting.plan[0] == "voucher.py"
 
 
-def test_every_question_of_ours_has_expectations_that_can_be_used() -> None:
+def test_every_question_has_valid_expectations() -> None:
     known = expectations(EXPECTATIONS)
     asked = {
         (row["repo"], row["id"])

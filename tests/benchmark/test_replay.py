@@ -1,6 +1,4 @@
-"""The replay: its data match the code, its figures match figures computed by hand, and it keeps the
-rules.
-"""
+"""Test the replay of sessions: its data, its figures, and one session by the rules."""
 
 import json
 import random
@@ -36,7 +34,7 @@ def row(reply: Reply, kind: str = "again", repo: str = "r", turn: int = 2) -> As
     return Asked(repo, turn, kind, "1", "en", "q", "a", reply, *alone)
 
 
-def test_what_is_replayed_are_the_questions_that_searches_are_measured_by() -> None:
+def test_replayed_questions_are_those_of_the_search_benchmark() -> None:
     searched = {each["id"]: each for each in lines(SEARCHED) if each["language"] == "en"}
     for each in lines(OWN):
         label = searched[each["id"]]
@@ -44,7 +42,7 @@ def test_what_is_replayed_are_the_questions_that_searches_are_measured_by() -> N
         assert each["relevant"] == [target["path"] for target in label["relevant"]], each["id"]
 
 
-def test_a_replayed_question_names_a_symbol_that_its_file_still_has() -> None:
+def test_the_symbol_of_a_replayed_question_is_in_its_file() -> None:
     for each in lines(OWN):
         assert each["file"] in each["relevant"], each["id"]
         source = (ROOT / each["file"]).read_text(encoding="utf-8")
@@ -52,7 +50,7 @@ def test_a_replayed_question_names_a_symbol_that_its_file_still_has() -> None:
         assert re.search(rf"\b{re.escape(name)}\b", source), each["id"]
 
 
-def test_the_term_is_a_quote_and_the_need_is_asked_again_in_both_languages() -> None:
+def test_a_term_is_a_quote_and_has_other_wordings_in_both_languages() -> None:
     for each in lines(OWN):
         assert each["nl_term"] in each["query"], each["id"]
         assert set(each["again"]) == {"en", "ja"}, each["id"]
@@ -60,7 +58,7 @@ def test_the_term_is_a_quote_and_the_need_is_asked_again_in_both_languages() -> 
         assert len(JAPANESE.findall(each["again"]["en"])) < 5, each["id"]  # a word quoted
 
 
-def test_a_wording_that_happens_to_be_the_same_is_not_asked_again() -> None:
+def test_an_equal_wording_is_not_asked_again() -> None:
     words = {"en": "Tell  a Cart", "ja": "かご"}
     need = Need("1", "tell a cart", "cart", "cart", "cart.py", (), "", words)
     assert [each.language for each in again([need])] == ["ja"]
@@ -84,7 +82,7 @@ def test_a_symbol_is_the_same_with_and_without_its_scope(
     assert same_symbol(other, one) is same
 
 
-def test_an_answer_is_read_to_the_end_of_the_first_hit_that_helps() -> None:
+def test_an_answer_is_read_to_the_end_of_the_first_relevant_hit() -> None:
     agreement = {"files": ["src/a.py:3", "src/b.py"], "symbol": "a"}
     answer: dict[str, Any] = {
         "results": [{"document": "x.py"}, {"document": "a.md", "agreement": agreement}]
@@ -99,7 +97,7 @@ def test_an_answer_is_read_to_the_end_of_the_first_hit_that_helps() -> None:
     assert read_until(answer, ("a.md",)) == {"tokens": -(-len(whole) // 4), "found": False}
 
 
-def test_shares_ratios_and_wrong_answers_are_counted_as_worked_out_by_hand() -> None:
+def test_shares_ratios_and_wrong_answers_match_figures_computed_by_hand() -> None:
     rows = [row(HIT), row(MISS), row(WRONG), row(MISS)]
     rows += [row(WRONG, "unrelated"), row(MISS, "foreign"), row(WRONG, "held back"), row(HIT)]
     found = summary(rows)
@@ -123,7 +121,7 @@ def test_shares_ratios_and_wrong_answers_are_counted_as_worked_out_by_hand() -> 
 
 @pytest.mark.anyio
 @pytest.mark.model
-async def test_a_session_by_the_rules_learns_and_its_own_words_are_answered_when_asked_again(
+async def test_a_session_learns_an_agreement_that_answers_its_words_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "source" / "src"

@@ -1,4 +1,4 @@
-"""Figures that decisions rest on, against values worked out by hand."""
+"""Test the figures of the benchmarks against values computed by hand."""
 
 import math
 
@@ -29,7 +29,7 @@ def score(value: float, question: str = "q", *, language: str = "en", repo: str 
         ([], ["a"], 0.0),
     ],
 )
-def test_ndcg_is_what_the_places_of_the_wanted_files_make_it(
+def test_ndcg_depends_on_the_ranks_of_the_wanted_files(
     found: list[str], wanted: list[str], worth: float
 ) -> None:
     assert ndcg(found, wanted) == pytest.approx(worth)
@@ -40,7 +40,7 @@ def test_ndcg_of_more_wanted_files_than_places_can_be_one() -> None:
     assert ndcg(wanted[:10], wanted) == pytest.approx(1.0)
 
 
-def test_the_interval_of_a_coin_is_that_of_the_binomial_distribution() -> None:
+def test_the_interval_of_a_fair_coin_is_binomial() -> None:
     """Of 100 fair coins 40 to 60 fall on one side in 95 of 100 cases."""
     found = bootstrap([[1.0], [0.0]] * 50)
     assert found.mean == 0.5
@@ -57,13 +57,13 @@ def test_forms_of_one_question_are_drawn_together() -> None:
 
 
 @given(st.lists(st.lists(st.floats(-1, 1), min_size=1, max_size=2), min_size=1, max_size=8))
-def test_an_interval_lies_within_what_single_questions_gain(values: list[list[float]]) -> None:
+def test_an_interval_is_within_the_gains_of_single_questions(values: list[list[float]]) -> None:
     found = bootstrap(values)
     means = [sum(group) / len(group) for group in values]
     assert min(means) - 1e-9 <= found.low <= found.high <= max(means) + 1e-9
 
 
-def test_what_a_way_gains_is_the_mean_over_forms_and_counts_questions() -> None:
+def test_a_gain_is_the_mean_over_forms_and_counts_questions() -> None:
     mine = [score(1.0), score(0.5, language="ja"), score(0.6, "other")]
     over = [score(0.4), score(0.5, language="ja"), score(0.6, "other")]
     found = gained(mine, over)
@@ -71,7 +71,7 @@ def test_what_a_way_gains_is_the_mean_over_forms_and_counts_questions() -> None:
     assert found.questions == 2
 
 
-def test_what_japanese_loses_is_measured_on_questions_asked_in_both_languages() -> None:
+def test_the_loss_in_japanese_is_measured_on_questions_in_both_languages() -> None:
     scores = [
         score(1.0, "a"),
         score(0.7, "a", language="ja"),
@@ -87,7 +87,7 @@ def test_what_japanese_loses_is_measured_on_questions_asked_in_both_languages() 
     assert lost_in("ja", [score(1.0)]) is None
 
 
-def test_halves_are_told_apart_by_the_manifest_and_only_where_it_speaks() -> None:
+def test_halves_are_those_of_the_manifest() -> None:
     scores = [score(1.0, repo="set"), score(0.5, repo="read"), score(0.0, repo="silent")]
     halves = groups(scores, {"set": True, "read": False, "silent": None})["half"]
     assert {name: [each.repo for each in half] for name, half in halves.items()} == {

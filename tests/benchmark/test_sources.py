@@ -1,4 +1,4 @@
-"""Sources of the labelled repositories are those that were labelled, or are said to be missing."""
+"""Test that only the archives that were labelled are unpacked."""
 
 import hashlib
 import io
@@ -19,7 +19,7 @@ def archive(folder: Path) -> tuple[Path, str]:
     return path, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_an_archive_that_was_not_labelled_is_refused_and_nothing_of_it_stays(
+def test_an_archive_with_another_checksum_is_refused(
     tmp_path: Path,
 ) -> None:
     path, _ = archive(tmp_path)
