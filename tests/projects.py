@@ -3,6 +3,7 @@
 import asyncio
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -33,6 +34,20 @@ def file_tree(root: Path) -> dict[str, bytes]:
         for path in sorted(root.rglob("*"))
         if path.is_file() and ".git" not in path.relative_to(root).parts
     }
+
+
+def files_of_own_agreements() -> list[str]:
+    """Return the modules of this repository that define a symbol of its own agreements."""
+    root = SHOP.parents[2]
+    agreements = (root / ".code-intel" / "agreements").glob("*.md")
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in agreements)
+    names = "|".join(re.findall(r'^symbol: "?(?:\w+\.)*(\w+)', texts, re.MULTILINE))
+    defines = re.compile(rf"^ *(?:(?:async )?def|class) (?:{names})\b", re.MULTILINE)
+    return [
+        path.relative_to(root).as_posix()
+        for path in sorted((root / "code_intel").rglob("*.py"))
+        if defines.search(path.read_text(encoding="utf-8"))
+    ]
 
 
 def processes(field: int, value: int) -> set[int]:

@@ -13,6 +13,7 @@ import pytest
 from cli.migration.layouts import v38_by_script
 from code_intel.cli import devrag
 from code_intel.cli.main import main
+from projects import files_of_own_agreements
 from served import make_project
 from standing import stand
 
@@ -22,7 +23,16 @@ PAGES = (
     "README.ja.md",
     *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/*.md")),
 )
-PARTS = ("code_intel", "docs/phases.md", "docs/agreements.md", ".agent", ".code-intel/agreements")
+PARTS = (
+    "code_intel/errors.py",
+    "code_intel/records.py",
+    "code_intel/session",
+    *files_of_own_agreements(),
+    "docs/phases.md",
+    "docs/agreements.md",
+    ".agent",
+    ".code-intel/agreements",
+)
 """What a copy of this repository needs for the commands of its pages."""
 LEFT_OUT = {
     r"\./setup\.sh": "installs; tests/project/test_setup.py and .ci/run run it",
@@ -82,7 +92,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in PARTS:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, root / name, ignore=ignore, dirs_exist_ok=True)
         else:
             shutil.copy(ROOT / name, root / name)
     return make_project(root)
@@ -116,7 +127,7 @@ OTHER_PROJECTS: Mapping[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("page", LINES)
-def test_the_commands_of_a_page_run_one_after_the_other_in_a_fresh_project(
+def test_the_commands_of_a_page_run_in_a_fresh_project(
     page: str,
     repository: Path,
     tmp_path: Path,
@@ -146,19 +157,19 @@ def test_the_commands_of_a_page_run_one_after_the_other_in_a_fresh_project(
             code = subprocess.run(
                 ["bash", "-c", text], check=False, stdin=subprocess.DEVNULL
             ).returncode
-        said = capsys.readouterr()
-        assert code == EXIT_CODES.get(" ".join([program, *words]), 0), (line, said)
-        assert "Traceback" not in said.err, (line, said)
+        output = capsys.readouterr()
+        assert code == EXIT_CODES.get(" ".join([program, *words]), 0), (line, output)
+        assert "Traceback" not in output.err, (line, output)
 
 
-def test_every_reason_and_every_exit_code_belongs_to_a_command() -> None:
+def test_every_reason_and_exit_code_belongs_to_a_command() -> None:
     every = [line for lines in LINES.values() for line in lines]
     assert {reason(line) for line in every} - {""} == set(LEFT_OUT.values())
     told = {" ".join(shlex.split(line.text, comments=True)) for line in every}
     assert told >= EXIT_CODES.keys()
 
 
-def test_both_readmes_have_the_same_commands_but_for_what_they_ask() -> None:
+def test_both_readmes_have_the_same_commands() -> None:
     english, japanese = (
         [shlex.split(line.text, comments=True)[:2] for line in LINES[page]] for page in PAGES[:2]
     )

@@ -1,8 +1,7 @@
-"""The next search finds what was learned or edited, even while another process is indexing."""
+"""Searches find new and edited agreements even while another process is indexing."""
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,9 +23,10 @@ OTHER = "サインインの窓口"
 
 
 @pytest.fixture
-def shop(indexed_shop: Path, tmp_path: Path, cache: Path) -> Project:
-    root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
-    return Project(root, {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache)})
+def shop(words: Project) -> Project:
+    """The shop with its words indexed, and a model."""
+    env = {name: value for name, value in words.env.items() if name != "CODE_INTEL_EMBEDDING"}
+    return Project(words.root, env)
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def busy(project: Project, work: str) -> Iterator[None]:
 
 
 def searched(project: Project, *command: str) -> list[tuple[str, float]]:
-    """Return term and score of the agreements that a terminal finds."""
+    """Run a search command; return term and score of its agreements."""
     done = project.spawn(*command, check=False)
     said = json.loads(done.stdout)
     return found(said.get("data", said))
@@ -67,17 +67,17 @@ def found(answer: dict[str, Any]) -> list[tuple[str, float]]:
     return [(hit["agreement"]["nl_term"], hit["score"]) for hit in agreed]
 
 
-def everywhere(project: Project, words: str) -> list[list[tuple[str, float]]]:
-    """Ask two further processes, each of which has just begun."""
+def search_in_new_processes(project: Project, query: str) -> list[list[tuple[str, float]]]:
+    """Search in two new processes, one of each program."""
     return [
-        searched(project, "code-intel", "search", "--map", words, "--json"),
-        searched(project, "devrag", "--config", "devrag-map.json", "search", words),
+        searched(project, "code-intel", "search", "--map", query, "--json"),
+        searched(project, "devrag", "--config", "devrag-map.json", "search", query),
     ]
 
 
 @contextmanager
 def terminal(project: Project) -> Iterator[Callable[[str], list[tuple[str, float]]]]:
-    """Run `code-intel search --map -`; give what asks it."""
+    """Run `code-intel search --map -`; yield a function that searches."""
     process = subprocess.Popen(
         [str(BIN / "code-intel"), "search", "--map", "-"],
         cwd=project.root,
@@ -110,7 +110,7 @@ def terminal(project: Project) -> Iterator[Callable[[str], list[tuple[str, float
         ("writing", "deferred", "is being written by another process"),
     ],
 )
-async def test_what_a_session_learned_is_found_at_once_while_another_process_indexes(
+async def test_learned_agreements_are_found_while_another_process_indexes(
     shop: Project, work: str, sync: str, reason: str
 ) -> None:
     with busy(shop, work):
@@ -121,14 +121,17 @@ async def test_what_a_session_learned_is_found_at_once_while_another_process_ind
             assert bool(reason) == bool(outcome["map_sync_reason"])
             here = found(await call("search_map", query=TERM))
         assert here[0] == (TERM, 1.0)
-        for answers in everywhere(shop, TERM):
+        for answers in search_in_new_processes(shop, TERM):
             assert answers[0] == (TERM, 1.0)
 
 
-async def test_hand_edits_and_deletions_are_found_by_the_next_search_of_every_entry_point(
+async def test_every_entry_point_finds_hand_edits_and_deletions_at_once(
     shop: Project,
 ) -> None:
-    with busy(shop, "embedding"), terminal(shop) as search:  # nobody scans the map meanwhile
+    with (
+        busy(shop, "embedding"),
+        terminal(shop) as search,
+    ):
         folder = shop.root / ".code-intel" / "agreements"
         async with (
             shop.connect("code-intel", "serve") as gateway,

@@ -1,7 +1,4 @@
-"""Real server processes, driven through raw pipes.
-
-The tests check their output, their end, and what a kill leaves.
-"""
+"""Real server processes over raw pipes: their output, their end, and their files after a kill."""
 
 import json
 import random
@@ -19,13 +16,9 @@ from piped import FOREST, GATEWAY, MAP, SERVERS, doctor, ended, grow, started
 from projects import Project
 from sampling import sampled
 
-every_server = pytest.mark.parametrize(
-    "server", sampled(SERVERS, GATEWAY, FOREST), ids=("gateway", "map", "forest")
-)
 
-
-@every_server
-def test_stdout_is_json_rpc_to_the_last_byte_whatever_is_noisy(
+@pytest.mark.parametrize("server", sampled(SERVERS, GATEWAY), ids=("gateway", "map", "forest"))
+def test_stdout_is_json_rpc_only_whatever_else_prints(
     words: Project, server: tuple[str, ...], tmp_path: Path
 ) -> None:
     noisy = tmp_path / "noisy"
@@ -59,8 +52,8 @@ def test_stdout_is_json_rpc_to_the_last_byte_whatever_is_noisy(
     assert "child" in log
 
 
-@every_server
-def test_a_project_never_indexed_is_greeted_and_stdin_ends_the_server(
+@pytest.mark.parametrize("server", sampled(SERVERS, FOREST), ids=("gateway", "map", "forest"))
+def test_a_server_of_an_unindexed_project_answers_and_ends_with_stdin(
     bare_project: Project, server: tuple[str, ...]
 ) -> None:
     bare_project.run("code-intel", "init")
@@ -74,11 +67,9 @@ def test_a_project_never_indexed_is_greeted_and_stdin_ends_the_server(
 
 @pytest.mark.parametrize("server", sampled([GATEWAY, FOREST], GATEWAY), ids=("gateway", "forest"))
 @pytest.mark.model
-def test_stdin_ends_a_server_that_indexes_embeds_or_answers(
-    bare_project: Project, server: tuple[str, ...]
-) -> None:
+def test_a_working_server_ends_with_stdin(bare_project: Project, server: tuple[str, ...]) -> None:
     bare_project.run("code-intel", "init")
-    grow(bare_project, 100)
+    grow(bare_project, 40)
     for number in range(2):
         with started(bare_project, server) as pipe:
             pipe.greet()
@@ -95,7 +86,7 @@ def test_stdin_ends_a_server_that_indexes_embeds_or_answers(
 
 
 def is_unfinished(project: Project) -> bool:
-    """Whether words or vectors of the forest are still to be made: nobody has waited for them."""
+    """Whether words or vectors of the forest are still missing."""
     with Index(load_settings(project.root, project.env).forest, readonly=True) as index:
         freshness = index.freshness()
     return freshness.state != "fresh" or freshness.pending > 0
@@ -127,24 +118,8 @@ def test_a_signal_ends_a_server_at_once(
         assert ended(pipe.process.pid)
 
 
-@every_server
-def test_a_client_that_stops_reading_and_goes_leaves_no_server(
-    words: Project, server: tuple[str, ...]
-) -> None:
-    with started(words, server) as pipe:
-        pipe.greet()
-        for _ in range(5):
-            pipe.send("tools/list")
-        assert pipe.process.stdout is not None
-        pipe.process.stdout.close()
-        _, seconds = pipe.close()
-        assert seconds < pipe.patience
-
-
 @pytest.mark.parametrize("closed", sampled(["stdin", "stdout"], "stdout"))
-def test_a_client_that_closes_one_pipe_and_reads_nothing_ends_the_server(
-    words: Project, closed: str
-) -> None:
+def test_a_server_ends_when_its_client_closes_one_pipe(words: Project, closed: str) -> None:
     with started(words, GATEWAY) as pipe:
         pipe.greet()
         for _ in range(50):  # far more than a pipe holds
@@ -157,61 +132,10 @@ def test_a_client_that_closes_one_pipe_and_reads_nothing_ends_the_server(
         assert time.monotonic() - began < pipe.patience + 1
 
 
-@every_server
-def test_garbage_on_stdin_leaves_the_server_answering(
-    words: Project, server: tuple[str, ...]
-) -> None:
-    with started(words, server) as pipe:
-        early = pipe.ask("tools/call", {"name": "search", "arguments": {"query": "x"}})
-        assert "error" in early or early["result"]
-        pipe.greet()
-        for garbage in (
-            b"\xff\xfe\xfa\n",
-            b"{\n",
-            b'{"jsonrpc": "2.0", "id": 77, "method"\n',
-            b"\n",
-            b"\x00\x00\n",
-            b"[]\n",
-            b'[{"jsonrpc":"2.0","id":78,"method":"ping"}]\n',
-            b'{"jsonrpc": "1.0", "id": 79, "method": "ping"}\n',
-            b'{"jsonrpc": "2.0", "id": null, "method": "ping"}\n',
-            b'{"jsonrpc": "2.0", "id": 80, "result": {}}\n',
-            b'{"jsonrpc": "2.0", "method": "notifications/nonsense"}\n',
-            b'"text"\n42\nnull\n',
-            b"[" * 5000 + b"\n",
-            (
-                b'{"jsonrpc": "2.0", "id": 81, "method": "tools/call", "params": {"name": '
-                b'"\\ud800"}}\n'
-            ),
-            b"\xef\xbb\xbf\n",
-            b"x" * 200_000 + b"\n",
-        ):
-            pipe.write(garbage)
-            assert pipe.ask("ping")["result"] == {}
-        assert pipe.ask("no/such/method")["error"]["code"] == -32601
-        assert pipe.ask("tools/call", {"name": 5})["error"]["code"] == -32602
-        unknown = pipe.ask("tools/call", {"name": "no_such_tool", "arguments": {}})["result"]
-        assert unknown["isError"]
-        assert unknown["structuredContent"]["error"] == "unknown_tool"
-        big = pipe.ask(
-            "tools/call", {"name": "search_text", "arguments": {"pattern": "x" * 3_000_000}}
-        )
-        assert big["result"]["isError"]
-        whole = json.dumps({"jsonrpc": "2.0", "id": "half", "method": "ping"}).encode() + b"\n"
-        pipe.write(whole[:20])
-        select.select([], [], [], 0.1)
-        pipe.write(whole[20:])
-        assert pipe.read("half")["result"] == {}
-        pipe.write(b'{"jsonrpc": "2.0", "id": 1, "method": "pi')
-        code, seconds = pipe.close()
-        assert code == 0
-        assert seconds < pipe.patience
-
-
-def test_a_killed_gateway_loses_no_agreement_it_has_answered_for(words: Project) -> None:
+def test_a_killed_gateway_loses_no_acknowledged_agreement(words: Project) -> None:
     chance = random.Random(20250101)
-    answered: list[str] = []
-    for turn in range(4):
+    acknowledged: list[str] = []
+    for turn in range(2):
         with started(words, GATEWAY) as pipe:
             pipe.greet()
             deadline = time.monotonic() + chance.uniform(0.05, 0.6)
@@ -225,7 +149,7 @@ def test_a_killed_gateway_loses_no_agreement_it_has_answered_for(words: Project)
                     code_evidence="login() logs in",
                 )
                 assert done["success"]
-                answered.append(term)
+                acknowledged.append(term)
                 number += 1
             for late in range(5):
                 arguments = {
@@ -237,14 +161,14 @@ def test_a_killed_gateway_loses_no_agreement_it_has_answered_for(words: Project)
             select.select([], [], [], chance.uniform(0.0, 0.1))
             pipe.process.kill()
             pipe.process.wait()
-    assert answered
+    assert acknowledged
     doctor(words)
-    assert set(answered) <= terms(words)
+    assert set(acknowledged) <= terms(words)
     files = (words.root / ".code-intel" / "agreements").iterdir()
     assert all(path.suffix in {".md", ".tmp"} for path in files)
     with started(words, GATEWAY) as pipe:
         pipe.greet()
-        assert pipe.call("search_map", query=answered[-1])["results"]
+        assert pipe.call("search_map", query=acknowledged[-1])["results"]
 
 
 def terms(project: Project) -> set[str]:
@@ -252,43 +176,39 @@ def terms(project: Project) -> set[str]:
     return {str(row["nl_term"]) for row in listed["agreements"]}
 
 
-def test_an_outcome_that_was_answered_for_survives_a_kill(words: Project) -> None:
+def test_a_recorded_outcome_survives_a_kill(words: Project) -> None:
     service = words.root / "src" / "auth" / "service.py"
-    kept: list[str] = []
-    for turn in range(2):
-        with started(words, GATEWAY) as pipe:
-            pipe.greet()
-            session = pipe.call("start_session", intent="MODIFY", query=f"fix login number {turn}")
-            quote = f"login number {turn}"
-            pipe.call("set_query_frame", target_feature={"value": quote, "quote": quote})
-            pipe.call("find_definitions", symbol="AuthService.login")
-            pipe.call(
-                "confirm_symbol_relevance",
-                relevant_symbols=["AuthService.login"],
-                code_evidence="login() logs in",
-            )
-            service.write_text(service.read_text("utf-8") + f"\n# {turn}\n", encoding="utf-8")
-            pipe.call(
-                "record_outcome", outcome="success", insist=True, analysis={"root_cause": "x"}
-            )
-            pipe.process.kill()
-            pipe.process.wait()
-        kept.append(parse(str(session["session_id"])).name)
-        assert quote in terms(words)
+    quote = "login"
+    with started(words, GATEWAY) as pipe:
+        pipe.greet()
+        session = pipe.call("start_session", intent="MODIFY", query=f"fix the {quote}")
+        pipe.call("set_query_frame", target_feature={"value": quote, "quote": quote})
+        pipe.call("find_definitions", symbol="AuthService.login")
+        pipe.call(
+            "confirm_symbol_relevance",
+            relevant_symbols=["AuthService.login"],
+            code_evidence="login() logs in",
+        )
+        service.write_text(service.read_text("utf-8") + "\n# changed\n", encoding="utf-8")
+        pipe.call("record_outcome", outcome="success", insist=True, analysis={"root_cause": "x"})
+        pipe.process.kill()
+        pipe.process.wait()
+    assert quote in terms(words)
     doctor(words)
     log = (words.root / ".code-intel" / "logs" / "outcomes.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["session_id"] for line in log] == kept
+    name = parse(str(session["session_id"])).name
+    assert [json.loads(line)["session_id"] for line in log] == [name]
 
 
 @pytest.mark.parametrize("server", sampled([GATEWAY, FOREST], FOREST), ids=("gateway", "forest"))
-def test_a_server_killed_while_it_indexes_leaves_an_index_that_is_completed(
+def test_an_index_interrupted_by_a_kill_is_completed(
     bare_project: Project, server: tuple[str, ...]
 ) -> None:
     project = Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
     project.run("code-intel", "init")
     grow(project, 30)
     chance = random.Random(7)
-    for _ in range(3):
+    for _ in range(2):
         with started(project, server) as pipe:
             pipe.greet()
             if server is not GATEWAY:
@@ -302,20 +222,3 @@ def test_a_server_killed_while_it_indexes_leaves_an_index_that_is_completed(
         project.run("code-intel", "search", "--forest", "task_29_19", "--json").stdout
     )
     assert found["results"][0]["document"] == "src/grown_29.py"
-
-
-def test_two_processes_lose_none_of_their_agreements(words: Project) -> None:
-    with started(words, GATEWAY) as one, started(words, GATEWAY) as two:
-        one.greet()
-        two.greet()
-        numbers = []
-        for number in range(8):
-            for name, pipe in (("one", one), ("two", two)):
-                arguments = {"nl_term": f"{name} {number}", "symbol": "Cart", "code_evidence": "e"}
-                sent = pipe.send("tools/call", {"name": "add_agreement", "arguments": arguments})
-                numbers.append((pipe, sent))
-        for pipe, sent in numbers:
-            result = pipe.read(sent)["result"]
-            assert not result.get("isError"), result
-    assert terms(words) == {f"{name} {number}" for name in ("one", "two") for number in range(8)}
-    doctor(words)

@@ -1,7 +1,8 @@
-"""A gateway that ends, however it ends, leaves no process of its upstreams behind."""
+"""A gateway leaves no process of its upstreams behind, however it ends."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -12,7 +13,6 @@ import pytest
 
 from projects import BIN, processes
 from sampling import sampled
-from served import make_shop
 from upstreams import command, marked, point, until
 
 pytestmark = [
@@ -22,9 +22,9 @@ pytestmark = [
 Gateway = subprocess.Popen[bytes]
 
 
-@pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_shop(tmp_path_factory.mktemp("indexed") / "shop")
+@pytest.fixture
+def shop(indexed_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
 
 
 def close(gateway: Gateway) -> None:
@@ -62,7 +62,7 @@ def ask(gateway: Gateway, number: int, method: str, params: dict[str, Any]) -> d
             return answer
 
 
-def told(shop: Path, env: dict[str, str]) -> list[dict[str, Any]]:
+def upstreams_in_status(shop: Path, env: dict[str, str]) -> list[dict[str, Any]]:
     """Return what `code-intel status` says of the upstreams."""
     status = subprocess.run(
         [str(BIN / "code-intel"), "status", "--json"],
@@ -105,12 +105,15 @@ async def test_nothing_of_an_upstream_outlives_the_gateway(shop: Path, end: str)
         all_of_it = marked(mark)
         assert len(all_of_it) == 4
         guard = children(gateway.pid) - all_of_it
-        assert [item["gateways"][0]["state"] for item in told(shop, env)] == ["ready", "ready"]
+        assert [item["gateways"][0]["state"] for item in upstreams_in_status(shop, env)] == [
+            "ready",
+            "ready",
+        ]
         ENDS[end](gateway)
         gateway.wait(60)
         await until(lambda: not marked(mark))
         await until(lambda: not any(map(alive, guard)))
-        assert [item["gateways"] for item in told(shop, env)] == [[], []]
+        assert [item["gateways"] for item in upstreams_in_status(shop, env)] == [[], []]
     finally:
         gateway.kill()
         gateway.wait()

@@ -1,7 +1,4 @@
-"""A new project.
-
-Words answer at once, vectors follow with the real model, and a kill loses none.
-"""
+"""A new project is searched by words at once; vectors follow, and a kill loses none."""
 
 import select
 from dataclasses import replace
@@ -16,11 +13,11 @@ from piped import GATEWAY, Pipe, doctor, grow, started
 from projects import Project
 
 QUESTION = "task_7_3"
-FILES = 60
+FILES = 20
 
 
 @pytest.mark.model
-def test_a_project_just_set_up_is_searched_by_words_while_vectors_are_made(
+def test_a_new_project_is_searched_by_words_until_it_has_vectors(
     bare_project: Project, tmp_path: Path
 ) -> None:
     project = replace(
@@ -54,10 +51,10 @@ def test_a_project_just_set_up_is_searched_by_words_while_vectors_are_made(
 
 
 def until(pipe: Pipe, wanted: Any) -> dict[str, Any]:
-    """Ask until the answer is as wanted, or the client loses patience."""
+    """Repeat the search until its answer is as wanted."""
     for _ in range(300):
         answer = pipe.call("search_forest", query=QUESTION)
         if wanted(answer):
             return answer
         select.select([], [], [], 0.1)
-    raise AssertionError("it never was")
+    raise AssertionError("no answer was as wanted")

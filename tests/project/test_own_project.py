@@ -6,14 +6,15 @@ from pathlib import Path
 from code_intel.config import load_settings
 from code_intel.index.facade import Index
 from code_intel.learned.status.agreement_status import standings
+from projects import files_of_own_agreements
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_symbols_of_our_own_agreements_are_defined(tmp_path: Path) -> None:
     settings = load_settings(ROOT, {})
-    package = replace(settings.forest, patterns=("code_intel",), db_path=tmp_path / "forest.db")
-    forest = Index(package)
+    files = tuple(files_of_own_agreements())
+    forest = Index(replace(settings.forest, patterns=files, db_path=tmp_path / "forest.db"))
     try:
         forest.complete(words_only=True)
         found = standings(settings, forest)
