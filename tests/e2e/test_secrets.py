@@ -1,4 +1,4 @@
-"""Secrets of every kind, planted everywhere: none comes out, none is kept."""
+"""Secrets of every kind are planted everywhere; none is answered and none is stored."""
 
 import json
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from served import index_server
 pytestmark = pytest.mark.anyio
 
 KINDS = planted(7)
-ASKED = planted(8)  # what arrives in calls; never on disk before
-WRITTEN = planted(9)  # what somebody wrote into an agreement by hand
+ASKED = planted(8)  # arrive in calls only
+WRITTEN = planted(9)  # in an agreement written by hand
 SYNC = 2
-"""Place of what `sync` has printed."""
+"""Index of the output of `sync`."""
 HAND = ".code-intel/agreements/by-hand.md"
 
 
@@ -61,7 +61,7 @@ def everything_asked(kinds: dict[str, Plant]) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """Return the beginning, up to the end of a word: half a secret has no form of its own."""
+    """Return the beginning, up to the end of a word, so that no secret is cut in half."""
     return text[:length].rpartition(" ")[0]
 
 
@@ -99,7 +99,7 @@ def rows_of(database: Path) -> Iterator[Any]:
 
 
 async def ask_everything(call: Caller) -> list[object]:
-    """Walk through the tools with secrets in every argument; return all that was answered."""
+    """Call the tools with secrets in every argument; return all answers."""
     told: list[object] = []
 
     async def ask(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -184,40 +184,50 @@ async def ask_everything(call: Caller) -> list[object]:
     return told
 
 
-async def test_no_secret_is_kept_or_answered_wherever_it_was(bare_project: Project) -> None:
-    # Words only: of a vector nobody reads a secret, and the text it is made of is kept beside it.
-    project = Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
+FILES = {
+    "src/carriers.py": source(KINDS),
+    "docs/carriers.md": prose(KINDS),
+    "conf/carriers.yaml": everything_asked(KINDS),
+    "certs/server.key": KINDS["private key"].text,
+    HAND: agreement(WRITTEN),
+}
+NPM = ASKED["npm"].text
+COMMANDS = (
+    ["init"],
+    ["sync", "--json"],
+    ["search", "--forest", "--top-k", "50", "--json", cut(everything_asked(ASKED), 2000)],
+    ["map", "add", f"運送 {ASKED['Stripe'].text}", "connect_2", "--evidence", NPM],
+)
+
+
+@pytest.fixture
+def project(bare_project: Project) -> Project:
+    """Plant the secrets in a project that is searched by words only."""
+    for name, text in FILES.items():
+        (bare_project.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (bare_project.root / name).write_text(text, encoding="utf-8")
+    return Project(bare_project.root, {**bare_project.env, "CODE_INTEL_EMBEDDING": "off"})
+
+
+@pytest.fixture
+def told(project: Project) -> list[object]:
+    """Run the commands in this process; return their output."""
+    runs = [project.run("code-intel", *words, check=False) for words in COMMANDS]
+    return [text for ran in runs for text in (ran.stdout, ran.stderr)]
+
+
+async def test_no_secret_is_stored_or_answered(project: Project, told: list[object]) -> None:
     root = project.root
-    files = {
-        "src/carriers.py": source(KINDS),
-        "docs/carriers.md": prose(KINDS),
-        "conf/carriers.yaml": everything_asked(KINDS),
-        "certs/server.key": KINDS["private key"].text,
-        HAND: agreement(WRITTEN),
-    }
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
-    told: list[object] = []
-    stripe, npm = ASKED["Stripe"].text, ASKED["npm"].text
-    for words in (
-        ["init"],
-        ["sync", "--json"],
-        ["search", "--forest", "--top-k", "50", "--json", cut(everything_asked(ASKED), 2000)],
-        ["map", "add", f"運送 {stripe}", "connect_2", "--evidence", npm],
-    ):
-        ran = project.run("code-intel", *words, check=False)
-        told += [ran.stdout, ran.stderr]
     async with project.connect("code-intel", "serve") as call:
         told += await ask_everything(call)
-    ran = project.run("devrag", "--config", "devrag-forest.json", "search", "connect", npm)
+    ran = project.run("devrag", "--config", "devrag-forest.json", "search", "connect", NPM)
     told += [ran.stdout, ran.stderr]
     for corpus in ("map", "forest"):
         async with index_server(root, corpus) as call:
             for tool, arguments in (
                 ("search", {"query": "carrier 配送業者 key password", "top_k": 90}),
-                ("search", {"query": npm}),
-                ("search", {"query": "x", "directory": npm}),
+                ("search", {"query": NPM}),
+                ("search", {"query": "x", "directory": NPM}),
                 ("list_documents", {}),
                 ("sync", {}),
             ):
@@ -229,7 +239,7 @@ async def test_no_secret_is_kept_or_answered_wherever_it_was(bare_project: Proje
     assert leaks("\n".join(map(str, told)).encode(), KINDS, ASKED, WRITTEN) == []
     assert json.loads(str(told[SYNC]))["forest"]["masked"] > len(KINDS)
     assert "connect_0" in str(told)
-    assert (root / HAND).read_text(encoding="utf-8") == files[HAND]
+    assert (root / HAND).read_text(encoding="utf-8") == FILES[HAND]
     kept = list(kept_files(project))
     assert {path.name for path in kept} >= {"vectors-map.db", "vectors-forest.db", "state.db"}
     assert {"plans", "knowledge"} <= {path.parent.name for path in kept}
