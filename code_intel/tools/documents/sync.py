@@ -21,6 +21,8 @@ async def sync(service: CorpusService) -> Answer:
     because servers notice changes themselves.
     """
     stop = threading.Event()
+    # Vectors of the forest take too long to wait for. Without a model the wait would be in vain.
+    words_only = service.index.config.corpus == "forest" or not service.embedder.available()[0]
 
     def report_progress(done: int, total: int) -> None:
         from_thread.run(service.report, done, total, "files")
@@ -28,7 +30,7 @@ async def sync(service: CorpusService) -> Answer:
     try:
         report = await run_in_thread(
             service.index.complete,
-            words_only=service.index.config.corpus == "forest",
+            words_only=words_only,
             progress=report_progress,
             stop=stop.is_set,
         )
