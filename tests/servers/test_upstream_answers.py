@@ -72,21 +72,6 @@ async def test_the_map_answers_for_a_forest_that_is_down(shop: Path) -> None:
         assert forest["unavailable"][0]["name"] == "devrag-forest"
 
 
-async def test_when_neither_answers_the_error_names_both_and_what_still_works(shop: Path) -> None:
-    point(shop, map=DOWN, forest=command("no_search") | {"call_seconds": 5})
-    async with gateway(shop) as call:
-        for tool in ("search_smart", "search_map", "search_forest"):
-            error = await call.refused(tool, query="login")
-            assert error["error"] == "upstream_failed"
-            assert [one["name"] for one in error["unavailable"]] == (
-                ["devrag-forest", "devrag-map"]
-                if tool == "search_forest"
-                else ["devrag-map", "devrag-forest"]
-            )
-            assert "find_definitions" in error["hint"]
-        assert (await call("find_definitions", symbol="AuthService"))["definitions"]
-
-
 async def test_a_map_without_scores_misses_and_opens_the_forest(shop: Path) -> None:
     point(shop, map=command("devrag") | {"call_seconds": 60})
     async with gateway(shop) as call:

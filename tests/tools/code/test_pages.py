@@ -94,16 +94,6 @@ async def every_page(call: Caller, tool: str, given: dict[str, Any]) -> list[dic
     return pages
 
 
-async def test_max_results_counts_over_all_files_and_pages(many: Path) -> None:
-    async with gateway(many) as call:
-        few = await call("search_text", pattern="needle", path="src/many", max_results=7)
-        assert len(few["matches"]) == few["total_matches"] == 7
-        assert few["truncated"]
-        assert few["next_cursor"] is None
-        text = await call.client.call_tool("search_text", {"pattern": "needle", "max_results": 7})
-        assert "raise max_results" in "".join(c.text for c in text.content if c.type == "text")
-
-
 async def test_a_session_is_told_of_the_files_of_the_page_alone(many: Path) -> None:
     first, last = (f"src/many/user_{number:02}_of_the_needle.py" for number in (0, FILES - 1))
     given = {"pattern": "return needle_hub", "path": "src/many", "context_lines": 3}

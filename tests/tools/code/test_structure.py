@@ -73,20 +73,6 @@ async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era
         }
 
 
-async def test_code_is_outlined_as_a_file_is(shop: Path) -> None:
-    code = "export const 送る = (a, ...b) => a;\nexport { 送る as send };\nimport x from './y';\n"
-    async with gateway(shop) as call:
-        found = await call("analyze_structure", code=code, language="ts")
-        assert (found["language"], found["file_path"]) == ("typescript", None)
-        assert found["functions"][0]["parameters"] == ["a", "...b"]
-        assert found["exports"] == ["送る", "send"]
-        assert found["imports"] == ["./y"]
-        other = await call("analyze_structure", file_path="README.md", language="python")
-        assert other["language"] == "python"
-        shell = await call("analyze_structure", code="#!/bin/bash\nf() { :; }\n")
-        assert shell["functions"][0]["name"] == "f"
-
-
 async def test_what_cannot_be_outlined_says_so(shop: Path) -> None:
     (shop / "notes.xyz").write_text("def f(): pass\n", encoding="utf-8")
     (shop / "Makefile").write_text("all:\n\techo\n", encoding="utf-8")

@@ -6,14 +6,13 @@ It lowers to VERIFICATION and names the reason and the next step.
 import os
 import shutil
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from code_intel.index.facade import Index
-from code_intel.learned.files.agreements import load, write
+from code_intel.learned.files.agreements import write
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
@@ -297,42 +296,6 @@ def on_a_branch(shop: Path) -> None:
     git(shop, "switch", "-qc", "feature")
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "Agreed")
-
-
-def branch_that_says_it_is_the_trunk(shop: Path) -> None:
-    (shop / ".code-intel" / "config.toml").write_text('trunk = "feature"\n', encoding="utf-8")
-    on_a_branch(shop)
-
-
-def branch_with_its_own_memory(shop: Path) -> None:
-
-    file = next(path for path in (shop / AGREEMENTS).glob("*.md"))
-    with open_state(shop / ".code-intel") as state:
-        state.confirm(load(file).digest, datetime.now(UTC))
-    git(shop, "switch", "-qc", "feature")
-    git(shop, "add", "-A", "-f", "--", ".code-intel")
-    git(shop, "commit", "-qm", "Agreed")
-
-
-SMUGGLED = (  # more ways, without a server: tests/learned/files/test_trunk.py
-    on_a_branch,
-    branch_that_says_it_is_the_trunk,
-    branch_with_its_own_memory,
-)
-
-
-@pytest.mark.parametrize("way", SMUGGLED, ids=lambda way: way.__name__)
-async def test_an_agreement_that_is_not_on_the_trunk_needs_verification(
-    shop: Path, way: Callable[[Path], None]
-) -> None:
-    smuggled_file(shop)
-    way(shop)
-    synced(shop)
-    async with gateway(shop, embedding="faithful") as call:
-        answer = await ask(call, TERM)
-        assert (answer["next_phase"], answer["source"]) == ("VERIFICATION", "map")
-        assert "confirmed" in answer["guards"]
-        assert answer["results"][0]["agreement"]["status"] == "unconfirmed"
 
 
 async def test_an_agreement_on_the_trunk_leads_to_ready(shop: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from code_intel.learned.history.outcomes import folder_of
-from code_intel.tools.table import REPORTS
 from projects import Caller
 from served import gateway
 from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
@@ -92,12 +91,3 @@ async def test_a_damaged_log_is_counted_as_far_as_it_can_be_read(shop: Path) -> 
         log.mkdir()
         error = await call.refused("get_outcome_stats")
         assert error["error"] == "storage_failed"
-
-
-async def test_statistics_are_of_their_group_and_allowed_in_every_phase(shop: Path) -> None:
-    assert [tool.name for tool in REPORTS.tools] == ["get_outcome_stats"]
-    async with gateway(shop) as call:
-        assert "get_outcome_stats" not in [t.name for t in (await call.client.list_tools()).tools]
-        for intent in ("MODIFY", "QUESTION"):
-            await start(call, "ログイン機能", intent)
-            assert (await call("get_outcome_stats"))["total"] == 0

@@ -2,7 +2,6 @@
 
 import shlex
 import shutil
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,13 @@ from code_intel.learned.files.agreements import load
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import confirm
-from code_intel.records import Agreement, FileReference
-from programs import git
-from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
 from shop_sessions import (
-    FEE,
-    FEE_FILE,
     LOGIN,
     LOGIN_FILE,
     ask,
     change,
     claim,
-    explore,
     learn,
     score,
     start,
@@ -37,10 +30,6 @@ from shop_sessions import (
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
 TERM, WORDS = "ログイン機能", "サインイン機能"
-PLANTED = Agreement(
-    TERM, FEE, ("trust me",), (FileReference(FEE_FILE, 1),), similarity=1.0, confirmed=True,
-    learned_at="2026-01-01T00:00:00+00:00",
-)  # fmt: skip
 
 
 def model(shop: Path) -> Any:
@@ -50,112 +39,6 @@ def model(shop: Path) -> Any:
 @pytest.fixture
 def shop(embedded_shop: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
-
-
-async def copied_query(call: Caller, shop: Path) -> None:
-    """Ask with what list_agreements shows, beside the session's own words."""
-    del shop
-    await call("add_agreement", nl_term="注文検索", symbol=FEE, code_evidence="it is")
-    await call("start_session", intent="MODIFY", query="注文検索 の値がおかしい")
-    term = (await call("list_agreements"))["agreements"][0]["nl_term"]
-    await call("search_smart", query=term)
-    await call("search_map", query=term)
-    assert (await call("get_session_status"))["short_circuit"].get("nl_term", "") == ""
-
-
-async def question_that_succeeds(call: Caller, shop: Path) -> None:
-    """Report success from sessions that only read."""
-    for intent in ("QUESTION", "INVESTIGATE", "EXPLORE"):
-        await start(call, TERM, intent)
-        await call("search_smart", query=TERM)
-        await call("find_definitions", symbol=FEE)
-        await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=FEE)
-        outcome = await succeed(call, shop, FEE_FILE)
-        assert outcome["cached_pairs"] == []
-
-
-async def success_before_anything(call: Caller, shop: Path) -> None:
-    """Report success from EXPLORATION, again and again, with the symbol confirmed."""
-    await start(call, TERM)
-    await call("find_definitions", symbol=FEE)
-    await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=FEE)
-    for _ in range(5):
-        outcome = await succeed(call, shop, FEE_FILE)
-        assert "READY was not reached" in outcome["note"]
-
-
-async def success_without_a_change(call: Caller, shop: Path) -> None:
-    """Verify honestly, change nothing, report success."""
-    del shop
-    await start(call, TERM)
-    await explore(call, FEE, FEE_FILE)
-    for _ in range(3):
-        outcome = await call("record_outcome", outcome="success")
-        assert "git shows no change" in outcome["note"]
-
-
-async def insistence(call: Caller, shop: Path) -> None:
-    """Insist on what was not earned."""
-    del shop
-    await start(call, TERM)
-    await call("find_definitions", symbol=FEE)
-    await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=FEE)
-    outcome = await call("record_outcome", outcome="success", insist=True)
-    assert outcome["note"].startswith("Unconfirmed")
-
-
-async def added_by_hand(call: Caller, shop: Path) -> None:
-    """Write a file that claims to be confirmed, and one by the tool."""
-    await call("add_agreement", nl_term=TERM, symbol=LOGIN, code_evidence="it is")
-    (shop / AGREEMENTS / "planted.md").write_text(render(PLANTED), encoding="utf-8")
-
-
-async def json_by_hand(call: Caller, shop: Path) -> None:
-    """Write a pair that claims everything into learned_pairs.json."""
-    del call
-    pair = (
-        f'{{"nl_term": "{TERM}", "symbol": "{FEE}", "similarity": 1.0, "confirmed": true, '
-        f'"code_evidence": "x"}}'
-    )
-    path = shop / ".code-intel" / "learned_pairs.json"
-    path.write_text(f'{{"version": 2, "pairs": [{pair}]}}', encoding="utf-8")
-
-
-async def branch_not_merged(call: Caller, shop: Path) -> None:
-    """Commit a planted agreement to another branch, take its file, stay on main."""
-    del call
-    git(shop, "switch", "-qc", "other")
-    (shop / AGREEMENTS / "planted.md").write_text(render(PLANTED), encoding="utf-8")
-    git(shop, "add", "-A")
-    git(shop, "commit", "-qm", "Agreed")
-    git(shop, "switch", "-q", "main")
-    git(shop, "checkout", "other", "--", str(AGREEMENTS / "planted.md"))
-
-
-WAYS: tuple[Callable[[Caller, Path], Awaitable[None]], ...] = (
-    copied_query,
-    question_that_succeeds,
-    success_before_anything,
-    success_without_a_change,
-    insistence,
-    added_by_hand,
-    json_by_hand,
-    branch_not_merged,
-)
-
-
-async def test_no_way_around_earning_leads_to_ready(shop: Path) -> None:
-    async with model(shop) as call:
-        for way in WAYS:
-            await way(call, shop)
-            answer = await ask(call, TERM)
-            assert answer["next_phase"] in {"EXPLORATION", "VERIFICATION"}, way.__name__
-            with open_state(shop / ".code-intel") as state:
-                assert state.confirmed() == set(), way.__name__
-                assert state.last_uses() == {}, way.__name__
-        for words in ("ログアウト処理", "注文検索"):
-            answer = await ask(call, words)
-            assert answer["next_phase"] in {"EXPLORATION", "VERIFICATION"}, words
 
 
 async def test_an_opposite_confirmed_again_and_again_waits_for_a_person(shop: Path) -> None:
@@ -223,21 +106,6 @@ async def test_reading_sessions_keep_no_agreement_young_and_end_no_doubt(shop: P
         with open_state(shop / ".code-intel") as state:
             assert state.last_uses() == before
             assert "accepted" not in {found.kind for found in state.experiences()}
-
-
-async def test_one_session_teaches_a_pair_once_however_often_it_reports(shop: Path) -> None:
-    async with gateway(shop) as call:
-        outcome = await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
-        assert outcome["map_sync"] == "done"
-        assert "switched off" in outcome["map_sync_reason"]
-        (file,) = (shop / AGREEMENTS).glob("*.md")
-        written = file.read_bytes()
-        for _ in range(20):
-            outcome = await call("record_outcome", outcome="success")
-            assert "learned already" in outcome["note"]
-        assert file.read_bytes() == written
-        with open_state(shop / ".code-intel") as state:
-            assert [found.kind for found in state.experiences()] == ["confirmed"]
 
 
 @pytest.mark.covers("rule.learning.confirmed_only")
