@@ -21,7 +21,7 @@ def read(table: object, **environ: str) -> tuple[UpstreamConfig, tuple[str, ...]
     return found["devrag-map"], warnings
 
 
-def test_paths_are_relative_to_the_project_and_bare_names_are_looked_up() -> None:
+def test_paths_are_relative_to_the_project_but_bare_names_are_not() -> None:
     config, warnings = read({"command": "./bin/devrag", "cwd": "docs"})
     assert (config.command, config.cwd) == ("/project/bin/devrag", Path("/project/docs"))
     config, _ = read({"command": "devrag"})
@@ -55,13 +55,13 @@ def test_paths_are_relative_to_the_project_and_bare_names_are_looked_up() -> Non
         ({"command": "a", "call_seconds": 1e9}, "upstreams.devrag-map.call_seconds"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(table: object, field: str) -> None:
+def test_wrong_value_is_refused_by_name(table: object, field: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(table)
     assert caught.value.details["field"] == field
 
 
-def test_variables_are_filled_in_and_a_missing_one_costs_this_half_alone() -> None:
+def test_variables_are_substituted_and_a_missing_one_is_a_problem() -> None:
     table = {"command": "a", "env": {"KEY": "${MY_KEY}", "MODE": "${MODE:-fast}", "PLAIN": "$X"}}
     config, _ = read(table, MY_KEY=HIDDEN, PATH="/bin", UNRELATED="x")
     assert config.env == {
@@ -76,7 +76,7 @@ def test_variables_are_filled_in_and_a_missing_one_costs_this_half_alone() -> No
     assert config.problem == "the environment variable MY_KEY is not set"
 
 
-def test_secrets_are_masked_and_no_part_of_what_is_printed() -> None:
+def test_secrets_are_masked_in_every_representation() -> None:
     headers = {"Authorization": "Bearer ${KEY}"}
     table = {"url": f"https://me:{HIDDEN}1@host/mcp?key={HIDDEN}2", "headers": headers}
     config, warnings = read(table, KEY=HIDDEN)
@@ -85,14 +85,14 @@ def test_secrets_are_masked_and_no_part_of_what_is_printed() -> None:
     assert config.where == "https://host/mcp"
 
 
-def test_secrets_over_plain_http_are_warned_about_except_on_this_machine() -> None:
+def test_secrets_over_plain_http_get_a_warning() -> None:
     headers = {"headers": {"X-Key": HIDDEN}}
     assert "https" in read({"url": "http://team/mcp", **headers})[1][0]
     assert read({"url": "http://127.0.0.1:8/mcp", **headers})[1] == ()
     assert read({"url": "https://team/mcp", **headers})[1] == ()
 
 
-def test_unknown_keys_and_names_are_warned_about_with_the_likely_one(tmp_path: Path) -> None:
+def test_unknown_keys_get_a_warning_with_a_suggestion(tmp_path: Path) -> None:
     file = tmp_path / ".code-intel" / "config.toml"
     file.parent.mkdir()
     text = 'expire_day = 3\n[upstreams.devrag-maps]\ncommand = "a"\n'
@@ -107,7 +107,7 @@ def test_unknown_keys_and_names_are_warned_about_with_the_likely_one(tmp_path: P
     assert "upstreams.devrag-forest.headers has no effect: it goes with url." in notes
 
 
-def test_a_gateway_below_another_one_connects_no_upstream() -> None:
+def test_gateway_started_as_an_upstream_connects_no_upstream() -> None:
     config, _ = read({"command": "a"}, CODE_INTEL_DEPTH="1")
     assert "itself started as an upstream" in config.problem
     assert config.env["CODE_INTEL_DEPTH"] == "2"
@@ -138,18 +138,18 @@ def test_any_table_is_read_or_refused_by_name(table: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "table", [{"command": "${NOPE}"}, {"command": "a", "args": ["--key", "${NOPE}"]}]
 )
-def test_a_variable_that_is_not_set_keeps_a_program_from_being_started(table: object) -> None:
+def test_unset_variable_prevents_the_start(table: object) -> None:
     config, _ = read(table)
     assert config.problem == "the environment variable NOPE is not set"
 
 
 @pytest.mark.parametrize("headers", [{"X Y": "a"}, {"X": "日本"}, {"X": "a\x01b"}, {"X:": "a"}])
-def test_what_no_header_can_carry_is_a_problem_of_that_half(headers: dict[str, str]) -> None:
+def test_invalid_header_is_a_problem_of_its_upstream(headers: dict[str, str]) -> None:
     config, _ = read({"url": "http://127.0.0.1/", "headers": headers})
     assert "a header is not valid" in config.problem
 
 
-def test_settings_of_an_editor_that_writes_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+def test_settings_with_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     file = tmp_path / ".code-intel" / "config.toml"
     file.parent.mkdir()
     file.write_text('\N{ZERO WIDTH NO-BREAK SPACE}[upstreams.devrag-map]\ncommand = "x"\n', "utf-8")

@@ -15,9 +15,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.covers("rule.write.ready_only")
 @pytest.mark.parametrize("corpus", ["map", "forest"])
-async def test_what_was_asked_of_an_index_server_counts_in_no_session(
-    shop: Path, corpus: str
-) -> None:
+async def test_calls_to_an_index_server_count_in_no_session(shop: Path, corpus: str) -> None:
     async with gateway(shop) as call, index_server(shop, corpus) as beside:
         await start(call, "ログイン機能")
         for query in (LOGIN, "login", "AuthService"):
@@ -37,7 +35,7 @@ async def test_what_was_asked_of_an_index_server_counts_in_no_session(
         assert (answer["allowed"], answer["error"]) == (False, "not_ready")
 
 
-async def test_a_file_written_without_asking_earns_nothing(shop: Path) -> None:
+async def test_file_written_without_permission_teaches_nothing(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "ログイン機能")
         change(shop, LOGIN_FILE)
@@ -47,7 +45,7 @@ async def test_a_file_written_without_asking_earns_nothing(shop: Path) -> None:
 
 
 @pytest.mark.covers("rule.session.replay")
-async def test_a_success_reported_after_a_restart_is_learned_as_it_would_have_been(
+async def test_success_reported_after_a_restart_is_learned(
     shop: Path,
 ) -> None:
     async with gateway(shop) as call:

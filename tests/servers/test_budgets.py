@@ -40,7 +40,7 @@ def size(answer: dict[str, object]) -> int:
     return tokens(json.dumps(answer, ensure_ascii=False))
 
 
-async def test_many_long_matches_are_cut_and_that_is_said(crowded: Path) -> None:
+async def test_many_long_matches_are_cut(crowded: Path) -> None:
     async with gateway(crowded) as call:
         calls: dict[str, dict[str, Any]] = {
             "search_text": {"pattern": "needle", "max_results": 1000, "context_lines": 10},
@@ -72,7 +72,7 @@ async def test_every_agreement_is_on_exactly_one_page(crowded: Path) -> None:
             assert len(seen) == len(set(seen)) == 120
 
 
-async def test_definitions_beyond_the_limit_are_counted_and_reached_by_their_folder(
+async def test_definitions_beyond_the_limit_are_found_by_their_folder(
     shop: Path,
 ) -> None:
     for number in range(70):
@@ -97,7 +97,7 @@ def write_bytes_name(folder: Path, name: bytes, text: str) -> None:
 
 
 @both_eras
-async def test_a_file_of_any_name_spoils_no_answer(shop: Path, era: str) -> None:
+async def test_file_name_in_another_encoding_breaks_no_answer(shop: Path, era: str) -> None:
     text = "---\nnl_term: login\nsymbol: AuthService\n---\n\n## Evidence\n\n- it logs in\n"
     write_bytes_name(shop / AGREEMENTS, b"caf\xe9.md", text)
     write_bytes_name(shop / "src", b"caf\xe9.py", "def needle_in_latin():\n    pass\n")

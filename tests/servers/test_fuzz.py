@@ -140,16 +140,16 @@ def fuzz(tools: tuple[Tool, ...], connect: Any) -> None:
 
 
 @both_eras
-def test_no_arguments_make_a_tool_of_the_gateway_fail(shop: Path, era: str) -> None:
+def test_tools_of_the_gateway_survive_any_arguments(shop: Path, era: str) -> None:
     (shop / "loop").symlink_to("loop")
     fuzz(GATEWAY_TOOLS, lambda: gateway(shop, era))
 
 
 @pytest.mark.parametrize("corpus", sampled(["map", "forest"], "forest"))
-def test_no_arguments_make_a_tool_of_an_index_server_fail(shop: Path, corpus: str) -> None:
+def test_tools_of_an_index_server_survive_any_arguments(shop: Path, corpus: str) -> None:
     fuzz(INDEX_TOOLS, lambda: index_server(shop, corpus))
 
 
-def test_no_arguments_make_a_tool_of_the_command_server_fail(tmp_path: Path) -> None:
+def test_tools_of_the_command_server_survive_any_arguments(tmp_path: Path) -> None:
     stock = stocked(tmp_path / "stock")
     fuzz(COMMAND_TOOLS, lambda: command_server(stock))

@@ -15,11 +15,11 @@ from served import gateway, settings_of
 pytestmark = pytest.mark.anyio
 
 
-def test_the_setting_knows_every_group_but_the_core() -> None:
+def test_setting_lists_every_group_except_the_core() -> None:
     assert get_args(ToolGroup) == tuple(group.name for group in GROUPS if group is not CORE)
 
 
-async def test_a_group_that_the_setting_names_is_listed_after_the_core(shop: Path) -> None:
+async def test_configured_group_is_listed_after_the_core(shop: Path) -> None:
     settings = replace(settings_of(shop), tool_groups=("meaning",))
     async with Client(build_gateway(settings)) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
@@ -27,7 +27,7 @@ async def test_a_group_that_the_setting_names_is_listed_after_the_core(shop: Pat
 
 
 @pytest.mark.covers("rule.answer.unlisted")
-async def test_a_tool_that_is_not_listed_answers_when_called_by_name(shop: Path) -> None:
+async def test_unlisted_tool_answers_by_name(shop: Path) -> None:
     async with gateway(shop) as call:
         names = [tool.name for tool in (await call.client.list_tools()).tools]
         assert "semantic_rerank" not in names
@@ -35,7 +35,7 @@ async def test_a_tool_that_is_not_listed_answers_when_called_by_name(shop: Path)
         assert [hit["file"] for hit in answer["results"]] == ["src/cart/cart.py"]
 
 
-async def test_a_tool_that_is_not_listed_is_held_to_the_phases_and_named_by_no_refusal(
+async def test_unlisted_tool_obeys_the_phases_and_is_not_suggested(
     shop: Path,
 ) -> None:
     async with gateway(shop) as call:

@@ -99,7 +99,7 @@ async def sent(port: int, data: bytes) -> tuple[int, float]:
     return status_of(answer), time.monotonic() - began
 
 
-async def test_a_body_said_to_be_too_large_is_refused_before_it_is_sent() -> None:
+async def test_body_declared_too_large_is_refused_before_it_is_sent() -> None:
     async with small() as port:
         status, seconds = await sent(port, f"{HEAD}Content-Length: 104857600\r\n\r\n".encode())
         assert status == 413
@@ -108,14 +108,14 @@ async def test_a_body_said_to_be_too_large_is_refused_before_it_is_sent() -> Non
         assert status == 413
 
 
-async def test_a_client_that_sends_all_of_a_refused_body_still_reads_why() -> None:
+async def test_client_that_sends_a_refused_body_reads_the_refusal() -> None:
     async with small() as port:
         body = b"x" * 20_000_000
         status, _ = await sent(port, f"{HEAD}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         assert status == 413
 
 
-async def test_a_body_that_grows_too_large_is_refused_and_the_largest_is_read() -> None:
+async def test_chunked_body_above_the_limit_is_refused() -> None:
     async with small(body_bytes=1000) as port:
         chunk = b"1f4\r\n" + b" " * 500 + b"\r\n"
         head = f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode()
@@ -129,7 +129,7 @@ async def test_a_body_that_grows_too_large_is_refused_and_the_largest_is_read() 
             assert answer.status == status
 
 
-async def test_headers_that_do_not_end_are_not_waited_for() -> None:
+async def test_incomplete_headers_time_out() -> None:
     async with small(head_seconds=SHORT) as port:
         for begin in (b"", b"G", b"GET /health HTTP/1.1\r\n", b"GET /health HTTP/1.1\r\nHost: loc"):
             status, seconds = await sent(port, begin)
@@ -137,7 +137,7 @@ async def test_headers_that_do_not_end_are_not_waited_for() -> None:
             assert seconds < SOON
 
 
-async def test_headers_that_trickle_in_are_not_waited_for_either() -> None:
+async def test_slow_headers_time_out() -> None:
     def trickle(port: int, before: bytes) -> int:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
             if before:
@@ -155,7 +155,7 @@ async def test_headers_that_trickle_in_are_not_waited_for_either() -> None:
             assert await to_thread.run_sync(trickle, port, before) == 408
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+async def test_missing_body_times_out() -> None:
     async with small(body_seconds=SHORT) as port:
         for body in (b"", b'{"jsonrpc"'):
             status, seconds = await sent(port, f"{HEAD}Content-Length: 100\r\n\r\n".encode() + body)
@@ -163,7 +163,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
             assert seconds < SOON
 
 
-async def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever() -> None:
+async def test_connection_closes_after_a_refused_body() -> None:
     def closed_after(port: int) -> bool:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
             connection.sendall(f"{HEAD}Content-Length: 104857600\r\n\r\n".encode())
@@ -177,7 +177,7 @@ async def test_the_rest_of_a_refused_body_is_not_waited_for_for_ever() -> None:
         assert await to_thread.run_sync(closed_after, port)
 
 
-async def test_headers_have_a_size() -> None:
+async def test_headers_above_the_limit_are_refused() -> None:
     async with small() as port:
         begin = "GET /health HTTP/1.1\r\nHost: localhost\r\nX: "
         assert (await sent(port, f"{begin}{'x' * 10_000}\r\n\r\n".encode()))[0] == 200
@@ -216,7 +216,7 @@ GARBAGE = (
 )
 
 
-async def test_garbage_is_refused_and_the_next_request_answered() -> None:
+async def test_malformed_requests_are_refused() -> None:
     async with small() as port:
         for garbage in GARBAGE:
             status, _ = await sent(port, garbage)
@@ -224,7 +224,7 @@ async def test_garbage_is_refused_and_the_next_request_answered() -> None:
             assert (await to_thread.run_sync(ask, port, "GET", "/health")).status == 200
 
 
-def test_the_page_about_http_has_these_limits() -> None:
+def test_documented_http_limits_are_the_real_ones() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "http.md").read_text("utf-8")
     limits = Limits()
     for said in (
@@ -239,7 +239,7 @@ def test_the_page_about_http_has_these_limits() -> None:
         assert said in page
 
 
-async def test_connections_are_counted_and_come_free_again() -> None:
+async def test_connections_above_the_limit_are_refused() -> None:
     health = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     def held(port: int) -> list[socket.socket]:
@@ -260,7 +260,7 @@ async def test_connections_are_counted_and_come_free_again() -> None:
             connection.close()
 
 
-async def test_mcp_sessions_are_counted_and_a_deleted_one_makes_room() -> None:
+async def test_mcp_sessions_above_the_limit_are_refused() -> None:
     async with small(sessions=2) as port:
         first, second = [await to_thread.run_sync(greet, port) for _ in range(2)]
         assert (first.status, second.status) == (200, 200)
@@ -271,7 +271,7 @@ async def test_mcp_sessions_are_counted_and_a_deleted_one_makes_room() -> None:
         assert (await to_thread.run_sync(greet, port)).status == 200
 
 
-async def test_an_idle_mcp_session_is_forgotten() -> None:
+async def test_idle_mcp_session_ends() -> None:
     async with small(session_seconds=PATIENCE / 4, sessions=1) as port:
         session = {
             "Mcp-Session-Id": (await to_thread.run_sync(greet, port)).headers["mcp-session-id"]
@@ -286,7 +286,7 @@ async def test_an_idle_mcp_session_is_forgotten() -> None:
         assert (await to_thread.run_sync(post, port, PING, session)).status == 404
 
 
-async def test_a_session_has_one_stream() -> None:
+async def test_session_has_one_stream() -> None:
     def opened(port: int, session: str) -> tuple[int, int]:
         request = (
             f"GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
@@ -302,7 +302,7 @@ async def test_a_session_has_one_stream() -> None:
         assert await to_thread.run_sync(opened, port, session) == (200, 409)
 
 
-async def test_the_background_runs_once_whoever_comes_and_goes() -> None:
+async def test_background_runs_once_for_all_clients() -> None:
     counted = Counted()
     async with small(counted) as port:
         assert (await to_thread.run_sync(ask, port, "GET", "/health")).json()["index"] == {}
@@ -317,7 +317,7 @@ async def test_the_background_runs_once_whoever_comes_and_goes() -> None:
     assert counted.events == ["offer", "background", "close"]
 
 
-async def test_health_tells_the_truth() -> None:
+async def test_health_reports_the_index_or_a_failure() -> None:
     def broken() -> Mapping[str, Freshness]:
         raise StorageError("/secret/place is damaged.")
 
@@ -334,7 +334,7 @@ async def test_health_tells_the_truth() -> None:
                 }
 
 
-async def test_health_is_no_request_that_wakes_the_server() -> None:
+async def test_health_check_does_not_start_the_background() -> None:
     counted = Counted()
     async with small(counted) as port:
         for _ in range(3):

@@ -89,9 +89,7 @@ HOSTS = (
 
 
 @pytest.mark.parametrize(("host", "status"), HOSTS)
-def test_only_the_names_of_this_machine_are_answered(
-    open_port: int, host: str, status: int
-) -> None:
+def test_only_hosts_of_this_machine_are_accepted(open_port: int, host: str, status: int) -> None:
     name = host.format(port=open_port)
     for path in ("/health", "/mcp"):
         answer = raw(
@@ -111,7 +109,7 @@ def test_only_the_names_of_this_machine_are_answered(
         "",
     ],
 )
-def test_without_exactly_one_host_nobody_is_answered(open_port: int, headers: str) -> None:
+def test_missing_or_second_host_header_is_refused(open_port: int, headers: str) -> None:
     for version in ("1.1", "1.0"):
         answer = raw(open_port, f"GET /health HTTP/{version}\r\n{headers}\r\n".encode())
         assert status_of(answer) == 403, answer
@@ -135,7 +133,7 @@ ORIGINS = (
 
 
 @pytest.mark.parametrize(("origin", "status"), ORIGINS)
-def test_no_page_but_its_own_may_ask(open_port: int, origin: str, status: int) -> None:
+def test_only_pages_of_the_same_origin_may_call(open_port: int, origin: str, status: int) -> None:
     headers = {"Origin": origin.format(port=open_port)}
     assert ask(open_port, "GET", "/health", headers=headers).status == status
     assert greet(open_port, headers).status == status
@@ -144,7 +142,7 @@ def test_no_page_but_its_own_may_ask(open_port: int, origin: str, status: int) -
     assert not any(name.startswith("access-control-") for name in preflight.headers)
 
 
-def test_a_second_origin_is_not_overlooked(open_port: int) -> None:
+def test_second_origin_header_is_checked(open_port: int) -> None:
     own = f"http://localhost:{open_port}"
     answer = raw(
         open_port,
@@ -171,7 +169,7 @@ TOKENS = (
 
 
 @pytest.mark.parametrize(("given_headers", "status"), TOKENS)
-def test_with_a_token_file_every_request_needs_one_of_its_tokens(
+def test_token_file_makes_every_request_need_a_token(
     locked_port: int, given_headers: tuple[str, ...], status: int
 ) -> None:
     lines = "".join(f"Authorization: {value}\r\n" for value in given_headers)
@@ -190,7 +188,7 @@ def test_with_a_token_file_every_request_needs_one_of_its_tokens(
     assert ALICE.encode() not in answer + elsewhere
 
 
-def test_whose_token_opened_an_mcp_session_alone_may_use_it(locked_port: int) -> None:
+def test_mcp_session_belongs_to_the_token_that_opened_it(locked_port: int) -> None:
     alice, bob = ({"Authorization": f"Bearer {token}"} for token in (ALICE, BOB))
     session = {"Mcp-Session-Id": greet(locked_port, alice).headers["mcp-session-id"]}
     ping = {"id": 2, "method": "ping"}
@@ -203,7 +201,7 @@ def test_whose_token_opened_an_mcp_session_alone_may_use_it(locked_port: int) ->
     assert post(locked_port, ping, alice | session).status == 404
 
 
-def test_an_unknown_mcp_session_is_not_found_and_a_missing_one_a_bad_request(
+def test_unknown_mcp_session_is_404_and_missing_one_400(
     open_port: int,
 ) -> None:
     ping = {"id": 2, "method": "ping"}
@@ -243,7 +241,7 @@ def test_health_needs_no_token_on_loopback_and_one_elsewhere(
 
 @pytest.mark.covers("error.writes_not_allowed")
 @pytest.mark.anyio
-async def test_an_index_server_lets_nobody_change_files_unless_it_was_allowed(shop: Path) -> None:
+async def test_index_server_changes_files_only_with_allow_writes(shop: Path) -> None:
     gone = {"filename": "docs/note.md", "remove_file": True}
     (shop / "docs").mkdir(exist_ok=True)
     note = shop / "docs" / "note.md"
@@ -320,7 +318,7 @@ BAD_FILES = (
 
 
 @pytest.mark.parametrize(("text", "mode", "problem"), BAD_FILES)
-def test_a_token_file_that_keeps_nobody_out_is_refused(
+def test_weak_or_readable_token_file_is_refused(
     tmp_path: Path, text: str, mode: int, problem: str
 ) -> None:
     path = tmp_path / "it's tokens"
@@ -334,13 +332,13 @@ def test_a_token_file_that_keeps_nobody_out_is_refused(
     assert ALICE not in str(caught.value.as_dict())
 
 
-def test_a_token_file_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+def test_token_file_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "tokens", 0o600)
     with pytest.raises(ConfigError, match="is not a regular file"):
         read_tokens(tmp_path / "tokens")
 
 
-def test_the_command_that_is_suggested_makes_a_file_that_is_accepted(tmp_path: Path) -> None:
+def test_suggested_command_creates_an_accepted_token_file(tmp_path: Path) -> None:
     path = tmp_path / "my token"
     path_of_python = f"{BIN}:{os.environ['PATH']}"
     subprocess.run(["sh", "-c", token_command(path)], check=True, env={"PATH": path_of_python})
@@ -369,7 +367,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
-def test_a_host_of_ours_is_ours_to_every_reader_of_urls(host: str) -> None:
+def test_accepted_host_is_the_same_for_a_url_parser(host: str) -> None:
     names = frozenset({"localhost", "127.0.0.1", "::1"})
     with socket.socket() as unused:
         ours = Address(unused, loopback=True, names=names).is_ours(host)

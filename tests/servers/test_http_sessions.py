@@ -78,7 +78,7 @@ async def test_session_continues_after_a_restart(shop: Path, era: str) -> None:
             assert known["agreement"]["symbol"] == LOGIN
 
 
-async def test_two_clients_at_once_have_each_their_own_last_session(shared: int) -> None:
+async def test_each_client_has_its_own_last_session(shared: int) -> None:
     async with client(shared, LEGACY) as one, client(shared, LEGACY) as two:
         first = await begin(one)
         nobodys = await two.refused("get_session_status")
@@ -95,9 +95,7 @@ async def test_two_clients_at_once_have_each_their_own_last_session(shared: int)
 
 
 @pytest.mark.parametrize("era", [LEGACY, "auto"])  # auto asks what there is, in the modern era
-async def test_there_are_no_prompts_and_resources_and_none_are_declared(
-    shared: int, era: str
-) -> None:
+async def test_prompts_and_resources_are_empty_and_not_declared(shared: int, era: str) -> None:
     async with client(shared, era) as call:
         declared = call.client.server_capabilities
         assert declared is not None
@@ -115,7 +113,7 @@ async def test_there_are_no_prompts_and_resources_and_none_are_declared(
 
 
 @pytest.mark.covers("error.no_active_session.field")
-async def test_without_a_connection_the_session_must_be_named(shared: int) -> None:
+async def test_request_without_a_connection_must_name_its_session(shared: int) -> None:
     async with client(shared, MODERN) as call:
         session = await begin(call)
         for tool, arguments in (("get_session_status", {}), ("set_query_frame", FRAME)):
@@ -141,7 +139,7 @@ async def test_without_a_connection_the_session_must_be_named(shared: int) -> No
         assert told.json()["result"]["structuredContent"]["field"] == "session_id"
 
 
-async def test_only_so_many_connections_are_remembered(shop: Path) -> None:
+async def test_number_of_remembered_connections_is_bounded(shop: Path) -> None:
     maps, forest = open_project(settings_of(shop))
     context = GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
     for number in range(MAX_CONNECTIONS + 5):
@@ -173,7 +171,7 @@ async def test_index_servers_answer_over_http_in_both_eras(
     ("number", "code"),
     [(signal.SIGTERM, 0), pytest.param(signal.SIGINT, 130, marks=pytest.mark.long)],
 )
-async def test_a_server_told_to_stop_is_gone_at_once_with_all_it_had_open(
+async def test_stopped_server_closes_every_connection(
     indexed_shop: Path, number: signal.Signals, code: int
 ) -> None:
     with serving(indexed_shop) as served:
@@ -201,7 +199,7 @@ async def test_a_server_told_to_stop_is_gone_at_once_with_all_it_had_open(
         assert "Traceback" not in served.said()
 
 
-async def test_a_server_is_gone_at_once_whatever_it_is_doing(shop: Path) -> None:
+async def test_busy_server_ends_at_once(shop: Path) -> None:
     with serving(shop) as served:
         session = {"Mcp-Session-Id": greet(served.port).headers["mcp-session-id"]}
         for number in range(20):
@@ -228,7 +226,7 @@ def start_call(
     return connection
 
 
-async def test_clients_that_go_away_leave_a_server_that_answers_and_says_nothing(
+async def test_aborted_clients_do_not_disturb_the_server(
     indexed_shop: Path,
 ) -> None:
     with serving(indexed_shop) as served:

@@ -33,7 +33,7 @@ def inner(shop: Path) -> Path:
     return shop
 
 
-async def test_every_tool_names_a_file_as_the_project_does(inner: Path) -> None:
+async def test_every_tool_uses_project_paths(inner: Path) -> None:
     assert not (inner.parent / "src").exists()
     async with gateway(inner) as call:
         await start(call, "ログイン機能")
@@ -49,7 +49,7 @@ async def test_every_tool_names_a_file_as_the_project_does(inner: Path) -> None:
         assert (await call("snippets_get", symbol=LOGIN))["path"] == LOGIN_FILE
 
 
-async def test_what_is_learned_there_names_no_place_of_this_machine(inner: Path) -> None:
+async def test_learned_agreement_has_relative_paths(inner: Path) -> None:
     async with gateway(inner) as call:
         await start(call, "ログイン機能")
         await explore(call, LOGIN, LOGIN_FILE)

@@ -89,7 +89,7 @@ async def told(call: Caller, tool: str, arguments: dict[str, Any]) -> str:
     return json.dumps(result.structured_content, ensure_ascii=False)
 
 
-async def test_no_text_of_any_tool_holds_what_nobody_sees(unseen: Path) -> None:
+async def test_no_text_contains_invisible_characters(unseen: Path) -> None:
     said: dict[str, str] = {}
     async with gateway(unseen) as call:
         for tool, arguments in (*CALLS, *ARGUMENTS):
@@ -116,7 +116,7 @@ async def test_no_text_of_any_tool_holds_what_nobody_sees(unseen: Path) -> None:
     }
 
 
-async def test_what_is_edited_is_given_exactly_in_the_data(unseen: Path) -> None:
+async def test_data_has_the_exact_source(unseen: Path) -> None:
     async with gateway(unseen) as call:
         assert (await call("snippets_get", path="src/orders.py"))["text"] == CODE
         found = await call("search_forest", query="obey_it repository", top_k=5)

@@ -11,7 +11,7 @@ from served import gateway
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
 
-async def test_the_first_question_loads_the_model_beside_the_event_loop(shop: Path) -> None:
+async def test_model_is_loaded_outside_the_event_loop(shop: Path) -> None:
     longest = 0.0
 
     async def beat() -> None:

@@ -61,7 +61,7 @@ async def ask_all(searcher: ProjectSearcher) -> list[list[Hit]]:
     return [*found, comparable(below), comparable(nowhere)]
 
 
-async def test_both_ways_answer_the_same_questions_alike(shop: Path) -> None:
+async def test_local_and_remote_searches_answer_alike(shop: Path) -> None:
     file = shop / AGREEMENTS / "login.md"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(AGREEMENT, encoding="utf-8")
@@ -105,7 +105,7 @@ def slow(*_: object) -> SearchAnswer:
         (slow, "it did not answer within 0.05 s"),
     ],
 )
-async def test_a_search_that_fails_in_this_process_says_why_and_the_next_one_counts(
+async def test_failed_local_search_has_a_reason_and_the_next_one_works(
     shop: Path, monkeypatch: pytest.MonkeyPatch, search: Callable[..., SearchAnswer], message: str
 ) -> None:
     _, service = open_project(settings_of(shop))

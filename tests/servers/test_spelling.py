@@ -136,7 +136,7 @@ async def test_agreement_may_name_its_file_in_the_other_form(shop: Path) -> None
 
 @pytest.mark.covers("error.other_spelling")
 @FORMS
-def test_the_write_gate_keeps_twins_from_being_made_by_mistake(
+def test_write_gate_refuses_another_spelling_of_an_existing_file(
     tmp_path: Path, there: str, asked: str
 ) -> None:
     (tmp_path / "src").mkdir()
@@ -156,7 +156,7 @@ def test_the_write_gate_keeps_twins_from_being_made_by_mistake(
     assert found == expected
 
 
-def test_a_path_is_spelled_as_every_folder_lists_it(tmp_path: Path) -> None:
+def test_path_is_spelled_as_its_folders_list_it(tmp_path: Path) -> None:
     (tmp_path / NFD).mkdir()
     (tmp_path / NFD / f"{NFC}.py").touch()
     assert spelled(tmp_path / f"{NFC}/{NFD}.py") == tmp_path / f"{NFD}/{NFC}.py"
@@ -167,7 +167,7 @@ def test_a_path_is_spelled_as_every_folder_lists_it(tmp_path: Path) -> None:
     assert spelled(tmp_path / f"{NFC}/{NFD}.py") == tmp_path / f"{NFC}/{NFD}.py"
 
 
-def test_filters_of_a_search_do_not_care_for_the_form() -> None:
+def test_filters_ignore_the_unicode_form() -> None:
     assert within(f"src/{NFD}/a.py", f"src/{NFC}", "")
     assert within(f"src/{NFC}.py", "", f"{NFD}*")
     assert not within(f"src/{NFC}.py", f"src/{NFC}x", "")

@@ -63,9 +63,7 @@ async def refused(upstreams: ProjectSearcher) -> str:
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_a_command_answers_in_either_era_and_is_started_by_the_first_question(
-    root: Path, era: str
-) -> None:
+async def test_command_is_started_by_the_first_question_in_either_era(root: Path, era: str) -> None:
     async with fake_forest(root, "banner", "--era", era) as upstreams:
         assert upstreams.states()[1].state == "idle"
         assert not log_of(root)
@@ -105,7 +103,9 @@ SHORT = (
 
 
 @pytest.mark.parametrize("mode", sampled(MODES, *SHORT))
-async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> None:
+async def test_question_to_a_faulty_server_fails_in_time_with_a_reason(
+    root: Path, mode: str
+) -> None:
     reached = "start" if mode == "hang_start" else "call"
 
     async def asked(begun: Callable[[], object]) -> str:
@@ -123,7 +123,7 @@ async def test_a_question_fails_in_time_and_says_why(root: Path, mode: str) -> N
         await asked(count().__next__)  # once it waits
 
 
-async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
+async def test_error_of_a_server_keeps_the_connection(root: Path) -> None:
     async with fake_forest(root, "server_error") as upstreams:
         for _ in range(3):
             assert "it refused" in await refused(upstreams)
@@ -133,7 +133,7 @@ async def test_an_error_of_a_server_is_no_lost_connection(root: Path) -> None:
     assert log_of(root).count("call") == 3
 
 
-async def test_others_are_told_of_trouble_and_of_its_end_though_the_state_stays(root: Path) -> None:
+async def test_report_shows_an_error_and_its_end(root: Path) -> None:
 
     def told() -> dict[str, object]:
         (gateway,) = running(root / ".code-intel")
@@ -146,7 +146,7 @@ async def test_others_are_told_of_trouble_and_of_its_end_though_the_state_stays(
         assert told()["since"] == upstreams.states()[1].since
 
 
-async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> None:
+async def test_invalid_parts_of_an_answer_are_dropped_and_counted(root: Path) -> None:
     async with fake_forest(root, "garbage") as upstreams:
         answer = await ask(upstreams)
         assert [(hit.score, hit.similarity) for hit in answer.hits] == [
@@ -161,7 +161,7 @@ async def test_what_cannot_be_believed_is_left_out_and_counted(root: Path) -> No
         assert counted["messages that are not JSON-RPC"] == 3
 
 
-async def test_the_original_devrag_is_understood(root: Path) -> None:
+async def test_answers_of_the_original_devrag_are_read(root: Path) -> None:
     """Its handshake, its keys, its paths relative to its own folder; it has no score."""
     async with fake_forest(root, "devrag", cwd="src/auth") as upstreams:
         hits = (await ask(upstreams)).hits
@@ -173,7 +173,7 @@ async def test_the_original_devrag_is_understood(root: Path) -> None:
         assert (await ask(upstreams, directory="docs")).hits == ()
 
 
-async def test_a_death_is_noticed_while_nobody_asks_and_the_next_question_is_answered(
+async def test_killed_server_is_noticed_and_restarted_by_the_next_question(
     root: Path,
 ) -> None:
     async with fake_forest(root, "good") as upstreams:
@@ -187,7 +187,7 @@ async def test_a_death_is_noticed_while_nobody_asks_and_the_next_question_is_ans
         assert (status.state, status.restarts) == ("ready", 1)
 
 
-async def test_a_call_lost_in_the_middle_is_sent_again_only_where_that_does_no_harm(
+async def test_lost_call_is_repeated_only_for_a_tool_that_allows_it(
     root: Path,
 ) -> None:
     for mode, sent in (("crash_call", 2), ("unsafe", 1)):
@@ -202,12 +202,12 @@ async def ask_anyway(upstreams: ProjectSearcher) -> None:
         await ask(upstreams)
 
 
-def test_pauses_between_attempts_double_up_to_a_maximum() -> None:
+def test_pauses_double_up_to_a_maximum() -> None:
     pauses = [pause_after(failures) for failures in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10**6)]
     assert pauses == [0, 0.5, 1, 2, 4, 8, 16, 30, 30, 30]
 
 
-async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(root: Path) -> None:
+async def test_crashing_server_fails_fast_and_is_tried_again(root: Path) -> None:
     async with fake_forest(root, "crash_start", call_seconds=0.5) as upstreams:
         for _ in range(3):
             await refused(upstreams)
@@ -223,7 +223,7 @@ async def test_a_server_that_keeps_crashing_fails_fast_and_is_never_given_up(roo
         assert log_of(root).count("start") > starts
 
 
-async def test_questions_asked_together_are_each_answered(root: Path) -> None:
+async def test_concurrent_questions_are_all_answered(root: Path) -> None:
     answers: list[int] = []
 
     async with fake_forest(root, "exits_after", "--number", "3") as upstreams:
@@ -243,7 +243,7 @@ ENDINGS = ("good", "stubborn", "grandchildren", "stubborn_parent", "deaf")
 
 
 @pytest.mark.parametrize("mode", sampled(ENDINGS, "good", "stubborn_parent"))
-async def test_nothing_is_left_running(root: Path, mode: str) -> None:
+async def test_no_process_is_left(root: Path, mode: str) -> None:
     mark = f"MARK-{os.getpid()}-{mode}"
     limit = 0.5 if mode == "deaf" else 10
     async with fake_forest(root, mode, env={"TEST_MARK": mark}, call_seconds=limit) as upstreams:
@@ -254,7 +254,7 @@ async def test_nothing_is_left_running(root: Path, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ends_on_discover", "silent_on_discover"])
-async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_older_one(
+async def test_server_without_the_newer_protocol_is_asked_in_the_older_one(
     root: Path, mode: str
 ) -> None:
     async with fake_forest(root, mode, start_seconds=20, call_seconds=50) as upstreams:
@@ -271,7 +271,7 @@ async def test_a_server_that_cannot_bear_the_newer_greeting_is_greeted_in_the_ol
         assert upstreams.states()[1].restarts == 2
 
 
-async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
+async def test_server_that_loses_its_tool_fails(root: Path) -> None:
     async with fake_forest(root, "loses_search") as upstreams:
         assert "it refused" in await refused(upstreams)
         assert upstreams.states()[1].said == "unknown tool"
@@ -279,7 +279,7 @@ async def test_a_server_that_loses_its_tool_is_found_out(root: Path) -> None:
         await until(lambda: upstreams.states()[1].state == "failed")
 
 
-async def test_a_slow_start_only_needs_its_time(root: Path) -> None:
+async def test_slow_server_answers_once_it_has_started(root: Path) -> None:
     go, limits = root / "go", {"start_seconds": 60, "call_seconds": 20}
     async with fake_forest(root, "slow_start", "--go", str(go), **limits) as upstreams:
         message = await late(refused(upstreams), lambda: "start" in log_of(root), seconds=20)
@@ -289,14 +289,14 @@ async def test_a_slow_start_only_needs_its_time(root: Path) -> None:
         assert len((await ask(upstreams)).hits) == 1
 
 
-async def test_a_command_that_does_not_exist_says_so(root: Path) -> None:
+async def test_missing_command_is_named(root: Path) -> None:
     point(root, forest={"command": "./no/such/program"})
     async with supervised(root) as upstreams:
         assert "there is no" in await refused(upstreams)
         assert upstreams.states()[1].state in {"backoff", "starting"}
 
 
-async def test_a_child_gets_what_programs_need_and_no_more(root: Path) -> None:
+async def test_child_gets_a_short_list_of_variables(root: Path) -> None:
     code = "import os, sys; sys.exit(' '.join(sorted(os.environ)))"
     args = ["-I", "-S", "-c", code]
     point(root, forest={"command": sys.executable, "args": args, "env": {"EXTRA": "1"}})
@@ -307,7 +307,7 @@ async def test_a_child_gets_what_programs_need_and_no_more(root: Path) -> None:
     assert "PYTEST_CURRENT_TEST" not in given
 
 
-async def test_secrets_are_never_shown(root: Path) -> None:
+async def test_secrets_of_the_environment_are_masked(root: Path) -> None:
     code = "import os, sys; sys.exit('bad key ' + os.environ['API_KEY'])"
     env = {"API_KEY": "very-secret-key"}
     point(root, forest={"command": sys.executable, "args": ["-I", "-c", code], "env": env})

@@ -20,9 +20,7 @@ SERVICE = "src/auth/service.py"
 
 
 @both_eras
-async def test_the_forest_answers_for_a_map_that_is_down_and_nothing_opens(
-    shop: Path, era: str
-) -> None:
+async def test_forest_answers_for_an_unavailable_map(shop: Path, era: str) -> None:
     point(shop, map=DOWN)
     async with gateway(shop, era) as call:
         started = await call("start_session", intent="MODIFY", query="login is broken")
@@ -49,7 +47,7 @@ async def test_the_forest_answers_for_a_map_that_is_down_and_nothing_opens(
         assert found["definitions"]
 
 
-async def test_the_map_answers_for_a_forest_that_is_down(shop: Path) -> None:
+async def test_map_answers_for_an_unavailable_forest(shop: Path) -> None:
     point(shop, forest=DOWN)
     async with gateway(shop) as call:
         await call(
@@ -72,7 +70,7 @@ async def test_the_map_answers_for_a_forest_that_is_down(shop: Path) -> None:
         assert forest["unavailable"][0]["name"] == "devrag-forest"
 
 
-async def test_a_map_without_scores_misses_and_opens_the_forest(shop: Path) -> None:
+async def test_map_without_scores_misses_and_opens_the_forest(shop: Path) -> None:
     point(shop, map=command("devrag") | {"call_seconds": 60})
     async with gateway(shop) as call:
         await call("start_session", intent="MODIFY", query="login is broken")
@@ -84,7 +82,7 @@ async def test_a_map_without_scores_misses_and_opens_the_forest(shop: Path) -> N
         assert "search_forest" in status["allowed_tools"]
 
 
-async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) -> None:
+async def test_score_of_an_upstream_does_not_make_an_agreement_valid(shop: Path) -> None:
     """It claims certainty for an agreement that nobody here has made."""
     claim = {
         "document": ".code-intel/agreements/x.md",
@@ -107,9 +105,7 @@ async def test_scores_of_a_stranger_never_make_an_agreement_valid(shop: Path) ->
 
 
 @both_eras
-async def test_progress_comes_through_the_gateway_and_a_cancellation_goes_through(
-    shop: Path, era: str
-) -> None:
+async def test_progress_and_cancellation_pass_through_the_gateway(shop: Path, era: str) -> None:
     log = shop.parent / "log"
     point(shop, forest=command("progress", "--log", str(log)) | {"call_seconds": 30})
     heard: list[tuple[float, float | None, str | None]] = []
@@ -130,7 +126,7 @@ async def test_progress_comes_through_the_gateway_and_a_cancellation_goes_throug
 
 
 @pytest.mark.long  # test_upstream.py has a fake gateway
-async def test_a_gateway_refuses_to_be_its_own_upstream(shop: Path) -> None:
+async def test_gateway_is_refused_as_an_upstream(shop: Path) -> None:
     itself = str(Path(sys.executable).parent / "code-intel")
     table = {"command": itself, "args": ["serve"], "start_seconds": 20, "call_seconds": 20}
     point(shop, forest=table)

@@ -34,7 +34,7 @@ ANSWERS = st.fixed_dictionaries(
 
 
 @given(ANSWERS, st.integers(1, 5))
-def test_whatever_is_passed_on_is_within_its_bounds(data: dict[str, Any], most: int) -> None:
+def test_read_answer_is_within_its_bounds(data: dict[str, Any], most: int) -> None:
     try:
         answer, _ = answer_of(data, top_k=most)
     except UpstreamError:
@@ -53,7 +53,7 @@ def test_whatever_is_passed_on_is_within_its_bounds(data: dict[str, Any], most: 
 
 
 @given(JSON, st.booleans())
-def test_any_content_is_an_object_or_a_refusal(value: Any, is_error: bool) -> None:  # noqa: FBT001 - drawn
+def test_any_content_is_read_or_refused(value: Any, is_error: bool) -> None:  # noqa: FBT001 - drawn
     text = TextContent(type="text", text=json.dumps(value))
     try:
         content = content_of(CallToolResult(content=[text], is_error=is_error))
@@ -64,12 +64,12 @@ def test_any_content_is_an_object_or_a_refusal(value: Any, is_error: bool) -> No
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "", "not json", '{"results": ' + "[" * 50_000])
-def test_hostile_texts_are_refused(text: str) -> None:
+def test_malformed_texts_are_refused(text: str) -> None:
     with pytest.raises(UpstreamError):
         content_of(CallToolResult(content=[TextContent(type="text", text=text)]))
 
 
-def test_depth_has_an_end() -> None:
+def test_deep_nesting_is_bounded() -> None:
     deep: Any = "x"
     for _ in range(500):
         deep = [deep]
@@ -77,7 +77,7 @@ def test_depth_has_an_end() -> None:
     assert answer.hits[0].document == "a"
 
 
-def test_documents_are_named_as_the_project_names_them(tmp_path: Path) -> None:
+def test_documents_get_their_project_names(tmp_path: Path) -> None:
     root, outside = tmp_path / "project", tmp_path / "outside.md"
     (root / "docs" / "sub").mkdir(parents=True)
     outside.write_text("x", encoding="utf-8")

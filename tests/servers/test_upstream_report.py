@@ -20,7 +20,7 @@ signal.pause()
 """
 
 
-def test_a_running_gateway_is_heard_and_one_that_ended_is_not(tmp_path: Path) -> None:
+def test_report_exists_while_the_gateway_runs(tmp_path: Path) -> None:
     assert list(running(tmp_path)) == []
     report = StatusFile(tmp_path)
     report.write(STATES)
@@ -32,7 +32,7 @@ def test_a_running_gateway_is_heard_and_one_that_ended_is_not(tmp_path: Path) ->
     assert list((tmp_path / "logs").iterdir()) == []
 
 
-def test_when_it_is_tried_again_is_not_told_since_that_is_true_for_a_moment(tmp_path: Path) -> None:
+def test_report_omits_the_time_of_the_next_attempt(tmp_path: Path) -> None:
     report = StatusFile(tmp_path)
     report.write((UpstreamStatus("devrag-map", "command x", "backoff", error="e", retry_in=0.5),))
     (told,) = running(tmp_path)
@@ -41,7 +41,7 @@ def test_when_it_is_tried_again_is_not_told_since_that_is_true_for_a_moment(tmp_
     report.close()
 
 
-def test_a_killed_gateway_claims_nothing_and_is_swept_away(tmp_path: Path) -> None:
+def test_report_of_a_killed_gateway_is_ignored_and_removed(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )

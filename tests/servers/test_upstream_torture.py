@@ -38,9 +38,7 @@ def shop(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("mode", sampled(SHORT, step=3))
-async def test_whatever_one_half_does_every_call_ends_and_the_other_half_answers(
-    shop: Path, mode: str
-) -> None:
+async def test_every_call_ends_whatever_one_upstream_does(shop: Path, mode: str) -> None:
     place = SHORT.index(mode)
     half, era = HALVES[place % 2], ERAS[place // 2 % 2]
     row = await torture(shop, mode, era, CALLS, halves=(half,), connect=in_memory, limit=LONG)

@@ -42,7 +42,7 @@ async def refused(upstreams: ProjectSearcher) -> str:
     return caught.value.message
 
 
-async def test_a_url_answers_and_is_sent_the_headers(tmp_path: Path) -> None:
+async def test_url_answers_and_receives_the_headers(tmp_path: Path) -> None:
     with team() as server:
         pointed(tmp_path, server, headers={"X-Team": "blue"})
         async with supervised(tmp_path) as upstreams:
@@ -53,7 +53,7 @@ async def test_a_url_answers_and_is_sent_the_headers(tmp_path: Path) -> None:
     assert server.seen[-1]["x-team"] == "blue"
 
 
-async def test_a_token_is_read_again_when_it_is_no_longer_accepted(tmp_path: Path) -> None:
+async def test_refused_token_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("an-old-token-of-ours\n", encoding="ascii")
     with team() as server:
@@ -71,7 +71,7 @@ async def test_a_token_is_read_again_when_it_is_no_longer_accepted(tmp_path: Pat
             assert await recovered(upstreams) == ["a.md"]
 
 
-async def test_a_server_that_forgets_our_session_is_asked_again_in_a_new_one(
+async def test_forgotten_session_is_replaced_by_a_new_one(
     tmp_path: Path,
 ) -> None:
     with team() as server:
@@ -84,7 +84,7 @@ async def test_a_server_that_forgets_our_session_is_asked_again_in_a_new_one(
             assert (status.restarts, status.error) == (1, "it has forgotten our session")
 
 
-async def test_a_missing_token_is_a_reason(tmp_path: Path) -> None:
+async def test_missing_token_file_is_the_reason(tmp_path: Path) -> None:
     with team() as server:
         pointed(tmp_path, server, **{FILE: "no/such/file"})
         async with supervised(tmp_path) as upstreams:
@@ -103,7 +103,7 @@ USELESS = {
 
 
 @pytest.mark.parametrize("mode", sampled(USELESS, "refuses", "packed", "hangs", "endless"))
-async def test_a_server_of_no_use_is_told_apart(tmp_path: Path, mode: str) -> None:
+async def test_useless_server_is_reported_and_recovers(tmp_path: Path, mode: str) -> None:
     with team(mode) as server:
         pointed(tmp_path, server, call_seconds=20)
         async with supervised(tmp_path) as upstreams:
@@ -118,7 +118,7 @@ async def test_a_server_of_no_use_is_told_apart(tmp_path: Path, mode: str) -> No
             assert await recovered(upstreams) == ["a.md"]
 
 
-async def test_a_server_that_goes_away_is_noticed_by_the_next_question_and_comes_back(
+async def test_unreachable_server_is_noticed_by_the_next_question(
     tmp_path: Path,
 ) -> None:
     with team() as server:
@@ -133,7 +133,7 @@ async def test_a_server_that_goes_away_is_noticed_by_the_next_question_and_comes
             assert "pass-word" not in message + repr(upstreams.states())
 
 
-async def test_a_token_never_follows_a_redirect(tmp_path: Path) -> None:
+async def test_token_does_not_follow_a_redirect(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(GOOD, encoding="ascii")
     with team("moved") as server, team() as other:
         server.elsewhere = other.url.replace("127.0.0.1", "localhost")
@@ -145,7 +145,7 @@ async def test_a_token_never_follows_a_redirect(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names")
-async def test_a_token_file_that_is_a_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_token_file_that_is_a_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "token")
     with team() as server:
         pointed(tmp_path, server, **{FILE: "token"})

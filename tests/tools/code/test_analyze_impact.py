@@ -19,7 +19,7 @@ def files(answer: dict[str, Any], section: str) -> list[str]:
 
 
 @both_eras
-async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) -> None:
+async def test_impact_separates_importers_users_and_tests(shop: Path, era: str) -> None:
     (shop / "src" / "far.py").write_text("from auth.service import AuthService\n", encoding="utf-8")
     (shop / "src" / "lazy.py").write_text(
         "def run(name):\n    return getattr(plugin(), 'verify_password')\n", encoding="utf-8"
@@ -55,7 +55,7 @@ async def test_importers_users_and_tests_are_told_apart(shop: Path, era: str) ->
         assert {"hash_password", "verify_password"} <= {row["name"] for row in found["symbols"]}
 
 
-async def test_what_the_change_names_comes_first(shop: Path) -> None:
+async def test_named_symbols_come_first(shop: Path) -> None:
     async with gateway(shop) as call:
         orders = {}
         for name in ("hash_password", "verify_password"):
@@ -71,7 +71,7 @@ async def test_what_the_change_names_comes_first(shop: Path) -> None:
         }
 
 
-async def test_a_name_that_others_define_is_a_reason_to_look_and_no_more(shop: Path) -> None:
+async def test_name_with_other_definitions_is_only_should_verify(shop: Path) -> None:
     (shop / "src" / "one.py").write_text("def handle_it():\n    pass\n", encoding="utf-8")
     (shop / "src" / "two.py").write_text("def handle_it():\n    pass\n", encoding="utf-8")
     (shop / "src" / "user.py").write_text("print(handle_it)\n", encoding="utf-8")
@@ -82,7 +82,7 @@ async def test_a_name_that_others_define_is_a_reason_to_look_and_no_more(shop: P
         assert files(found, "should_verify") == ["src/two.py", "src/user.py"]
 
 
-async def test_a_list_that_arrives_as_text_is_a_list_and_what_is_not_indexed_is_told(
+async def test_list_as_json_text_is_read_and_unindexed_files_are_named(
     shop: Path,
 ) -> None:
     (shop / "logo.png").write_bytes(b"\x89PNG\0")

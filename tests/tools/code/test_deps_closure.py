@@ -19,7 +19,7 @@ def paths(answer: dict[str, Any]) -> list[str]:
     return [node["path"] for node in answer["nodes"]]
 
 
-async def test_an_import_just_written_is_followed_at_once_and_a_cycle_told(shop: Path) -> None:
+async def test_new_import_is_followed_at_once_and_cycles_are_reported(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("deps_closure", path=SERVICE)
         file = shop / "src" / "auth" / "tokens.py"
@@ -31,7 +31,7 @@ async def test_an_import_just_written_is_followed_at_once_and_a_cycle_told(shop:
         assert paths(fresh) == [SERVICE]
 
 
-async def test_a_language_whose_imports_are_not_followed_says_so(shop: Path) -> None:
+async def test_language_without_import_support_gets_a_warning(shop: Path) -> None:
     (shop / "App.cs").write_text("using Shop.Cart;\nclass App {}\n", encoding="utf-8")
     git(shop, "add", "-A")
     async with gateway(shop) as call:
@@ -42,7 +42,7 @@ async def test_a_language_whose_imports_are_not_followed_says_so(shop: Path) -> 
         assert "warnings" not in await call("deps_closure", path=SERVICE)
 
 
-async def test_a_long_file_is_read_in_pieces_that_rejoin(shop: Path) -> None:
+async def test_long_file_is_read_in_pieces(shop: Path) -> None:
     code = "".join(f"def f{n}():\n    return '{'長い ' * 9}'\n\n\n" for n in range(300))
     (shop / "src" / "long.py").write_text(code, encoding="utf-8")
     async with gateway(shop) as call:
@@ -61,7 +61,7 @@ async def test_a_long_file_is_read_in_pieces_that_rejoin(shop: Path) -> None:
         assert "".join(pieces) == code
 
 
-async def test_a_file_that_changed_since_it_was_indexed_says_so(shop: Path) -> None:
+async def test_file_changed_since_indexing_gets_a_warning(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("snippets_get", path=SERVICE)
         file = shop / SERVICE
@@ -77,7 +77,7 @@ async def test_a_file_that_changed_since_it_was_indexed_says_so(shop: Path) -> N
         assert "not in the index" in unknown["warnings"][0]
 
 
-async def test_secrets_are_masked_and_files_that_may_hold_them_stay_closed(shop: Path) -> None:
+async def test_secrets_are_masked_and_secret_files_refused(shop: Path) -> None:
     token = "ghp_" + "1234567890abcdefghijklmnopqrstuvwxyz"[:36]
     (shop / ".env").write_text(f"TOKEN={token}\n", encoding="utf-8")
     (shop / "plain.txt").symlink_to(".env")

@@ -29,7 +29,7 @@ def taken_in_elsewhere(shop: Path) -> None:
         index.complete(words_only=True)
 
 
-def test_the_index_is_asked_again_where_somebody_else_took_the_file_in(
+def test_index_is_read_again_after_another_process_changed_it(
     context: GatewayContext, shop: Path
 ) -> None:
     asked: list[int] = []
@@ -48,7 +48,7 @@ def test_the_index_is_asked_again_where_somebody_else_took_the_file_in(
 
 
 @pytest.mark.anyio
-async def test_a_definition_that_a_scan_took_in_during_the_look_for_its_word_is_found(
+async def test_definition_indexed_during_the_search_is_found(
     context: GatewayContext, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (shop / NEW).write_text(CODE, encoding="utf-8")

@@ -34,7 +34,7 @@ async def test_name_is_not_a_regular_expression(shop: Path) -> None:
             assert (found["references"], found["total"]) == ([], 0), symbol
 
 
-async def test_a_name_within_another_is_no_use_of_it(shop: Path) -> None:
+async def test_longer_name_is_not_a_reference(shop: Path) -> None:
     (shop / "src" / "names.py").write_text(
         "loginable = relogin = log_in\nlogin()\n", encoding="utf-8"
     )
@@ -43,7 +43,7 @@ async def test_a_name_within_another_is_no_use_of_it(shop: Path) -> None:
         assert [row["line"] for row in found["references"]] == [2]
 
 
-async def test_a_line_that_is_no_utf_8_costs_no_other_its_place(shop: Path) -> None:
+async def test_line_in_another_encoding_does_not_hide_other_lines(shop: Path) -> None:
     (shop / "src" / "latin.py").write_bytes(b"caf\xe9 = login()\nlogin('ok')\n")
     (shop / "src" / "sjis.py").write_bytes("# ログイン\nlogin()\n".encode("cp932"))
     async with gateway(shop) as call:

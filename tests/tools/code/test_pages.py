@@ -94,7 +94,7 @@ async def every_page(call: Caller, tool: str, given: dict[str, Any]) -> list[dic
     return pages
 
 
-async def test_a_session_is_told_of_the_files_of_the_page_alone(many: Path) -> None:
+async def test_only_files_on_the_page_count_as_seen(many: Path) -> None:
     first, last = (f"src/many/user_{number:02}_of_the_needle.py" for number in (0, FILES - 1))
     given = {"pattern": "return needle_hub", "path": "src/many", "context_lines": 3}
     async with gateway(many) as call:
@@ -108,7 +108,7 @@ async def test_a_session_is_told_of_the_files_of_the_page_alone(many: Path) -> N
         assert last not in shown
 
 
-async def test_what_is_everywhere_opens_no_file_page_by_page(many: Path) -> None:
+async def test_frequent_matches_do_not_count_as_seen(many: Path) -> None:
     first = "src/many/user_00_of_the_needle.py"
     async with gateway(many) as call:
         for tool, given in (

@@ -35,7 +35,7 @@ def lines_of(text: str) -> list[str]:
 
 
 @both_eras
-async def test_xml_pages_rejoin_to_the_files(shop: Path, era: str) -> None:
+async def test_xml_pages_contain_every_file(shop: Path, era: str) -> None:
     long = "".join(f"line {n} of a long file\n" for n in range(3000))
     (shop / "src" / "long.txt").write_text(long, encoding="utf-8")
     (shop / "src" / "hostile.md").write_text(HOSTILE, encoding="utf-8")
@@ -83,7 +83,7 @@ async def test_no_file_breaks_out_of_its_fence(shop: Path, form: str) -> None:
     st.sampled_from(["markdown", "xml", "plain"]),
     st.text(min_size=1, max_size=20),
 )
-def test_whatever_a_file_says_the_page_stays_in_form(text: str, form: Any, name: str) -> None:
+def test_no_text_breaks_the_format_of_a_page(text: str, form: Any, name: str) -> None:
     writer = WRITERS[form]
     page = writer.page(
         "x", [writer.piece(Piece(name, 1, 1, 1, text)), writer.piece(Piece("z", 0, 0, 0, ""))]
@@ -108,7 +108,7 @@ def test_whatever_a_file_says_the_page_stays_in_form(text: str, form: Any, name:
         assert not opened
 
 
-async def test_what_is_packed_is_chosen_by_globs_and_never_a_secret(shop: Path) -> None:
+async def test_packed_files_are_chosen_by_globs_without_secrets(shop: Path) -> None:
     (shop / ".gitignore").write_text("*.log\n", encoding="utf-8")
     (shop / "src" / "x.log").write_text("ignored", encoding="utf-8")
     (shop / "src" / "id_rsa").write_text("SECRET", encoding="utf-8")
@@ -141,7 +141,7 @@ async def test_what_is_packed_is_chosen_by_globs_and_never_a_secret(shop: Path) 
         assert [row["file"] for row in one["files"]] == ["src/auth/service.py"]
 
 
-async def test_of_many_files_the_contents_are_folders(shop: Path) -> None:
+async def test_contents_of_many_files_list_folders(shop: Path) -> None:
     for number in range(120):
         (shop / "many" / f"d{number % 7}").mkdir(parents=True, exist_ok=True)
         (shop / "many" / f"d{number % 7}" / f"{number}.py").write_text("x = 1\n", encoding="utf-8")
@@ -152,7 +152,7 @@ async def test_of_many_files_the_contents_are_folders(shop: Path) -> None:
         assert len(seen) == len(set(seen)) == 120
 
 
-async def test_contents_of_long_names_leave_room_and_come_once(shop: Path) -> None:
+async def test_contents_with_long_names_fit_and_appear_once(shop: Path) -> None:
     for number in range(75):
         name = f"{number:02}_{'長い名前' * 15}.py"
         (shop / "long").mkdir(exist_ok=True)

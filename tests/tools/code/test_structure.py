@@ -36,7 +36,7 @@ class Kind:
 '''
 
 
-async def test_symbols_just_written_are_listed_at_once(shop: Path) -> None:
+async def test_new_symbols_are_listed_at_once(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("get_symbols", path="src/auth")
         (shop / SERVICE).write_text("def changed_now():\n    pass\n", encoding="utf-8")
@@ -48,7 +48,7 @@ async def test_symbols_just_written_are_listed_at_once(shop: Path) -> None:
 
 
 @both_eras
-async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era: str) -> None:
+async def test_japanese_file_is_outlined(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
     async with gateway(shop, era) as call:
         found = await call("analyze_structure", file_path="src/日本語.py")
@@ -73,7 +73,7 @@ async def test_a_file_in_japanese_is_outlined_by_its_right_names(shop: Path, era
         }
 
 
-async def test_what_cannot_be_outlined_says_so(shop: Path) -> None:
+async def test_unsupported_file_gets_a_warning(shop: Path) -> None:
     (shop / "notes.xyz").write_text("def f(): pass\n", encoding="utf-8")
     (shop / "Makefile").write_text("all:\n\techo\n", encoding="utf-8")
     (shop / "deep.py").write_text("[\n" * 5_000 + "]\n" * 5_000, encoding="utf-8")
@@ -93,7 +93,7 @@ async def test_what_cannot_be_outlined_says_so(shop: Path) -> None:
 
 
 @both_eras
-async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> None:
+async def test_innermost_function_around_a_line_is_named(shop: Path, era: str) -> None:
     (shop / "src" / "日本語.py").write_text(JAPANESE, encoding="utf-8")
     async with gateway(shop, era) as call:
         lines = {8: "認証する", 13: "check", 15: "認証する", 22: "Kind.after"}
@@ -115,7 +115,7 @@ async def test_the_innermost_function_around_a_line(shop: Path, era: str) -> Non
 
 
 @both_eras
-async def test_files_are_found_by_their_names_in_order(shop: Path, era: str) -> None:
+async def test_files_are_found_by_name_in_order(shop: Path, era: str) -> None:
     (shop / ".gitignore").write_text("*.log\nbuild/\n", encoding="utf-8")
     (shop / "x.log").write_text("x", encoding="utf-8")
     (shop / ".env").write_text("TOKEN=1", encoding="utf-8")
@@ -146,7 +146,7 @@ async def test_files_are_found_by_their_names_in_order(shop: Path, era: str) -> 
         assert go["files"] == ["src/inventory/stock.go"]
 
 
-async def test_a_glob_made_to_explode_is_bounded(shop: Path) -> None:
+async def test_exponential_glob_is_bounded(shop: Path) -> None:
     deep = shop / "/".join(["a"] * 60)
     deep.mkdir(parents=True)
     (deep / ("a" * 200)).write_text("x", encoding="utf-8")
@@ -179,7 +179,7 @@ async def test_file_counts_as_seen_when_its_content_was_shown(shop: Path) -> Non
             assert refused["unseen_files"] == unseen, (tool, arguments)
 
 
-async def test_code_that_a_caller_wrote_is_evidence_of_nothing(shop: Path) -> None:
+async def test_code_from_the_caller_is_no_evidence(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("start_session", intent="INVESTIGATE", query="what does the login do")
         await call("analyze_structure", code="def invented(): pass", language="python")

@@ -53,7 +53,9 @@ async def names(call: Any) -> list[str]:
 
 @both_eras
 @pytest.mark.parametrize("corpus", ["map", "forest"])
-async def test_both_servers_offer_the_tools_of_devrag(shop: Path, corpus: str, era: str) -> None:
+async def test_both_index_servers_offer_the_tools_of_devrag(
+    shop: Path, corpus: str, era: str
+) -> None:
     async with index_server(shop, corpus, era) as call:
         tools = {tool.name: tool for tool in (await call.client.list_tools()).tools}
     assert list(tools) == [
@@ -66,7 +68,7 @@ async def test_both_servers_offer_the_tools_of_devrag(shop: Path, corpus: str, e
     assert [name for name, hint in hints.items() if hint.read_only_hint] == reading
 
 
-async def test_a_file_beyond_the_globs_is_indexed_by_name_and_stays(shop: Path) -> None:
+async def test_file_outside_the_patterns_is_indexed_by_name_and_stays(shop: Path) -> None:
     patterns(shop, "src/**/*.md")
     written(shop, "src/guide.md")
     async with index_server(shop, "forest") as call:
@@ -83,7 +85,7 @@ async def test_a_file_beyond_the_globs_is_indexed_by_name_and_stays(shop: Path) 
         assert found["results"][0]["document"] == "src/cart/shipping.py"
 
 
-async def test_one_of_the_ways_to_name_files_is_needed_and_enough(shop: Path) -> None:
+async def test_exactly_one_way_to_name_files_is_accepted(shop: Path) -> None:
     async with index_server(shop, "forest") as call:
         for tool in ("index_code", "delete_document", "reindex_document"):
             error = await call.refused(tool)
@@ -94,7 +96,7 @@ async def test_one_of_the_ways_to_name_files_is_needed_and_enough(shop: Path) ->
         assert "query is required" in (await call.refused("search"))["message"]
 
 
-async def test_a_deleted_document_stays_out_until_it_is_indexed_by_name(shop: Path) -> None:
+async def test_deleted_document_stays_out_until_indexed_by_name(shop: Path) -> None:
     name = "src/cart/shipping.py"
     async with index_server(shop, "forest") as call:
         done = await call("delete_document", filename=name)
@@ -113,7 +115,7 @@ async def test_a_deleted_document_stays_out_until_it_is_indexed_by_name(shop: Pa
         assert name in await names(call)
 
 
-async def test_a_file_is_removed_only_when_that_is_asked_and_comes_back_as_new(shop: Path) -> None:
+async def test_removed_file_is_indexed_again_when_it_returns(shop: Path) -> None:
     path = written(shop, "docs/guide.md")
     async with index_server(shop, "forest") as call:
         await call("sync")
@@ -125,7 +127,7 @@ async def test_a_file_is_removed_only_when_that_is_asked_and_comes_back_as_new(s
         assert "docs/guide.md" in await names(call)
 
 
-async def test_a_removed_agreement_is_in_the_trash(shop: Path) -> None:
+async def test_removed_agreement_goes_to_the_trash(shop: Path) -> None:
     path = written(shop, str(AGREEMENTS / "fee.md"), AGREED)
     name = path.relative_to(shop).as_posix()
     async with index_server(shop, "map") as call:
@@ -177,7 +179,7 @@ async def test_names_with_dots_inside_the_folders_are_accepted(shop: Path) -> No
             assert not (shop / name).exists()
 
 
-async def test_what_is_no_document_is_never_removed(shop: Path) -> None:
+async def test_only_documents_are_removed(shop: Path) -> None:
     secret = written(shop, ".env", "TOKEN=x\n")
     inside = written(shop, "docs/real.md")
     (shop / "docs" / "alias.md").symlink_to(inside)
@@ -191,7 +193,7 @@ async def test_what_is_no_document_is_never_removed(shop: Path) -> None:
     assert inside.exists()
 
 
-async def test_a_document_that_is_gone_is_not_there(shop: Path) -> None:
+async def test_missing_document_is_not_found(shop: Path) -> None:
     async with index_server(shop, "forest") as call:
         for tool, field in (("index_markdown", "filepath"), ("reindex_document", "filename"),
                             ("delete_document", "filename")):  # fmt: skip
@@ -202,14 +204,14 @@ async def test_a_document_that_is_gone_is_not_there(shop: Path) -> None:
         assert "src/cart/shipping.py" in await names(call)
 
 
-async def test_the_map_takes_no_source(shop: Path) -> None:
+async def test_map_refuses_source_files(shop: Path) -> None:
     written(shop, str(AGREEMENTS / "x.py"), "def x(): pass\n")
     async with index_server(shop, "map") as call:
         error = await call.refused("index_code", filepath=str(AGREEMENTS / "x.py"))
         assert "covers no such files" in error["message"]
 
 
-async def test_an_agreement_keeps_all_it_says_when_its_front_matter_is_updated(shop: Path) -> None:
+async def test_updated_front_matter_keeps_the_agreement(shop: Path) -> None:
     path = written(shop, str(AGREEMENTS / "fee.md"), AGREED)
     async with index_server(shop, "map") as call:
         done = await call(
@@ -246,9 +248,7 @@ async def test_file_that_cannot_be_changed_safely_is_unchanged(shop: Path) -> No
 
 
 @pytest.mark.parametrize("corpus", ["map", "forest"])
-async def test_front_matter_that_is_updated_by_several_at_once_gets_all_of_it(
-    shop: Path, corpus: str
-) -> None:
+async def test_concurrent_updates_of_front_matter_all_count(shop: Path, corpus: str) -> None:
     name = str(AGREEMENTS / "fee.md") if corpus == "map" else "docs/fee.md"
     given = [{"domain": "backend"}, {"project": "shop"}, {"tags": "a, b"}, {"language": "python"}]
     for _ in range(3):
@@ -262,7 +262,7 @@ async def test_front_matter_that_is_updated_by_several_at_once_gets_all_of_it(
         assert [line for line in expected if line not in text] == []
 
 
-async def test_what_clients_send_for_arguments_they_leave_out_is_left_out(shop: Path) -> None:
+async def test_null_and_empty_arguments_count_as_omitted(shop: Path) -> None:
     path = written(shop, "docs/a.md")
     async with index_server(shop, "forest") as call:
         await call("sync")
@@ -275,7 +275,7 @@ async def test_what_clients_send_for_arguments_they_leave_out_is_left_out(shop: 
     assert path.read_text(encoding="utf-8") == f"---\ntags: [a, b c]\n---\n\n{GUIDE}"
 
 
-async def test_a_server_that_has_not_looked_at_the_files_yet_says_so(
+async def test_index_is_stale_before_the_first_scan(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unbegun(monkeypatch)
@@ -286,7 +286,7 @@ async def test_a_server_that_has_not_looked_at_the_files_yet_says_so(
         assert (await call("list_documents"))["index"]["state"] == "fresh"
 
 
-async def test_filters_are_literal_and_hold_for_the_map_too(shop: Path) -> None:
+async def test_filters_are_literal_on_both_servers(shop: Path) -> None:
     for name in ("docs/api_a.md", "docs/apixa.md", "do%s/api_b.md", "docs/API_c.md"):
         written(shop, name)
         agreed = AGREED.replace("送料計算", f"ferry sails {name}")
@@ -307,7 +307,7 @@ async def test_filters_are_literal_and_hold_for_the_map_too(shop: Path) -> None:
             assert await found(directory=f"{below}doc_") == []
 
 
-async def test_times_are_utc(shop: Path) -> None:
+async def test_modification_times_are_utc(shop: Path) -> None:
     path = written(shop, "docs/guide.md")
     os.utime(path, (1_700_000_000, 1_700_000_000))
     async with index_server(shop, "forest") as call:
@@ -316,7 +316,7 @@ async def test_times_are_utc(shop: Path) -> None:
         assert rows["docs/guide.md"]["modified_at"] == "2023-11-14T22:13:20Z"
 
 
-async def test_an_agreement_that_is_learned_anew_is_found_though_it_was_deleted(shop: Path) -> None:
+async def test_deleted_agreement_is_found_after_it_is_learned_again(shop: Path) -> None:
     async with gateway(shop) as call:
         agreed = {"nl_term": "送料", "symbol": "shipping_fee", "code_evidence": "returns the fee"}
         file = (await call("add_agreement", **agreed))["agreement_file"]

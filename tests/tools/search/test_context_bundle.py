@@ -15,7 +15,7 @@ from served import gateway, settings_of
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_bundle_fits_the_budget_it_is_given(shop: Path) -> None:
+async def test_bundle_fits_its_budget(shop: Path) -> None:
     async with gateway(shop) as call:
         for budget in (200, 500, 1000):
             answer = await call(
@@ -28,7 +28,7 @@ async def test_a_bundle_fits_the_budget_it_is_given(shop: Path) -> None:
             assert sum(map(tokens, rows)) <= answer["tokens_estimate"] <= budget
 
 
-async def test_a_failing_test_brings_itself_and_what_it_tests(shop: Path) -> None:
+async def test_failing_test_brings_its_file_and_its_imports(shop: Path) -> None:
     async with gateway(shop) as call:
         plain = await call("context_bundle", goal="why is it wrong")
         answer = await call(
@@ -44,7 +44,7 @@ async def test_a_failing_test_brings_itself_and_what_it_tests(shop: Path) -> Non
     assert answer["profile"] == "testfail"
 
 
-async def test_the_file_being_edited_may_have_any_name(shop: Path) -> None:
+async def test_edited_file_may_have_any_name(shop: Path) -> None:
     (shop / "src" / "送料").mkdir()
     (shop / "src" / "送料" / "計算.py").write_text("def 送料計算(注文):\n    return 500\n", "utf-8")
     async with gateway(shop) as call:
@@ -64,7 +64,7 @@ async def test_the_file_being_edited_may_have_any_name(shop: Path) -> None:
     assert outside["field"] == "artifacts.editing_path"
 
 
-async def test_a_bundle_shows_files_as_they_are_on_disk_now(shop: Path) -> None:
+async def test_bundle_shows_files_as_on_disk(shop: Path) -> None:
     file = shop / "src" / "cart" / "shipping.py"
     async with gateway(shop) as call:
         await call("context_bundle", goal="shipping fee")
@@ -77,7 +77,7 @@ async def test_a_bundle_shows_files_as_they_are_on_disk_now(shop: Path) -> None:
     assert "def shipping_fee" not in texts
 
 
-async def test_profiles_of_the_project_count_and_bad_ones_are_named(shop: Path) -> None:
+async def test_profiles_of_the_project_are_used_and_checked(shop: Path) -> None:
     profiles = shop / ".code-intel" / "scoring-profiles.toml"
     async with gateway(shop) as call:
         unknown = await call("context_bundle", goal="shipping fee", profile="bugfixing")
@@ -94,7 +94,7 @@ async def test_profiles_of_the_project_count_and_bad_ones_are_named(shop: Path) 
     )
 
 
-async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
+async def test_incomplete_index_is_mentioned(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "shop"
@@ -117,7 +117,7 @@ async def test_while_the_index_is_built_nothing_is_said_of_the_whole_project(
     assert (imports["nodes"], imports["warnings"]) == ([], [INDEX_INCOMPLETE])
 
 
-async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Path) -> None:
+async def test_unknown_artifacts_get_a_warning_and_null_is_ignored(shop: Path) -> None:
     artifacts = {"failing_test": "tests/test_cart.py", "hints": None, "editing_path": None}
     async with gateway(shop) as call:
         answer = await call("context_bundle", goal="cart total", artifacts=artifacts)
@@ -126,7 +126,7 @@ async def test_artifacts_that_nobody_reads_are_told_and_null_is_nothing(shop: Pa
     ]
 
 
-async def test_what_a_bundle_suggests_is_a_guess_until_it_is_looked_up(shop: Path) -> None:
+async def test_bundle_moves_no_phase(shop: Path) -> None:
     file = "src/cart/shipping.py"
     async with gateway(shop) as call:
         session = await call("start_session", intent="INVESTIGATE", query="shipping fee")

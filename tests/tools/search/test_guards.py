@@ -155,7 +155,7 @@ so with an upstream.
 @pytest.mark.parametrize(
     ("guard", "lower"), [(guard, lower) for guard, tries in TRIED.items() for lower in tries]
 )
-async def test_a_guard_lowers_ready_to_verification_and_says_why(
+async def test_guard_lowers_ready_to_verification_with_a_reason(
     agreed: Path, guard: str, lower: Try
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:
@@ -171,12 +171,12 @@ async def test_a_guard_lowers_ready_to_verification_and_says_why(
         assert told[guard] in status["guards"]
 
 
-def test_every_guard_is_tried() -> None:
+def test_every_guard_has_a_test() -> None:
     assert TRIED.keys() | ELSEWHERE >= {guard.name for guard in GUARDS}
     assert {guard.name for guard in GUARDS} >= TRIED.keys()
 
 
-async def test_a_renamed_symbol_is_verified_and_learned_under_its_new_name(
+async def test_renamed_symbol_is_learned_under_its_new_name(
     agreed: Path,
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:
@@ -201,7 +201,7 @@ async def test_a_renamed_symbol_is_verified_and_learned_under_its_new_name(
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_a_symbol_renamed_during_verification_is_offered_again_and_not_rejected(
+async def test_symbol_renamed_during_verification_is_offered_again(
     agreed: Path,
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:
@@ -216,7 +216,7 @@ async def test_a_symbol_renamed_during_verification_is_offered_again_and_not_rej
         assert await verify(call, "AuthService.sign_in", LOGIN_FILE) == "READY"
 
 
-async def test_a_moved_symbol_leads_to_ready_and_its_new_file_is_explored(agreed: Path) -> None:
+async def test_moved_symbol_leads_to_ready_with_its_new_file(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         (agreed / LOGIN_FILE).rename(agreed / "src" / "auth" / "door.py")
         synced(agreed)
@@ -227,7 +227,7 @@ async def test_a_moved_symbol_leads_to_ready_and_its_new_file_is_explored(agreed
         assert "has moved to src/auth/door.py" in reason
 
 
-async def test_an_edit_that_is_not_synced_yet_is_noticed_before_ready(agreed: Path) -> None:
+async def test_unsynced_edit_is_noticed_before_ready(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         edit(
             agreed,
@@ -239,7 +239,7 @@ async def test_an_edit_that_is_not_synced_yet_is_noticed_before_ready(agreed: Pa
         assert answer["results"][0]["agreement"]["status"] == "changed"
 
 
-async def test_an_edit_with_the_same_size_and_time_is_noticed_before_ready(agreed: Path) -> None:
+async def test_edit_with_the_same_size_and_time_is_noticed_before_ready(agreed: Path) -> None:
     file = agreed / LOGIN_FILE
     before = file.stat()
     edit(agreed, "if user is None or", "if user is not str")
@@ -249,7 +249,7 @@ async def test_an_edit_with_the_same_size_and_time_is_noticed_before_ready(agree
         assert (await ask(call, TERM))["next_phase"] == "VERIFICATION"
 
 
-async def test_an_unreadable_file_prevents_ready(agreed: Path) -> None:
+async def test_unreadable_file_prevents_ready(agreed: Path) -> None:
     (agreed / LOGIN_FILE).chmod(0)
     with without_root():
         async with gateway(agreed, embedding="faithful") as call:
@@ -259,7 +259,7 @@ async def test_an_unreadable_file_prevents_ready(agreed: Path) -> None:
             assert answer["explored_files"] == []
 
 
-async def test_every_answer_about_the_map_has_status_and_reasons(agreed: Path) -> None:
+async def test_every_map_answer_has_status_and_reasons(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         edit(agreed, "by e-mail and password", "by e-mail")
         synced(agreed)
@@ -298,7 +298,7 @@ def on_a_branch(shop: Path) -> None:
     git(shop, "commit", "-qm", "Agreed")
 
 
-async def test_an_agreement_on_the_trunk_leads_to_ready(shop: Path) -> None:
+async def test_agreement_on_the_trunk_leads_to_ready(shop: Path) -> None:
     smuggled_file(shop)
     on_a_branch(shop)
     git(shop, "switch", "-q", "main")
@@ -308,7 +308,7 @@ async def test_an_agreement_on_the_trunk_leads_to_ready(shop: Path) -> None:
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_an_answer_to_another_query_than_the_sessions_does_not_change_the_phase(
+async def test_answer_to_another_query_does_not_change_the_phase(
     agreed: Path,
 ) -> None:
     async with gateway(agreed, embedding="faithful") as call:

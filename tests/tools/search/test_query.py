@@ -41,13 +41,13 @@ async def start(call: Caller, query: str, intent: str = "MODIFY", **slots: str) 
     return str(session["session_id"])
 
 
-async def test_a_japanese_question_is_asked_in_the_english_of_the_code(shop: Path) -> None:
+async def test_japanese_question_is_translated_to_english_names(shop: Path) -> None:
     async with gateway(shop) as call:
         answer = await call("query", question="ログインの仕組みを知りたい")
     assert answer["results"][0]["symbol_name"] == "AuthService.login"
 
 
-async def test_code_that_is_named_in_japanese_is_asked_for_in_japanese(shop: Path) -> None:
+async def test_code_with_japanese_names_is_found_by_them(shop: Path) -> None:
     file = shop / "src" / "画面.py"
     file.write_text("def 領収書(利用者):\n    return 利用者.挨拶()\n", "utf-8")
     async with gateway(shop) as call:
@@ -60,7 +60,7 @@ async def test_code_that_is_named_in_japanese_is_asked_for_in_japanese(shop: Pat
     assert not answer["fallback_triggered"]
 
 
-async def test_results_are_surest_first_and_each_place_comes_once(shop: Path) -> None:
+async def test_results_are_ordered_by_confidence_without_repetition(shop: Path) -> None:
     async with gateway(shop) as call:
         answer = await call("query", question="AuthService login logout verify_password token")
     sure = [row["confidence"] for row in answer["results"]]
@@ -69,7 +69,7 @@ async def test_results_are_surest_first_and_each_place_comes_once(shop: Path) ->
     assert len(places) == len(set(places)) > 3
 
 
-async def test_a_named_file_is_outlined_and_the_list_of_a_folder_opens_none_of_its_files(
+async def test_named_file_is_outlined_and_a_listed_folder_shows_no_file(
     shop: Path,
 ) -> None:
     async with gateway(shop) as call:
@@ -89,7 +89,7 @@ async def test_a_named_file_is_outlined_and_the_list_of_a_folder_opens_none_of_i
     assert (last["files"], last["found"]) == ([], 0)
 
 
-async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(shop: Path) -> None:
+async def test_long_answer_is_split_into_pages_within_the_budget(shop: Path) -> None:
     for number in range(40):
         text = f"def handle_{number}():\n    return 'order {number}: 注文を処理する'\n"
         (shop / "src" / f"orders_{number:02}.py").write_text(text, encoding="utf-8")
@@ -113,7 +113,7 @@ async def test_a_long_answer_fits_its_budget_and_the_rest_comes_page_by_page(sho
 
 
 @pytest.mark.covers("rule.query.fallback")
-async def test_the_forest_is_asked_only_when_nothing_is_found_and_the_map_has_missed(
+async def test_forest_is_searched_only_after_a_map_miss(
     shop: Path,
 ) -> None:
     question = "zzyzx qwxyz"
@@ -133,7 +133,7 @@ async def test_the_forest_is_asked_only_when_nothing_is_found_and_the_map_has_mi
 
 
 @pytest.mark.covers("rule.query.shown")
-async def test_each_call_counts_in_the_session_as_far_as_its_places_are_shown(shop: Path) -> None:
+async def test_only_shown_places_count_in_the_session(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "fix the login", target_feature="login")
         answer = await call("query", question="AuthService and verify_password")
@@ -154,7 +154,7 @@ def decided(root: Path) -> list[dict[str, Any]]:
     return list(decisions.newest(root / ".code-intel" / "logs", journal.stem).records)
 
 
-async def test_a_slot_is_evidenced_by_the_calls_made_with_its_own_words(shop: Path) -> None:
+async def test_slot_is_evidenced_by_calls_with_its_words(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(
             call,
@@ -173,7 +173,7 @@ async def test_a_slot_is_evidenced_by_the_calls_made_with_its_own_words(shop: Pa
         assert "target_feature" not in {step.get("slot", "") for step in again["plan"]}
 
 
-async def test_a_word_that_is_found_everywhere_opens_no_file_and_evidences_no_slot(
+async def test_frequent_word_shows_no_file_and_evidences_no_slot(
     shop: Path,
 ) -> None:
     for number in range(60):
@@ -190,7 +190,7 @@ async def test_a_word_that_is_found_everywhere_opens_no_file_and_evidences_no_sl
     assert not any(file.endswith(".txt") for data in journaled(shop) for file in data["files"])
 
 
-async def test_of_a_name_that_many_contain_only_the_very_symbol_was_looked_at(shop: Path) -> None:
+async def test_only_the_exact_symbol_of_many_counts_as_seen(shop: Path) -> None:
     text = "".join(f"def handle_{number}():\n    return {number}\n\n" for number in range(20))
     (shop / "src" / "handlers.py").write_text(text, encoding="utf-8")
     (shop / "src" / "handle.py").write_text("def handle():\n    return 0\n", encoding="utf-8")
@@ -207,7 +207,7 @@ async def test_of_a_name_that_many_contain_only_the_very_symbol_was_looked_at(sh
     assert handled["found"] > 2
 
 
-async def test_one_question_for_everything_is_not_enough_to_write(shop: Path) -> None:
+async def test_one_broad_question_does_not_lead_to_ready(shop: Path) -> None:
     words = "login cart payment stock export mail AuthService Cart PaymentGateway verify_password"
     async with gateway(shop) as call:
         await start(call, f"fix {words}")
@@ -226,7 +226,7 @@ async def test_one_question_for_everything_is_not_enough_to_write(shop: Path) ->
 
 
 @pytest.mark.covers("error.phase_blocked")
-async def test_a_question_is_not_asked_in_semantic(shop: Path) -> None:
+async def test_query_is_refused_in_semantic(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "fix the login", target_feature="login")
         await call("query", question="AuthService.login")
@@ -255,7 +255,7 @@ async def test_a_question_is_not_asked_in_semantic(shop: Path) -> None:
         await call("query", question="login")
 
 
-async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: Path) -> None:
+async def test_results_for_an_earlier_frame_are_not_recorded(shop: Path) -> None:
     maps, forest = open_project(settings_of(shop))
     context = GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
     await start_session(context, "MODIFY", "fix the login of an empty cart")
@@ -280,7 +280,7 @@ async def test_what_is_found_for_another_frame_or_phase_is_noted_in_none(shop: P
         forest.index.close()
 
 
-async def test_without_an_index_text_is_found_all_the_same_and_that_is_said(shop: Path) -> None:
+async def test_query_without_an_index_finds_text_and_says_so(shop: Path) -> None:
     settings = settings_of(shop)
     for file in settings.forest.db_path.parent.glob(f"{settings.forest.db_path.name}*"):
         file.unlink()
@@ -298,7 +298,7 @@ async def test_without_an_index_text_is_found_all_the_same_and_that_is_said(shop
         forest.index.close()
 
 
-async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_other() -> None:
+async def test_progress_is_reported_per_call_and_failures_are_isolated() -> None:
     told: list[tuple[float, float | None, str]] = []
 
     async def report(done: float, total: float | None, message: str) -> None:
@@ -323,7 +323,7 @@ async def test_progress_is_reported_call_by_call_and_a_failed_call_costs_no_othe
     assert ["not started" in output.error for output in rest] == [False, True, True]
 
 
-def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both() -> None:
+def test_merging_keeps_the_surer_of_two_places() -> None:
     def output(tool: str, field: str, rows: list[dict[str, Any]]) -> Output:
         return Output(PlannedCall(tool, "", 1, {"symbol": "f", "pattern": "f"}), {field: rows})
 
@@ -342,7 +342,7 @@ def test_no_tool_crowds_out_another_and_the_surer_of_two_places_stands_for_both(
     assert isinstance(found[1], CallFinding)
 
 
-def test_of_many_definitions_those_of_exactly_the_name_count() -> None:
+def test_only_exact_definitions_of_many_count() -> None:
     names = ["Cart.add", "add", "adder", *(f"add_{number}" for number in range(9))]
     rows = [
         {"name": name, "file": f"{place}.py", "line": 1, "end_line": 2, "signature": name}
@@ -357,7 +357,7 @@ def test_of_many_definitions_those_of_exactly_the_name_count() -> None:
     assert [one.symbol_name for one in many.looked_at(merged([many]))] == names[:2]
 
 
-def test_of_one_call_the_files_that_fit_best_come_first_each_with_one_place() -> None:
+def test_best_files_of_a_call_come_first_with_one_place_each() -> None:
     rows = [
         {"file": file, "line_number": line, "line_content": "f"}
         for file in ("README.md", "a.py", "b.py")
@@ -375,7 +375,7 @@ def test_of_one_call_the_files_that_fit_best_come_first_each_with_one_place() ->
     ]
 
 
-async def test_the_word_that_fewest_places_have_is_asked_for_first(shop: Path) -> None:
+async def test_rarest_word_is_searched_first(shop: Path) -> None:
     common = "def session():\n    return 'the session of a session'\n"
     for number in range(20):
         (shop / "src" / f"session_{number}.py").write_text(common, encoding="utf-8")
@@ -388,7 +388,7 @@ async def test_the_word_that_fewest_places_have_is_asked_for_first(shop: Path) -
     assert words.index("session") > 0
 
 
-async def test_a_log_that_cannot_be_written_is_a_warning_and_costs_no_answer(shop: Path) -> None:
+async def test_unwritable_log_is_only_a_warning(shop: Path) -> None:
     logs = shop / ".code-intel" / "logs"
     logs.mkdir(exist_ok=True)
     (logs / "decisions.jsonl").mkdir()

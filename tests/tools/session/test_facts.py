@@ -10,7 +10,7 @@ from shop_sessions import explore, start
 pytestmark = pytest.mark.anyio
 
 
-async def test_of_several_definitions_the_one_worked_on_is_learned(shop: Path) -> None:
+async def test_changed_definition_is_learned(shop: Path) -> None:
     for name, text in (("a", "archives"), ("b", "invoices")):
         (shop / name).mkdir()
         code = f'def run():\n    """Handle {text}."""\n    return "{text}"\n'
@@ -35,7 +35,7 @@ async def test_of_several_definitions_the_one_worked_on_is_learned(shop: Path) -
         assert (await call("list_agreements"))["agreements"][0]["status"] == "changed"
 
 
-async def test_a_name_just_written_is_found_at_once(shop: Path) -> None:
+async def test_new_definition_is_found_at_once(shop: Path) -> None:
     async with gateway(shop) as call:
         assert (await call("find_definitions", symbol="brand_new_symbol"))["total"] == 0
         file = shop / "src" / "cart" / "cart.py"
@@ -45,7 +45,7 @@ async def test_a_name_just_written_is_found_at_once(shop: Path) -> None:
         assert [row["file"] for row in found["definitions"]] == ["src/cart/cart.py"]
 
 
-async def test_a_project_with_code_is_no_empty_one_whatever_is_listed(shop: Path) -> None:
+async def test_project_with_code_does_not_count_as_empty(shop: Path) -> None:
     (shop / "NOTES.md").write_text("Some notes about refunds.\n", encoding="utf-8")
     async with gateway(shop) as call:
         await call("start_session", intent="IMPLEMENT", query="add refunds")
@@ -66,7 +66,7 @@ async def test_a_project_with_code_is_no_empty_one_whatever_is_listed(shop: Path
         assert refused["error"] == "requirements_missing"
 
 
-async def test_an_empty_project_leads_to_writing_without_listing_a_file(tmp_path: Path) -> None:
+async def test_empty_project_needs_no_analyzed_file(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "README.md").write_text("# New\n", encoding="utf-8")
     async with gateway(tmp_path / "new") as call:

@@ -35,7 +35,7 @@ async def ended(call: Caller, outcome: str, intent: str = "MODIFY") -> None:
     await call("record_outcome", outcome=outcome, analysis=ANALYSIS)
 
 
-async def test_a_project_without_outcomes_is_told_what_will_be_counted(shop: Path) -> None:
+async def test_statistics_without_outcomes_are_zero(shop: Path) -> None:
     async with gateway(shop) as call:
         result = await call.client.call_tool("get_outcome_stats", {})
         assert not result.is_error
@@ -47,7 +47,7 @@ async def test_a_project_without_outcomes_is_told_what_will_be_counted(shop: Pat
 
 
 @pytest.mark.covers("rule.outcome.record")
-async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> None:
+async def test_outcome_record_has_every_field(shop: Path) -> None:
     async with gateway(shop) as call:
         await ended(call, "failure")
     (record,) = logged(shop)
@@ -58,7 +58,7 @@ async def test_a_record_has_every_field_and_what_was_said_of_it(shop: Path) -> N
 
 
 @pytest.mark.covers("rule.outcome.first")
-async def test_an_outcome_is_logged_also_when_nothing_can_be_learned(shop: Path) -> None:
+async def test_outcome_is_logged_even_if_learning_fails(shop: Path) -> None:
     state = shop / ".code-intel" / "state.db"
     async with gateway(shop) as call:
         await start(call, "ログイン機能")
@@ -79,7 +79,7 @@ async def test_an_outcome_is_logged_also_when_nothing_can_be_learned(shop: Path)
     assert [record["outcome"] for record in logged(shop)] == ["success", "success"]
 
 
-async def test_a_damaged_log_is_counted_as_far_as_it_can_be_read(shop: Path) -> None:
+async def test_damaged_log_is_counted_as_far_as_readable(shop: Path) -> None:
     async with gateway(shop) as call:
         await ended(call, "failure")
         log = folder_of(shop / ".code-intel") / "outcomes.jsonl"

@@ -26,7 +26,7 @@ async def frame(call: Caller, **slots: str) -> None:
     await call("set_query_frame", **given)
 
 
-async def test_the_status_has_what_map_and_forest_returned_last(shop: Path) -> None:
+async def test_status_has_the_last_results_of_map_and_forest(shop: Path) -> None:
     text = "---\nnl_term: 決済\nsymbol: PaymentGateway\n---\n\n## Evidence\n\n- it charges\n"
     (shop / AGREEMENTS / "payment.md").write_text(text, encoding="utf-8")
     async with gateway(shop) as call:
@@ -48,7 +48,7 @@ async def test_the_status_has_what_map_and_forest_returned_last(shop: Path) -> N
 
 
 @both_eras
-async def test_every_way_on_is_a_call_that_is_allowed(shop: Path, era: str) -> None:
+async def test_recovery_options_are_allowed_calls(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         for intent in ("MODIFY", "QUESTION", "INVESTIGATE"):
             handle = await start(call, intent)
@@ -59,7 +59,7 @@ async def test_every_way_on_is_a_call_that_is_allowed(shop: Path, era: str) -> N
             assert ("set_query_frame" in options) == (intent == "MODIFY")
 
 
-async def test_the_status_is_small_after_five_hundred_calls(shop: Path) -> None:
+async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
     feature = "ログイン画面が真っ白になる現象" * 12
     action = "注文の支払いを必ず完了させること" * 12
     async with gateway(shop) as call:
@@ -103,7 +103,7 @@ def decided(root: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.covers("rule.decision.logged")
-async def test_moves_refusals_and_what_became_of_the_map_are_logged_by_name(shop: Path) -> None:
+async def test_moves_refusals_and_map_verdicts_are_logged(shop: Path) -> None:
     async with gateway(shop) as call:
         handle = await start(call)
         await call("search_smart", query="login")

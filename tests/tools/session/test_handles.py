@@ -36,7 +36,7 @@ def values(answer: object) -> list[str]:
 
 
 @both_eras
-async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, era: str) -> None:
+async def test_session_writes_its_name_but_not_its_secret(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         handle = await start(call, "送料")
         name, secret = parse(handle)
@@ -66,7 +66,7 @@ async def test_a_whole_session_writes_its_name_and_never_its_secret(shop: Path, 
 
 
 @both_eras
-async def test_an_answer_in_words_alone_is_enough_to_go_on(shop: Path, era: str) -> None:
+async def test_text_of_an_answer_has_the_handle(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         result = await call.client.call_tool("start_session", {"intent": "MODIFY", "query": "x"})
         text = result.content[0].text  # type: ignore[union-attr]  # it is text

@@ -41,7 +41,7 @@ def shop(embedded_shop: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
 
 
-async def test_an_opposite_confirmed_again_and_again_waits_for_a_person(shop: Path) -> None:
+async def test_opposite_term_waits_for_a_person(shop: Path) -> None:
     opposite = ("ログアウト処理", LOGIN)
     async with model(shop) as call:
         outcome = await learn(call, shop, *opposite, LOGIN_FILE)
@@ -60,7 +60,7 @@ async def test_an_opposite_confirmed_again_and_again_waits_for_a_person(shop: Pa
         assert (await ask(call, opposite[0]))["next_phase"] == "READY"
 
 
-async def test_what_a_person_has_confirmed_stays_so_though_it_says_the_opposite(shop: Path) -> None:
+async def test_confirmation_by_a_person_holds_for_an_opposite_term(shop: Path) -> None:
     opposite = ("ログアウト処理", LOGIN)
     async with model(shop) as call:
         await learn(call, shop, *opposite, LOGIN_FILE)
@@ -74,7 +74,7 @@ async def test_what_a_person_has_confirmed_stays_so_though_it_says_the_opposite(
 
 
 @pytest.mark.covers("rule.guard.alias")
-async def test_a_near_miss_confirmed_again_and_again_is_verified_again_and_again(
+async def test_confirmed_near_miss_still_needs_verification(
     shop: Path,
 ) -> None:
     near = "ログイン履歴"
@@ -95,7 +95,7 @@ async def test_a_near_miss_confirmed_again_and_again_is_verified_again_and_again
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_reading_sessions_keep_no_agreement_young_and_end_no_doubt(shop: Path) -> None:
+async def test_reading_sessions_do_not_count_as_use(shop: Path) -> None:
     async with model(shop) as call:
         await learn(call, shop, TERM, LOGIN, LOGIN_FILE)
         with open_state(shop / ".code-intel") as state:
@@ -109,7 +109,7 @@ async def test_reading_sessions_keep_no_agreement_young_and_end_no_doubt(shop: P
 
 
 @pytest.mark.covers("rule.learning.confirmed_only")
-async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(shop: Path) -> None:
+async def test_only_confirmed_and_found_symbols_are_learned(shop: Path) -> None:
     names = [f"part_{number}" for number in range(50)]
     code = "\n\n".join(f"def {name}():\n    return {len(name)}" for name in names)
     parts = shop / "src" / "parts.py"
@@ -138,7 +138,7 @@ async def test_of_fifty_symbols_only_confirmed_ones_that_were_found_are_learned(
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
 
 
-async def test_a_success_without_a_confirmed_symbol_says_what_to_do_next(shop: Path) -> None:
+async def test_success_without_a_confirmed_symbol_names_the_next_step(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "login")
         await call("search_smart")

@@ -83,7 +83,7 @@ def experiences(shop: Path) -> list[tuple[str, str, str]]:
         return [(found.kind, found.wording, found.detail) for found in state.experiences()]
 
 
-async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None:
+async def test_alias_of_two_sessions_scores_like_the_term(shop: Path) -> None:
     async with model(shop) as call:
         first = await score(call, WORDS, LOGIN)
         assert (await confirm(call, shop, WORDS))["map_sync"] == "done"
@@ -95,7 +95,7 @@ async def test_words_of_two_sessions_are_as_good_as_the_term(shop: Path) -> None
         assert file.read_text(encoding="utf-8").count('- "') == 1
 
 
-async def test_what_the_session_itself_has_renamed_is_learned_under_its_new_name(
+async def test_symbol_renamed_by_the_session_is_learned_under_its_new_name(
     shop: Path,
 ) -> None:
     async with model(shop) as call:
@@ -120,7 +120,7 @@ async def test_what_the_session_itself_has_renamed_is_learned_under_its_new_name
         assert (row["status"], row["aliases"]) == ("valid", [WORDS])
 
 
-async def test_what_the_session_itself_has_deleted_is_not_learned(shop: Path) -> None:
+async def test_symbol_deleted_by_the_session_is_not_learned(shop: Path) -> None:
     async with model(shop) as call:
         await start(call, "送料の計算")
         await explore(call, FEE, FEE_FILE)
@@ -131,7 +131,7 @@ async def test_what_the_session_itself_has_deleted_is_not_learned(shop: Path) ->
         assert len((await call("list_agreements"))["agreements"]) == 1
 
 
-async def test_one_session_that_reports_again_and_again_is_one_session(shop: Path) -> None:
+async def test_repeated_reports_of_a_session_count_once(shop: Path) -> None:
     async with model(shop) as call:
         await confirm(call, shop, WORDS)
         for _ in range(5):
@@ -142,7 +142,7 @@ async def test_one_session_that_reports_again_and_again_is_one_session(shop: Pat
         assert sorted(counted) == ["accepted", "confirmed", "offered"]
 
 
-async def test_an_alias_that_people_took_out_of_the_file_is_none_any_more(shop: Path) -> None:
+async def test_alias_removed_from_the_file_no_longer_counts(shop: Path) -> None:
     async with model(shop) as call:
         for _ in range(2):
             await confirm(call, shop, WORDS)
@@ -153,7 +153,7 @@ async def test_an_alias_that_people_took_out_of_the_file_is_none_any_more(shop: 
         assert await score(call, WORDS, LOGIN) < READY_SCORE
 
 
-async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_them(
+async def test_rejected_words_no_longer_find_the_symbol(
     shop: Path,
 ) -> None:
     async with model(shop) as call:
@@ -169,7 +169,7 @@ async def test_rejected_words_no_longer_lead_there_and_lose_what_was_learned_of_
         assert "rejected in these words" in hit["why"]
 
 
-async def test_the_very_term_rejected_heals_by_the_next_success(shop: Path) -> None:
+async def test_success_restores_a_rejected_term(shop: Path) -> None:
     async with model(shop) as call:
         await ask(call, TERM)
         await call("revert_to_exploration", reason="about something else")
@@ -181,7 +181,7 @@ async def test_the_very_term_rejected_heals_by_the_next_success(shop: Path) -> N
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_until_a_success(
+async def test_two_rejecting_sessions_prevent_ready_until_a_success(
     shop: Path,
 ) -> None:
     async with model(shop) as call:
@@ -198,7 +198,7 @@ async def test_two_sessions_that_reject_in_words_of_their_own_withhold_ready_unt
         assert await score(call, WORDS, LOGIN) < VERIFICATION_SCORE
 
 
-async def test_failures_after_a_short_circuit_withhold_ready_until_a_success(shop: Path) -> None:
+async def test_failures_after_a_map_answer_prevent_ready_until_a_success(shop: Path) -> None:
     async with model(shop) as call:
         for number in (1, 2):
             assert (await ask(call, TERM))["next_phase"] == "READY", number
@@ -212,7 +212,7 @@ async def test_failures_after_a_short_circuit_withhold_ready_until_a_success(sho
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_success_with_another_symbol_speaks_against_what_the_map_offered(shop: Path) -> None:
+async def test_success_with_another_symbol_rejects_the_map_answer(shop: Path) -> None:
     async with model(shop) as call:
         assert (await ask(call, TERM))["next_phase"] == "READY"
         await call("find_definitions", symbol=FEE)
@@ -224,7 +224,7 @@ async def test_success_with_another_symbol_speaks_against_what_the_map_offered(s
         assert (await ask(call, TERM))["source"] == "forest"
 
 
-async def test_another_symbol_beside_work_on_what_was_offered_speaks_for_it(shop: Path) -> None:
+async def test_work_on_the_offered_symbol_counts_for_it(shop: Path) -> None:
     async with model(shop) as call:
         await ask(call, TERM)
         await call("find_definitions", symbol=FEE)
@@ -236,7 +236,7 @@ async def test_another_symbol_beside_work_on_what_was_offered_speaks_for_it(shop
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
-async def test_confidence_says_how_well_a_symbol_fits_and_what_is_agreed_is_shown(
+async def test_confidence_follows_the_similarity_of_a_symbol(
     shop: Path,
 ) -> None:
     async with model(shop) as call:
@@ -256,7 +256,7 @@ async def test_confidence_says_how_well_a_symbol_fits_and_what_is_agreed_is_show
         assert confidence[FEE] < 0.3
 
 
-async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(shop: Path) -> None:
+async def test_rejection_outlives_the_process(shop: Path) -> None:
     async with model(shop) as call:
         await reject(call, WORDS)
     async with model(shop) as call:
@@ -268,7 +268,7 @@ async def test_what_was_rejected_in_one_project_process_is_rejected_in_the_next(
         assert (await ask(call, TERM))["guards"][:2] == ["valid", "confirmed"]
 
 
-async def test_words_that_two_agreements_share_lead_to_neither(shop: Path) -> None:
+async def test_alias_of_two_agreements_needs_verification(shop: Path) -> None:
     settings = settings_of(shop)
     fee = Agreement("配送料の計算", FEE, ("returns the fee",), (FileReference(FEE_FILE, 1),))
     learn_pair(settings, fee, confirmed=True)
@@ -290,7 +290,7 @@ async def test_words_that_two_agreements_share_lead_to_neither(shop: Path) -> No
         assert "margin" in answer["guards"]
 
 
-async def test_words_that_are_another_agreement_s_term_become_no_alias(shop: Path) -> None:
+async def test_term_of_another_agreement_becomes_no_alias(shop: Path) -> None:
     async with model(shop) as call:
         await call("add_agreement", nl_term=WORDS, symbol="GoneService", code_evidence="once was")
         outcome = await confirm(call, shop, WORDS)
@@ -299,7 +299,7 @@ async def test_words_that_are_another_agreement_s_term_become_no_alias(shop: Pat
             assert state.alias_sessions() == {}
 
 
-async def test_what_a_session_did_is_in_the_log_with_the_band_that_led_there(shop: Path) -> None:
+async def test_outcome_log_has_the_band_and_the_way_to_ready(shop: Path) -> None:
     async with model(shop) as call:
         await confirm(call, shop, WORDS)
         await ask(call, TERM)
@@ -313,7 +313,7 @@ async def test_what_a_session_did_is_in_the_log_with_the_band_that_led_there(sho
     ]
 
 
-async def test_a_merged_agreement_opens_no_file_outside_the_project(shop: Path) -> None:
+async def test_merged_agreement_opens_no_file_outside_the_project(shop: Path) -> None:
     (shop.parent / "secret.py").write_text("def login():\n    return 1\n", encoding="utf-8")
     (file,) = (shop / AGREEMENTS).glob("*.md")
     text = file.read_text(encoding="utf-8")

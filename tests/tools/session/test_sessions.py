@@ -78,7 +78,7 @@ async def to_verification(call: Caller) -> None:
 
 @pytest.mark.covers("rule.allowed.without_session")
 @both_eras
-async def test_without_a_session_one_may_look_but_not_decide(shop: Path, era: str) -> None:
+async def test_without_a_session_only_reading_tools_work(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         for name, arguments in FINDING.items():
             await call(name, **arguments)
@@ -109,9 +109,7 @@ async def test_every_tool_refuses_an_unknown_handle(shop: Path, era: str) -> Non
 
 @pytest.mark.covers("rule.session.restart")
 @both_eras
-async def test_a_session_goes_on_in_another_connection_by_its_handle_alone(
-    shop: Path, era: str
-) -> None:
+async def test_session_continues_in_another_connection_by_its_handle(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         session = await start(call)
         await to_semantic(call)
@@ -146,7 +144,7 @@ async def find(call: Caller, symbol: str, session: str) -> None:
 
 @pytest.mark.covers("rule.session.parallel")
 @both_eras
-async def test_a_submission_sent_twice_at_once_moves_the_session_once(shop: Path, era: str) -> None:
+async def test_concurrent_submissions_move_the_session_once(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         await start(call)
         await call("search_smart")
@@ -169,7 +167,7 @@ async def test_a_submission_sent_twice_at_once_moves_the_session_once(shop: Path
         ]
 
 
-async def test_two_servers_share_a_session_without_losing_a_step(shop: Path) -> None:
+async def test_two_servers_record_every_step_of_a_shared_session(shop: Path) -> None:
     async with gateway(shop) as one, gateway(shop) as two:
         session = await start(one)
         async with anyio.create_task_group() as group:
@@ -181,7 +179,7 @@ async def test_two_servers_share_a_session_without_losing_a_step(shop: Path) -> 
 
 
 @both_eras
-async def test_tools_are_listed_the_same_in_every_phase(shop: Path, era: str) -> None:
+async def test_tool_list_is_the_same_in_every_phase(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         before = await call.client.list_tools()
         assert [tool.name for tool in before.tools] == [tool.name for tool in CORE.tools]
@@ -194,7 +192,7 @@ async def test_tools_are_listed_the_same_in_every_phase(shop: Path, era: str) ->
 
 
 @both_eras
-async def test_words_only_is_said_and_never_spares_the_search(shop: Path, era: str) -> None:
+async def test_answers_by_words_alone_say_so_and_search_the_forest(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         await call(
             "add_agreement", nl_term="login", symbol="AuthService.login", code_evidence="it logs in"
@@ -213,7 +211,7 @@ async def test_words_only_is_said_and_never_spares_the_search(shop: Path, era: s
         assert proposal["embedding_suggestions"] == []
 
 
-async def test_arrays_within_objects_may_arrive_as_json_too(shop: Path) -> None:
+async def test_nested_arrays_may_be_json_text(shop: Path) -> None:
     async with gateway(shop) as call:
         hints = {"hints": '["AuthService.login"]', "failing_tests": "[]"}
         bundle = await call("context_bundle", goal="refuse bad words", artifacts=hints)

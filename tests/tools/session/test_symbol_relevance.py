@@ -28,7 +28,7 @@ async def confirm(call: Caller, symbol: str, evidence: str) -> dict[str, Any]:
     return await call("confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=evidence)
 
 
-async def test_a_symbol_that_the_name_does_not_mean_must_be_looked_up_and_costs_a_step(
+async def test_symbol_with_an_unlike_name_must_be_looked_up_and_raises_the_risk(
     shop: Path,
 ) -> None:
     async with gateway(shop, embedding="faithful") as call:
@@ -53,7 +53,7 @@ async def test_a_symbol_that_the_name_does_not_mean_must_be_looked_up_and_costs_
         assert (await call("get_session_status"))["risk_level"] == "MEDIUM"
 
 
-async def test_what_was_agreed_is_sure_whatever_its_name(shop: Path) -> None:
+async def test_agreed_symbol_is_similar_whatever_its_name(shop: Path) -> None:
     words = "配達の値段"
     async with gateway(shop, embedding="faithful") as call:
         outcome = await learn(call, shop, words, LOGIN, LOGIN_FILE)
@@ -66,7 +66,7 @@ async def test_what_was_agreed_is_sure_whatever_its_name(shop: Path) -> None:
         assert (await confirm(call, LOGIN, "そこにある"))["risk_adjustment"] is None
 
 
-async def test_an_honest_japanese_session_is_one_clear_message_from_its_next_step(
+async def test_japanese_session_gets_a_clear_next_step(
     shop: Path,
 ) -> None:
     async with gateway(shop) as call:
@@ -96,7 +96,7 @@ async def test_an_honest_japanese_session_is_one_clear_message_from_its_next_ste
         assert (answer["next_phase"], answer["warning"]) == ("READY", "")
 
 
-async def test_evidence_may_arrive_as_json_within_json(shop: Path) -> None:
+async def test_evidence_may_be_json_text(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "login")
         for tool in ("find_definitions", "find_references"):
