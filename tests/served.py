@@ -1,4 +1,4 @@
-"""The shop with its words indexed, and a gateway in this process that speaks MCP in memory."""
+"""Index the words of the shop, and serve it in this process over MCP in memory."""
 
 import os
 import shutil
@@ -19,19 +19,19 @@ from code_intel.tools.context.corpus_service import open_project
 from programs import git
 from projects import ERAS, SHOP, Caller
 
-LONGEST = 240
-"""Seconds that a test may stay connected; far more than any needs, and less than pytest allows."""
+MAX_CONNECTION_S = 240
+"""Longest connection of a test; shorter than the time limit of pytest."""
 AGREEMENTS = Path(".code-intel") / "agreements"
 
 
 def make_shop(root: Path) -> Path:
-    """Copy the shop into `root`, and make it a project as `make_project` does."""
+    """Copy the shop to `root` and make it a project."""
     shutil.copytree(SHOP, root)
     return make_project(root)
 
 
 def make_project(root: Path) -> Path:
-    """Put the files in `root` into git, set up, with both word indexes complete; return `root`."""
+    """Set up a project, commit its files, and index the words of both corpora; return `root`."""
     apply(setup(root))
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
@@ -44,7 +44,7 @@ def make_project(root: Path) -> Path:
 
 
 def settings_of(root: Path, embedding: str = "off") -> Settings:
-    """Return a project's settings; words only unless told otherwise."""
+    """Return a project's settings, by default without an embedding model."""
     environ = {**os.environ, "CODE_INTEL_CACHE_DIR": str(root.parent / "cache")}
     return load_settings(root, {**environ, "CODE_INTEL_EMBEDDING": embedding})
 
@@ -52,18 +52,18 @@ def settings_of(root: Path, embedding: str = "off") -> Settings:
 @asynccontextmanager
 async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> AsyncIterator[Caller]:
     """Connect to a gateway in this process."""
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(MAX_CONNECTION_S):
         async with Client(build_gateway(settings_of(root, embedding)), mode=era) as client:
             yield Caller(client)
 
 
 def unbegun(patch: pytest.MonkeyPatch) -> None:
-    """Keep servers of this process from looking at the disk unless they are asked to."""
+    """Prevent the background scans of servers in this process."""
     patch.setattr("code_intel.servers.protocol.BACKGROUND_DELAY_S", 3600.0)
 
 
 def at_rest(patch: pytest.MonkeyPatch) -> None:
-    """Keep the indexers of this process from looking at the disk again."""
+    """Prevent further scans by the indexers of this process."""
     patch.setattr(Indexer, "_turn", lambda _indexer: None)
 
 
@@ -72,15 +72,15 @@ async def settled(call: Caller) -> None:
 
     The scan begins some time after the first answer.
     """
-    while (await call("files_search", query="cart"))["index"]["state"] != "fresh":  # noqa: ASYNC110 - it tells nobody
-        await anyio.sleep(2 * PAUSE_S)  # a scan gives way to who asks
+    while (await call("files_search", query="cart"))["index"]["state"] != "fresh":  # noqa: ASYNC110 - there is no event for it
+        await anyio.sleep(2 * PAUSE_S)  # a scan waits while questions arrive
 
 
 @asynccontextmanager
 async def index_server(root: Path, corpus: str, era: str = ERAS[0]) -> AsyncIterator[Caller]:
     """Connect to the map or forest server in this process."""
     service = open_project(settings_of(root))[corpus == "forest"]
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(MAX_CONNECTION_S):
         async with Client(
             build_index_server(service.index.config.corpus, lambda: service), mode=era
         ) as client:

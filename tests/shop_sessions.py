@@ -1,4 +1,4 @@
-"""Whole sessions on the shop, as agents drive them: they ask, verify, change a file and report."""
+"""Drive whole sessions on the shop as agents do: ask, verify, change a file, report."""
 
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ FEE, FEE_FILE = "shipping_fee", "src/cart/shipping.py"
 
 
 def change(shop: Path, file: str, what: str = "") -> None:
-    """Change a file outside of its symbols."""
+    """Append a comment to a file."""
     path = shop / file
     text = path.read_text(encoding="utf-8")
     path.write_text(f"{text}\n# {what or len(text)}\n", encoding="utf-8")
 
 
 async def start(call: Caller, feature: str, intent: str = "MODIFY") -> str:
-    """Begin a session with all its slots, so that its risk is not HIGH; return its handle."""
+    """Start a session with enough slots for a low risk; return its handle."""
     query = f"{feature} で値が空のとき結果がおかしい"
     session = await call("start_session", intent=intent, query=query)
     await call(
@@ -30,7 +30,7 @@ async def start(call: Caller, feature: str, intent: str = "MODIFY") -> str:
 
 
 async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed") -> str:
-    """Answer the only hypothesis after a look at the symbol; return the next phase."""
+    """Look up the symbol and answer all hypotheses; return the next phase."""
     hypotheses = (await call("get_session_status"))["semantic"]["hypotheses"]
     await call("find_definitions", symbol=symbol)
     await call("find_references", symbol=symbol)
@@ -40,7 +40,7 @@ async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed"
 
 
 async def claim(call: Caller, symbol: str) -> None:
-    """Say of what nobody has agreed on yet that it carries out the feature, after a look at it."""
+    """Look up a symbol and confirm that it implements the feature."""
     await call("find_definitions", symbol=symbol)
     await call(
         "confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{symbol} is it"
@@ -48,7 +48,7 @@ async def claim(call: Caller, symbol: str) -> None:
 
 
 async def explore(call: Caller, symbol: str, file: str) -> None:
-    """Lead a session that the map could not answer to READY, with the symbol confirmed."""
+    """Lead a session to READY after a map miss, with the symbol confirmed."""
     await call("search_smart")
     await call("search_text", pattern="def ", path=file)
     await call("find_definitions", symbol=symbol)
@@ -76,20 +76,20 @@ async def succeed(call: Caller, shop: Path, file: str) -> dict[str, Any]:
 
 
 async def learn(call: Caller, shop: Path, feature: str, symbol: str, file: str) -> dict[str, Any]:
-    """Earn an agreement the long way."""
+    """Lead a session from its start to a learned agreement."""
     await start(call, feature)
     await explore(call, symbol, file)
     return await succeed(call, shop, file)
 
 
 async def ask(call: Caller, feature: str, intent: str = "MODIFY") -> dict[str, Any]:
-    """Begin a session and ask the map."""
+    """Start a session and call search_smart."""
     await start(call, feature, intent)
     return await call("search_smart")
 
 
 async def score(call: Caller, words: str, symbol: str) -> float:
-    """Return the map's score of a symbol for free words."""
+    """Return the map's score of a symbol for a query."""
     hits = (await call("search_map", query=words))["results"]
     scores = [hit["score"] for hit in hits if hit.get("agreement", {}).get("symbol") == symbol]
     return max(scores, default=0.0)

@@ -1,7 +1,4 @@
-"""A team's server behind a URL, on the standard library.
-
-It answers, refuses, hangs or never ends.
-"""
+"""Run an HTTP server, on the standard library, that answers, refuses, hangs or never ends."""
 
 import json
 import threading
@@ -21,9 +18,9 @@ SEARCH = {
 
 
 class Team:
-    """A server of the older era, one JSON answer a request; `mode` may change while it runs.
+    """A server of the older protocol with one JSON answer per request; `mode` may change.
 
-    `held` is set once somebody waits for an answer that does not come.
+    `waiting` is set when a client waits for an answer that does not come.
     """
 
     def __init__(self, mode: str) -> None:
@@ -32,7 +29,7 @@ class Team:
         self.elsewhere = ""
         self.session = "first"
         self.seen: list[dict[str, str]] = []
-        self.held = threading.Event()
+        self.waiting = threading.Event()
         self.end = threading.Event()
         team = self
 
@@ -46,14 +43,14 @@ class Team:
                 self.send_error(405)
 
             def log_message(self, *_: object) -> None:  # type: ignore[explicit-override]
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/mcp"
 
     def die(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         self.end.set()
         self.server.shutdown()
         self.server.server_close()
@@ -94,13 +91,13 @@ def page(_team: Team, request: BaseHTTPRequestHandler) -> None:
 
 
 def hangs(team: Team, _request: BaseHTTPRequestHandler) -> None:
-    team.held.set()
+    team.waiting.set()
     team.end.wait(60)
 
 
 @cache
 def bomb() -> bytes:
-    """64 MiB in 64 KiB."""
+    """Compress 64 MiB to 64 KiB."""
     return zlib.compress(b" " * (64 << 20))
 
 
@@ -126,11 +123,11 @@ ODD: dict[str, Callable[[Team, BaseHTTPRequestHandler], None]] = {
     "babbles": babbles,
 }
 AT_ONCE = frozenset({"refuses", "moved", "page"})
-"""Modes that do not wait for a question."""
+"""Modes that apply to the handshake, too."""
 
 
 def pour(team: Team, request: BaseHTTPRequestHandler, kind: str, data: bytes) -> None:
-    """Answer without an end."""
+    """Send an endless answer."""
     request.send_response(200)
     request.send_header("content-type", kind)
     request.end_headers()

@@ -1,4 +1,4 @@
-"""Projects whose map or forest is the fake server, and what is left of its processes."""
+"""Configure upstreams of a project, and find processes that are left."""
 
 import json
 import os
@@ -18,10 +18,7 @@ FAKE = Path(__file__).resolve().parent / "servers" / "fake_upstream.py"
 
 
 def command(mode: str, *options: str) -> dict[str, object]:
-    """Return a table that starts the fake server.
-
-    Questions have a short limit, so that faults cost little.
-    """
+    """Return a table that starts the fake server, with a short time limit for questions."""
     args = ["-I", "-S", str(FAKE), mode, *options]
     return {"command": sys.executable, "args": args, "start_seconds": 20, "call_seconds": 0.5}
 
@@ -61,7 +58,7 @@ async def supervised(root: Path) -> AsyncIterator[ProjectSearcher]:
 
 
 async def until(true: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for a condition; fails the test when it does not come."""
+    """Wait for a condition; fail the test if it does not become true."""
     never = anyio.Event()
     with anyio.fail_after(seconds):
         while not true():
@@ -70,12 +67,12 @@ async def until(true: Callable[[], object], seconds: float = 60) -> None:
 
 
 def marked(mark: str) -> set[int]:
-    """Return the living processes that have this text in their environment; without /proc, none."""
+    """Return the running processes with this text in their environment; none without /proc."""
     return {int(process.name) for process in _processes() if mark in _environment(process)}
 
 
 def zombies() -> set[int]:
-    """Return our own children that have ended and were not reaped."""
+    """Return our ended children that were not reaped."""
     mine = (f"Z {os.getpid()}", f"X {os.getpid()}")
     return {
         int(process.name) for process in _processes() if _stat(process).lstrip().startswith(mine)

@@ -1,4 +1,4 @@
-"""The tables of `[upstreams]`: what is read, what is refused, and what is never shown."""
+"""Reading the tables of `[upstreams]`: values, refusals, masked secrets."""
 
 from pathlib import Path
 from typing import Any

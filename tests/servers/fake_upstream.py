@@ -1,10 +1,9 @@
-"""An MCP server on the standard library alone that answers, or misbehaves, as its first word says.
+"""Run an MCP server, on the standard library alone, that answers or fails as MODE says.
 
     python -I -S fake_upstream.py MODE [--log FILE] [--era legacy|modern] [--number N] [--go FILE]
 
-`--log` gets a line for every start, greeting, call and cancellation, so that a test can see what
-arrived.
-`--go` is what one that starts slowly waits for; without it, so many milliseconds.
+`--log` gets a line for every start, greeting, call and cancellation. The mode `slow_start` waits
+until the file of `--go` exists, or for `--number` milliseconds.
 """
 
 import json
@@ -195,7 +194,7 @@ def wrong_shape(number: Any, _params: dict[str, Any]) -> None:
 
 
 def devrag(number: Any, params: dict[str, Any]) -> None:
-    """What the original answers: JSON in a text, its keys of 1.1.0."""
+    """Answer as devrag 1.1.0 does: JSON in a text."""
     unknown = set(params["arguments"]) - {"query", "top_k"}
     assert not unknown, unknown
     hits = [

@@ -43,7 +43,7 @@ PATIENCE = 60.0
 
 
 class Reply(NamedTuple):
-    """What came back; `headers` by lower-case name."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -55,9 +55,10 @@ class Reply(NamedTuple):
 
 @dataclass
 class Served:
-    """A server process; `messages` is what it has said on stderr.
+    """A server process.
 
-    `patience` is the seconds it may take to end: `END`, and four times what its start took.
+    `messages` are its lines on stderr. `patience` is how many seconds it may take to end: `END`
+    plus four times its start time.
     """
 
     process: "subprocess.Popen[bytes]"
@@ -78,7 +79,7 @@ class Served:
         code = self.process.wait(PATIENCE)
         return code, time.monotonic() - began
 
-    def said(self) -> str:
+    def stderr(self) -> str:
         """Return all of stderr; the process must have ended."""
         assert self.process.stderr is not None
         self.messages += self.process.stderr.read().decode().splitlines()
@@ -93,7 +94,7 @@ def environment(root: Path) -> dict[str, str]:
 
 
 def start(root: Path, *command: str) -> "subprocess.Popen[bytes]":
-    """Start a program of ours in a process group of its own; its stdout goes to a file."""
+    """Start a program in its own process group; its stdout goes to a file."""
     with (root.parent / "stdout").open("ab") as stdout:
         return subprocess.Popen(
             [str(BIN / command[0]), *command[1:]],
@@ -113,14 +114,14 @@ def serving(
     program: tuple[str, ...] = ("code-intel",),
     word: tuple[str, ...] = ("serve",),
 ) -> Iterator[Served]:
-    """Serve a project over HTTP at a free port; nothing is left of it, and stdout stays empty."""
+    """Serve a project over HTTP from a process; check that its stdout stays empty."""
     began = time.monotonic()
     process = start(root, *program, *word, "--http", "0", *options)
     assert process.stderr is not None
     served = Served(process, root.parent / "stdout")
     try:
         ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
-        assert ready, "it said nothing"
+        assert ready, "no line on stderr"
         served.messages.append(process.stderr.readline().decode())
         served.patience += 4 * (time.monotonic() - began)
         yield served
@@ -179,7 +180,7 @@ def ask(
     body: bytes = b"",
     headers: dict[str, str] | None = None,
 ) -> Reply:
-    """Send one request on a connection of its own."""
+    """Send one request on a new connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request(method, path, body or None, headers or {})
@@ -190,7 +191,7 @@ def ask(
 
 
 def post(port: int, message: dict[str, Any], headers: dict[str, str] | None = None) -> Reply:
-    """Send one JSON-RPC message of the older era."""
+    """Send one JSON-RPC message of the older protocol."""
     whole = json.dumps({"jsonrpc": "2.0", **message}).encode()
     return ask(port, "POST", body=whole, headers=ACCEPT | (headers or {}))
 
@@ -200,14 +201,14 @@ def greet(port: int, headers: dict[str, str] | None = None) -> Reply:
 
 
 def raw(port: int, data: bytes, *, seconds: float = PATIENCE) -> bytes:
-    """Send bytes and return what comes back until the other side closes or has answered."""
+    """Send bytes and return the answer, or all bytes until the connection closes."""
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
         connection.sendall(data)
         return answer_on(connection)
 
 
 def answer_on(connection: socket.socket) -> bytes:
-    """Read the first answer on a connection, its declared body included."""
+    """Read the first answer on a connection, with its declared body."""
     got = b""
     while True:
         try:

@@ -1,7 +1,4 @@
-"""Calls that a session cannot see: to index servers beside the gateway, and writes without asking.
-
-The client may make them. The session believes and permits only what the gateway itself was asked.
-"""
+"""A session counts only calls to its gateway, not calls to index servers or other writes."""
 
 from pathlib import Path
 

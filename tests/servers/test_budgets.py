@@ -1,4 +1,4 @@
-"""No answer floods the model: every tool stays below its cap and says how to get the rest."""
+"""Every answer stays below its token limit and says how to get the rest."""
 
 import json
 import os
@@ -18,7 +18,7 @@ CAP = 10_000
 
 @pytest.fixture
 def crowded(shop: Path) -> Path:
-    """The shop with long lines, many matches and many agreements."""
+    """Add long lines, many matches and many agreements to the shop."""
     line = "needle = 'x' # " + "語 needle " * 60 + "\n"
     (shop / "src" / "crowded.py").write_text(line * 500, encoding="utf-8")
     (shop / "src" / "min.js").write_text("var needle=1;" * 3000, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Whatever a client sends, every tool answers by its own rules: no defect, no Python text."""
+"""Every tool answers any arguments without a defect and without Python text."""
 
 import json
 from pathlib import Path
@@ -67,7 +67,7 @@ ANYTHING = st.recursive(
 
 
 def values(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Return values that mostly fit `schema`, at its bounds and over them."""
+    """Return values inside, at and outside the bounds of a schema."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if "anyOf" in schema:
@@ -91,11 +91,13 @@ def objects(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def calls(tool: Tool) -> st.SearchStrategy[dict[str, Any]]:
-    """Return arguments: fitting, fitting but for one, or anything at all."""
-    spoilt = st.tuples(objects(tool.schema), st.sampled_from([*tool.schema["properties"], "odd"]))
+    """Return valid arguments, arguments with one wrong value, or arbitrary ones."""
+    one_wrong = st.tuples(
+        objects(tool.schema), st.sampled_from([*tool.schema["properties"], "odd"])
+    )
     return (
         objects(tool.schema)
-        | st.builds(lambda pair, value: pair[0] | {pair[1]: value}, spoilt, ANYTHING)
+        | st.builds(lambda pair, value: pair[0] | {pair[1]: value}, one_wrong, ANYTHING)
         | st.dictionaries(TEXTS, ANYTHING, max_size=3)
     )
 

@@ -1,4 +1,4 @@
-"""Groups of tools: what is listed, and what answers."""
+"""Groups of tools decide what is listed; every tool answers."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""Limits of an HTTP server for unknown clients.
-
-They limit sizes, seconds and numbers. Each is tested on real sockets.
-"""
+"""The HTTP server limits sizes, times and numbers of connections, over real sockets."""
 
 import json
 import select
@@ -44,10 +41,10 @@ from servers.http_processes import (
 pytestmark = pytest.mark.anyio
 
 SHORT = 0.4
-"""Seconds; the limit under test, while the others stay long."""
+"""The limit under test; the other limits stay long."""
 LONG = {"head_seconds": 300, "body_seconds": 300}
 SOON = 50
-"""Seconds; less than heads and bodies have when theirs is not the limit under test."""
+"""Less than `LONG`, so that only the limit under test can expire."""
 PING = {"id": 2, "method": "ping"}
 HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + "".join(
     f"{name}: {value}\r\n" for name, value in ACCEPT.items()
@@ -55,13 +52,13 @@ HEAD = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + "".join(
 
 
 async def echo(_context: object, text: str) -> Answer:
-    """Say it again."""
+    """Return the text."""
     return Answer({"text": text}, text)
 
 
 @dataclass
 class Counted:
-    """A small server, and how often its parts were asked for."""
+    """A small server that records the use of its parts."""
 
     events: list[str] = field(default_factory=list)
     condition: Callable[[], Mapping[str, Freshness]] = dict
@@ -81,9 +78,9 @@ class Counted:
 
 @asynccontextmanager
 async def small(counted: Counted | None = None, **limits: float) -> AsyncIterator[int]:
-    """Serve in this process within these limits; gives the port."""
+    """Serve in this process within these limits; yield the port."""
     server = build(name="small", instructions="", make_spec=(counted or Counted()).offer)
-    policy = Policy(listen("127.0.0.1", 0), limits=Limits(**LONG | limits))  # type: ignore[arg-type]  # bytes and numbers are whole
+    policy = Policy(listen("127.0.0.1", 0), limits=Limits(**LONG | limits))  # type: ignore[arg-type]  # some limits are integers
     web = web_server(server, policy)
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as group:
@@ -93,7 +90,7 @@ async def small(counted: Counted | None = None, **limits: float) -> AsyncIterato
 
 
 async def sent(port: int, data: bytes) -> tuple[int, float]:
-    """Send bytes; return the status that comes back (0: none) and after how many seconds."""
+    """Send bytes; return the status of the answer (0: none) and the seconds until it came."""
     began = time.monotonic()
     answer = await to_thread.run_sync(raw, port, data)
     return status_of(answer), time.monotonic() - began
@@ -227,7 +224,7 @@ async def test_malformed_requests_are_refused() -> None:
 def test_documented_http_limits_are_the_real_ones() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "http.md").read_text("utf-8")
     limits = Limits()
-    for said in (
+    for text in (
         f"above {limits.body_bytes >> 20} MiB",
         f"above {limits.head_bytes >> 10} KiB",
         f"not complete {limits.head_seconds} s",
@@ -236,17 +233,17 @@ def test_documented_http_limits_are_the_real_ones() -> None:
         f"the {limits.sessions + 1:,}st MCP session",
         f"({limits.session_seconds // 60} min without",
     ):
-        assert said in page
+        assert text in page
 
 
 async def test_connections_above_the_limit_are_refused() -> None:
     health = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    def held(port: int) -> list[socket.socket]:
+    def open_three(port: int) -> list[socket.socket]:
         return [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for _ in range(3)]
 
     async with small(connections=3) as port:
-        sockets = await to_thread.run_sync(held, port)
+        sockets = await to_thread.run_sync(open_three, port)
         for connection in sockets:
             await to_thread.run_sync(connection.sendall, health)
             assert status_of(await to_thread.run_sync(answer_on, connection)) == 200

@@ -214,9 +214,9 @@ def test_unknown_mcp_session_is_404_and_missing_one_400(
 
 
 def healthy(reply: Reply) -> bool:
-    told = reply.json()
-    assert set(told) == {"status", "name", "version", "index"}
-    return reply.status == 200 and told["status"] == "ok"
+    body = reply.json()
+    assert set(body) == {"status", "name", "version", "index"}
+    return reply.status == 200 and body["status"] == "ok"
 
 
 def test_health_needs_no_token_on_loopback_and_one_elsewhere(

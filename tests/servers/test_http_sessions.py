@@ -81,20 +81,20 @@ async def test_session_continues_after_a_restart(shop: Path, era: str) -> None:
 async def test_each_client_has_its_own_last_session(shared: int) -> None:
     async with client(shared, LEGACY) as one, client(shared, LEGACY) as two:
         first = await begin(one)
-        nobodys = await two.refused("get_session_status")
-        assert nobodys["error"] == "no_active_session"
+        error = await two.refused("get_session_status")
+        assert error["error"] == "no_active_session"
         second = await begin(two, "explain the cart")
         assert first != second
-        assert len(parse(first).secret) == 32  # 128 bits that nobody guesses
+        assert len(parse(first).secret) == 32  # 128 random bits
         for call, session in ((one, first), (two, second), (one, first)):
             assert (await call("get_session_status"))["session_id"] == session
-        # Whoever was told an id may use it, and that is then its last.
+        # A client with the id of a session may use it; it becomes the client's last session.
         assert (await two("get_session_status", session_id=first))["session_id"] == first
         assert (await two("get_session_status"))["session_id"] == first
         assert (await one("get_session_status"))["session_id"] == first
 
 
-@pytest.mark.parametrize("era", [LEGACY, "auto"])  # auto asks what there is, in the modern era
+@pytest.mark.parametrize("era", [LEGACY, "auto"])  # auto uses the newer protocol
 async def test_prompts_and_resources_are_empty_and_not_declared(shared: int, era: str) -> None:
     async with client(shared, era) as call:
         declared = call.client.server_capabilities
@@ -122,11 +122,11 @@ async def test_request_without_a_connection_must_name_its_session(shared: int) -
             assert "session_id" in error["message"]
             assert "start_session" in error["hint"]
             assert error["field"] == "session_id"
-        # What only reads works without a session, and is nobody's.
+        # Reading tools work without a session and record nothing.
         assert (await call("find_definitions", symbol="AuthService.login"))["definitions"]
         status = await call("get_session_status", session_id=session)
         assert status["tool_calls_count"] == 0
-    # A modern call borrows no connection by naming an MCP session.
+    # A call in the newer protocol has no connection, even with an MCP session id.
     async with client(shared, LEGACY) as call:
         await begin(call)
         opened = {"Mcp-Session-Id": greet(shared).headers["mcp-session-id"]}
@@ -135,8 +135,8 @@ async def test_request_without_a_connection_must_name_its_session(shared: int) -
         params = {"name": "get_session_status", "arguments": {}, "_meta": meta}
         headers = opened | {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call",
                             "Mcp-Name": "get_session_status"}  # fmt: skip
-        told = post(shared, {"id": 3, "method": "tools/call", "params": params}, headers)
-        assert told.json()["result"]["structuredContent"]["field"] == "session_id"
+        answer = post(shared, {"id": 3, "method": "tools/call", "params": params}, headers)
+        assert answer.json()["result"]["structuredContent"]["field"] == "session_id"
 
 
 async def test_number_of_remembered_connections_is_bounded(shop: Path) -> None:
@@ -145,7 +145,7 @@ async def test_number_of_remembered_connections_is_bounded(shop: Path) -> None:
     for number in range(MAX_CONNECTIONS + 5):
         replace(context, connection=str(number)).remember(f"session {number}")
         replace(context, connection="0").remember("the first one is in use")
-    replace(context, connection=None).remember("nobody's")
+    replace(context, connection=None).remember("none")
     assert len(context.lasts) == MAX_CONNECTIONS
     assert replace(context, connection="0").last == "the first one is in use"
     assert replace(context, connection="1").last is None
@@ -196,7 +196,7 @@ async def test_stopped_server_closes_every_connection(
         listen("127.0.0.1", port).socket.close()
         for connection in opened:
             connection.close()
-        assert "Traceback" not in served.said()
+        assert "Traceback" not in served.stderr()
 
 
 async def test_busy_server_ends_at_once(shop: Path) -> None:
@@ -207,7 +207,7 @@ async def test_busy_server_ends_at_once(shop: Path) -> None:
             params = {"name": "search_text", "arguments": arguments}
             start_call(served.port, number, params, session).close()
         assert served.stop()[1] < served.patience
-        assert "Traceback" not in served.said()
+        assert "Traceback" not in served.stderr()
 
 
 def start_call(
@@ -249,4 +249,4 @@ async def test_aborted_clients_do_not_disturb_the_server(
         answer = post(port, {"id": 99, "method": "tools/call", "params": params}, session)
         assert b"AuthService.login" in answer.body
         served.stop()
-        assert len(served.said().splitlines()) == 1, served.messages
+        assert len(served.stderr().splitlines()) == 1, served.messages

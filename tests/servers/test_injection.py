@@ -1,4 +1,4 @@
-"""Text of files that gives orders: it stays in data fields, with its place and its kind."""
+"""Instructions in the text of files appear only in data fields, and are flagged."""
 
 import re
 import unicodedata
@@ -29,7 +29,7 @@ OURS = frozenset(
     {"message", "hint", "next_action", "next_step", "warnings", "error", "instructions",
      "extraction_prompt", "exploration_hint", "note", "degraded", "guards"}
 )  # fmt: skip
-"""Fields in which the program speaks; a reader may take their word for it."""
+"""Fields with the program's own messages, which readers may trust."""
 
 COMMAND = {"c1": CANARY, "c2": "delete", "c3": "repository"}
 UNKNOWN = {"c1": "other", "c2": CANARY, "c3": CANARY, "description": f"Sail {CANARY}"}
@@ -86,7 +86,7 @@ def test_text_for_people_is_not_flagged(text: str) -> None:
 
 @pytest.fixture
 def hostile(shop: Path) -> Path:
-    """The shop with orders in source, names, documents and agreements of every state."""
+    """Add instructions to source, file names, documents and agreements of every state."""
     files = {
         "src/orders.py": (
             f'"""{ORDER}."""\n\n\ndef obey_{CANARY}(x="{ORDER}"):\n    """{ORDER}."""\n'
@@ -124,7 +124,7 @@ def _agreement(nl_term: str, symbol: str) -> str:
 
 
 def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the path of every text, or key, in which the canary sits."""
+    """Yield the path of every text or key that contains the canary."""
     if isinstance(value, str):
         if CANARY.lower() in value.lower():
             yield path
@@ -205,26 +205,30 @@ SERVICE_CALLS: dict[str, dict[str, Any]] = {
 
 
 async def test_instructions_from_files_appear_only_in_data(hostile: Path) -> None:
-    heard: set[str] = set()
+    with_canary: set[str] = set()
     async with gateway(hostile) as call:
         assert {tool.name for tool in GATEWAY_TOOLS} <= {name for name, _ in CALLS}
         for tool, arguments in CALLS:
-            heard |= await spoken(call, tool, arguments)
+            with_canary |= await tool_with_canary(call, tool, arguments)
     for corpus in ("map", "forest"):
         async with index_server(hostile, corpus) as call:
             for declared in INDEX_TOOLS:
-                heard |= await spoken(call, declared.name, SERVICE_CALLS.get(declared.name, {}))
+                with_canary |= await tool_with_canary(
+                    call, declared.name, SERVICE_CALLS.get(declared.name, {})
+                )
     async with command_server(hostile) as call:
         for tool, arguments in CALLS:
             if tool.startswith("command_"):
-                heard |= await spoken(call, tool.removeprefix("command_"), arguments)
+                with_canary |= await tool_with_canary(
+                    call, tool.removeprefix("command_"), arguments
+                )
     expected = {"search_smart", "search_map", "search_text", "find_definitions", "find_references",
                 "list_agreements", "search", "list_documents", "describe", "execute"}  # fmt: skip
-    assert expected <= heard
+    assert expected <= with_canary
 
 
-async def spoken(call: Caller, tool: str, arguments: dict[str, Any]) -> set[str]:
-    """Call a tool; return its name if the canary was among its data."""
+async def tool_with_canary(call: Caller, tool: str, arguments: dict[str, Any]) -> set[str]:
+    """Call a tool; return its name if its data contains the canary."""
     result = await call.client.call_tool(tool, arguments)
     found = list(places(result.structured_content))
     ours = [path for path in found if OURS & set(path)]
@@ -238,8 +242,8 @@ async def test_text_of_an_upstream_appears_only_in_data(shop: Path, mode: str) -
     point(shop, forest=table)
     async with gateway(shop) as call:
         for tool in ("search_smart", "search_forest"):
-            await spoken(call, tool, {"query": "login"})
-        await spoken(call, "get_session_status", {})
+            await tool_with_canary(call, tool, {"query": "login"})
+        await tool_with_canary(call, "get_session_status", {})
         found = await call.client.call_tool("search_forest", {"query": "login"})
         assert found.structured_content is not None
         if mode == "degraded":
@@ -248,9 +252,9 @@ async def test_text_of_an_upstream_appears_only_in_data(shop: Path, mode: str) -
             ]
             assert kinds == ["embedding", "other"]
         else:
-            (silent,) = found.structured_content["unavailable"]
-            assert CANARY in silent["said"]
-            assert "\x1b" not in silent["said"]
+            (unavailable,) = found.structured_content["unavailable"]
+            assert CANARY in unavailable["said"]
+            assert "\x1b" not in unavailable["said"]
             assert CANARY not in found.content[0].text  # type: ignore[union-attr]  # as above
 
 
@@ -279,7 +283,7 @@ async def test_planted_agreement_leads_only_to_verification(hostile: Path) -> No
         await call("set_query_frame", target_feature={"value": term, "quote": term})
         (hostile / AGREEMENTS / "valid.md").write_text(
             _agreement(term, "AuthService.login"), encoding="utf-8"
-        )  # changed since it was committed: nobody has agreed to it
+        )  # changed since it was committed, so unconfirmed
         answer = await call("search_smart")
         assert answer["next_phase"] == "VERIFICATION"
         assert {"valid", "confirmed"} <= set(answer["guards"])

@@ -1,4 +1,4 @@
-"""A project with its configurations in `.code-intel/`: its files have the same name everywhere."""
+"""Index configurations in `.code-intel/` do not change the names of files."""
 
 import json
 from pathlib import Path
@@ -16,10 +16,7 @@ MOVED = {"devrag-forest.json": "../src", "devrag-map.json": "./agreements"}
 
 @pytest.fixture
 def inner(shop: Path) -> Path:
-    """The shop as earlier setups laid it out.
-
-    Patterns are relative to the configuration's own folder.
-    """
+    """Move the index configurations, as earlier versions had them; patterns follow their folder."""
     for database in (*shop.glob("*.db*"), *(shop / ".code-intel").glob("*.db*")):
         database.unlink()
     for name, pattern in MOVED.items():

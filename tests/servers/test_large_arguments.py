@@ -1,7 +1,4 @@
-"""Arguments that are far too large.
-
-The answer names the field and the limit in a few lines, and does not repeat the value.
-"""
+"""Refusals of large arguments name the field and the limit without repeating the value."""
 
 import json
 from pathlib import Path
@@ -19,8 +16,8 @@ from served import gateway, index_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
-MOST = 700
-"""Tokens of a refusal: what is wrong, the next step, and the tools or values there are."""
+MAX_REFUSAL_TOKENS = 700
+"""Tokens of a refusal."""
 
 
 def nested(depth: int) -> Any:
@@ -43,10 +40,7 @@ LARGE: dict[str, Any] = {
 
 
 async def refusals(call: Caller, tool: Tool) -> list[tuple[str, str, str]]:
-    """Give each parameter of a tool, and an unknown one, each of the large values.
-
-    Return the refusals.
-    """
+    """Pass each large value as each parameter, known or unknown; return the refusals."""
     found = []
     for parameter in (*tool.schema["properties"], "unknown", "鍵" * 50_000):
         for kind, value in LARGE.items():
@@ -61,7 +55,7 @@ async def refusals(call: Caller, tool: Tool) -> list[tuple[str, str, str]]:
 def check_brief(tool: Tool, refused: list[tuple[str, str, str]]) -> None:
     for parameter, kind, text in refused:
         where = (tool.name, parameter[:40], kind, text[:400])
-        assert tokens(text) <= MOST, (tokens(text), *where)
+        assert tokens(text) <= MAX_REFUSAL_TOKENS, (tokens(text), *where)
         error = json.loads(text)
         assert list(error)[:3] == ["error", "message", "hint"], where
         assert error["error"] != "unexpected", where

@@ -1,4 +1,4 @@
-"""Map and forest answer alike in this process and through a connection to a server of their own."""
+"""Map and forest answer alike in this process and through a connection to another server."""
 
 import time
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def served(corpus: str) -> dict[str, object]:
 
 
 def comparable(answer: SearchAnswer) -> list[Hit]:
-    """Return the hits without what a message rounds, cuts or leaves out."""
+    """Return the hits without the parts that a message rounds, cuts or omits."""
     hits = [
         replace(hit, chunk="", score=hit.score and round(hit.score, 4), similarity=0)
         for hit in answer.hits

@@ -1,4 +1,4 @@
-"""Names that differ only in Unicode form or letter case: as many files as the disk has."""
+"""File names that differ only in Unicode form or letter case are separate files on Linux."""
 
 import sys
 import unicodedata
@@ -122,7 +122,7 @@ async def test_agreement_may_name_its_file_in_the_other_form(shop: Path) -> None
     file.write_text(told, encoding="utf-8")
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "Agreed")
-    # A twin of the symbol elsewhere: only the file says which one is meant.
+    # Another file defines the symbol too; the agreement names the file.
     write(shop, f"src/{there}.py", "src/another.py")
     (shop / "src" / "another.py").write_text("def garage_0():\n    return 1\n", encoding="utf-8")
     async with gateway(shop, embedding="auto") as call:

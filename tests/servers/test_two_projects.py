@@ -1,4 +1,4 @@
-"""Two projects served by one process: whatever is said in one of them stays there."""
+"""Two projects in one process keep their sessions, agreements and outcomes apart."""
 
 import contextlib
 import json
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def office(indexed_shop: Path, tmp_path: Path) -> Path:
-    """A second project beside the shop: the same code in another folder."""
+    """Copy the shop as a second project."""
     return Path(shutil.copytree(indexed_shop, tmp_path / "office", symlinks=True))
 
 
 def reported(root: Path) -> list[str]:
-    """Return the sessions whose outcomes a project's log has."""
+    """Return the sessions in a project's outcome log."""
     log = folder_of(root / ".code-intel") / "outcomes.jsonl"
     lines = log.read_text("utf-8").splitlines() if log.exists() else []
     return [json.loads(line)["session_id"] for line in lines]

@@ -27,7 +27,7 @@ pytestmark = [
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A project with the one file that the fake server names."""
+    """Make a project with the one file that the fake server names."""
     file = tmp_path / "project" / "src" / "auth" / "service.py"
     file.parent.mkdir(parents=True)
     file.write_text("class AuthService:\n    pass\n", encoding="utf-8")
@@ -120,7 +120,7 @@ async def test_question_to_a_faulty_server_fails_in_time_with_a_reason(
         assert MODES[mode] in status.error
         assert status.state != "idle"
         assert (await upstreams.search_map("login", 3)).hits == ()
-        await asked(count().__next__)  # once it waits
+        await asked(count().__next__)  # at any time after the start
 
 
 async def test_error_of_a_server_keeps_the_connection(root: Path) -> None:
@@ -135,15 +135,15 @@ async def test_error_of_a_server_keeps_the_connection(root: Path) -> None:
 
 async def test_report_shows_an_error_and_its_end(root: Path) -> None:
 
-    def told() -> dict[str, object]:
+    def reported() -> dict[str, object]:
         (gateway,) = running(root / ".code-intel")
         return dict(gateway.states[1])
 
     async with fake_forest(root, "refuses_once") as upstreams:
         await refused(upstreams)
-        assert (told()["state"], told()["error"]) == ("ready", "it refused")
+        assert (reported()["state"], reported()["error"]) == ("ready", "it refused")
         await ask(upstreams)
-        assert told()["since"] == upstreams.states()[1].since
+        assert reported()["since"] == upstreams.states()[1].since
 
 
 async def test_invalid_parts_of_an_answer_are_dropped_and_counted(root: Path) -> None:
@@ -162,7 +162,7 @@ async def test_invalid_parts_of_an_answer_are_dropped_and_counted(root: Path) ->
 
 
 async def test_answers_of_the_original_devrag_are_read(root: Path) -> None:
-    """Its handshake, its keys, its paths relative to its own folder; it has no score."""
+    """Read its handshake, its keys and paths relative to its folder; it has no score."""
     async with fake_forest(root, "devrag", cwd="src/auth") as upstreams:
         hits = (await ask(upstreams)).hits
         assert [hit.document for hit in hits] == ["src/auth/service.py", "elsewhere/x.md"]
@@ -212,7 +212,7 @@ async def test_crashing_server_fails_fast_and_is_tried_again(root: Path) -> None
         for _ in range(3):
             await refused(upstreams)
         await until(lambda: upstreams.states()[1].state == "backoff")
-        with anyio.fail_after(20):  # at half a second each they would take 25
+        with anyio.fail_after(20):  # with a start each, they would take 25 s
             for _ in range(50):
                 await refused(upstreams)
         assert upstreams.states()[1].retry_in is not None
@@ -249,7 +249,7 @@ async def test_no_process_is_left(root: Path, mode: str) -> None:
     async with fake_forest(root, mode, env={"TEST_MARK": mark}, call_seconds=limit) as upstreams:
         await ask_anyway(upstreams)
         assert len(marked(mark)) == (3 if mode in {"grandchildren", "stubborn_parent"} else 1)
-    await until(lambda: not marked(mark))  # who was killed takes a moment to end
+    await until(lambda: not marked(mark))  # a killed process takes a moment to end
     assert zombies() == set()
 
 

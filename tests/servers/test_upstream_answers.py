@@ -1,4 +1,4 @@
-"""What the gateway's tools say when one half does not answer."""
+"""The gateway's tools answer when an upstream does not."""
 
 import json
 import sys
@@ -29,11 +29,11 @@ async def test_forest_answers_for_an_unavailable_map(shop: Path, era: str) -> No
             answer = await call(tool, query="login", session_id=session)
             assert (answer["source"], answer["status"]) == ("forest", "HYPOTHESIS")
             assert SERVICE in [hit["document"] for hit in answer["results"]]
-            (silent,) = answer["unavailable"]
-            assert silent["name"] == "devrag-map"
-            assert "exit code 7" in silent["error"]
-            assert silent["since"]
-            assert "tried again" in silent["hint"]
+            (unavailable,) = answer["unavailable"]
+            assert unavailable["name"] == "devrag-map"
+            assert "exit code 7" in unavailable["error"]
+            assert unavailable["since"]
+            assert "tried again" in unavailable["hint"]
         status = await call("get_session_status", session_id=session)
         assert status["current_phase"] == "EXPLORATION"
         assert "search_forest" not in status["allowed_tools"]
@@ -83,7 +83,7 @@ async def test_map_without_scores_misses_and_opens_the_forest(shop: Path) -> Non
 
 
 async def test_score_of_an_upstream_does_not_make_an_agreement_valid(shop: Path) -> None:
-    """It claims certainty for an agreement that nobody here has made."""
+    """Claim a score of 0.99 for an agreement that this project does not have."""
     claim = {
         "document": ".code-intel/agreements/x.md",
         "chunk": "x",
@@ -108,20 +108,20 @@ async def test_score_of_an_upstream_does_not_make_an_agreement_valid(shop: Path)
 async def test_progress_and_cancellation_pass_through_the_gateway(shop: Path, era: str) -> None:
     log = shop.parent / "log"
     point(shop, forest=command("progress", "--log", str(log)) | {"call_seconds": 30})
-    heard: list[tuple[float, float | None, str | None]] = []
+    progress: list[tuple[float, float | None, str | None]] = []
 
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        heard.append((progress, total, message))
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        progress.append((done, total, message))
 
     async with gateway(shop, era) as call, anyio.create_task_group() as group:
 
         async def question() -> None:
-            await call.client.call_tool("search_forest", {"query": "x"}, progress_callback=hear)
+            await call.client.call_tool("search_forest", {"query": "x"}, progress_callback=note)
 
         group.start_soon(question)
-        await until(lambda: len(heard) == 2)
+        await until(lambda: len(progress) == 2)
         group.cancel_scope.cancel()
-    assert {message for _, _, message in heard} == {"devrag-forest: looking"}
+    assert {message for _, _, message in progress} == {"devrag-forest: looking"}
     assert "cancelled" in log.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Whatever an upstream answers, what is passed on can be believed, stored and shown."""
+"""An answer of an upstream is read within bounds, whatever it contains."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a gateway tells other processes of its upstreams holds as long as the gateway lives."""
+"""A gateway reports its upstreams to other processes as long as it runs."""
 
 import subprocess
 import sys
@@ -24,9 +24,9 @@ def test_report_exists_while_the_gateway_runs(tmp_path: Path) -> None:
     assert list(running(tmp_path)) == []
     report = StatusFile(tmp_path)
     report.write(STATES)
-    (told,) = running(tmp_path)
-    assert [state["name"] for state in told.states] == ["devrag-map", "devrag-forest"]
-    assert told.states[1] == {"name": "devrag-forest", "where": "command x", "state": "idle"}
+    (gateway,) = running(tmp_path)
+    assert [state["name"] for state in gateway.states] == ["devrag-map", "devrag-forest"]
+    assert gateway.states[1] == {"name": "devrag-forest", "where": "command x", "state": "idle"}
     report.close()
     assert list(running(tmp_path)) == []
     assert list((tmp_path / "logs").iterdir()) == []
@@ -35,9 +35,9 @@ def test_report_exists_while_the_gateway_runs(tmp_path: Path) -> None:
 def test_report_omits_the_time_of_the_next_attempt(tmp_path: Path) -> None:
     report = StatusFile(tmp_path)
     report.write((UpstreamStatus("devrag-map", "command x", "backoff", error="e", retry_in=0.5),))
-    (told,) = running(tmp_path)
-    assert told.states[0]["error"] == "e"
-    assert "retry_in" not in told.states[0]
+    (gateway,) = running(tmp_path)
+    assert gateway.states[0]["error"] == "e"
+    assert "retry_in" not in gateway.states[0]
     report.close()
 
 
@@ -49,7 +49,7 @@ def test_report_of_a_killed_gateway_is_ignored_and_removed(tmp_path: Path) -> No
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "told\n"
-            assert [told.pid for told in running(tmp_path)] == [process.pid]
+            assert [gateway.pid for gateway in running(tmp_path)] == [process.pid]
         finally:
             process.kill()
     assert list(running(tmp_path)) == []

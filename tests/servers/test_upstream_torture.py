@@ -1,4 +1,4 @@
-"""A short run of what `benchmarks/torture.py` does at length, the gateway in this process."""
+"""Run `benchmarks/torture.py` briefly, with the gateway in this process."""
 
 import shutil
 import sys
@@ -16,10 +16,7 @@ pytestmark = [
 ]
 CALLS = 20
 LONG = 60
-"""Seconds that a call may take on a machine that is busy with other tests.
-
-Benchmarks measure the real time.
-"""
+"""Time limit of a call on a busy machine; benchmarks measure the real time."""
 SHORT = (
     "crash_call",
     "deaf",

@@ -1,4 +1,4 @@
-"""One half of the gateway is a URL: tokens, refusals, deaths, and answers without end."""
+"""An upstream behind a URL: tokens, refusals, lost connections and endless answers."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ GOOD = "a-token-of-some-length"
 
 
 def pointed(root: Path, team: Team, **more: object) -> Path:
-    """Point at the team, with limits that only a test of theirs makes short."""
+    """Configure the team's server as the forest."""
     return point(root, forest={"url": team.url, **more})
 
 
@@ -29,7 +29,7 @@ async def ask(upstreams: ProjectSearcher) -> list[str]:
 
 
 async def recovered(upstreams: ProjectSearcher) -> list[str]:
-    """Ask until it answers; questions fail at once while it pauses."""
+    """Ask until it answers; questions fail at once during a pause."""
     while True:
         await until(lambda: upstreams.states()[1].retry_in is None)
         with suppress(UpstreamError):
@@ -108,7 +108,7 @@ async def test_useless_server_is_reported_and_recovers(tmp_path: Path, mode: str
         pointed(tmp_path, server, call_seconds=20)
         async with supervised(tmp_path) as upstreams:
             if mode == "hangs":
-                message = await late(refused(upstreams), server.held.is_set, seconds=20)
+                message = await late(refused(upstreams), server.waiting.is_set, seconds=20)
             else:
                 message = await refused(upstreams)
             assert USELESS[mode] in message

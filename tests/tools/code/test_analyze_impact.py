@@ -1,4 +1,4 @@
-"""analyze_impact as clients see it: the users of a change, as far as imports and names show."""
+"""analyze_impact finds the users of a change by imports and names."""
 
 from pathlib import Path
 from typing import Any

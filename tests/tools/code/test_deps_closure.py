@@ -1,4 +1,4 @@
-"""deps_closure and snippets_get as clients see them: facts about the code as it is now."""
+"""deps_closure and snippets_get return facts about the current code."""
 
 import json
 from pathlib import Path

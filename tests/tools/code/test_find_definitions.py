@@ -1,4 +1,4 @@
-"""What another process takes into the index while a tool asks it is in the tool's answer."""
+"""Answers include files that another process indexes meanwhile."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +23,8 @@ def context(shop: Path) -> Iterator[GatewayContext]:
         yield GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
 
 
-def taken_in_elsewhere(shop: Path) -> None:
-    """Index what is new, as another process does."""
+def index_elsewhere(shop: Path) -> None:
+    """Index new files, as another process does."""
     with open_project(settings_of(shop))[1].index as index:
         index.complete(words_only=True)
 
@@ -32,19 +32,19 @@ def taken_in_elsewhere(shop: Path) -> None:
 def test_index_is_read_again_after_another_process_changed_it(
     context: GatewayContext, shop: Path
 ) -> None:
-    asked: list[int] = []
+    results: list[int] = []
 
     def ask() -> list[str]:
         found = [d.file for d in context.forest.store.definitions("brand_new", exact=True, limit=9)]
-        asked.append(len(found))
-        if len(asked) == 1:
+        results.append(len(found))
+        if len(results) == 1:
             (shop / NEW).write_text(CODE, encoding="utf-8")
-            taken_in_elsewhere(shop)
+            index_elsewhere(shop)
         return found
 
     assert ask_fresh_index(context, ask, lambda _: [NEW]) == [NEW]
     assert ask_fresh_index(context, ask, lambda _: [NEW]) == [NEW]
-    assert asked == [0, 1, 1], "what nobody has touched is asked for once"
+    assert results == [0, 1, 1]
 
 
 @pytest.mark.anyio
@@ -55,7 +55,7 @@ async def test_definition_indexed_during_the_search_is_found(
 
     async def slow(*arguments: Any) -> Any:
         matches = await grep(*arguments)
-        taken_in_elsewhere(shop)
+        index_elsewhere(shop)
         return matches
 
     monkeypatch.setattr("code_intel.tools.code.find_definitions.grep", slow)

@@ -1,4 +1,4 @@
-"""Where a symbol is used: its very name, in any file, its definitions left out."""
+"""find_references finds whole names in any file, without definitions."""
 
 from pathlib import Path
 

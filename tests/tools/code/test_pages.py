@@ -1,4 +1,4 @@
-"""A list that does not fit one answer is read by its cursor: complete, once, in the same order."""
+"""Pages of a long list have every row once, in order."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ FILES = 60
 
 @pytest.fixture
 def many(shop: Path) -> Path:
-    """The shop with many files that define, use and import one name."""
+    """Add many files that define, use and import one name."""
     folder = shop / "src" / "many"
     folder.mkdir()
     (folder / "hub.py").write_text("def needle_hub():\n    pass\n", encoding="utf-8")
@@ -69,12 +69,12 @@ async def test_pages_have_every_row_once(many: Path, era: str) -> None:
             assert all(page["truncated"] for page in pages[:-1]), tool
             if tool in {"search_text", "find_references", "get_symbols", "files_search"}:
                 assert len(pages) > 1, tool
-            with_other = {
+            other = {
                 **given,
                 **({"path": "src"} if "path" in given else {"language": "python"}),
             }
             if pages[0]["next_cursor"]:
-                error = await call.refused(tool, **with_other, cursor=pages[0]["next_cursor"])
+                error = await call.refused(tool, **other, cursor=pages[0]["next_cursor"])
                 assert error["field"] == "cursor", tool
             for bad in ("x", "-1.00000000", "0.0000", "9" * 50):
                 assert (await call.refused(tool, **given, cursor=bad))["field"] == "cursor"

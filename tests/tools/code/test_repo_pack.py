@@ -1,4 +1,4 @@
-"""A folder as one text: all of it, page by page, in a form that no file breaks out of."""
+"""repo_pack returns a whole folder in pages whose format no file can break."""
 
 import json
 import re
@@ -164,7 +164,7 @@ async def test_contents_with_long_names_fit_and_appear_once(shop: Path) -> None:
         assert sum("# `long`" in page["content"] for page in every) == 1
         seen = [row["file"] for page in every for row in page["files"]]
         assert len(seen) == len(set(seen)) == 75
-        told = "".join(warning for page in every for warning in page.get("warnings", []))
-        assert "cannot be shown" in told
+        warnings = "".join(warning for page in every for warning in page.get("warnings", []))
+        assert "cannot be shown" in warnings
         for page in every:
             assert tokens(json.dumps(page, ensure_ascii=False)) < 8000

@@ -1,4 +1,4 @@
-"""The structure of files as clients see it: names, outlines, the function around a line."""
+"""Tools that outline files, find them by name and find the function around a line."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,4 @@
-"""The tools of devrag's users on both index servers.
-
-The tests check names, answers, paths, and changes of files.
-"""
+"""The tools of the index servers: names, paths, and changes of files."""
 
 import json
 import os

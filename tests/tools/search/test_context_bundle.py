@@ -1,4 +1,4 @@
-"""files_search, context_bundle and semantic_rerank through a gateway."""
+"""context_bundle collects the current files for a goal."""
 
 import json
 from pathlib import Path

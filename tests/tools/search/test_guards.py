@@ -1,7 +1,4 @@
-"""Every guard of READY over the wire.
-
-It lowers to VERIFICATION and names the reason and the next step.
-"""
+"""Every guard of READY lowers a map answer to VERIFICATION, with a reason and a next step."""
 
 import os
 import shutil
@@ -32,7 +29,7 @@ Try = Callable[[Caller, Path], Awaitable[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def agreed_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shop with one confirmed agreement."""
+    """Add one confirmed agreement to the shop."""
     root = Path(shutil.copytree(embedded_shop, tmp_path_factory.mktemp("agreed") / "shop"))
     agree(root, TERM, LOGIN)
     return root
@@ -49,7 +46,7 @@ def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
 
 
 def agree(shop: Path, term: str, symbol: str) -> None:
-    """Learn an agreement about a symbol as it is now, as an earned session does."""
+    """Add a confirmed agreement about the current definition of a symbol."""
     config = settings_of(shop)
     with Index(config.forest) as forest:
         (found,) = forest.store.definitions(symbol, exact=True, limit=2)
@@ -62,7 +59,7 @@ def agree(shop: Path, term: str, symbol: str) -> None:
 
 
 def synced(shop: Path) -> None:
-    """Bring the words of both indexes up to date."""
+    """Index the words of both corpora."""
     config = settings_of(shop)
     for each in (config.map, config.forest):
         with Index(each) as index:
@@ -88,7 +85,7 @@ async def renamed(call: Caller, shop: Path) -> dict[str, Any]:
 
 async def unconfirmed(call: Caller, shop: Path) -> dict[str, Any]:
     (file,) = (shop / AGREEMENTS).glob("*.md")
-    file.write_bytes(file.read_bytes() + b"\nA note of somebody's.\n")
+    file.write_bytes(file.read_bytes() + b"\nA note.\n")
     return await ask(call, TERM)
 
 
@@ -127,7 +124,7 @@ async def deleting(call: Caller, shop: Path) -> dict[str, Any]:
     return await ask(call, TERM, "DELETE")
 
 
-TRIED: dict[str, list[Try]] = {
+CASES: dict[str, list[Try]] = {
     "valid": [changed, renamed],
     "confirmed": [unconfirmed],
     "margin": [ambiguous],
@@ -137,11 +134,7 @@ TRIED: dict[str, list[Try]] = {
     "intent": [deleting],
 }
 ELSEWHERE = {"alias", "elsewhere"}
-"""Guards tested elsewhere.
-
-`test_laundering` tests them because they need several sessions, and the tests of hostile agents do
-so with an upstream.
-"""
+"""Guards that test_laundering.py (several sessions) and tests/hostile (an upstream) test."""
 
 
 @pytest.mark.covers(
@@ -153,7 +146,7 @@ so with an upstream.
     "rule.guard.undisputed",
 )
 @pytest.mark.parametrize(
-    ("guard", "lower"), [(guard, lower) for guard, tries in TRIED.items() for lower in tries]
+    ("guard", "lower"), [(guard, lower) for guard, tries in CASES.items() for lower in tries]
 )
 async def test_guard_lowers_ready_to_verification_with_a_reason(
     agreed: Path, guard: str, lower: Try
@@ -163,17 +156,17 @@ async def test_guard_lowers_ready_to_verification_with_a_reason(
         answer = await lower(call, agreed)
         assert answer["next_phase"] == "VERIFICATION"
         assert guard in answer["guards"]
-        told = {item["guard"]: item for item in answer["guard_details"]}
-        assert told.keys() == set(answer["guards"])
-        assert told[guard]["reason"] in answer["message"]
-        assert told[guard]["next_step"]
+        details = {item["guard"]: item for item in answer["guard_details"]}
+        assert details.keys() == set(answer["guards"])
+        assert details[guard]["reason"] in answer["message"]
+        assert details[guard]["next_step"]
         status = await call("get_session_status")
-        assert told[guard] in status["guards"]
+        assert details[guard] in status["guards"]
 
 
 def test_every_guard_has_a_test() -> None:
-    assert TRIED.keys() | ELSEWHERE >= {guard.name for guard in GUARDS}
-    assert {guard.name for guard in GUARDS} >= TRIED.keys()
+    assert CASES.keys() | ELSEWHERE >= {guard.name for guard in GUARDS}
+    assert {guard.name for guard in GUARDS} >= CASES.keys()
 
 
 async def test_renamed_symbol_is_learned_under_its_new_name(
@@ -272,7 +265,7 @@ async def test_every_map_answer_has_status_and_reasons(agreed: Path) -> None:
 
 
 def smuggled_file(shop: Path) -> Path:
-    """Write an agreement that claims everything, with the digest of a symbol that is there."""
+    """Write an agreement that claims to be confirmed, with a correct digest."""
     config = settings_of(shop)
     with Index(config.forest) as forest:
         (found,) = forest.store.definitions(FEE, exact=True, limit=2)

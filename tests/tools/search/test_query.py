@@ -1,4 +1,4 @@
-"""A question answered by the calls it takes, and what a session believes of that."""
+"""query answers by several calls and records in the session only what it shows."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 def journaled(root: Path, event: str = "called") -> list[dict[str, Any]]:
-    """Return the events of the project's only session."""
+    """Return the data of events in the project's only session."""
     (journal,) = (root / ".code-intel" / "sessions").glob("*.jsonl")
     lines = map(json.loads, journal.read_text("utf-8").splitlines())
     return [line["data"] for line in lines if line["event"] == event]
@@ -54,7 +54,7 @@ async def test_code_with_japanese_names_is_found_by_them(shop: Path) -> None:
         answer = await call("query", question="領収書はどこでログインを確かめますか")
     asked = [step["params"].get("symbol") for step in answer["plan"]]
     assert "領収書" in asked
-    assert "login" in asked  # the code says that in English
+    assert "login" in asked  # this name is English in the code
     found = {(row["file_path"], row["symbol_name"]) for row in answer["results"]}
     assert {("src/画面.py", "領収書"), ("src/auth/service.py", "AuthService.login")} <= found
     assert not answer["fallback_triggered"]
@@ -146,10 +146,10 @@ async def test_only_shown_places_count_in_the_session(shop: Path) -> None:
     assert {file for data in calls for file in data["files"]} == shown
     assert calls[-1]["tool"] == "query"
     assert calls[-1]["target"] == "AuthService and verify_password"
-    assert decided(shop)[0]["decision"] == "plan_made"
+    assert decisions_of(shop)[0]["decision"] == "plan_made"
 
 
-def decided(root: Path) -> list[dict[str, Any]]:
+def decisions_of(root: Path) -> list[dict[str, Any]]:
     (journal,) = (root / ".code-intel" / "sessions").glob("*.jsonl")
     return list(decisions.newest(root / ".code-intel" / "logs", journal.stem).records)
 
@@ -185,7 +185,7 @@ async def test_frequent_word_shows_no_file_and_evidences_no_slot(
         assert len(answer["results"]) <= MAX_PLACES
         status = await call("get_session_status")
         assert not status["slot_evidence"]["target_feature"]["evidenced"]
-    discounted = [d for d in decided(shop) if d["decision"] == "step_discounted"]
+    discounted = [d for d in decisions_of(shop) if d["decision"] == "step_discounted"]
     assert discounted
     assert not any(file.endswith(".txt") for data in journaled(shop) for file in data["files"])
 
@@ -299,10 +299,10 @@ async def test_query_without_an_index_finds_text_and_says_so(shop: Path) -> None
 
 
 async def test_progress_is_reported_per_call_and_failures_are_isolated() -> None:
-    told: list[tuple[float, float | None, str]] = []
+    progress: list[tuple[float, float | None, str]] = []
 
     async def report(done: float, total: float | None, message: str) -> None:
-        told.append((done, total, message))
+        progress.append((done, total, message))
 
     async def call(step: PlannedCall) -> Answer:
         if step.tool == "find_definitions":
@@ -318,7 +318,7 @@ async def test_progress_is_reported_per_call_and_failures_are_isolated() -> None
     outputs = await run(steps, call, report, step_seconds=0.05)
     assert [bool(output.error) for output in outputs] == [True, True, True, False]
     assert "took longer than 0.05 s" in outputs[1].error
-    assert [done for done, _, _ in told] == [0, 1, 2, 3, 4]
+    assert [done for done, _, _ in progress] == [0, 1, 2, 3, 4]
     rest = await run(steps[1:2] * 3, call, report, step_seconds=9, seconds=0.05)
     assert ["not started" in output.error for output in rest] == [False, True, True]
 

@@ -1,4 +1,4 @@
-"""Facts are about the code as it is now, and about the file that was meant."""
+"""Facts concern the current code and the file that the session changed."""
 
 from pathlib import Path
 

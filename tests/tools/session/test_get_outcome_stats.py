@@ -1,4 +1,4 @@
-"""`get_outcome_stats` over the wire: it counts what sessions reported, and nothing else."""
+"""get_outcome_stats counts the reported outcomes."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def logged(shop: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-async def ended(call: Caller, outcome: str, intent: str = "MODIFY") -> None:
+async def report(call: Caller, outcome: str, intent: str = "MODIFY") -> None:
     await start(call, "ログイン機能", intent)
     await call("record_outcome", outcome=outcome, analysis=ANALYSIS)
 
@@ -49,7 +49,7 @@ async def test_statistics_without_outcomes_are_zero(shop: Path) -> None:
 @pytest.mark.covers("rule.outcome.record")
 async def test_outcome_record_has_every_field(shop: Path) -> None:
     async with gateway(shop) as call:
-        await ended(call, "failure")
+        await report(call, "failure")
     (record,) = logged(shop)
     assert record.keys() >= LOGGED
     assert record["analysis"] == ANALYSIS
@@ -81,7 +81,7 @@ async def test_outcome_is_logged_even_if_learning_fails(shop: Path) -> None:
 
 async def test_damaged_log_is_counted_as_far_as_readable(shop: Path) -> None:
     async with gateway(shop) as call:
-        await ended(call, "failure")
+        await report(call, "failure")
         log = folder_of(shop / ".code-intel") / "outcomes.jsonl"
         with log.open("ab") as file:
             file.write(b'\xff\xfe\n[1]\n{"outcome": "won"}\n{"outcome": ["success"]}\n{"outco')

@@ -1,4 +1,4 @@
-"""Where a session stands, told in little however much has happened."""
+"""get_session_status stays short and names the next steps."""
 
 import json
 from pathlib import Path
@@ -72,7 +72,7 @@ async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
              "status": "HYPOTHESIS"}
             for n in range(5)
         ]  # fmt: skip
-        noted = [
+        recorded = [
             steps.called(
                 ("find_definitions", "search_text", "search_smart")[number % 3],
                 f"シンボル{number}",
@@ -84,7 +84,7 @@ async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
             )
             for number in range(500)
         ]
-        journal.append(place, handle, *noted)
+        journal.append(place, handle, *recorded)
         status = await call("get_session_status")
         assert status["tool_calls_count"] == 500
         assert tokens(json.dumps(status, ensure_ascii=False)) <= MAX_SEARCH_TOKENS
@@ -92,12 +92,12 @@ async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
         assert status["recovery_options"]
         assert status["next_step"]
         result = await call.client.call_tool("get_session_status", {})
-        said = "".join(getattr(part, "text", "") for part in result.content)
-        assert f"code-intel session show {heads.parse(handle).name}" in said
-        assert handle not in said
+        text = "".join(getattr(part, "text", "") for part in result.content)
+        assert f"code-intel session show {heads.parse(handle).name}" in text
+        assert handle not in text
 
 
-def decided(root: Path) -> list[dict[str, Any]]:
+def decisions_of(root: Path) -> list[dict[str, Any]]:
     log = root / ".code-intel" / "logs" / "decisions.jsonl"
     return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
 
@@ -115,7 +115,7 @@ async def test_moves_refusals_and_map_verdicts_are_logged(shop: Path) -> None:
         await call("find_references", symbol="login")
         await call("submit_understanding", symbols_identified=["AuthService.login"])
         await call("revert_to_exploration", reason="the wrong symbol")
-    lines = decided(shop)
+    lines = decisions_of(shop)
     assert [line["decision"] for line in lines] == [
         "map_rejected",
         "refused",

@@ -1,4 +1,4 @@
-"""Handles over the wire: the one who started a session is told its handle, and no file is."""
+"""The handle of a session is in the answer to its client and in no file."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ OWN: dict[str, dict[str, Any]] = {
 
 
 def values(answer: object) -> list[str]:
-    """Return every text of an answer but the field `session_id`."""
+    """Return every text of an answer except the field `session_id`."""
     if isinstance(answer, dict):
         return [
             text
@@ -44,25 +44,25 @@ async def test_session_writes_its_name_but_not_its_secret(shop: Path, era: str) 
         outcome = await succeed(call, shop, FEE_FILE)
         assert outcome["agreement_file"]
         assert outcome["record_id"].startswith(f"outcome_{name}_")
-        told = [outcome]
+        answers = [outcome]
         for tool, arguments in OWN.items():
             answer = await call(tool, session_id=handle, **arguments)
             assert answer.get("session_id", handle) == handle, tool
-            told.append(answer)
-        bad = await call.refused("submit_semantic", session_id=handle, hypotheses=["x"])
-        assert secret not in json.dumps([values(answer) for answer in (*told, bad)])
+            answers.append(answer)
+        error = await call.refused("submit_semantic", session_id=handle, hypotheses=["x"])
+        assert secret not in json.dumps([values(answer) for answer in (*answers, error)])
     settings = settings_of(shop)
-    kept = {
+    contents = {
         path: path.read_bytes()
         for folder in (shop, settings.state_dir, settings.cache_dir)
         for path in folder.rglob("*")
         if path.is_file()
     }
-    assert [path for path, content in kept.items() if secret.encode() in content] == []
-    holders = {path.name for path, content in kept.items() if name.encode() in content}
+    assert [path for path, content in contents.items() if secret.encode() in content] == []
+    holders = {path.name for path, content in contents.items() if name.encode() in content}
     assert {f"{name}.jsonl", "outcomes.jsonl", "learned_pairs.json"} <= holders
     assert outcome["agreement_file"] in holders
-    assert not any(secret in path.name for path in kept)
+    assert not any(secret in path.name for path in contents)
 
 
 @both_eras

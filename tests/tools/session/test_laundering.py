@@ -1,4 +1,4 @@
-"""Ways to READY that nobody has earned: each is tried, none short-circuits."""
+"""Repeated or partial confirmations do not lead to READY."""
 
 import shlex
 import shutil

@@ -1,7 +1,4 @@
-"""What the map learns from sessions, over the wire and with the real model.
-
-It learns words, rejections and failures.
-"""
+"""The map learns words, rejections and failures from sessions, with the real model."""
 
 import json
 import shutil
@@ -44,9 +41,9 @@ def model(shop: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def taught_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shop once a session has earned the login."""
-    root = tmp_path_factory.mktemp("taught") / "shop"
+def learned_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Let a session learn the login in a copy of the shop."""
+    root = tmp_path_factory.mktemp("learned") / "shop"
     shutil.copytree(embedded_shop, root, symlinks=True)
 
     async def teach() -> None:
@@ -58,9 +55,9 @@ def taught_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def shop(taught_shop: Path, tmp_path: Path) -> Path:
-    """A project of its own that has learned the login."""
-    return Path(shutil.copytree(taught_shop, tmp_path / "shop", symlinks=True))
+def shop(learned_shop: Path, tmp_path: Path) -> Path:
+    """Copy the project that has learned the login."""
+    return Path(shutil.copytree(learned_shop, tmp_path / "shop", symlinks=True))
 
 
 async def confirm(call: Caller, shop: Path, words: str) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Sessions over the wire.
-
-Phases refuse, handles find their session, parallel calls lose nothing.
-"""
+"""Sessions continue by their handle, and concurrent calls are all recorded."""
 
 import json
 from pathlib import Path
@@ -133,9 +130,11 @@ async def test_parallel_calls_on_one_session_are_all_recorded(shop: Path, era: s
                 for handle in (session, other):
                     group.start_soon(find, call, f"login_{number}", handle)
         for handle in (session, other):
-            held = journal.load(sessions_of(settings_of(shop)), handle)
-            assert sorted(held.calls, key=str) == sorted(set(held.calls), key=str)
-            assert {c.target for c in held.calls} == {f"login_{number}" for number in range(12)}
+            session_now = journal.load(sessions_of(settings_of(shop)), handle)
+            assert sorted(session_now.calls, key=str) == sorted(set(session_now.calls), key=str)
+            assert {c.target for c in session_now.calls} == {
+                f"login_{number}" for number in range(12)
+            }
 
 
 async def find(call: Caller, symbol: str, session: str) -> None:

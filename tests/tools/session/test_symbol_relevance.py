@@ -1,7 +1,4 @@
-"""Bands of likeness over the wire, with the real model.
-
-The tests check the question, its cost, and the next step.
-"""
+"""The similarity of a symbol's name decides what confirming it needs, with the real model."""
 
 import json
 import shutil
