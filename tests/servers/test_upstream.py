@@ -52,7 +52,7 @@ async def fake_forest(
 def log_of(root: Path) -> str:
     """Return the log of the fake server."""
     log = root / "log"
-    return log_of(root) if log.exists() else ""
+    return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
 async def refused(upstreams: ProjectSearcher) -> str:

@@ -108,10 +108,10 @@ async def test_score_of_an_upstream_does_not_make_an_agreement_valid(shop: Path)
 async def test_progress_and_cancellation_pass_through_the_gateway(shop: Path, era: str) -> None:
     log = shop.parent / "log"
     point(shop, forest=command("progress", "--log", str(log)) | {"call_seconds": 30})
-    progress: list[tuple[float, float | None, str | None]] = []
+    received: list[tuple[float, float | None, str | None]] = []
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
-        progress.append((done, total, message))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        received.append((progress, total, message))
 
     async with gateway(shop, era) as call, anyio.create_task_group() as group:
 
@@ -119,9 +119,9 @@ async def test_progress_and_cancellation_pass_through_the_gateway(shop: Path, er
             await call.client.call_tool("search_forest", {"query": "x"}, progress_callback=note)
 
         group.start_soon(question)
-        await until(lambda: len(progress) == 2)
+        await until(lambda: len(received) == 2)
         group.cancel_scope.cancel()
-    assert {message for _, _, message in progress} == {"devrag-forest: looking"}
+    assert {message for _, _, message in received} == {"devrag-forest: looking"}
     assert "cancelled" in log.read_text(encoding="utf-8")
 
 
