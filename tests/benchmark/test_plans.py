@@ -57,9 +57,7 @@ def outcome(
         ("ab", "ba", 1.0, 1.0),
     ],
 )
-def test_recall_counts_relevant_files_among_the_first_ten(
-    found: str, wanted: str, share: float, every: float
-) -> None:
+def test_recall_counts_the_first_ten(found: str, wanted: str, share: float, every: float) -> None:
     assert recall(tuple(found), tuple(wanted)) == share
     assert complete(tuple(found), tuple(wanted)) == every
 

@@ -75,9 +75,7 @@ def test_an_equal_wording_is_not_asked_again() -> None:
         ("", "send", False),
     ],
 )
-def test_a_symbol_is_the_same_with_and_without_its_scope(
-    one: str, other: str, *, same: bool
-) -> None:
+def test_a_symbol_is_equal_without_its_scope(one: str, other: str, *, same: bool) -> None:
     assert same_symbol(one, other) is same
     assert same_symbol(other, one) is same
 

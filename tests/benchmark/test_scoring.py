@@ -29,9 +29,7 @@ def score(value: float, question: str = "q", *, language: str = "en", repo: str 
         ([], ["a"], 0.0),
     ],
 )
-def test_ndcg_depends_on_the_ranks_of_the_wanted_files(
-    found: list[str], wanted: list[str], worth: float
-) -> None:
+def test_ndcg_depends_on_the_ranks(found: list[str], wanted: list[str], worth: float) -> None:
     assert ndcg(found, wanted) == pytest.approx(worth)
 
 

@@ -173,9 +173,7 @@ def test_every_grammar_works_with_the_network_unreachable() -> None:
         ("deploy", "echo\n", "text"),
     ],
 )
-def test_the_text_determines_the_language_if_the_name_does_not(
-    path: str, text: str, language: str
-) -> None:
+def test_the_text_may_determine_the_language(path: str, text: str, language: str) -> None:
     assert row_of_text(path, text).name == language
     assert parse_file(path, text).language == language
 

@@ -55,9 +55,7 @@ def symbols(path: str, text: str) -> dict[str, Symbol]:
          {"count": "variable", "ID": "type"}),
     ],
 )  # fmt: skip
-def test_less_common_declarations_define_symbols(
-    path: str, text: str, kinds: dict[str, str]
-) -> None:
+def test_less_common_declarations_are_symbols(path: str, text: str, kinds: dict[str, str]) -> None:
     assert {name: symbol.kind for name, symbol in symbols(path, text).items()} == kinds
 
 
@@ -185,9 +183,7 @@ def test_deep_and_wide_files_are_parsed(path: str, text: str) -> None:
         ("a.py", "<<< not > python ]]]", "grammar"),
     ],
 )
-def test_an_unparsable_file_is_chunked_by_lines_with_a_reason(
-    path: str, text: str, reason: str
-) -> None:
+def test_an_unparsable_file_is_chunked_by_lines(path: str, text: str, reason: str) -> None:
     parsed = parse_file(path, text)
     assert reason in parsed.problem
     assert parsed.symbols == ()
@@ -311,9 +307,7 @@ MEMBER = (
 @pytest.mark.parametrize(
     ("text", "names"), [(WRAPPER, ("add", "remove")), (MEMBER, ("Export", "Import"))]
 )
-def test_definitions_named_after_what_they_call_have_different_bodies(
-    text: str, names: tuple[str, str]
-) -> None:
+def test_wrappers_of_different_names_differ(text: str, names: tuple[str, str]) -> None:
     one, other = (symbols("a.py", text.format(name=name))[name].body for name in names)
     assert one
     assert other

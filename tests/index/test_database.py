@@ -41,9 +41,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize(("make", "reason"), FOREIGN)
-def test_a_foreign_file_is_set_aside_unchanged_and_replaced(
-    tmp_path: Path, make: "object", reason: str
-) -> None:
+def test_a_foreign_file_is_set_aside(tmp_path: Path, make: "object", reason: str) -> None:
     path = tmp_path / "vectors.db"
     assert callable(make)
     make(path)
@@ -55,9 +53,7 @@ def test_a_foreign_file_is_set_aside_unchanged_and_replaced(
 
 
 @pytest.mark.parametrize(("make", "reason"), FOREIGN)
-def test_reading_a_foreign_file_changes_nothing(
-    tmp_path: Path, make: "object", reason: str
-) -> None:
+def test_reading_keeps_a_foreign_file(tmp_path: Path, make: "object", reason: str) -> None:
     path = tmp_path / "vectors.db"
     assert callable(make)
     make(path)

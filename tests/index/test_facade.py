@@ -100,9 +100,7 @@ def test_a_read_only_index_is_not_created(tmp_path: Path) -> None:
     sibling.close()
 
 
-def test_complete_does_not_wait_for_a_process_without_progress(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_complete_waits_only_for_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.facade.CHECK_INTERVAL_S", 0)
     config = map_config(tmp_path)
     other = IndexerLease(config.db_path)
@@ -174,7 +172,7 @@ def test_doctor_reports_broken_invariants(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [garbage, foreign_database])
-def test_a_foreign_file_outside_the_project_is_not_changed(
+def test_a_foreign_file_outside_is_not_changed(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     """A configuration that came with a repository may name any file as its database."""
@@ -193,9 +191,7 @@ def test_a_foreign_file_outside_the_project_is_not_changed(
     assert sorted(tmp_path.iterdir()) == [project, file]
 
 
-def test_a_foreign_file_that_replaces_the_index_outside_the_project_is_not_changed(
-    tmp_path: Path,
-) -> None:
+def test_a_foreign_file_that_replaces_the_index_outside_is_not_changed(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     config = index_config(project, db_path=tmp_path / "elsewhere" / "notes.db")

@@ -37,9 +37,7 @@ UNUSUAL_NAMES = (
 )
 
 
-def test_a_file_with_an_unusual_name_is_found_by_that_name(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_file_with_an_unusual_name_is_found(store: Store, place: IndexConfig) -> None:
     for number, name in enumerate(UNUSUAL_NAMES):
         write(place.folder, name, f"def frobnicate_{number}(): pass\n")
     report = sync(store, place)
@@ -66,9 +64,7 @@ def test_control_characters_in_a_name_are_escaped() -> None:
     assert second == "   x = 1"
 
 
-def test_the_longest_names_are_found_and_longer_paths_skipped(
-    store: Store, place: IndexConfig
-) -> None:
+def test_too_long_paths_are_skipped(store: Store, place: IndexConfig) -> None:
     longest = "認" * 84 + ".py"
     deep = "/".join([*["d" * 200] * 15, "deep.py"])
     write(place.folder, longest, "def needle(): pass\n")
@@ -118,9 +114,7 @@ def test_a_file_that_grows_beyond_the_limit_is_skipped(store: Store, place: Inde
         ("wide.txt", "needle " * 140_000),
     ],
 )
-def test_a_very_long_line_is_cut_into_chunks(
-    store: Store, place: IndexConfig, name: str, text: str
-) -> None:
+def test_a_very_long_line_is_cut(store: Store, place: IndexConfig, name: str, text: str) -> None:
     write(place.folder, name, text)
     write(place.folder, "b.py", "def needle(): pass\n")
     sync(store, place)
@@ -209,9 +203,7 @@ def test_a_changing_file_is_read_whole_or_refused(tmp_path: Path) -> None:
     assert read_resolved(str(path))[0] == path.read_bytes()
 
 
-def test_a_changing_document_keeps_its_last_state_until_it_can_be_read(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_changing_document_keeps_its_last_state(store: Store, place: IndexConfig) -> None:
     path = write(place.folder, "busy.py", "def before(): pass\n")
     write(place.folder, "calm.py")
     sync(store, place)

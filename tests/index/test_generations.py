@@ -61,9 +61,7 @@ def test_the_old_vectors_are_used_until_the_new_ones_are_complete(store: Store) 
 
 
 @pytest.mark.parametrize(("before", "after"), [(384, 64), (64, 384)])
-def test_a_change_of_dimensions_makes_a_new_generation(
-    tmp_path: Path, before: int, after: int
-) -> None:
+def test_new_dimensions_make_a_new_generation(tmp_path: Path, before: int, after: int) -> None:
     small, large = HashEmbedder("m", dimensions=before), HashEmbedder("m", dimensions=after)
     with Store.open(tmp_path / "x.db", dimensions=before) as store:
         put(store, "a.py", "one", "two", "three")
@@ -124,9 +122,7 @@ def test_a_changed_document_is_pending_in_both_generations(store: Store) -> None
     assert store.check() == []
 
 
-def test_a_new_document_is_embedded_by_the_active_model_while_another_is_built(
-    store: Store,
-) -> None:
+def test_a_new_document_is_embedded_by_the_active_model(store: Store) -> None:
     put(store, "a.py", *"abcd")
     one, two = HashEmbedder("one"), HashEmbedder("two")
     embed(store, one)

@@ -127,9 +127,7 @@ def test_a_submodule_has_its_own_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inside", [(), ("b.py", "node_modules/c.js")])
-def test_files_beside_a_missing_submodule_are_found(
-    tmp_path: Path, inside: tuple[str, ...]
-) -> None:
+def test_a_missing_submodule_hides_no_file(tmp_path: Path, inside: tuple[str, ...]) -> None:
     library = repository(tmp_path / "lib", "l.py")
     root = repository(tmp_path / "p", "a.py")
     git(root, *LOCAL, "submodule", "add", "-q", str(library), "lib")

@@ -199,9 +199,7 @@ def test_a_working_indexer_updates_its_heartbeat(tmp_path: Path) -> None:
         assert indexer.wait(lambda _: holder.stat().st_mtime > 0, LONG)
 
 
-def test_a_scan_pauses_for_requests_up_to_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scan_pauses_for_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.indexer.PAUSE_S", 0.02)
     monkeypatch.setattr("code_intel.index.indexer.MAX_PAUSE_S", 0.1)
     activity, pauses = Activity(), list[float]()

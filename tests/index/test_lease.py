@@ -102,9 +102,7 @@ def test_the_holder_itself_is_never_overdue(config: IndexConfig) -> None:
     lease.release()
 
 
-def test_a_check_of_the_lease_does_not_prevent_its_acquisition(
-    config: IndexConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_keeps_the_lease_free(config: IndexConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.lease.ACQUIRE_TIMEOUT_S", 60.0)
     asking, lease = IndexerLease(config.db_path), IndexerLease(config.db_path)
     assert asking.acquire()

@@ -78,9 +78,7 @@ def answers(index: Index) -> bool:
 
 
 @pytest.mark.parametrize("page", sampled(PAGES, 0, 20, -10))
-def test_complete_rebuilds_a_damaged_index(
-    tmp_path: Path, intact: tuple[Path, bytes], page: int
-) -> None:
+def test_complete_rebuilds_damage(tmp_path: Path, intact: tuple[Path, bytes], page: int) -> None:
     config = damaged_config(tmp_path, intact, page)
     (tmp_path / "x.db.lock").touch()  # shows that the file outside the project was an index
     with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
@@ -102,7 +100,7 @@ def test_a_truncated_file_is_rebuilt(tmp_path: Path, intact: tuple[Path, bytes])
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_reading_a_damaged_index_reports_the_damage_and_changes_nothing(
+def test_reading_damage_changes_nothing(
     tmp_path: Path, intact: tuple[Path, bytes], page: int
 ) -> None:
     config = damaged_config(tmp_path, intact, page)
@@ -120,9 +118,7 @@ def test_reading_a_damaged_index_reports_the_damage_and_changes_nothing(
 
 
 @pytest.mark.parametrize("page", sampled([3, 20, 50, 62], 20))
-def test_a_read_that_meets_damage_makes_the_indexer_rebuild(
-    tmp_path: Path, intact: tuple[Path, bytes], page: int
-) -> None:
+def test_the_indexer_rebuilds_damage(tmp_path: Path, intact: tuple[Path, bytes], page: int) -> None:
     config = config_of_copy(tmp_path, intact)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as index:
@@ -138,9 +134,7 @@ def test_a_read_that_meets_damage_makes_the_indexer_rebuild(
         assert index.indexer.wait(lambda _: answers(index), LONG)
 
 
-def test_damage_found_by_another_process_is_repaired_by_the_lease_holder(
-    tmp_path: Path, intact: tuple[Path, bytes]
-) -> None:
+def test_the_lease_holder_repairs_for_others(tmp_path: Path, intact: tuple[Path, bytes]) -> None:
     config = config_of_copy(tmp_path, intact)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as leader, Index(config, embedder=embedder) as follower:
@@ -174,9 +168,7 @@ def test_cached_pages_do_not_hide_damage_from_a_repair(tmp_path: Path) -> None:
         assert store.document_count() == 0
 
 
-def test_complete_leaves_the_repair_to_the_lease_holder(
-    tmp_path: Path, intact: tuple[Path, bytes]
-) -> None:
+def test_complete_leaves_repair_to_the_holder(tmp_path: Path, intact: tuple[Path, bytes]) -> None:
     config = damaged_config(tmp_path, intact, 20)
     lease = IndexerLease(config.db_path)
     assert lease.acquire()
@@ -198,9 +190,7 @@ def test_invalid_utf8_is_damage(tmp_path: Path, intact: tuple[Path, bytes]) -> N
         assert store.check() == []
 
 
-def test_complete_embeds_when_the_lease_becomes_free(
-    tmp_path: Path, intact: tuple[Path, bytes]
-) -> None:
+def test_complete_embeds_when_the_lease_is_free(tmp_path: Path, intact: tuple[Path, bytes]) -> None:
     folder, _ = intact
     config = index_config(folder, db_path=tmp_path / "x.db", dimensions=SIZE)
     lease, waiting = IndexerLease(config.db_path), Event()

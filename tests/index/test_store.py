@@ -42,7 +42,7 @@ def test_names_contain_path_and_symbols_but_not_the_text(store: Store) -> None:
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))
-def test_any_search_term_is_a_valid_query(
+def test_any_term_is_a_valid_query(
     tmp_path_factory: pytest.TempPathFactory, terms: list[str]
 ) -> None:
     with Store.open(tmp_path_factory.getbasetemp() / "terms.db", dimensions=DIMENSIONS) as store:
@@ -296,9 +296,7 @@ def test_reads_continue_while_another_store_writes(store: Store) -> None:
     assert len(store.word_hits(["login"], "body", 5)) == 2
 
 
-def test_a_long_write_of_another_process_raises_busy(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_write_elsewhere_raises_busy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.opening.BUSY_MS", 50)
     with Store.open(store.path, dimensions=DIMENSIONS) as other, store.batch():
         with pytest.raises(BusyError, match="another process"):

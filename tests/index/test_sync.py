@@ -58,9 +58,7 @@ def content(store: Store) -> object:
     ] + [store.imports()]
 
 
-def test_new_changed_and_deleted_files_are_counted_separately(
-    store: Store, place: IndexConfig
-) -> None:
+def test_new_changed_and_deleted_files_are_counted(store: Store, place: IndexConfig) -> None:
     for name in ("a.py", "b.py", "c.py"):
         write(place.folder, name)
     assert counts(sync(store, place)) == (3, 0, 0, 0)
@@ -96,7 +94,7 @@ def test_an_unchanged_file_is_not_opened(store: Store, place: IndexConfig) -> No
 
 
 @pytest.mark.parametrize("seconds", [0, 100, 10_000, -10_000])
-def test_a_change_is_noticed_if_size_and_time_are_restored(
+def test_a_change_of_equal_size_and_time_is_noticed(
     store: Store, place: IndexConfig, seconds: int
 ) -> None:
     path = write(place.folder, "a.py", "x = 1\n")
@@ -118,9 +116,7 @@ def test_another_chunk_size_parses_every_file_again(store: Store, place: IndexCo
     assert len(chunks_of(store, "a.md")) > long
 
 
-def test_a_file_that_becomes_binary_is_removed_from_the_index(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_file_that_becomes_binary_is_removed(store: Store, place: IndexConfig) -> None:
     path = write(place.folder, "a.py")
     sync(store, place)
     path.write_bytes(b"\0\1\2")
@@ -177,9 +173,7 @@ def test_an_unreadable_document_stays_in_the_index() -> None:
             assert store.get_meta("unread") == "0"
 
 
-def test_most_documents_missing_at_once_are_deleted_after_a_second_scan(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_mass_deletion_needs_a_second_scan(store: Store, place: IndexConfig) -> None:
     for number in range(20):
         write(place.folder, f"{number}.py")
     sync(store, place)
@@ -193,9 +187,7 @@ def test_most_documents_missing_at_once_are_deleted_after_a_second_scan(
     assert store.check() == []
 
 
-def test_documents_that_come_back_reset_the_count_of_scans(
-    store: Store, place: IndexConfig, tmp_path: Path
-) -> None:
+def test_documents_may_come_back(store: Store, place: IndexConfig, tmp_path: Path) -> None:
     for number in range(20):
         write(place.folder, f"d/{number}.py")
     sync(store, place)
@@ -207,9 +199,7 @@ def test_documents_that_come_back_reset_the_count_of_scans(
     assert len(store.documents()) == 20
 
 
-def test_documents_of_a_missing_folder_are_kept_and_a_missing_project_is_an_error(
-    store: Store, tmp_path: Path
-) -> None:
+def test_documents_of_a_missing_folder_are_kept(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p", "src", "docs")
     write(place.folder, "src/a.py")
     write(place.folder, "docs/b.md")
@@ -228,9 +218,7 @@ def test_documents_of_a_missing_folder_are_kept_and_a_missing_project_is_an_erro
     assert len(store.documents()) == 2
 
 
-def test_a_folder_that_is_empty_and_on_another_volume_deletes_no_document(
-    store: Store, tmp_path: Path
-) -> None:
+def test_an_unmounted_folder_deletes_no_document(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p", "mnt", "docs")
     for name in ("mnt/a.py", "mnt/b.py", "docs/c.md"):
         write(place.folder, name)
@@ -246,9 +234,7 @@ def test_a_folder_that_is_empty_and_on_another_volume_deletes_no_document(
     assert (sync(store, place).deleted, len(store.documents())) == (1, 2)
 
 
-def test_a_missing_document_is_deleted_if_the_volume_of_its_folder_is_unknown(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_folder_of_unknown_volume_is_not_held(store: Store, place: IndexConfig) -> None:
     path = write(place.folder, "a.py")
     sync_document(store, place, "a.py")
     path.unlink()
@@ -263,9 +249,7 @@ def test_the_last_document_of_a_folder_is_deleted_at_once(store: Store, tmp_path
     assert sync(store, place).deleted == 1
 
 
-def test_a_document_added_by_name_outside_the_patterns_stays_until_its_file_is_gone(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_document_added_by_name_stays(store: Store, tmp_path: Path) -> None:
     place = config(tmp_path / "p", "docs/**/*.md")
     path = write(place.folder, "docs/code.py")
     sync(store, place)
@@ -284,9 +268,7 @@ def test_a_document_added_by_name_outside_the_patterns_stays_until_its_file_is_g
         sync_document(store, place, "elsewhere.py", named=True)
 
 
-def test_an_excluded_document_stays_out_until_it_is_added_by_name(
-    store: Store, place: IndexConfig
-) -> None:
+def test_an_excluded_document_stays_out(store: Store, place: IndexConfig) -> None:
     write(place.folder, "a.py")
     sync(store, place)
     store.choose("a.py", wanted=False)
@@ -325,9 +307,7 @@ def test_a_map_refuses_source_files_even_by_name(store: Store, tmp_path: Path) -
         sync_document(store, place, "a.py", named=True)
 
 
-def test_a_stopped_sync_keeps_its_results_and_the_next_sync_finishes(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_stopped_sync_keeps_its_results(store: Store, place: IndexConfig) -> None:
     for number in range(450):
         write(place.folder, f"{number}.py", f"x{number} = 1\n")
     batches: list[int] = []
@@ -365,9 +345,7 @@ def test_one_document_is_added_updated_and_deleted(store: Store, place: IndexCon
 @pytest.mark.parametrize(
     "name", [".env", "../out.py", "b.py", "nul\0.py", "bad\udcff.py", "x" * 300]
 )
-def test_one_document_that_may_not_be_indexed_is_refused(
-    store: Store, place: IndexConfig, name: str
-) -> None:
+def test_a_refused_document_is_not_indexed(store: Store, place: IndexConfig, name: str) -> None:
     if len(name) < 10 and name.isprintable():
         write(place.folder, name).write_bytes(b"\0")
     with pytest.raises(UsageError):
@@ -444,9 +422,7 @@ def test_a_second_sync_changes_nothing_and_a_fresh_index_is_equal(
         assert store.check() == []
 
 
-def test_a_sync_that_finds_only_files_that_are_never_indexed_writes_nothing(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_sync_without_changes_writes_nothing(store: Store, place: IndexConfig) -> None:
     write(place.folder, "a.py")
     (place.folder / "weights.bin").write_bytes(b"\0" * 64)
     sync(store, place)
@@ -456,9 +432,7 @@ def test_a_sync_that_finds_only_files_that_are_never_indexed_writes_nothing(
     assert store.get_meta("scanned_ns") == before
 
 
-def test_a_sync_counts_the_secrets_it_masked_but_no_mask_in_the_source(
-    store: Store, place: IndexConfig
-) -> None:
+def test_a_sync_counts_masked_secrets(store: Store, place: IndexConfig) -> None:
     write(place.folder, "doc.py", '"""Masked values look like x*** and x***."""\n')
     assert sync(store, place).masked == 0
     plants = planted()

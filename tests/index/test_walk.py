@@ -116,9 +116,7 @@ def test_skipped_files_have_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("repository", [True, False])
-def test_links_are_not_followed_and_those_that_lead_out_are_named(
-    tmp_path: Path, *, repository: bool
-) -> None:
+def test_links_that_lead_out_are_named(tmp_path: Path, *, repository: bool) -> None:
     write(tmp_path, "secret.txt", "project/a.py", "project/sub/b.py")
     project = tmp_path / "project"
     if repository:
@@ -279,9 +277,7 @@ def test_a_hanging_git_stops_the_scan(tmp_path: Path, monkeypatch: pytest.Monkey
         walk.scan(config(tmp_path / "p"))
 
 
-def test_a_failing_git_is_replaced_by_our_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_our_rules_replace_a_failing_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "p/a.py", "p/node_modules/b.js")
     fake_git(tmp_path, monkeypatch, "echo 'dubious ownership' >&2; exit 128")
     assert names(config(tmp_path / "p")) == ["a.py"]

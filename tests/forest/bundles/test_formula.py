@@ -77,9 +77,7 @@ def test_the_bugfix_profile_weighs_an_edited_dependency() -> None:
         (FileType.DOCUMENT, "none", 4.2),
     ],
 )
-def test_files_search_multiplies_by_the_boost(
-    kind: FileType, profile: BoostProfile, expected: float
-) -> None:
+def test_files_search_multiplies(kind: FileType, profile: BoostProfile, expected: float) -> None:
     assert multiplied(4.2, kind, profile) == pytest.approx(expected)
 
 
@@ -94,9 +92,7 @@ def test_files_search_multiplies_by_the_boost(
         ("refactor", (1.0, 1.5, 2.0, 0.6, 0.25, 0.6)),
     ],
 )
-def test_the_shipped_profiles_have_the_weights_of_the_seed(
-    name: str, weights: tuple[float, ...]
-) -> None:
+def test_shipped_profiles_have_the_seed_weights(name: str, weights: tuple[float, ...]) -> None:
     assert tuple(PROFILES[name]) == weights
 
 

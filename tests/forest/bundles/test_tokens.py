@@ -18,9 +18,7 @@ from code_intel.forest.bundles.tokens import MAX_KEYWORDS, STOP_WORDS, Terms, fo
         ("hybrid", Terms(("page-agent",), (), ("page", "agent"))),
     ],
 )
-def test_strategies_split_a_hyphenated_word_differently(
-    strategy: TokenizationStrategy, expected: Terms
-) -> None:
+def test_strategies_differ_in_hyphens(strategy: TokenizationStrategy, expected: Terms) -> None:
     assert tokenise("page-agent", strategy) == expected
 
 

@@ -114,9 +114,7 @@ def test_a_closure_has_the_reachable_documents_by_depth(
 
 
 @given(EDGES, st.sampled_from(NAMES))
-def test_each_group_of_mutual_imports_has_one_cycle(
-    edges: dict[str, tuple[str, ...]], path: str
-) -> None:
+def test_each_import_cycle_is_found_once(edges: dict[str, tuple[str, ...]], path: str) -> None:
     graph = graph_with(edges)
     found = closure(graph, path, "outbound", 10, 99)
     for cycle in found.cycles:

@@ -86,9 +86,7 @@ def test_a_wildcard_import_of_a_large_package_is_a_package() -> None:
         ("rust", "crates/cart/src/lib.rs", ("crates/cart/src/tax/rates.rs",)),
     ],
 )  # fmt: skip
-def test_documents_that_are_exported_again_are_known(
-    project: str, path: str, passed: tuple[str, ...]
-) -> None:
+def test_reexported_documents_are_known(project: str, path: str, passed: tuple[str, ...]) -> None:
     assert linked(PROJECTS[project][0])[path].passed == passed
 
 

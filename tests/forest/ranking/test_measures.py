@@ -58,7 +58,7 @@ def test_names_and_definitions_count_by_their_best_chunk() -> None:
         ("src/session.py", "セッション", 1.0),
     ],
 )
-def test_stem_is_the_share_of_the_question_that_names_the_file(
+def test_stem_is_the_share_of_words_in_the_file_name(
     path: str, query: str, expected: float
 ) -> None:
     question = read(query)
@@ -78,9 +78,7 @@ def test_stem_is_the_share_of_the_question_that_names_the_file(
         ("io of x", "io x", 0.0),
     ],
 )
-def test_coverage_is_the_share_of_words_that_the_best_chunk_has(
-    query: str, text: str, expected: float
-) -> None:
+def test_coverage_is_the_share_of_words_found(query: str, text: str, expected: float) -> None:
     given = state([file("a.py", text, body=3.0)], query)
     assert measures.coverage(given).get("a.py", 0.0) == pytest.approx(expected)
 

@@ -204,7 +204,7 @@ def test_any_glob_expands_to_few_and_matches_itself(glob: str) -> None:
         ("src/auth", "*.ts"),
     ],
 )
-def test_a_note_names_a_filter_that_matches_no_file(
+def test_a_note_names_a_filter_error(
     service: CorpusService, directory: str, file_pattern: str
 ) -> None:
     answer = service.search("login password", 3, directory, file_pattern)
@@ -216,9 +216,7 @@ def test_a_note_names_a_filter_that_matches_no_file(
 
 
 @pytest.mark.parametrize("directory", ["", ".", "./", "/", "..", "../..", "src/../../..", "src/.."])
-def test_a_directory_above_the_project_filters_nothing(
-    service: CorpusService, directory: str
-) -> None:
+def test_a_directory_above_the_project_is_ignored(service: CorpusService, directory: str) -> None:
     hits = service.search("login password", 3, directory).hits
     assert hits == service.search("login password", 3).hits
     assert all(not Path(hit.document).is_absolute() for hit in hits)
@@ -315,9 +313,7 @@ def test_scores_of_a_tiny_corpus_are_finite(
             assert hits == []
 
 
-def test_an_index_that_vanishes_between_two_questions_is_reported(
-    indexed_shop: Path, tmp_path: Path
-) -> None:
+def test_an_index_that_vanishes_is_reported(indexed_shop: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
     _, forest = open_project(settings_of(root))
     with Index(forest.index.config, readonly=True) as index:

@@ -139,7 +139,7 @@ def test_the_tables_are_complete() -> None:
         ("/x/pq/a.py", ["/x/p"], "x/pq/a.py"),
     ],
 )
-def test_a_path_is_relative_to_the_indexed_folder(
+def test_paths_are_relative_to_the_indexed_folder(
     path: str, bases: list[str], expected: str
 ) -> None:
     assert relative(path, bases) == expected

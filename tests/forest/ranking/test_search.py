@@ -92,9 +92,7 @@ def test_a_project_in_a_tests_folder_is_not_a_test(tmp_path: Path) -> None:
         ("TokenStoreの定義", "src/auth/tokens.py"),
     ],
 )
-def test_a_japanese_question_finds_english_code_without_vectors(
-    store: Store, query: str, best: str
-) -> None:
+def test_a_japanese_question_finds_english_code(store: Store, query: str, best: str) -> None:
     hit = search(store, query, None, top_k=3)[0]
     assert hit.document == best
     assert {"words", "names", "defines"} & set(hit.why)

@@ -34,9 +34,7 @@ async def test_a_search_for_a_secret_shows_it_masked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("program", ["", "/nowhere/rg"], ids=["ripgrep", "without it"])
 @pytest.mark.parametrize("context", [0, 2, 10])
-async def test_lines_of_a_private_key_are_masked(
-    tmp_path: Path, context: int, program: str
-) -> None:
+async def test_lines_of_private_keys_are_masked(tmp_path: Path, context: int, program: str) -> None:
     (tmp_path / "deploy.md").write_text(f"# Keys\n\n{BLOCK}\n\nend of zone\n", encoding="utf-8")
     pattern = "z" if program else "[A-Za-z0-9+/]{5,}"
     question = TextQuery(pattern, context_lines=context, case_sensitive=False)

@@ -63,9 +63,7 @@ def places(answer: TextMatches) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize("script", FAULTS.values(), ids=FAULTS)
-async def test_plain_words_are_found_with_a_broken_ripgrep(
-    tree: Path, tmp_path: Path, script: str
-) -> None:
+async def test_a_broken_ripgrep_is_replaced(tree: Path, tmp_path: Path, script: str) -> None:
     program = fake(tmp_path, script)
     answer = await grep(tree, TextQuery("login", literal=True), program=program)
     assert places(answer) == [("a.py", 1), ("a.py", 2), ("sub/b.ts", 1)]
@@ -75,9 +73,7 @@ async def test_plain_words_are_found_with_a_broken_ripgrep(
 
 @pytest.mark.covers("error.tool_failed")
 @pytest.mark.parametrize("script", FAULTS.values(), ids=FAULTS)
-async def test_an_expression_needs_ripgrep_and_the_error_says_how_to_install_it(
-    tree: Path, tmp_path: Path, script: str
-) -> None:
+async def test_an_expression_needs_ripgrep(tree: Path, tmp_path: Path, script: str) -> None:
     with pytest.raises(CodeIntelError) as caught:
         await grep(tree, TextQuery("log(in)+"), program=fake(tmp_path, script))
     assert not isinstance(caught.value, UsageError)
@@ -87,9 +83,7 @@ async def test_an_expression_needs_ripgrep_and_the_error_says_how_to_install_it(
 
 
 @pytest.mark.parametrize("where", ["nowhere", "root", "root/a.py"])
-async def test_a_program_that_cannot_be_started_is_treated_as_missing(
-    tree: Path, tmp_path: Path, where: str
-) -> None:
+async def test_an_unusable_program_is_replaced(tree: Path, tmp_path: Path, where: str) -> None:
     program = str(tmp_path / where)
     assert len((await grep(tree, TextQuery("login"), program=program)).matches) == 3
     with pytest.raises(CodeIntelError) as caught:
@@ -114,9 +108,7 @@ async def test_an_invalid_expression_is_a_usage_error(tree: Path, tmp_path: Path
         'while :; do echo \'{{"type":"begin","data":{{}}}}\'; sleep 1; done',
     ],
 )
-async def test_a_hanging_ripgrep_is_ended_with_its_children(
-    tree: Path, tmp_path: Path, script: str
-) -> None:
+async def test_a_hanging_ripgrep_is_ended(tree: Path, tmp_path: Path, script: str) -> None:
     program = fake(tmp_path, script.format(folder=tmp_path))
     answer = await grep(tree, TextQuery("login"), program=program, deadline=0.4)
     assert answer.truncated
@@ -234,9 +226,7 @@ def test_ripgrep_beside_the_interpreter_is_preferred_to_path(tmp_path: Path) -> 
     assert find_program(beside, str(on_path)) == str(beside / "rg")
 
 
-async def test_a_match_that_the_file_does_not_contain_is_not_shown(
-    tree: Path, tmp_path: Path
-) -> None:
+async def test_a_match_that_is_not_in_the_file_is_dropped(tree: Path, tmp_path: Path) -> None:
     outside = EMIT.replace("def login():", "root:x:0:0:login")
     (tree.parent / "a.py").write_text("def login():\n", encoding="utf-8")
     moved = EMIT.replace('"line_number":1', '"line_number":70')
