@@ -49,7 +49,9 @@ class VectorCache:
     def __init__(self, folder: Path, max_bytes: int = MAX_CACHE_BYTES) -> None:
         self._path = folder / CACHE_FILE
         self._max_bytes = max_bytes
-        self._reset()
+        self._lock = threading.Lock()
+        self._database: apsw.Connection | None = None
+        self._is_unusable = False
 
     def get(self, identity: str, texts: Sequence[str]) -> dict[str, "NDArray[np.float32]"]:
         """Return the cached vectors of `texts`, each float32 of shape (dimensions,)."""
@@ -74,12 +76,6 @@ class VectorCache:
         with self._lock:
             self._drop()
 
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._database: apsw.Connection | None = None
-        self._is_unusable = False
-
     def _drop(self) -> None:
         if self._database is not None:
             self._database.close()
@@ -89,8 +85,6 @@ class VectorCache:
         """Do `work` on the database; set a damaged file aside and try once more."""
         import apsw
 
-        if self._process != os.getpid():
-            self._reset()
         with self._lock:
             for _attempt in range(2):
                 try:

@@ -1,6 +1,5 @@
 """Load an engine at its first text, and unload it after idle minutes."""
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class EngineHandle:
-    """An engine that is loaded on demand; safe for threads and across a fork.
+    """An engine that is loaded on demand; safe for threads.
 
     Args:
         identity: Its identity, known without loading it.
@@ -27,10 +26,6 @@ class EngineHandle:
     Attributes:
         failure: The error of the last attempt to load it; it is not loaded again.
     """
-
-    failure: EmbeddingError | None
-    _engine: Embedder | None
-    _is_loading: bool
 
     def __init__(
         self,
@@ -43,12 +38,16 @@ class EngineHandle:
         self._load = load
         self._idle_seconds = idle_seconds
         self._clock = clock
-        self._reset()
+        self._lock = threading.Lock()
+        self._engine: Embedder | None = None
+        self.failure: EmbeddingError | None = None
+        self._last_used = clock()
+        self._is_loading = False
 
     @property
     def loaded(self) -> bool:
         """Whether the model is in memory now."""
-        return self._engine is not None and self._process == os.getpid()
+        return self._engine is not None
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed queries; see `Embedder`."""
@@ -83,14 +82,6 @@ class EngineHandle:
         release_memory()
         return True
 
-    def _reset(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._engine = None
-        self.failure = None
-        self._last_used = self._clock()
-        self._is_loading = False
-
     def _load_quietly(self) -> None:
         try:
             with suppress(EmbeddingError):  # stored as `failure`
@@ -99,8 +90,6 @@ class EngineHandle:
             self._is_loading = False
 
     def _loaded_engine(self) -> Embedder:
-        if self._process != os.getpid():
-            self._reset()
         with self._lock:
             self._last_used = self._clock()
             if self._engine is not None:

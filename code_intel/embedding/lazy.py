@@ -105,7 +105,7 @@ ENGINES = (
 
 
 class LazyEmbedder:
-    """The `Embedder` of one corpus, with models on demand; safe for threads and across a fork.
+    """The `Embedder` of one corpus, with models on demand; safe for threads.
 
     If the engine of the passages fails, the engine of the questions replaces it, provided that
     their vectors can be compared. `identity` then changes as well.

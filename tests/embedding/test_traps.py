@@ -1,11 +1,8 @@
-"""Test every engine with hostile input, with threads and with a forked process."""
+"""Test every engine with hostile input and with threads."""
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,33 +113,3 @@ def test_concurrent_threads_get_correct_vectors(engine: Embedder) -> None:
     for thread in threads:
         thread.join(120)
     assert not wrong
-
-
-CHILD = """
-import os, signal, sys, warnings
-from embedding.test_traps import ENGINES
-engine = ENGINES[sys.argv[1]]()
-before = engine.passages(["login"] * 20)
-warnings.simplefilter("ignore")
-child = os.fork()
-if child == 0:
-    signal.alarm(200)  # ends a hang, decides nothing
-    same = abs(float(engine.passages(["login"] * 20)[3] @ before[3]) - 1) < 1e-4
-    sys.exit(0 if same else 1)
-_, status = os.waitpid(child, 0)
-after = abs(float(engine.passages(["login"])[0] @ before[3]) - 1) < 1e-4
-print(os.waitstatus_to_exitcode(status), after, os.environ.get("OMP_NUM_THREADS"))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.parametrize("name", ENGINES)
-def test_a_forked_child_embeds_and_the_environment_is_unchanged(name: str) -> None:
-    environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
-    root = Path(__file__).parents[2]
-    environment["PYTHONPATH"] = f"{root}{os.pathsep}{root / 'tests'}"
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, name],
-        capture_output=True, text=True, timeout=240, env=environment, check=True, encoding="utf-8",
-    )  # fmt: skip
-    assert done.stdout.split() == ["0", "True", "None"]
