@@ -9,7 +9,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from code_intel.forest.dependencies import MAX_CLOSURE_DEPTH, MAX_NODES, Graph, Node, closure
+from code_intel.forest.dependencies.closure import MAX_CLOSURE_DEPTH, MAX_NODES, Node, closure
+from code_intel.forest.dependencies.graph import Graph
 from code_intel.forest.text.matches import TextMatch
 from code_intel.index.corpus import priority
 from code_intel.records import Definition

@@ -81,10 +81,10 @@ def _widened(
 ) -> tuple[int, int]:
     """Extend a range to the innermost symbols around its first and its last line."""
     start, end = first, last
-    if (opened := _innermost(symbols, first)) is not None:
+    if (opened := _innermost(symbols, first, first)) is not None:
         start, end = min(start, opened.start_line), max(end, opened.end_line)
         start = _documented(lines, text, start) if start == opened.start_line else start
-    if (closed := _innermost(symbols, last)) is not None:
+    if (closed := _innermost(symbols, last, last)) is not None:
         end = max(end, closed.end_line)
     return start, min(end, len(lines))
 
@@ -99,8 +99,8 @@ def _documented(lines: Lines, text: str, line: int) -> int:
     return above
 
 
-def _innermost(symbols: Sequence[Symbol], line: int) -> Symbol | None:
-    holding = [s for s in symbols if s.start_line <= line <= s.end_line]
+def _innermost(symbols: Sequence[Symbol], first: int, last: int) -> Symbol | None:
+    holding = [s for s in symbols if s.start_line <= first and last <= s.end_line]
     return min(holding, key=lambda s: (s.end_line - s.start_line, -s.start_line), default=None)
 
 
@@ -141,7 +141,6 @@ def _fitting_chars(line: str, budget: int, cost: Callable[[str], int]) -> int:
 
 def _symbol_name(symbols: Sequence[Symbol], wanted: tuple[int, int], end: int) -> str:
     first, last = wanted[0], min(wanted[1], end)
-    around = [s for s in symbols if s.start_line <= first and last <= s.end_line]
-    if around:
-        return min(around, key=lambda s: s.end_line - s.start_line).qualified
+    if (around := _innermost(symbols, first, last)) is not None:
+        return around.qualified
     return next((s.qualified for s in symbols if first <= s.start_line <= end), "")

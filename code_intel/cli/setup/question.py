@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from code_intel.chunking import decode, parse_file, words
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG
 from code_intel.errors import NotFoundError
-from code_intel.forest.dependencies import graph_of
+from code_intel.forest.dependencies.build import graph_of
 from code_intel.index.facade import Index
 from code_intel.index.rows import DocumentRow
 from code_intel.index.safe_files import read_document

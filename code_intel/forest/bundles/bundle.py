@@ -28,7 +28,7 @@ from code_intel.forest.bundles.fragments import FragmentSource, source_of
 from code_intel.forest.bundles.profiles import Profile
 from code_intel.forest.bundles.reach import Reach, reach
 from code_intel.forest.bundles.tokens import Terms, fold, tokenise
-from code_intel.forest.dependencies import graph_of
+from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.ranking.evidence import File, gather
 from code_intel.forest.ranking.paths import relative
 from code_intel.forest.ranking.question import RankedQuestion, read

@@ -7,7 +7,7 @@ since it would reach the whole project.
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from code_intel.forest.dependencies import Graph
+from code_intel.forest.dependencies.graph import Graph
 
 MAX_EDGES = 30
 """A file with more edges is a hub."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import UsageError
 from code_intel.forest import pages
-from code_intel.forest.dependencies import graph_of
+from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.ranking.evidence import File, gather
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from code_intel.forest.dependencies import Graph
+from code_intel.forest.dependencies.graph import Graph
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.paths import PathKind, kinds_of
 from code_intel.forest.ranking.question import RankedQuestion

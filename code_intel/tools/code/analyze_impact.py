@@ -6,7 +6,9 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.forest.dependencies import Node, follows, graph_of
+from code_intel.forest.dependencies.build import graph_of
+from code_intel.forest.dependencies.closure import Node
+from code_intel.forest.dependencies.resolvers import follows
 from code_intel.forest.impact import (
     MAX_IMPACT_NAMES,
     Affected,

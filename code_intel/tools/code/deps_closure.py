@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.forest.dependencies import (
+from code_intel.forest.dependencies.build import graph_of
+from code_intel.forest.dependencies.closure import (
     DEFAULT_DEPTH,
     MAX_CLOSURE_DEPTH,
     MAX_NODES,
@@ -15,9 +16,8 @@ from code_intel.forest.dependencies import (
     Direction,
     Node,
     closure,
-    follows,
-    graph_of,
 )
+from code_intel.forest.dependencies.resolvers import follows
 from code_intel.forest.text.grep import confined
 from code_intel.foundation.text import visible
 from code_intel.index.walk import bases, locate

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.forest.dependencies import Closure, Direction, Graph, Links, closure
+from code_intel.forest.dependencies.closure import Closure, Direction, closure
+from code_intel.forest.dependencies.graph import Graph, Links
 
 NAMES = [f"{letter}.py" for letter in "abcdefgh"]
 EDGES = st.dictionaries(

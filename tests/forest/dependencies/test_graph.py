@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
-from code_intel.forest.dependencies import Graph, Links, follows, graph_of
-from code_intel.forest.dependencies.graph import links_of
+from code_intel.forest.dependencies.build import graph_of
+from code_intel.forest.dependencies.graph import Graph, Links, links_of
 from code_intel.forest.dependencies.manifests import is_manifest
 from code_intel.forest.dependencies.project import Project
-from code_intel.forest.dependencies.resolvers import RESOLVERS, is_named
+from code_intel.forest.dependencies.resolvers import RESOLVERS, follows, is_named
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 

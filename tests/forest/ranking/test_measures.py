@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from code_intel.forest.dependencies import Graph, Links
+from code_intel.forest.dependencies.graph import Graph, Links
 from code_intel.forest.ranking import measures
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.measures import MAX_COVERAGE_FILES, MAX_IMPORTERS

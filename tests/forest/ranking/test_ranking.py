@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
-from code_intel.forest.dependencies import Graph, Links
+from code_intel.forest.dependencies.graph import Graph, Links
 from code_intel.forest.ranking.copies import derived, stem
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.measures import FROM_ZERO, scale
