@@ -5,14 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import SessionError, StorageError
@@ -78,18 +77,23 @@ def test_a_rewritten_journal_is_refused(place: SessionPaths) -> None:
         assert refused(place, started.handle).details["file"] == str(file)
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.fixture(scope="module")
+def intact(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionPaths, NewSession, bytes]:
+    """Return a session and the bytes of its journal."""
+    place = place_in(tmp_path_factory.mktemp("intact"))
+    started = begun(place)
+    return place, started, place.journal(started.session.name).read_bytes()
+
+
 @given(st.data())
-def test_a_journal_changed_in_any_one_place_is_refused(data: st.DataObject) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        place = place_in(Path(name))
-        started = begun(place)
-        file = place.journal(started.session.name)
-        whole = bytearray(file.read_bytes())
-        at = data.draw(st.integers(0, len(whole) - 1))
-        whole[at] ^= data.draw(st.integers(1, 255))
-        file.write_bytes(bytes(whole))
-        refused(place, started.handle)
+def test_a_journal_changed_in_any_one_place_is_refused(
+    intact: tuple[SessionPaths, NewSession, bytes], data: st.DataObject
+) -> None:
+    place, started, whole = intact
+    changed = bytearray(whole)
+    changed[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
+    place.journal(started.session.name).write_bytes(changed)
+    refused(place, started.handle)
 
 
 @pytest.mark.covers("rule.session.acknowledged", "error.session_broken")
@@ -220,7 +224,7 @@ def test_links_pipes_and_folders_are_refused_without_waiting(
     assert path.with_name("elsewhere").read_bytes()
 
 
-def test_a_journal_exchanged_during_a_step_is_refused_from_then_on(place: SessionPaths) -> None:
+def test_a_journal_replaced_during_a_step_is_refused_afterwards(place: SessionPaths) -> None:
     started = begun(place)
     file = place.journal(started.session.name)
     other = forged(place, started, UNDERSTOOD, UNDERSTOOD)
@@ -231,7 +235,7 @@ def test_a_journal_exchanged_during_a_step_is_refused_from_then_on(place: Sessio
     refused(place, started.handle)
 
 
-def test_readers_without_the_lock_see_whole_steps_only(place: SessionPaths) -> None:
+def test_readers_without_the_lock_see_complete_steps_only(place: SessionPaths) -> None:
     _, handle = begun(place, 1)
     code = (
         "import sys; from pathlib import Path; from code_intel.session import heads, journal, "
@@ -253,7 +257,7 @@ def test_readers_without_the_lock_see_whole_steps_only(place: SessionPaths) -> N
     assert journal.load(place, handle).seq == 301
 
 
-def test_a_step_interrupted_at_any_write_is_taken_or_not_and_the_next_one_works() -> None:
+def test_a_step_interrupted_at_any_write_counts_or_does_not_and_the_next_one_works() -> None:
     program = Path(__file__).with_name("interrupted.py")
     rows = [json.loads(line) for line in output_of(program).splitlines()]
     tried = {(row["work"], row["way"], row["point"]) for row in rows}
@@ -308,7 +312,7 @@ def test_only_the_owner_may_read_journals_and_heads(place: SessionPaths) -> None
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_old_heads_go_when_their_journals_or_projects_are_gone(tmp_path: Path) -> None:
+def test_old_heads_are_deleted_when_their_journals_or_projects_are_gone(tmp_path: Path) -> None:
     roots = [tmp_path / "here", tmp_path / "idle"]
     here, idle = (session_paths(root, root / "sessions", tmp_path / "state") for root in roots)
     names = [begun(here, 1).session.name for _ in range(4)]
@@ -327,7 +331,7 @@ def test_old_heads_go_when_their_journals_or_projects_are_gone(tmp_path: Path) -
     assert not idle.heads.exists()
 
 
-def test_a_project_keeps_a_thousand_sessions(place: SessionPaths) -> None:
+def test_a_project_keeps_its_last_thousand_sessions(place: SessionPaths) -> None:
     name = begun(place, 1).session.name
     for number in range(1010):
         other = f"session_20200101_000000_{number:08x}"

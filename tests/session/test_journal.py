@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import BusyError, CodeIntelError, SessionError, StorageError, UsageError
@@ -62,30 +62,6 @@ def test_sessions_of_the_same_second_have_different_names(place: SessionPaths) -
         for _ in range(20)
     }
     assert len(ids) == 20
-
-
-@pytest.mark.covers("rule.session.handle")
-@pytest.mark.parametrize(
-    "session_id",
-    [
-        "",
-        "../../etc/passwd",
-        "session_20260102_030406_00000001/../x",
-        "session_20260102_030406_0000000G",
-        "session_20260102_030406_00000001\n",
-        "session_２0260102_030406_00000001",
-        "session_20260102_030406_00000001\x00",
-        "x" * 5000,
-    ],
-)
-def test_an_id_is_never_a_path(place: SessionPaths, session_id: str) -> None:
-    new(place)
-    with pytest.raises(SessionError, match="is not a session id"):
-        journal.load(place, session_id)
-    with pytest.raises(SessionError, match="is not a session id"):
-        journal.append(place, session_id, steps.called("query", "x"))
-    with pytest.raises(SessionError, match="is not the name of a session"):
-        journal.inspect(place, session_id)
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 30_000])
@@ -304,7 +280,6 @@ CALLS = st.builds(
 
 
 @pytest.mark.covers("rule.session.replay")
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(Intent), st.lists(CALLS | st.sampled_from(sorted(MOVES)), max_size=12))
 def test_replaying_a_journal_gives_the_session(intent: Intent, chosen: list[Step | str]) -> None:
     with tempfile.TemporaryDirectory() as name:

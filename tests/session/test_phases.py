@@ -1,7 +1,6 @@
-"""The phase table: docs/decisions/0008 and seed 004 §1.3, §5.1."""
+"""The phase table and what it allows (docs/decisions/0008)."""
 
 import re
-from collections.abc import Mapping
 
 import pytest
 
@@ -9,9 +8,7 @@ from code_intel.errors import PhaseError, UsageError
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import (
     ALLOWED,
-    NEXT_STEP,
     READ_ONLY_STEP,
-    START,
     TRANSITIONS,
     UNGATED,
     Event,
@@ -24,34 +21,17 @@ from code_intel.session.phases import (
 from session.sessions import after, low_risk, map_answer, started
 
 
-@pytest.mark.parametrize("table", [TRANSITIONS, ALLOWED, NEXT_STEP])
-def test_every_phase_has_a_row(table: Mapping[Phase, object]) -> None:
-    assert set(table) == set(Phase)
-
-
-def test_every_phase_is_reachable_from_the_start() -> None:
-    reached = {START[Intent.MODIFY]}
-    for _ in Phase:
-        reached |= {target for phase in reached for target in TRANSITIONS[phase].values()}
-    assert reached == set(Phase)
-
-
-def test_exploration_is_reachable_from_every_phase() -> None:
+def test_every_phase_is_reachable_and_leads_back_to_exploration() -> None:
     for start in Phase:
         reached = {start}
         for _ in Phase:
             reached |= {target for phase in reached for target in TRANSITIONS[phase].values()}
-        assert Phase.EXPLORATION in reached
+        assert reached == set(Phase)
 
 
 def test_a_refused_event_is_answered_with_the_accepted_ones() -> None:
     with pytest.raises(PhaseError, match="only supposed, reverted can"):
         advance(Phase.SEMANTIC, Event.UNDERSTOOD)
-
-
-def test_every_event_except_started_is_accepted_in_some_phase() -> None:
-    known = {event for row in TRANSITIONS.values() for event in row}
-    assert known == set(Event) - {Event.STARTED}
 
 
 @pytest.mark.parametrize("intent", Intent)
@@ -65,13 +45,6 @@ def test_only_a_question_starts_in_ready(intent: Intent) -> None:
 def test_three_intents_write_and_three_only_read() -> None:
     writing = {intent for intent in Intent if intent.writes}
     assert writing == {Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE}
-
-
-@pytest.mark.parametrize("phase", Phase)
-def test_ungated_tools_are_allowed_in_every_phase(phase: Phase) -> None:
-    session = low_risk()._replace(phase=phase)
-    for tool in UNGATED:
-        check_allowed(session, tool)
 
 
 def test_a_refusal_names_phase_allowed_tools_and_next_step() -> None:
@@ -91,12 +64,6 @@ def test_a_read_only_session_gets_a_hint_without_edits() -> None:
     with pytest.raises(PhaseError) as caught:
         check_allowed(session, "submit_understanding")
     assert caught.value.hint == READ_ONLY_STEP
-
-
-@pytest.mark.parametrize("phase", Phase)
-def test_add_explored_files_is_allowed_in_ready_only(phase: Phase) -> None:
-    session = low_risk()._replace(phase=phase)
-    assert ("add_explored_files" in allowed_tools(session)) == (phase is Phase.READY)
 
 
 @pytest.mark.covers("rule.allowed.after_map_miss")

@@ -1,6 +1,6 @@
 """Random calls to a session stay within the phase table and reach READY only when earned."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError
@@ -26,7 +26,6 @@ WALKS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(Intent), WALKS)
 def test_random_calls_follow_the_phase_table_and_never_lower_the_risk(
     intent: Intent, chosen: list[str]

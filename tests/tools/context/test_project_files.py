@@ -1,6 +1,7 @@
 """Whether a session has changed what it explored, as far as git can tell."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,48 +46,51 @@ def begin(root: Path) -> Session:
     return started.session._replace(explored_files=(FILE,), commit=head(root))
 
 
-def test_what_was_edited_is_changed_committed_or_not(root: Path) -> None:
-    session = begin(root)
-    assert changed_in(root, session) is False
-    edit(root, "2")
-    assert changed_in(root, session) is True
-    commit(root)
-    assert changed_in(root, session) is True
-
-
-def test_what_was_dirty_before_and_edited_is_changed_committed_or_not(root: Path) -> None:
-    edit(root, "2")
-    session = begin(root)
-    assert changed_in(root, session) is False
+def edit_and_commit(root: Path) -> None:
     edit(root, "3")
-    assert changed_in(root, session) is True
     commit(root)
-    assert changed_in(root, session) is True
 
 
-def test_what_was_dirty_before_and_only_committed_is_no_work_of_the_session(root: Path) -> None:
-    edit(root, "2")
-    session = begin(root)
-    commit(root)
-    assert changed_in(root, session) is False
-
-
-def test_taking_back_what_others_had_edited_is_no_work_of_the_session(root: Path) -> None:
-    edit(root, "2")
-    session = begin(root)
+def stash(root: Path) -> None:
     git(root, "stash", "-q")
-    assert changed_in(root, session) is False
     edit(root, "5", OTHER)
     commit(root)
-    assert changed_in(root, session) is False
 
 
-def test_what_is_new_is_changed_and_what_was_gone_before_is_not(root: Path) -> None:
-    (root / FILE).unlink()
+WORK: dict[str, Callable[[Path], None]] = {
+    "nothing": lambda _: None,
+    "edit": lambda root: edit(root, "3"),
+    "edit and commit": edit_and_commit,
+    "commit": commit,
+    "stash": stash,
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "work", "changed"),
+    [
+        ("clean", "nothing", False),
+        ("clean", "edit", True),
+        ("clean", "edit and commit", True),
+        ("dirty", "nothing", False),
+        ("dirty", "edit", True),
+        ("dirty", "edit and commit", True),
+        ("dirty", "commit", False),
+        ("dirty", "stash", False),
+        ("deleted", "nothing", False),
+        ("deleted", "edit", True),
+    ],
+)
+def test_only_edits_during_the_session_count_as_its_changes(
+    root: Path, before: str, work: str, *, changed: bool
+) -> None:
+    if before == "dirty":
+        edit(root, "2")
+    elif before == "deleted":
+        (root / FILE).unlink()
     session = begin(root)
-    assert changed_in(root, session) is False
-    edit(root, "2")
-    assert changed_in(root, session) is True
+    WORK[work](root)
+    assert changed_in(root, session) is changed
 
 
 def test_without_git_nothing_is_known(tmp_path: Path) -> None:
