@@ -30,14 +30,14 @@ def test_an_untouched_file_has_not_changed(repository: Path) -> None:
     assert changed_from(repository, at(repository), FILES) == {}
 
 
-def test_a_changed_file_comes_with_what_it_was_and_a_new_one_with_nothing(repository: Path) -> None:
+def test_a_changed_file_has_its_earlier_content_and_a_new_one_has_none(repository: Path) -> None:
     (repository / "ログイン.py").write_text("def other(): ...\n", encoding="utf-8")
     (repository / "new.py").write_text("def new(): ...\n", encoding="utf-8")
     found = changed_from(repository, at(repository), FILES)
     assert found == {"ログイン.py": b"def login(): ...\n", "new.py": b""}
 
 
-def test_a_commit_makes_nothing_old(repository: Path) -> None:
+def test_files_committed_since_count_as_changed(repository: Path) -> None:
     before = at(repository)
     (repository / "new.py").write_text("def new(): ...\n", encoding="utf-8")
     git(repository, "add", "-A")
@@ -46,14 +46,14 @@ def test_a_commit_makes_nothing_old(repository: Path) -> None:
     assert changed_from(repository, at(repository), FILES) == {}
 
 
-def test_below_the_repository_files_are_named_from_there(repository: Path) -> None:
+def test_files_are_named_relative_to_a_subfolder(repository: Path) -> None:
     below = repository / "below"
     below.mkdir()
     (below / "old.py").write_text("def below(): ...\n", encoding="utf-8")
     assert changed_from(below, at(below), FILES) == {"old.py": b""}
 
 
-def test_before_the_first_commit_everything_is_new_and_without_git_nobody_can_tell(
+def test_before_the_first_commit_everything_is_new_and_without_git_nothing_is_known(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "old.py").write_text("def old(): ...\n", encoding="utf-8")

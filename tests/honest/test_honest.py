@@ -107,7 +107,7 @@ async def is_remembered(call: Caller, plan: Honest) -> None:
         assert plan.writes in answer["explored_files"]
 
 
-def test_every_intent_both_languages_and_both_ways_are_told() -> None:
+def test_the_sessions_cover_every_intent_language_and_route() -> None:
     assert len(SESSIONS) >= 10
     assert {plan.intent for plan in SESSIONS} == set(Intent)
     assert {plan.id.rpartition("-")[2] for plan in SESSIONS} == {"english", "japanese"}

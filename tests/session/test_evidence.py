@@ -97,13 +97,15 @@ def one(claim: CallEvidence, beside: CallEvidence = PROOF) -> list[HypothesisAns
         (["unverified_symbols: X"], {ForestReason.NO_DEFINITION_FOUND}),
     ],
 )
-def test_reasons_must_fit_what_is_missing(missing: list[str], reasons: set[ForestReason]) -> None:
+def test_a_reason_must_match_what_is_missing(
+    missing: list[str], reasons: set[ForestReason]
+) -> None:
     always = {ForestReason.ARCHITECTURE_UNKNOWN, ForestReason.CONTEXT_FRAGMENTED}
     assert set(allowed_reasons(missing)) == reasons | always
 
 
 @pytest.mark.covers("error.invalid_devrag_reason")
-def test_a_reason_that_does_not_fit_is_refused_with_those_that_do() -> None:
+def test_a_wrong_reason_is_refused_with_the_valid_ones() -> None:
     with pytest.raises(RequirementError) as caught:
         submit_semantic(doubted(), [(FIRST, "high")], "no_reference_found")
     error = caught.value.as_dict()
@@ -170,7 +172,7 @@ def test_a_confirmation_needs_a_call_about_its_own_hypothesis() -> None:
     assert settle(after(session, call), one(claim, claim)).next_phase is Phase.READY
 
 
-def test_a_hypothesis_in_words_that_the_code_has_names_something() -> None:
+def test_a_japanese_hypothesis_may_use_words_found_in_the_code() -> None:
     session = after(doubted(), found("search_text", "税計算", FILES[0]))
     text = "税計算が切り捨てている"
     step = submit_semantic(session, [(text, "high")], "architecture_unknown")
@@ -215,14 +217,14 @@ def test_a_confirmation_opens_the_named_files_that_a_call_has_found(files: tuple
         ([], "unanswered"),
     ],
 )
-def test_every_hypothesis_is_answered_once_with_evidence_of_form(
+def test_every_hypothesis_needs_one_answer_with_complete_evidence(
     answers: list[HypothesisAnswer], says: str
 ) -> None:
     refusal = lacking(proven(verifying()), answers)
     assert any(says in item for item in refusal.details["missing_requirements"])
 
 
-def test_hypotheses_are_matched_folded() -> None:
+def test_hypotheses_are_compared_folded() -> None:
     session = proven(verifying())
     answers = [
         HypothesisAnswer(
@@ -244,7 +246,7 @@ def test_hypotheses_are_matched_folded() -> None:
         ("find_references", "AuthService", True, 1, False),
     ],
 )
-def test_evidence_is_borne_out_by_the_same_successful_call(
+def test_evidence_must_match_a_successful_call(
     tool: str, target: str, *, ok: bool, found: int, expected: bool
 ) -> None:
     call = SessionCall(9, Phase.VERIFICATION, tool, target, ok, found)
@@ -263,7 +265,7 @@ def of_map(session: Session, status: str, claim: CallEvidence) -> list[Hypothesi
     return [HypothesisAnswer(hypothesis.text, status, claim)]
 
 
-def test_a_likely_map_hit_is_the_hypothesis_to_verify() -> None:
+def test_a_likely_map_hit_becomes_the_hypothesis_to_verify() -> None:
     session = proven(likely())
     assert session.explored_files == ("src/auth.py",)
     ready = after(session, settle(session, of_map(session, "confirmed", PROOF)).step)
@@ -328,7 +330,7 @@ def test_a_question_that_found_the_symbol_of_a_map_hit_confirms_it() -> None:
     assert settle(session, answers).next_phase is Phase.READY
 
 
-def test_giving_up_on_a_map_hit_closes_the_files_it_has_opened() -> None:
+def test_reverting_a_map_hit_closes_its_files() -> None:
     back = after(likely(), steps.revert("not that"))
     assert (back.phase, back.explored_files) == (Phase.EXPLORATION, ())
     assert back.short_circuit == {}
@@ -380,7 +382,7 @@ def green_field(intent: Intent = Intent.IMPLEMENT) -> Session:
     return after(session, steps.called("search_text", "shop"))
 
 
-def test_in_an_empty_project_an_empty_search_opens_the_files_that_are_announced() -> None:
+def test_in_an_empty_project_an_empty_search_opens_the_announced_files() -> None:
     session = green_field()
     claim = CallEvidence(
         "search_text",
@@ -394,7 +396,7 @@ def test_in_an_empty_project_an_empty_search_opens_the_files_that_are_announced(
     assert ready.planned_files == ("src/shop.py", "main.py")
 
 
-def test_an_empty_search_proves_nothing_where_code_exists_or_nothing_is_announced() -> None:
+def test_an_empty_search_is_no_evidence_without_announced_files_or_with_code() -> None:
     bare = CallEvidence("search_text", "shop", "nothing exists yet")
     named = bare._replace(files=("src/shop.py",))
     for session, claim in ((green_field(), bare), (green_field(Intent.MODIFY), named)):
@@ -414,7 +416,7 @@ def test_verification_also_needs_a_symbol_that_implements_the_feature(intent: In
     assert submit_verification(confirmed(session), answers).next_phase is Phase.READY
 
 
-def test_a_symbol_that_the_evidence_itself_has_found_may_carry_out_the_feature() -> None:
+def test_a_symbol_that_the_evidence_has_found_may_implement_the_feature() -> None:
     session = proven(verifying())
     facts = VerificationFacts(scores={"AuthService": 0.6})
     answers = both("confirmed", "rejected")
@@ -429,14 +431,14 @@ def test_a_read_only_session_and_a_rejection_need_no_such_symbol() -> None:
     assert submit_verification(session, both("rejected", "rejected")).rejected == (FIRST, SECOND)
 
 
-def test_a_session_without_a_target_feature_is_told_to_set_one_before_it_is_verified() -> None:
+def test_verification_needs_a_target_feature() -> None:
     session = proven(verifying()._replace(frame=None))
     refusal = lacking(session, both("confirmed", "rejected"))
     assert "names no target_feature" in refusal.message
     assert refusal.hint.startswith("Call set_query_frame")
 
 
-def test_where_no_symbols_are_read_a_confirmed_hypothesis_speaks_of_the_feature() -> None:
+def test_without_readable_symbols_a_hypothesis_must_mention_the_feature() -> None:
     unread = VerificationFacts(symbols_readable=False)
     session = proven(verifying())
     refusal = lacking(session, both("confirmed", "rejected"), unread)

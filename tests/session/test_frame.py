@@ -97,14 +97,14 @@ def test_whole_words_of_the_quote_are_a_fact(quote: str, value: str) -> None:
 
 @pytest.mark.covers("rule.frame.rephrased")
 @pytest.mark.parametrize(("quote", "value"), REPHRASED)
-def test_the_same_content_words_otherwise_put_are_a_hypothesis(quote: str, value: str) -> None:
+def test_a_value_that_rephrases_its_quote_is_a_hypothesis(quote: str, value: str) -> None:
     frame = validate_frame(quote, {"target_feature": slot(value, quote)})
     assert frame.slot_sources["target_feature"] == "HYPOTHESIS"
 
 
 @pytest.mark.covers("rule.frame.value_covered")
 @pytest.mark.parametrize(("quote", "value"), REFUSED)
-def test_a_value_that_says_something_else_is_refused(quote: str, value: str) -> None:
+def test_a_value_with_another_meaning_is_refused(quote: str, value: str) -> None:
     assert "quote does not have" in refusal(quote, target_feature=slot(value, quote))
 
 
@@ -122,7 +122,7 @@ def test_a_value_that_says_something_else_is_refused(quote: str, value: str) -> 
         ("don’t save", "don't save"),
     ],
 )
-def test_a_quote_is_found_whatever_its_width_form_case_spaces_or_quotes(
+def test_a_quote_is_found_in_any_width_case_spacing_and_quotation_marks(
     query: str, quote: str
 ) -> None:
     assert validate_frame(query, {"target_feature": slot(quote, quote)}).value("target_feature")
@@ -148,7 +148,7 @@ def test_a_quote_is_found_whatever_its_width_form_case_spaces_or_quotes(
         ("login", "must be an object"),
     ],
 )
-def test_a_malformed_slot_says_what_is_wrong(given: Any, says: str) -> None:
+def test_a_malformed_slot_is_refused_with_the_reason(given: Any, says: str) -> None:
     assert says in refusal("の login ログイン lo", target_feature=given)
 
 
@@ -185,7 +185,7 @@ def test_guidance_follows_the_priority_of_the_intent() -> None:
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_any_two_texts_are_compared_without_failing(quote: str, value: str) -> None:
+def test_any_two_texts_can_be_compared(quote: str, value: str) -> None:
     assert covers(quote, value) in {True, False, None}
 
 
@@ -224,7 +224,7 @@ def test_risk_is_the_higher_of_what_and_how_much_is_missing(
 
 
 @pytest.mark.parametrize("intent", Intent)
-def test_without_a_frame_whoever_writes_is_at_high_risk(intent: Intent) -> None:
+def test_without_a_frame_a_writing_session_has_high_risk(intent: Intent) -> None:
     assert assess_risk(intent, None) is (Risk.HIGH if intent.writes else Risk.LOW)
 
 
@@ -236,7 +236,7 @@ def test_a_rephrased_slot_raises_the_risk() -> None:
 
 
 @pytest.mark.covers("rule.frame.never_emptied")
-def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
+def test_a_second_frame_keeps_the_risk_and_the_slots() -> None:
     session = confirmed(framed(started(), target_feature="ログイン"))
     again = framed(
         session,
@@ -251,7 +251,7 @@ def test_a_frame_set_again_neither_lowers_the_risk_nor_forgets() -> None:
 
 
 @pytest.mark.covers("rule.risk.raised", "transition.READY.risk_raised")
-def test_a_risk_raised_in_ready_takes_an_earned_ready_back() -> None:
+def test_a_higher_risk_takes_back_ready() -> None:
     session = understood(explored(low_risk()))
     assert session.phase is Phase.READY
     raised = framed(session, observed_issue="エラー")
@@ -281,7 +281,7 @@ SETTLED = {
 
 @pytest.mark.covers("rule.frame.feature_settles")
 @pytest.mark.parametrize("session", SETTLED.values(), ids=SETTLED)
-def test_a_settled_target_feature_cannot_be_exchanged_but_other_slots_be_added(
+def test_a_final_target_feature_cannot_change_but_other_slots_can_be_added(
     session: Session,
 ) -> None:
     before = session.frame.value("target_feature") if session.frame else ""
@@ -303,12 +303,12 @@ def test_the_same_target_feature_may_be_set_again_at_any_time() -> None:
         assert framed(session, target_feature="ログイン").own_words == session.own_words
 
 
-def test_before_anything_was_earned_the_target_feature_may_be_corrected() -> None:
+def test_the_target_feature_may_change_before_any_progress() -> None:
     corrected = framed(explored(low_risk()), target_feature="エラー画面")
     assert corrected.own_words == "エラー画面"
 
 
-def test_a_first_target_feature_may_come_late_where_nothing_was_answered_yet() -> None:
+def test_a_first_target_feature_may_be_set_late() -> None:
     doubted = understood(explored(started()))
     assert doubted.phase is Phase.SEMANTIC
     assert framed(doubted, target_feature="ログイン").own_words == "ログイン"
@@ -336,7 +336,7 @@ def test_a_first_target_feature_may_come_late_where_nothing_was_answered_yet() -
         ("colou?r", True, True),
     ],
 )
-def test_whether_a_text_asks_for_anything(text: str, *, pattern: bool, says: bool) -> None:
+def test_a_target_must_have_distinctive_words(text: str, *, pattern: bool, says: bool) -> None:
     assert says_something(text, pattern=pattern) is says
 
 
@@ -355,7 +355,7 @@ def refusal(query: str, **slots: Any) -> str:
 @pytest.mark.parametrize(
     "words", ["when it is", "the", "できない", "している", "feature", "to the issue"]
 )
-def test_words_of_grammar_alone_fill_no_slot(words: str) -> None:
+def test_function_words_alone_fill_no_slot(words: str) -> None:
     assert "no content words" in refusal(f"{words} ログイン", desired_action=slot(words, words))
 
 
@@ -370,7 +370,7 @@ def test_words_of_grammar_alone_fill_no_slot(words: str) -> None:
         ("おすすめ", "おすすめ"),
     ],
 )
-def test_one_thing_does_not_fill_two_slots(one: str, other: str) -> None:
+def test_two_slots_cannot_have_the_same_content(one: str, other: str) -> None:
     query = f"{one}, {other}"
     said = refusal(query, target_feature=slot(one, one), observed_issue=slot(other, other))
     assert said == "repeats target_feature; leave it out"
@@ -380,7 +380,7 @@ def test_one_thing_does_not_fill_two_slots(one: str, other: str) -> None:
     assert caught.value.details["validation_errors"][0]["slot"] == "trigger_condition"
 
 
-def test_what_contains_another_slot_says_more_than_it() -> None:
+def test_a_slot_may_contain_the_words_of_another() -> None:
     slots = quoted(target_feature="ログイン", observed_issue="ログイン画面が真っ白")
     frame = validate_frame("ログインできない。ログイン画面が真っ白", slots)
     assert len(frame.slots) == 2

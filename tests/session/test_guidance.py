@@ -1,7 +1,4 @@
-"""A refusal names a call that is allowed.
-
-It does so in every phase, for every tool, in sessions of any shape.
-"""
+"""Every refusal names an allowed call, in every phase and for every tool."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +9,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import evidence, requirements, steps
-from code_intel.session.evidence import CallEvidence, ForestReason, HypothesisAnswer
+from code_intel.session.evidence import ForestReason
 from code_intel.session.frame import SLOTS, investigation_guidance
 from code_intel.session.guidance import (
     FOUND,
@@ -40,7 +37,8 @@ from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.state import Hypothesis, Session
 from code_intel.tools.table import CORE
-from session.sessions import FACTS, after, explored, framed, low_risk, started, submission
+from session.moves import MOVES
+from session.sessions import after, explored, found, framed, low_risk, started
 
 TOOLS = sorted({tool for row in ALLOWED.values() for tool in row} | set(UNGATED))
 LISTED = frozenset(tool.name for tool in CORE.tools)
@@ -73,29 +71,16 @@ shapes = st.builds(
     st.booleans(),
     st.sampled_from([(), (Hypothesis("it logs in"),), (Hypothesis("a → b", "high", "b"),)]),
 )
-BAD = CallEvidence("find_definitions", "nothing", "seen")
 ATTEMPTS: dict[str, Callable[[Session], object]] = {
-    "nothing understood": lambda session: requirements.submit_understanding(
+    **MOVES,
+    "no symbol": lambda session: requirements.submit_understanding(
         session, Submission(()), UnderstandingFacts()
-    ),
-    "a file that is not there": lambda session: requirements.submit_understanding(
-        session, submission()._replace(files_analyzed=("no.py",)), FACTS
-    ),
-    "tools not used": lambda session: requirements.submit_understanding(
-        session, submission(), FACTS
     ),
     "no reason": lambda session: evidence.submit_semantic(session, [("it logs in", "high")], ""),
     "no hypothesis": lambda session: evidence.submit_semantic(
         session, [], ForestReason.ARCHITECTURE_UNKNOWN
     ),
     "no answer": lambda session: evidence.submit_verification(session, []),
-    "no evidence": lambda session: evidence.submit_verification(
-        session, [HypothesisAnswer("it logs in", "confirmed", BAD)]
-    ),
-    "a file nobody looked at": lambda session: steps.add_explored(session, ["x.py"], ["x.py"]),
-    "a frame of other words": lambda session: steps.set_frame(
-        session, {"target_feature": {"value": "logout", "quote": "logout"}}
-    ),
 }
 
 
@@ -130,7 +115,7 @@ def test_a_refused_submission_names_a_call_that_is_allowed(session: Session, att
 
 
 @given(shapes)
-def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> None:
+def test_every_session_has_suggested_calls_that_are_allowed(session: Session) -> None:
     options = [option.tool for option in recovery_options(session, LISTED)]
     assert options
     assert len(options) == len(set(options))
@@ -143,20 +128,16 @@ def test_every_session_has_a_way_on_and_each_is_allowed(session: Session) -> Non
     [
         *REQUIREMENT_REMEDIES.values(),
         *NEXT_STEP.values(),
-        LOOK,
-        UNREADABLE,
-        GREENFIELD,
-        FOUND,
-        SEARCH_FIRST,
-    ]
-    + [option.tool for option in SUGGESTED_CALLS],
+        *(LOOK, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST),
+        *(option.tool for option in SUGGESTED_CALLS),
+    ],
 )
 def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:
     assert named_in(text) <= LISTED
 
 
 @pytest.mark.parametrize("intent", Intent)
-def test_guidance_leaves_out_what_is_not_offered_and_still_helps(intent: Intent) -> None:
+def test_guidance_lists_only_offered_tools(intent: Intent) -> None:
     whole = investigation_guidance(None, intent)
     offered = investigation_guidance(None, intent, LISTED)
     assert list(whole) == list(offered)
@@ -166,7 +147,7 @@ def test_guidance_leaves_out_what_is_not_offered_and_still_helps(intent: Intent)
 
 
 @given(shapes)
-def test_progress_never_needs_what_the_intent_and_risk_do_not(session: Session) -> None:
+def test_progress_has_only_the_requirements_of_the_session(session: Session) -> None:
     rows = {row.key: row for row in progress(session)}
     assert all(row.need > 0 for row in rows.values())
     assert ("entry_points" in rows) == session.intent.writes
@@ -191,11 +172,11 @@ def test_progress_counts_what_calls_have_found() -> None:
     now = {row.key: row.have for row in progress(session)}
     assert (now["symbols_identified"], now["files_analyzed"], now["required_tools"]) == (1, 4, 2)
     assert not is_found(progress(session))
-    found = steps.called("find_definitions", "log", found=3, symbols=["login", "logout", "log_all"])
-    assert is_found(progress(after(session, found)))
+    call = found("find_definitions", "log", symbols=["login", "logout", "log_all"])
+    assert is_found(progress(after(session, call)))
 
 
-def test_of_what_the_query_does_not_say_no_evidence_is_asked() -> None:
+def test_an_empty_slot_needs_no_evidence() -> None:
     session = framed(started(), target_feature="ログイン", desired_action="直してほしい")
     assert session.risk is Risk.HIGH
     assert needed(session).endswith("evidence for target_feature.")
@@ -203,7 +184,7 @@ def test_of_what_the_query_does_not_say_no_evidence_is_asked() -> None:
     assert required == {"target_feature"}
 
 
-def test_what_the_halves_returned_last_is_replayed_and_kept_small() -> None:
+def test_a_session_keeps_the_first_hits_of_its_last_searches() -> None:
     rows = [
         {"document": f"{n}.md", "symbol": "A", "score": 0.5, "status": "valid"} for n in range(9)
     ]

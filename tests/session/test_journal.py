@@ -161,7 +161,7 @@ def full_session(place: SessionPaths) -> NewSession:
     return NewSession(journal.append(place, handle, ended), handle)
 
 
-def test_a_whole_session_survives_the_disk(place: SessionPaths) -> None:
+def test_a_session_through_every_phase_is_loaded_as_it_was(place: SessionPaths) -> None:
     session, handle = full_session(place)
     assert session.phase is Phase.READY
     assert journal.load(place, handle) == session
@@ -170,7 +170,7 @@ def test_a_whole_session_survives_the_disk(place: SessionPaths) -> None:
 
 
 @pytest.mark.covers("rule.session.chain")
-def test_changed_lines_are_refused_and_those_before_them_can_be_shown(place: SessionPaths) -> None:
+def test_changed_lines_are_refused_and_earlier_ones_can_be_shown(place: SessionPaths) -> None:
     session, handle = full_session(place)
     file = file_of(place, session)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -203,7 +203,7 @@ def test_a_journal_of_another_version_is_not_replayed(place: SessionPaths, versi
     assert caught.value.error == "session_broken"
 
 
-def test_a_taken_name_is_drawn_again(place: SessionPaths) -> None:
+def test_a_name_in_use_is_replaced_by_another(place: SessionPaths) -> None:
     first, handle = new(place)
     drawn = iter(["00000001", "00000001", "0000000a"])
     second, _ = journal.create(
@@ -214,7 +214,7 @@ def test_a_taken_name_is_drawn_again(place: SessionPaths) -> None:
 
 
 @pytest.mark.covers("rule.session.expiry", "error.session_expired")
-def test_a_session_expires_after_its_hours_but_never_by_a_clock_set_back(
+def test_a_session_expires_after_its_hours_but_not_if_the_clock_is_set_back(
     place: SessionPaths,
 ) -> None:
     clock = Ticking()

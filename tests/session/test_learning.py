@@ -69,7 +69,7 @@ def test_an_unknown_outcome_is_refused() -> None:
         steps.outcome("great", {})
 
 
-def test_a_file_found_later_may_be_added_in_ready_an_unseen_one_not() -> None:
+def test_a_file_must_have_been_found_to_be_added_in_ready() -> None:
     session = after(earned(), found("search_text", "late", "src/late.py"))
     step = steps.add_explored(session, ["src/late.py"], ["src/late.py", "src/unseen.py"])
     assert "src/late.py" in after(session, step).explored_files
@@ -82,7 +82,7 @@ def test_a_file_found_later_may_be_added_in_ready_an_unseen_one_not() -> None:
 
 
 @pytest.mark.parametrize("phase", [phase for phase in Phase if phase is not Phase.READY])
-def test_files_are_added_in_ready_only_and_the_refusal_says_how_else(phase: Phase) -> None:
+def test_files_are_added_in_ready_only(phase: Phase) -> None:
     with pytest.raises(PhaseError, match="not allowed in") as caught:
         steps.add_explored(low_risk()._replace(phase=phase), ["src/late.py"], ["src/late.py"])
     assert caught.value.details["current_phase"] == phase

@@ -25,12 +25,12 @@ from code_intel.session.paths import may_be_planned, plain_path
         ("  ", ""),
     ],
 )
-def test_a_path_is_kept_without_its_dots_and_its_place(written: str, plain: str) -> None:
+def test_a_path_is_normalized_without_its_line_number(written: str, plain: str) -> None:
     assert plain_path(written) == plain
 
 
 @given(st.lists(st.sampled_from(["src", "a.py", "..", ".", "認証"]), min_size=1, max_size=5))
-def test_a_plain_path_stays_as_it_is(parts: list[str]) -> None:
+def test_normalizing_twice_changes_nothing(parts: list[str]) -> None:
     plain = plain_path("/".join(parts))
     assert plain_path(plain) == plain
 
@@ -50,5 +50,5 @@ def test_a_plain_path_stays_as_it_is(parts: list[str]) -> None:
         ("a\x00b", False),
     ],
 )
-def test_only_a_plain_place_inside_may_be_announced(path: str, *, may: bool) -> None:
+def test_only_a_visible_relative_path_may_be_announced(path: str, *, may: bool) -> None:
     assert may_be_planned(path) is may

@@ -50,12 +50,12 @@ SPELLS = {
 
 
 @pytest.mark.parametrize(("pattern", "least"), SPELLS.items())
-def test_a_pattern_asks_for_what_each_of_its_matches_must_spell(pattern: str, least: int) -> None:
+def test_the_count_is_the_minimum_of_word_characters_in_a_match(pattern: str, least: int) -> None:
     assert least_said(pattern) == least
 
 
 @given(st.text(max_size=30))
-def test_text_asks_for_its_own_letters_and_digits(text: str) -> None:
+def test_a_literal_counts_its_own_letters_and_digits(text: str) -> None:
     assert least_said(re.escape(text)) == sum(char.isalnum() for char in text)
 
 
@@ -74,11 +74,11 @@ PATTERNS = st.recursive(
 
 
 @given(PATTERNS, st.text("ab-.", max_size=8))
-def test_no_match_has_fewer_letters_than_its_pattern_asks_for(pattern: str, text: str) -> None:
+def test_no_match_has_fewer_letters_than_counted(pattern: str, text: str) -> None:
     for found in re.finditer(pattern, text):
         assert sum(char.isalnum() for char in found.group()) >= least_said(pattern)
 
 
 @given(st.text(max_size=60))
-def test_whatever_the_pattern_it_is_judged(pattern: str) -> None:
+def test_any_text_can_be_counted(pattern: str) -> None:
     assert least_said(pattern) <= sum(char.isalnum() for char in pattern) * 1000

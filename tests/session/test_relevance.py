@@ -59,13 +59,11 @@ def confirm(
         (1.1, ""),
     ],
 )
-def test_a_likeness_has_a_band_and_what_is_no_likeness_has_none(
-    likeness: float | None, name: str
-) -> None:
+def test_a_likeness_has_a_band(likeness: float | None, name: str) -> None:
     assert band_of(likeness).name == name
 
 
-def test_the_lower_the_band_the_more_it_asks() -> None:
+def test_a_lower_band_requires_more() -> None:
     asks = [(band.named, band.found, band.raises) for band in BANDS]
     assert asks == sorted(asks)
     assert NO_BAND[1:] == BANDS[1][1:]
@@ -88,7 +86,7 @@ NAMED = "AuthService は資格情報を確かめる"
         (0.1, True, "確かめている", "names neither"),
     ],
 )
-def test_each_band_asks_for_what_it_says(
+def test_each_band_requires_its_evidence(
     score: float | None, evidence: str, says: str, *, looked: bool
 ) -> None:
     session = explored(low_risk()) if looked else low_risk()
@@ -120,7 +118,7 @@ def test_each_band_asks_for_what_it_says(
         ("my_AuthService checks", False),
     ],
 )
-def test_evidence_names_a_symbol_by_its_whole_name_or_by_a_line_of_it(
+def test_evidence_names_a_symbol_by_its_name_or_one_of_its_lines(
     evidence: str, *, names: bool
 ) -> None:
     if names:
@@ -131,13 +129,13 @@ def test_evidence_names_a_symbol_by_its_whole_name_or_by_a_line_of_it(
 
 
 @pytest.mark.parametrize("evidence", ["", " ", "..", "→", "x", "あ" * 2001])
-def test_evidence_that_says_nothing_confirms_nothing(evidence: str) -> None:
+def test_evidence_without_words_is_refused(evidence: str) -> None:
     with pytest.raises(UsageError) as caught:
         confirm(low_risk(), evidence, 0.9)
     assert caught.value.details["field"] == "code_evidence"
 
 
-def test_what_is_proven_is_confirmed_and_what_is_not_is_told_with_its_next_step() -> None:
+def test_unproven_symbols_are_returned_with_their_next_step() -> None:
     verdict = confirm_symbols(
         low_risk(),
         ["AuthService", "LoginForm", "Ghost"],
@@ -179,7 +177,7 @@ def test_the_order_of_frame_and_confirmation_does_not_matter_for_the_risk() -> N
     assert first.risk is after(then, confirm(then, NAMED, 0.5).step).risk is Risk.HIGH
 
 
-def test_who_only_reads_is_not_above_medium_however_unsure() -> None:
+def test_the_risk_of_a_read_only_session_is_at_most_medium() -> None:
     session = framed(started(Intent.INVESTIGATE), target_feature="ログイン")
     assert after(session, confirm(session, NAMED, 0.5).step).risk is Risk.MEDIUM
     assert assess_risk(Intent.QUESTION, session.frame, unsure=True) is Risk.MEDIUM
@@ -193,7 +191,7 @@ def test_a_confirmation_in_ready_raises_the_risk_and_keeps_the_phase() -> None:
     assert (back.phase, back.risk) == (Phase.EXPLORATION, Risk.MEDIUM)
 
 
-def test_a_fact_is_never_lowered_by_a_likeness() -> None:
+def test_a_confirmation_never_lowers_the_confidence() -> None:
     session = explored(low_risk())
     session = after(session, confirm(session, NAMED, 0.85).step)
     again = after(session, confirm(session, NAMED, 0.1).step).symbol("AuthService")
@@ -202,7 +200,7 @@ def test_a_fact_is_never_lowered_by_a_likeness() -> None:
 
 
 @given(st.lists(st.floats(0, 1) | st.none(), min_size=1, max_size=6))
-def test_however_symbols_are_confirmed_the_risk_never_falls_and_rises_one_step(
+def test_confirmations_raise_the_risk_by_one_step_at_most(
     likenesses: list[float | None],
 ) -> None:
     order = list(Risk)
@@ -225,7 +223,7 @@ def test_however_symbols_are_confirmed_the_risk_never_falls_and_rises_one_step(
         ("決済", "AuthService", False),
     ],
 )
-def test_a_symbol_carries_a_feature_whose_word_it_shares(
+def test_a_symbol_that_shares_a_word_implements_the_feature(
     term: str, symbol: str, *, known: bool
 ) -> None:
     session = framed(started(query=f"{term} が動かない"), target_feature=term)
@@ -236,7 +234,7 @@ def test_a_symbol_carries_a_feature_whose_word_it_shares(
     assert carriers(started(), [symbol], learned={symbol}) == []
 
 
-def test_the_symbol_with_which_the_map_has_led_to_ready_is_sure() -> None:
+def test_the_symbol_of_a_confident_map_hit_needs_no_evidence() -> None:
     session = low_risk()
     ready = after(session, map_answer(session))
     verdict = confirm(ready, "そこにある", 0.1)

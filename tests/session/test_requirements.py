@@ -1,4 +1,4 @@
-"""What submit_understanding asks for, and where each shortfall leads."""
+"""submit_understanding has requirements; what is missing decides the next phase."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def refusal(
     return caught.value
 
 
-def test_everything_met_leads_to_ready_and_opens_the_files() -> None:
+def test_a_complete_submission_leads_to_ready_and_opens_its_files() -> None:
     session = explored(low_risk())
     verdict = submit_understanding(session, submission(), FACTS)
     assert (verdict.missing, verdict.confidence, verdict.next_phase) == ((), "high", Phase.READY)
@@ -70,7 +70,7 @@ def test_everything_met_leads_to_ready_and_opens_the_files() -> None:
         (submission(patterns=0), "existing_patterns: 0/1"),
     ],
 )
-def test_too_little_leads_to_semantic_and_is_counted(claim: Submission, lacking: str) -> None:
+def test_an_incomplete_submission_leads_to_semantic(claim: Submission, lacking: str) -> None:
     session = explored(low_risk())
     verdict = submit_understanding(session, claim, FACTS)
     assert verdict.missing == (lacking,)
@@ -97,7 +97,7 @@ def test_an_entry_point_counts_once_and_by_a_whole_name(
     assert f"entry_points: {have}/2" in missing(session, claim, FACTS)
 
 
-def test_patterns_that_say_nothing_or_the_same_again_do_not_count() -> None:
+def test_empty_and_repeated_patterns_do_not_count() -> None:
     claim = submission(5, 2, 4)._replace(
         existing_patterns=("..", "--", "Errors raise", "errors  raise")
     )
@@ -140,7 +140,7 @@ def test_without_a_frame_a_writing_session_does_not_reach_ready_by_understanding
 @pytest.mark.covers("rule.need.tools")
 @pytest.mark.parametrize("tool", ["find_definitions", "find_references"])
 @pytest.mark.parametrize("failure", [{"ok": False, "found": 3}, {"ok": True, "found": 0}])
-def test_a_required_tool_counts_only_when_it_found_something(
+def test_a_required_tool_counts_only_if_it_found_something(
     tool: str, failure: dict[str, int]
 ) -> None:
     other = ({"find_definitions", "find_references"} - {tool}).pop()
@@ -176,13 +176,13 @@ def test_a_required_tool_counts_only_when_it_found_something(
         (Submission(("login",), (), (), ("a pattern",)), "at least one of files_analyzed"),
     ],
 )
-def test_a_formal_slip_is_refused_and_moves_nothing(claim: Submission, says: str) -> None:
+def test_a_formal_error_is_refused(claim: Submission, says: str) -> None:
     details = refusal(explored(low_risk()), claim).details
     assert any(says in error for error in details["consistency_errors"])
     assert "submit_understanding again" in details["consistency_hint"]
 
 
-def test_an_invented_symbol_is_listed_not_counted_and_stays_a_hypothesis() -> None:
+def test_an_undefined_symbol_is_not_counted_and_stays_a_hypothesis() -> None:
     session = explored(low_risk())
     claim = submission(3)._replace(symbols_identified=(*SYMBOLS[:3], "SessionFactory"))
     verdict = submit_understanding(session, claim, FACTS)
@@ -195,7 +195,7 @@ def test_an_invented_symbol_is_listed_not_counted_and_stays_a_hypothesis() -> No
 
 
 @pytest.mark.covers("rule.need.made_since")
-def test_what_was_written_since_the_session_began_is_not_counted_where_it_may_write() -> None:
+def test_code_added_since_a_writing_session_began_is_not_counted() -> None:
     made = FACTS._replace(made=frozenset({SYMBOLS[0], FILES[0]}))
     claim = submission()
     lacking = missing(explored(low_risk()), claim, made)
@@ -206,7 +206,7 @@ def test_what_was_written_since_the_session_began_is_not_counted_where_it_may_wr
     assert missing(reading, claim, made) == []
 
 
-def test_what_the_index_or_the_disk_does_not_know_is_not_counted() -> None:
+def test_undefined_symbols_and_missing_files_are_not_counted() -> None:
     session = explored(low_risk())
     claim = submission()._replace(symbols_identified=("login", "x", "y"))
     facts = FACTS._replace(defined=frozenset({"login", "x", "y"}), existing_files=frozenset())
@@ -226,14 +226,12 @@ def test_a_look_alike_symbol_is_flagged_and_shown_escaped() -> None:
     assert not is_confusable("認証Service")
 
 
-def test_what_only_the_forest_named_counts_once_a_definition_was_found() -> None:
-    session = after(
-        explored(low_risk()), steps.called("search_forest", "ログイン", found=1, symbols=["login"])
-    )
+def test_a_symbol_of_a_forest_hit_counts_once_its_definition_was_found() -> None:
+    session = after(explored(low_risk()), found("search_forest", "ログイン", symbols=["login"]))
     assert "unverified_symbols: login" in missing(session, submission(), FACTS)
     in_an_opened_file = FACTS._replace(opened=frozenset({"login"}))
     assert missing(session, submission(), in_an_opened_file) == []
-    session = after(session, steps.called("find_definitions", "login", found=1, symbols=["login"]))
+    session = after(session, found("find_definitions", "login", symbols=["login"]))
     assert missing(session, submission(), FACTS) == []
 
 
@@ -241,32 +239,15 @@ NOTHING_KNOWN = FACTS._replace(learned=frozenset())
 
 
 @pytest.mark.covers("rule.need.feature_named")
-def test_a_japanese_feature_needs_some_bridge_to_english_symbols() -> None:
-    session = explored(low_risk())
-    lacking = missing(session, submission(), NOTHING_KNOWN)
+def test_a_writing_session_needs_a_symbol_known_to_implement_the_feature() -> None:
+    session, claim = explored(low_risk()), submission()
+    lacking = missing(session, claim, NOTHING_KNOWN)
     assert [item.split(":")[0] for item in lacking] == ["nl_symbol_mapping"]
-
-
-@pytest.mark.covers("rule.need.feature_named")
-@pytest.mark.parametrize("score", [0.6, 0.95])
-def test_a_calibrated_score_is_a_bridge(score: float) -> None:
-    facts = NOTHING_KNOWN._replace(scores={"LoginForm": score})
-    assert missing(explored(low_risk()), submission(), facts) == []
-    assert missing(
-        explored(low_risk()), submission(), NOTHING_KNOWN._replace(scores={"LoginForm": 0.59})
-    )
-
-
-@pytest.mark.covers("rule.need.feature_named")
-def test_a_confirmed_symbol_is_a_bridge_before_the_submission() -> None:
-    session = explored(low_risk())
-    assert missing(confirmed(session, "LoginForm"), submission(), NOTHING_KNOWN) == []
-
-
-@pytest.mark.covers("rule.need.feature_named")
-def test_a_shared_word_is_a_bridge() -> None:
-    session = explored(framed(low_risk(), target_feature="login"))
-    assert missing(session, submission(), NOTHING_KNOWN) == []
+    assert missing(session, claim, NOTHING_KNOWN._replace(scores={"LoginForm": 0.59})) == lacking
+    assert missing(session, claim, NOTHING_KNOWN._replace(scores={"LoginForm": 0.6})) == []
+    assert missing(confirmed(session, "LoginForm"), claim, NOTHING_KNOWN) == []
+    shared_word = framed(session, target_feature="login")
+    assert missing(shared_word, claim, NOTHING_KNOWN) == []
 
 
 @pytest.mark.covers("rule.need.slot_evidence")
@@ -284,12 +265,12 @@ def test_a_shared_word_is_a_bridge() -> None:
         (steps.called("search_map", "エラー画面", found=2), False),
     ],
 )
-def test_a_slot_is_evidenced_by_what_a_call_found_for_it(call: Step, *, evidenced: bool) -> None:
+def test_a_slot_is_evidenced_by_the_results_of_a_call(call: Step, *, evidenced: bool) -> None:
     session = after(explored(low_risk()), call)
     assert slot_evidenced(session, "observed_issue") is evidenced
 
 
-def test_files_are_kept_relative_however_they_were_spelled() -> None:
+def test_files_are_recorded_relative_to_the_root() -> None:
     session = explored(low_risk())
     claim = submission()._replace(files_analyzed=("./src/auth.py", "/p/src/form.py"))
     facts = FACTS._replace(existing_files=frozenset(claim.files_analyzed))
@@ -302,14 +283,14 @@ def test_understanding_is_submitted_in_exploration_only() -> None:
 
 
 @pytest.mark.covers("rule.need.never_lowered")
-def test_adding_a_fact_again_lowers_nothing() -> None:
+def test_adding_a_fact_again_keeps_its_confidence() -> None:
     session = understood(confirmed(explored(low_risk()), evidence="見た", score=0.85))
     symbol = session.symbol("AuthService")
     assert symbol is not None
     assert (symbol.confidence, symbol.confirmed, symbol.evidence) == (0.85, True, "見た")
 
 
-def test_facts_are_empty_unless_handed_in() -> None:
+def test_without_facts_a_submission_is_refused() -> None:
     refusal(explored(low_risk()), submission(), UnderstandingFacts())
 
 
@@ -336,7 +317,7 @@ def many(count: int) -> list[str]:
         (found("search_text", "import", *many(30)), True),
     ],
 )
-def test_a_file_counts_when_a_call_has_returned_it_among_few(call: Step, *, opens: bool) -> None:
+def test_a_file_counts_if_a_call_returned_it_with_few_others(call: Step, *, opens: bool) -> None:
     session = after(explored(low_risk()), call)
     claim = submission()._replace(files_analyzed=(FILES[0], LATE))
     facts = FACTS._replace(existing_files=frozenset({FILES[0], LATE}))
@@ -358,7 +339,7 @@ def test_files_of_a_map_hit_count_as_seen() -> None:
 
 
 @pytest.mark.parametrize("spelled", ["src/auth.py:34", "./src/auth.py:3-9", "/p/src/auth.py#L7"])
-def test_a_file_may_be_named_with_a_place_in_it(spelled: str) -> None:
+def test_a_file_may_have_a_line_number(spelled: str) -> None:
     session = explored(low_risk())
     claim = submission()._replace(files_analyzed=(spelled, FILES[1]))
     for existing in ((spelled, FILES[1]), (*FILES, "/p/src/auth.py")):
@@ -369,7 +350,7 @@ def test_a_file_may_be_named_with_a_place_in_it(spelled: str) -> None:
 
 @pytest.mark.parametrize("tool", ["find_definitions", "find_references"])
 @pytest.mark.parametrize("target", ["e", ".", "au", "Auth.e", "()"])
-def test_asking_for_a_fragment_is_no_use_of_a_tool(tool: str, target: str) -> None:
+def test_a_call_for_a_fragment_does_not_count_as_use(tool: str, target: str) -> None:
     call = steps.called(tool, target, found=9, files=FILES, symbols=["AuthService.login"])
     session = after(low_risk(), call)
     assert not session.used(tool)
@@ -377,14 +358,14 @@ def test_asking_for_a_fragment_is_no_use_of_a_tool(tool: str, target: str) -> No
     assert not session.corroborated("login")
 
 
-def test_asking_for_a_part_of_many_names_is_about_those_it_named() -> None:
+def test_a_call_with_many_results_shows_only_the_named_symbols() -> None:
     names = [f"part_{number}" for number in range(20)]
     session = after(low_risk(), found("find_definitions", "part", symbols=[*names, "Shop.part"]))
     assert session.corroborated("Shop.part")
     assert not any(map(session.corroborated, names))
 
 
-def test_a_short_name_counts_where_it_is_the_symbol_itself() -> None:
+def test_a_short_name_counts_if_it_is_the_symbol_itself() -> None:
     session = after(
         low_risk(),
         found("find_definitions", "db", symbols=["Shop.db"]),
@@ -395,7 +376,7 @@ def test_a_short_name_counts_where_it_is_the_symbol_itself() -> None:
 
 
 @pytest.mark.parametrize("target", ["AuthService", "AuthService.login", "login", "Auth::login()"])
-def test_a_symbol_used_nowhere_has_been_looked_up_all_the_same(target: str) -> None:
+def test_a_search_for_references_without_results_counts_for_a_defined_symbol(target: str) -> None:
     names = ["AuthService", "AuthService.login", "Auth.login"]
     defined = found("find_definitions", "login", symbols=names)
     nowhere = steps.called("find_references", target, found=0)
@@ -442,7 +423,7 @@ def test_where_no_symbols_can_be_read_a_search_leads_to_semantic(
         (Intent.IMPLEMENT, UnderstandingFacts(existing_files=frozenset({"README.md"})), False),
     ],
 )
-def test_only_something_new_where_nothing_is_defined_is_a_green_field(
+def test_a_greenfield_session_implements_something_where_nothing_is_defined(
     intent: Intent, facts: UnderstandingFacts, *, greenfield: bool
 ) -> None:
     session = after(explored(low_risk(intent)), steps.called("search_text", "anything"))
@@ -451,7 +432,7 @@ def test_only_something_new_where_nothing_is_defined_is_a_green_field(
     assert not after(doubted, steps.revert("again")).greenfield
 
 
-def test_a_slip_does_not_hide_that_more_is_missing() -> None:
+def test_a_formal_error_is_reported_with_the_missing_requirements() -> None:
     error = refusal(explored(low_risk()), Submission(("login", "login")))
     assert "twice" in error.message
     assert error.details["missing_requirements"]
@@ -466,7 +447,7 @@ def test_where_no_symbols_are_read_the_refusal_asks_for_a_search_only() -> None:
 
 
 @pytest.mark.parametrize("key", ["nl_symbol_mapping", "slot_evidence"])
-def test_what_a_confirmed_symbol_helps_with_says_so(key: str) -> None:
+def test_the_remedy_names_confirm_symbol_relevance(key: str) -> None:
     assert "confirm_symbol_relevance" in hint_for([f"{key}: anything"])
 
 
@@ -496,7 +477,7 @@ def test_every_kind_of_missing_requirement_has_a_remedy() -> None:
 
 @pytest.mark.covers("rule.need.slot_evidence")
 @pytest.mark.parametrize("intent", [Intent.IMPLEMENT, Intent.MODIFY])
-def test_a_query_without_an_issue_can_reach_ready_though_its_risk_is_high(intent: Intent) -> None:
+def test_a_high_risk_query_without_an_issue_can_reach_ready(intent: Intent) -> None:
     session = framed(started(intent), target_feature="ログイン", desired_action="直してほしい")
     assert session.risk is Risk.HIGH
     session = explored(session)
@@ -516,12 +497,12 @@ def entry_errors(entry: str) -> list[str]:
 
 
 @pytest.mark.parametrize("entry", ["..", "()", "::", ". .", "a.b", "s/c", "l", "t()", "o n", "#1"])
-def test_letters_that_every_name_contains_are_no_entry_point(entry: str) -> None:
+def test_a_fragment_is_no_entry_point(entry: str) -> None:
     assert entry_errors(entry)
 
 
 @pytest.mark.parametrize(
     "entry", ["AuthService.login", "login()", "auth_service.AuthService", "Cart.total(order)"]
 )
-def test_an_entry_point_may_spell_a_symbol_in_several_ways(entry: str) -> None:
+def test_an_entry_point_may_be_written_in_several_ways(entry: str) -> None:
     assert not entry_errors(entry)

@@ -42,7 +42,7 @@ def unframed(question: SearchTerms, intent: str = "MODIFY", scope: SearchScope =
 
 
 @pytest.mark.covers("rule.query.plan")
-def test_a_question_without_a_frame_is_asked_for_every_slot_in_the_order_of_its_intent() -> None:
+def test_an_unframed_question_is_planned_for_every_slot_in_the_order_of_the_intent() -> None:
     assert tools(unframed(EVERYTHING)) == [
         "find_definitions",
         "search_text",
@@ -60,12 +60,12 @@ def test_a_question_without_a_frame_is_asked_for_every_slot_in_the_order_of_its_
 
 
 @pytest.mark.parametrize("name", ["", "REFACTOR", "explore", "EXPLORE"])
-def test_an_unknown_intent_plans_as_one_that_explores(name: str) -> None:
+def test_an_unknown_intent_is_planned_as_explore(name: str) -> None:
     assert intent_of(name) is Intent.EXPLORE
     assert unframed(EVERYTHING, name) == unframed(EVERYTHING, "EXPLORE")
 
 
-def test_only_who_reads_is_shown_how_the_file_is_built_beside_the_slots() -> None:
+def test_a_read_only_plan_also_analyzes_the_structure() -> None:
     def filled(intent: str) -> list[str]:
         return tools(plan(EVERYTHING, (), intent, missing=(), scope=HERE))
 
@@ -80,14 +80,14 @@ def test_the_first_call_has_the_highest_priority_and_the_last_has_one() -> None:
 
 
 @pytest.mark.covers("rule.query.plan")
-def test_a_call_is_made_once_and_counts_for_whoever_asked_first() -> None:
+def test_a_repeated_call_is_planned_once_for_its_first_terms() -> None:
     slot = EVERYTHING._replace(slot="target_feature")
     made = plan(EVERYTHING, [slot], "MODIFY", missing=(), scope=HERE)
     assert [step.slot for step in made.steps] == [""] * 3
 
 
 @pytest.mark.covers("rule.query.slot_words")
-def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
+def test_a_call_for_a_slot_uses_its_own_words() -> None:
     slots = [
         SearchTerms((), (("error",),), "observed_issue"),
         SearchTerms((), (("submit",),), "trigger_condition"),
@@ -104,14 +104,14 @@ def test_only_a_call_with_a_slots_own_words_is_made_for_that_slot() -> None:
     ]
 
 
-def test_nothing_is_called_with_nothing_and_every_call_left_out_says_why() -> None:
+def test_an_empty_question_skips_every_call_with_the_reason() -> None:
     made = unframed(SearchTerms(), scope=SearchScope())
     assert made.steps == ()
     assert {skipped.tool for skipped in made.skipped} == set(CALLS_BY_TOOL)
     assert all(skipped.why for skipped in made.skipped)
 
 
-def test_a_word_is_looked_up_as_a_definition_only_where_no_symbol_is_named() -> None:
+def test_words_are_looked_up_as_definitions_only_without_symbols() -> None:
     words = SearchTerms((), (("error page", "failure"), ("login",)))
     assert [
         step.params["symbol"]
@@ -120,13 +120,13 @@ def test_a_word_is_looked_up_as_a_definition_only_where_no_symbol_is_named() -> 
     ] == ["failure", "login"]
 
 
-def test_a_tool_that_cannot_be_run_is_skipped() -> None:
+def test_an_unavailable_tool_is_skipped() -> None:
     made = plan(EVERYTHING, (), "EXPLORE", missing=SLOTS, scope=HERE, available={"search_text"})
     assert tools(made) == ["search_text"]
     assert {skipped.why for skipped in made.skipped} == {"it is not available"}
 
 
-def test_every_tool_that_answers_a_slot_may_evidence_it() -> None:
+def test_results_of_planned_tools_count_as_evidence() -> None:
     planned = {tool for row in SLOT_TOOLS.values() for tool in row}
     assert planned <= set(EVIDENCE)
     assert set(SLOT_TOOLS) == set(SLOTS)
@@ -134,7 +134,7 @@ def test_every_tool_that_answers_a_slot_may_evidence_it() -> None:
 
 
 @given(asked, st.lists(st.sampled_from(SLOTS), unique=True), asked, st.sampled_from([*Intent, "?"]))
-def test_any_plan_is_short_without_doubles_and_asks_the_slots_in_order(
+def test_any_plan_is_short_and_ordered_without_repetitions(
     question: SearchTerms, filled: Sequence[str], words: SearchTerms, intent: str
 ) -> None:
     slots = [words._replace(slot=name) for name in filled]

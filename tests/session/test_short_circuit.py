@@ -32,7 +32,7 @@ GOOD = map_facts(low_risk(), 0.9)
         (None, "forest", None),
     ],
 )
-def test_the_score_alone_chooses_the_band(
+def test_the_score_alone_determines_the_band(
     score: float | None, band: str, phase: Phase | None
 ) -> None:
     verdict = judge(GOOD._replace(score=score))
@@ -109,7 +109,7 @@ def test_a_confident_hit_on_the_target_feature_leads_to_ready_with_its_files() -
 
 
 @pytest.mark.covers("rule.short_circuit.own_words")
-def test_a_free_query_moves_no_phase() -> None:
+def test_a_query_in_other_words_changes_no_phase() -> None:
     session = low_risk()
     verdict = judge(map_facts(session))
     assert map_step(session, verdict, query="認証", symbol="AuthService", score=0.95) is None
@@ -131,7 +131,7 @@ def test_a_writing_session_without_a_frame_is_never_short_circuited_to_ready() -
     assert (verdict.phase, verdict.failed) == (Phase.VERIFICATION, ("risk",))
 
 
-def test_outside_exploration_a_map_answer_moves_nothing() -> None:
+def test_outside_exploration_a_map_answer_changes_no_phase() -> None:
     session = started(Intent.QUESTION)
     assert map_step(session, judge(map_facts(session)), query=QUERY, symbol="A", score=1.0) is None
     assert map_step(session, judge(map_facts(session, None)), query=QUERY) is None

@@ -72,9 +72,7 @@ def test_an_explored_file_may_be_written_however_it_is_spelled(root: Path, path:
         ("file:///etc/passwd", "folder_not_explored"),
     ],
 )
-def test_everything_else_but_new_files_beside_it_is_denied_with_a_reason_and_a_hint(
-    root: Path, path: str, error: str
-) -> None:
+def test_other_paths_are_denied_with_an_error_and_a_hint(root: Path, path: str, error: str) -> None:
     verdict = check_write(ready(), root, path)
     assert (verdict.allowed, verdict.error) == (not error, error)
     assert bool(verdict.hint) == bool(error)
@@ -89,14 +87,14 @@ def test_new_files_go_below_the_nearest_explored_folder(root: Path) -> None:
     assert verdict.error == "new_files_not_allowed"
 
 
-def test_an_explored_file_at_the_top_opens_no_new_trees(root: Path) -> None:
+def test_an_explored_file_at_the_top_allows_no_new_folders(root: Path) -> None:
     session = ready("README.md")
     assert check_write(session, root, "CHANGES.md").allowed
     assert check_write(session, root, ".github/workflows/x.yml").error == "folder_not_explored"
 
 
 @pytest.mark.covers("rule.write.links")
-def test_links_do_not_lead_out(root: Path) -> None:
+def test_links_to_the_outside_are_denied(root: Path) -> None:
     (root / "src/link.py").symlink_to(root.parent / "secret.py")
     (root / "src/out").symlink_to(root.parent)
     (root / "src/dangling.py").symlink_to(root.parent / "not-yet.py")
@@ -109,7 +107,7 @@ def test_links_do_not_lead_out(root: Path) -> None:
 
 
 @pytest.mark.covers("rule.write.links")
-def test_a_link_to_an_explored_file_is_that_file_but_a_linked_folder_takes_no_new_ones(
+def test_a_link_to_an_explored_file_is_writable_but_a_linked_folder_takes_no_new_files(
     root: Path,
 ) -> None:
     (root / "alias.py").symlink_to("src/util.py")
@@ -120,7 +118,7 @@ def test_a_link_to_an_explored_file_is_that_file_but_a_linked_folder_takes_no_ne
 
 
 @pytest.mark.parametrize("swapped", ["src/util.py", "src"])
-def test_an_explored_file_that_has_become_a_link_opens_nothing(root: Path, swapped: str) -> None:
+def test_an_explored_file_that_became_a_link_is_denied(root: Path, swapped: str) -> None:
     (root / swapped).rename(root / "old")
     (root / swapped).symlink_to(root / ("lib/util.py" if "." in swapped else "lib"))
     for path in ("src/util.py", "lib/util.py", "lib/new.py", "src/new.py"):
@@ -142,15 +140,13 @@ def test_a_project_reached_through_a_link_is_the_same_project(root: Path) -> Non
 
 @pytest.mark.covers("rule.write.reading")
 @pytest.mark.parametrize("intent", [Intent.QUESTION, Intent.INVESTIGATE, Intent.EXPLORE])
-def test_a_session_that_reads_never_writes(root: Path, intent: Intent) -> None:
+def test_a_read_only_session_never_writes(root: Path, intent: Intent) -> None:
     assert check_write(ready(intent=intent), root, "src/util.py").error == "read_only_intent"
 
 
 @pytest.mark.covers("rule.write.ready_only")
 @pytest.mark.parametrize("phase", [Phase.EXPLORATION, Phase.SEMANTIC, Phase.VERIFICATION])
-def test_before_ready_nothing_is_written_and_the_next_step_is_named(
-    root: Path, phase: Phase
-) -> None:
+def test_before_ready_writes_are_denied_with_the_next_step(root: Path, phase: Phase) -> None:
     verdict = check_write(ready(phase=phase), root, "src/util.py")
     assert verdict.error == "not_ready"
     assert "submit_" in verdict.hint
@@ -178,7 +174,7 @@ def test_an_explored_agreement_may_be_written_but_no_config(root: Path) -> None:
     assert errors == ["", "protected_path", "protected_path"]
 
 
-def test_a_link_below_git_is_git(root: Path) -> None:
+def test_a_link_in_the_git_folder_is_protected(root: Path) -> None:
     (root / ".git/hook").symlink_to("../src/util.py")
     assert check_write(ready(), root, ".git/hook").error == "protected_path"
 
@@ -204,7 +200,7 @@ def test_hints_name_the_tools_that_open_a_file(root: Path) -> None:
 
 
 @given(st.text(max_size=20))
-def test_no_path_makes_the_gate_fail_or_leave_the_root(path: str) -> None:
+def test_any_path_is_judged_and_none_outside_is_allowed(path: str) -> None:
     here = Path(__file__).parent
     verdict = check_write(ready("test_write_gate.py"), here, path)
     assert verdict.allowed == (not verdict.error)

@@ -64,7 +64,7 @@ def test_a_schema_is_a_plain_object_without_references_or_titles(tool: Tool) -> 
 
 
 @every_tool
-def test_every_tool_says_what_it_does_within_the_limits_of_clients(tool: Tool) -> None:
+def test_every_tool_has_a_name_and_description_within_the_limits_of_clients(tool: Tool) -> None:
     assert tool.name.isidentifier()
     assert len(tool.name) <= 32
     assert 20 <= len(tool.description) <= 1200
@@ -72,7 +72,7 @@ def test_every_tool_says_what_it_does_within_the_limits_of_clients(tool: Tool) -
 
 
 @pytest.mark.covers("rule.answer.core")
-def test_at_most_twenty_five_tools_are_listed_unasked_and_no_name_twice() -> None:
+def test_at_most_twenty_five_tools_are_listed_by_default() -> None:
     for tools in (GATEWAY_TOOLS, INDEX_TOOLS):
         assert len({tool.name for tool in tools}) == len(tools)
     assert max(len(CORE.tools), len(INDEX_TOOLS)) <= 25
@@ -131,7 +131,7 @@ def test_every_argument_may_arrive_as_a_json_string(tool: Tool) -> None:
         ({"note": None}, "note", None),
     ],
 )  # fmt: skip
-def test_json_strings_are_read_where_no_string_is_wanted(
+def test_json_strings_are_parsed_unless_the_parameter_is_a_string(
     given: dict[str, Any], field: str, value: object
 ) -> None:
     arguments, unknown = SAMPLE.arguments({"words": "w"} | given)
@@ -162,7 +162,7 @@ def test_json_strings_are_read_where_no_string_is_wanted(
         ({"names": "[" * 100_000}, "names"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(given: dict[str, Any], field: str) -> None:
+def test_an_invalid_argument_is_refused_by_name(given: dict[str, Any], field: str) -> None:
     error = refusal(SAMPLE, **{"words": "w"} | given)
     assert error["field"] == field
     assert field.partition(".")[0] in error["message"]
@@ -193,7 +193,7 @@ def branch(schema: dict[str, Any], kind: str) -> dict[str, Any] | None:
 
 
 @every_tool
-def test_every_number_has_bounds_and_nothing_beyond_them_is_a_number(tool: Tool) -> None:
+def test_every_number_has_bounds(tool: Tool) -> None:
     for field, schema in tool.schema["properties"].items():
         if (number := branch(schema, "integer")) is None:
             continue
@@ -207,7 +207,7 @@ def test_every_number_has_bounds_and_nothing_beyond_them_is_a_number(tool: Tool)
 
 
 @every_tool
-def test_a_required_text_of_which_nothing_is_seen_is_refused_by_name(tool: Tool) -> None:
+def test_a_required_text_without_visible_characters_is_refused_by_name(tool: Tool) -> None:
     for field in tool.schema.get("required", []):
         texts = branch(tool.schema["properties"][field], "string")
         if texts is None or "enum" in texts or field in tool.verbatim:
@@ -223,7 +223,7 @@ def test_a_required_text_of_which_nothing_is_seen_is_refused_by_name(tool: Tool)
 
 @pytest.mark.covers("rule.argument.bounded")
 @every_tool
-def test_no_argument_takes_more_than_a_thousand_items_or_bad_characters(tool: Tool) -> None:
+def test_long_lists_and_invalid_characters_are_refused(tool: Tool) -> None:
     for field, schema in tool.schema["properties"].items():
         if branch(schema, "array"):
             error = refusal(tool, **EXAMPLE_CALLS[tool.name] | {field: ["a"] * (MAX_ITEMS + 1)})
@@ -245,7 +245,7 @@ def test_deeply_nested_arguments_are_refused_before_any_work(depth: int) -> None
     assert refusal(SAMPLE, words="w", names=nested(depth))["field"] in {"names", "arguments"}
 
 
-def test_a_key_that_nobody_can_see_or_that_never_ends_is_no_part_of_a_message() -> None:
+def test_a_message_escapes_and_cuts_the_keys_of_an_argument() -> None:
     tool = next(tool for tool in GATEWAY_TOOLS if tool.name == "command_execute")
     with pytest.raises(UsageError) as error:
         tool.arguments({"options": {"\u202e\x1b[2J" + "k" * 100_000: "a\x00b"}})
@@ -254,7 +254,7 @@ def test_a_key_that_nobody_can_see_or_that_never_ends_is_no_part_of_a_message() 
 
 
 @pytest.mark.covers("rule.argument.bounded")
-def test_a_call_is_measured_in_bytes_as_they_travel() -> None:
+def test_the_size_of_a_call_is_limited_in_bytes() -> None:
     assert SAMPLE.arguments({"words": "あ" * (MAX_CALL_BYTES // 4)})
     assert "1 MiB" in refusal(SAMPLE, words="あ" * (MAX_CALL_BYTES // 2))["message"]
     assert "1 MiB" in refusal(SAMPLE, words="w", unknown="x" * MAX_CALL_BYTES)["message"]

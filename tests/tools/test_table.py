@@ -31,7 +31,7 @@ def test_only_tools_that_exist_are_named(who: str) -> None:
     assert NAMED[who] <= TOOLS
 
 
-def test_every_tool_belongs_to_some_phase_or_to_all() -> None:
+def test_every_tool_is_gated_or_ungated() -> None:
     assert PHASED | set(UNGATED) == TOOLS
     assert PHASED.isdisjoint(UNGATED)
 

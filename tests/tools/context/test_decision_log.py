@@ -33,7 +33,7 @@ def told(session: Session, score: float, query: str, best: Hit | None = BEST) ->
         (low_risk()._replace(refuted=("AuthService",)), 0.95, "ログイン", ["map_rejected"]),
     ],
 )
-def test_what_became_of_a_hit_is_said_with_its_reason(
+def test_the_use_of_a_hit_is_logged_with_the_reason(
     session: Session, score: float, query: str, kinds: list[str]
 ) -> None:
     made = told(session, score, query)
@@ -41,12 +41,12 @@ def test_what_became_of_a_hit_is_said_with_its_reason(
     assert all("ログイン → AuthService at 0.95" in one.what and one.why for one in made)
 
 
-def test_a_map_that_knows_nothing_was_not_used() -> None:
+def test_a_search_without_an_agreement_is_logged_as_rejected() -> None:
     (one,) = told(low_risk(), 0.1, "ログイン", best=None)
     assert one.kind == "map_rejected"
 
 
-def test_a_move_says_from_where_to_where_and_by_what() -> None:
+def test_a_phase_change_is_logged_with_its_event() -> None:
     session = low_risk()._replace(phase=low_risk().phase)
     step = map_step(
         session, judge(map_facts(session, 0.95)), query="ログイン", symbol="A", score=0.95
@@ -60,7 +60,7 @@ def test_a_move_says_from_where_to_where_and_by_what() -> None:
     assert [*phase_changes(later, later, "x")] == []
 
 
-def test_a_refusal_says_nothing_twice() -> None:
+def test_a_refusal_is_logged_without_repetitions() -> None:
     missing = ["unanswered: login", "unanswered: logout"]
     error = RequirementError(missing[0], details={"missing_requirements": missing})
     assert refusal(low_risk(), error, "submit_verification").why == "; ".join(missing)
@@ -68,7 +68,7 @@ def test_a_refusal_says_nothing_twice() -> None:
     assert refusal(low_risk(), error, "submit_verification").why == "nothing was said"
 
 
-def test_a_refusal_says_what_was_missing() -> None:
+def test_a_refusal_is_logged_with_what_was_missing() -> None:
     error = RequirementError("Not yet.", details={"missing_requirements": ["files_analyzed: 0/2"]})
     one = refusal(low_risk(), error, "submit_understanding")
     assert one.what == "submit_understanding in EXPLORATION: requirements_missing"

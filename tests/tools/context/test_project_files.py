@@ -93,12 +93,12 @@ def test_only_edits_during_the_session_count_as_its_changes(
     assert changed_in(root, session) is changed
 
 
-def test_without_git_nothing_is_known(tmp_path: Path) -> None:
+def test_without_git_changes_are_unknown(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("a = 1\n", encoding="utf-8")
     assert changed_in(tmp_path, begin(tmp_path)) is None
 
 
-def test_an_untracked_file_is_told_by_its_state_and_its_change_is_seen(root: Path) -> None:
+def test_an_untracked_file_is_compared_by_its_stat(root: Path) -> None:
     new = "new.py"
     edit(root, "1", new)
     session = begin(root)._replace(explored_files=(new,))
@@ -108,7 +108,7 @@ def test_an_untracked_file_is_told_by_its_state_and_its_change_is_seen(root: Pat
     assert changed_in(root, session) is True
 
 
-def test_an_untracked_file_that_is_only_committed_is_no_work_of_the_session(root: Path) -> None:
+def test_committing_an_untracked_file_is_no_change(root: Path) -> None:
     new = "new.py"
     edit(root, "1", new)
     session = begin(root)._replace(explored_files=(new,))
@@ -120,7 +120,7 @@ def test_an_untracked_file_that_is_only_committed_is_no_work_of_the_session(root
     assert written_since(root, session, [new]) == {new: b""}
 
 
-def test_a_large_tracked_file_is_told_by_its_state(root: Path) -> None:
+def test_a_large_tracked_file_is_compared_by_its_stat(root: Path) -> None:
     os.truncate(root / FILE, MAX_FILE_BYTES + 1)
     session = begin(root)
     assert session.baseline[FILE].startswith("stat:")
@@ -129,7 +129,7 @@ def test_a_large_tracked_file_is_told_by_its_state(root: Path) -> None:
     assert changed_in(root, session) is True
 
 
-def test_what_exceeds_the_total_is_told_by_its_state(
+def test_files_beyond_the_total_limit_are_compared_by_their_stat(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("code_intel.tools.context.project_files.MAX_BASELINE_BYTES", 40)

@@ -59,9 +59,7 @@ def a_plan(iterations: int, results: int, said: str) -> QueryPlan:
     "said", ["カートの合計を計算する。" * 40, "the total of a cart " * 40, "x"]
 )
 @pytest.mark.parametrize(("iterations", "results"), [(0, 0), (1, 1), (5, 50), (20, 10), (60, 50)])
-def test_a_plan_of_any_size_fits_and_every_iteration_is_told(
-    said: str, iterations: int, results: int
-) -> None:
+def test_the_answer_of_any_plan_fits_the_budget(said: str, iterations: int, results: int) -> None:
     plan = a_plan(iterations, results, said)
     told, shown = answer(plan, SOURCE, SAVED)
     assert tokens(json.dumps(told.data, ensure_ascii=False)) <= MAX_ANSWER_TOKENS
@@ -74,7 +72,7 @@ def test_a_plan_of_any_size_fits_and_every_iteration_is_told(
         assert row["found"] == results
 
 
-def test_what_was_cut_says_where_it_is_and_what_was_not_says_nothing() -> None:
+def test_only_a_cut_answer_names_the_saved_file() -> None:
     cut, _ = answer(a_plan(20, 50, "the total of a cart " * 40), SOURCE, SAVED)
     whole, _ = answer(a_plan(1, 3, "x"), SOURCE, SAVED)
     unkept, _ = answer(a_plan(20, 50, "x"), SOURCE, "")
@@ -85,7 +83,7 @@ def test_what_was_cut_says_where_it_is_and_what_was_not_says_nothing() -> None:
     assert "The rest is in" not in unkept.data["message"]
 
 
-def test_improvement_is_how_much_better_the_best_query_was_than_the_first() -> None:
+def test_improvement_compares_the_best_query_with_the_first() -> None:
     plan = a_plan(2, 1, "x")
     better = plan.iterations[0], an_iteration(2, 1, "x", score=0.9)
     assert outcome.improvement(plan) == 0

@@ -42,7 +42,7 @@ def test_hits_keep_their_order_and_fit_below_the_cap(texts: list[str]) -> None:
 
 
 @given(st.lists(st.just("a few words of code\n" * 5), max_size=10))
-def test_what_fits_is_never_cut(texts: list[str]) -> None:
+def test_hits_within_the_budget_are_not_cut(texts: list[str]) -> None:
     shown, cut = fit(hits(texts))
     assert not cut
     assert [text for _, text in shown] == texts
@@ -55,7 +55,7 @@ def test_usual_hits_fit_the_usual_budget() -> None:
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2), max_size=40))
-def test_rows_are_a_prefix_within_the_cap_but_never_none_of_some(
+def test_rows_are_a_non_empty_prefix_within_the_cap(
     rows: list[dict[str, str]],
 ) -> None:
     kept = within(rows)
@@ -69,14 +69,14 @@ def test_rows_are_a_prefix_within_the_cap_but_never_none_of_some(
 
 
 @given(TEXTS)
-def test_a_hit_is_told_in_data_and_in_text(text: str) -> None:
+def test_a_hit_is_formatted_as_data_and_text(text: str) -> None:
     hit = hits([text])[0]
     assert hit_data(hit, text)["chunk"] == text
     assert hits_text([(hit, text)]).startswith("1. f0.py")
 
 
 @pytest.mark.covers("rule.answer.capped", "answer.any.truncated")
-def test_no_answer_exceeds_the_hard_cap_and_a_cut_one_says_so() -> None:
+def test_an_answer_above_the_cap_is_cut_and_marked() -> None:
     data = {"short": ["a", "b"], "deep": {"names": ["認証" * 100] * 200}, "text": "kept"}
     cut = answers.bounded(data)
     assert answers.tokens(json.dumps(cut, ensure_ascii=False)) <= answers.MAX_ANSWER_TOKENS

@@ -43,14 +43,14 @@ def test_a_cursor_past_the_end_is_an_empty_last_page() -> None:
 @pytest.mark.parametrize(
     "cursor", ["x", "1", "1.", ".deadbeef", "-1.deadbeef", "1.DEADBEEF", "１.deadbeef"]
 )
-def test_what_is_no_cursor_is_refused(cursor: str) -> None:
+def test_a_malformed_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(UsageError) as caught:
         start_of(cursor, "q")
     assert caught.value.details["field"] == "cursor"
     assert "omit cursor" in caught.value.hint
 
 
-def test_a_cursor_belongs_to_its_question_and_may_have_a_place_within_a_row() -> None:
+def test_a_cursor_is_bound_to_its_question() -> None:
     cursor = cursor_at(3, "q", ("a", "b"), within=40)
     assert place_of(cursor, "q", ("a", "b")) == (3, 40)
     for other in (("q", ("a",)), ("p", ("a", "b")), ("q",)):
@@ -58,7 +58,7 @@ def test_a_cursor_belongs_to_its_question_and_may_have_a_place_within_a_row() ->
             place_of(cursor, *other)
 
 
-def test_a_text_that_ends_before_its_page_says_from_where_to_go_on() -> None:
+def test_a_text_shorter_than_its_page_has_a_cursor_for_the_rest() -> None:
     rows = [f"row {number}" for number in range(9)]
     whole = page(rows, 2, str, "asked", most=5)
     *shown, left_off, rest = whole.lines(str, "rows", len(rows), 3)
@@ -71,6 +71,6 @@ def test_a_text_that_ends_before_its_page_says_from_where_to_go_on() -> None:
     assert whole.left_off("rows", 5) == []
 
 
-def test_rows_of_sections_come_apart_and_every_section_is_there() -> None:
+def test_rows_are_grouped_by_section_with_empty_sections() -> None:
     part = page([("a", 1), ("b", 2), ("a", 3)], 0, list, "q")
     assert by_section(part, ("a", "b", "c")) == {"a": [1, 3], "b": [2], "c": []}
