@@ -50,7 +50,6 @@ FULL = "The session has recorded as many calls as it can hold."
 FULL_ADVICE = "Call record_outcome with the result so far, then start_session for the rest."
 AHEAD = "Lines after the last acknowledged step of the journal were ignored."
 _MAX_QUERY_CHARS = 20_000
-_MAX_NAME_TRIES = 100
 
 
 class NewSession(NamedTuple):
@@ -180,25 +179,23 @@ def create(
         durable.make_folder(paths.journals)
     heads.make_folder(paths)
     now = clock()
-    for _ in range(_MAX_NAME_TRIES):
-        handle = mint(now, token)
-        data = {
-            "version": JOURNAL_VERSION,
-            "name": handle.name,
-            "seal": handle.seal,
-            "intent": intent.value,
-            "query": query,
-            "root": str(paths.root),
-            "baseline": dict(sorted(baseline.items())[:MAX_BASELINE_FILES]),
-            **({} if commit is None else {"commit": commit}),
-        }
-        # The first line makes a new file, so it may be longer than an appended one.
-        line = encode(1, now, Event.STARTED, data, max_bytes=MAX_JOURNAL_BYTES)
-        session = apply(None, decode(line))
-        if _write_new(paths, handle.name, line):
-            prune(paths)
-            return NewSession(session, handle.text)
-    raise StorageError(f"No free session id in {paths.journals}.")
+    handle = mint(now, token)
+    data = {
+        "version": JOURNAL_VERSION,
+        "name": handle.name,
+        "seal": handle.seal,
+        "intent": intent.value,
+        "query": query,
+        "root": str(paths.root),
+        "baseline": dict(sorted(baseline.items())[:MAX_BASELINE_FILES]),
+        **({} if commit is None else {"commit": commit}),
+    }
+    # The first line makes a new file, so it may be longer than an appended one.
+    line = encode(1, now, Event.STARTED, data, max_bytes=MAX_JOURNAL_BYTES)
+    session = apply(None, decode(line))
+    _write_new(paths, handle.name, line)
+    prune(paths)
+    return NewSession(session, handle.text)
 
 
 def load(
@@ -278,8 +275,8 @@ def append(
     seen: Session | None = None,
 ) -> Session:
     """Append steps in a transaction of their own; arguments and errors as in `transaction`."""
-    with transaction(paths, handle, expire_hours=expire_hours, clock=clock, seen=seen) as held:
-        return held.append(*steps)
+    with transaction(paths, handle, expire_hours=expire_hours, clock=clock, seen=seen) as work:
+        return work.append(*steps)
 
 
 def is_expired(used_at: str, hours: float, now: datetime) -> bool:
@@ -386,25 +383,19 @@ def _checked(session: Session, key: Handle, expire_hours: float, now: datetime) 
     return session
 
 
-def _write_new(paths: SessionPaths, name: str, line: bytes) -> bool:
-    """Write a journal's first line, then its head; return False if the name is taken.
+def _write_new(paths: SessionPaths, name: str, line: bytes) -> None:
+    """Write a journal's first line, then its head.
 
     Raises:
-        StorageError: The disk refused; neither of them is left.
+        StorageError: The name is taken or the disk refused; neither of them is left.
     """
     path = paths.journal(name)
+    durable.create(path, line, heads.PRIVATE)
     try:
-        durable.create(path, line, heads.PRIVATE)
-        try:
-            heads.create(paths, name, heads.empty(paths, name).extended(line))
-        except StorageError:
-            durable.remove(path)
-            raise
-    except StorageError as error:
-        if isinstance(error.__cause__, FileExistsError):
-            return False
+        heads.create(paths, name, heads.empty(paths, name).extended(line))
+    except StorageError:
+        durable.remove(path)
         raise
-    return True
 
 
 def _append(path: Path, head: LockedHead, last: JournalCommit, lines: bytes) -> None:

@@ -10,9 +10,12 @@ The tables follow seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 lists the
 from collections.abc import Container, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from code_intel.errors import PhaseError, UsageError
+
+if TYPE_CHECKING:  # `state` imports this module
+    from code_intel.session.state import Session
 
 
 class Phase(StrEnum):
@@ -263,22 +266,6 @@ OPENED_BY: Mapping[Phase, str] = MappingProxyType(
 """How a session adds files to the explored ones in the phases before READY."""
 
 
-class GatedSession(Protocol):
-    """The part of a `state.Session` that decides which tools are allowed."""
-
-    @property
-    def phase(self) -> Phase:
-        """The current phase."""
-
-    @property
-    def intent(self) -> Intent:
-        """The purpose of the session."""
-
-    @property
-    def map_missed(self) -> bool:
-        """Whether the map had no answer to a query of this session."""
-
-
 def advance(phase: Phase, event: Event) -> Phase:
     """Return the phase after `event`.
 
@@ -301,7 +288,7 @@ def advance(phase: Phase, event: Event) -> Phase:
     )
 
 
-def allowed_tools(session: GatedSession, offered: Container[str] | None = None) -> tuple[str, ...]:
+def allowed_tools(session: "Session", offered: Container[str] | None = None) -> tuple[str, ...]:
     """Return the tools that the session may call now: gated ones first, then `UNGATED`.
 
     Args:
@@ -316,7 +303,7 @@ def allowed_tools(session: GatedSession, offered: Container[str] | None = None) 
     return tuple(tool for tool in (*gated, *UNGATED) if offered is None or tool in offered)
 
 
-def check_allowed(session: GatedSession, tool: str, offered: Container[str] | None = None) -> None:
+def check_allowed(session: "Session", tool: str, offered: Container[str] | None = None) -> None:
     """Check that the session may call `tool` now; see `allowed_tools` for `offered`.
 
     Raises:
@@ -339,7 +326,7 @@ def check_allowed(session: GatedSession, tool: str, offered: Container[str] | No
     )
 
 
-def _instead(session: GatedSession, tool: str) -> str:
+def _instead(session: "Session", tool: str) -> str:
     """Return what to do instead of a forbidden tool."""
     if (session.phase, tool) in AFTER_MAP_MISS:
         return "Call search_map or search_smart first."

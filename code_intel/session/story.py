@@ -183,11 +183,11 @@ def _map_answered(data: Data) -> Iterator[Words]:
     score = f"{data['score']:.2f}" if isinstance(data["score"], int | float) else "no score"
     asked = f"“{plain(data['query'])}”"
     guards = "; ".join(item["reason"] for item in explained(data["failed"]))
-    held = f"; not READY because {guards}" if guards else ""
+    reason = f"; not READY because {guards}" if guards else ""
     if data["band"] == "forest" or not data["nl_term"]:
-        yield "map", f"no answer to {asked}; search_forest is allowed{held}"
+        yield "map", f"no answer to {asked}; search_forest is allowed{reason}"
     else:
-        yield "map", f"answers {asked} with {pair} ({score}){held}"
+        yield "map", f"answers {asked} with {pair} ({score}){reason}"
 
 
 def _understood(data: Data) -> Iterator[Words]:

@@ -46,6 +46,7 @@ def test_a_wrong_secret_is_refused_as_if_there_were_no_session(place: SessionPat
     secret = parse(text).secret
     with pytest.raises(SessionError) as none:
         journal.load(place, ABSENT.text)
+    assert none.value.error == "no_active_session"
     for wrong in ("0" * 32, secret[::-1], parse(others).secret, session.seal[:32]):
         for act in (journal.load, journal.append):
             with pytest.raises(SessionError) as caught:

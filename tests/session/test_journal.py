@@ -203,14 +203,11 @@ def test_a_journal_of_another_version_is_not_replayed(place: SessionPaths, versi
     assert caught.value.error == "session_broken"
 
 
-def test_a_name_in_use_is_replaced_by_another(place: SessionPaths) -> None:
-    first, handle = new(place)
-    drawn = iter(["00000001", "00000001", "0000000a"])
-    second, _ = journal.create(
-        place, Intent.MODIFY, QUERY, clock=Ticking(), token=lambda: next(drawn)
-    )
-    assert second.name.endswith("0000000a")
-    assert journal.load(place, handle) == first
+def test_a_session_in_use_is_not_overwritten(place: SessionPaths) -> None:
+    session, handle = new(place)
+    with pytest.raises(StorageError):
+        new(place)
+    assert journal.load(place, handle) == session
 
 
 @pytest.mark.covers("rule.session.expiry", "error.session_expired")

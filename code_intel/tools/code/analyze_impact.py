@@ -76,7 +76,7 @@ async def analyze_impact(
     documents. Lists where to look, not what breaks; calls without an import or a name are missed.
     """
     start = start_of(cursor, tuple(target_files), change_description)
-    async with context.perhaps(session_id, "analyze_impact") as locked:
+    async with context.optional_session(session_id, "analyze_impact") as locked:
         targets = await run_in_thread(_targets, context, target_files)
         named = names_in(change_description, targets.symbols)
         all_names = names_of(targets.symbols, named)

@@ -54,7 +54,7 @@ async def analyze_structure(
     pages. Code that you pass is not evidence of what the project contains.
     """
     start = start_of(cursor, file_path, code, language)
-    async with context.perhaps(session_id, "analyze_structure") as locked:
+    async with context.optional_session(session_id, "analyze_structure") as locked:
         found = await run_in_thread(_outline, context, file_path, code, language)
         rows = [*found.rows()]
         part = page(rows, start, list, file_path, code, language, budget=MAX_SEARCH_TOKENS)

@@ -63,7 +63,7 @@ async def deps_closure(
     """
     arguments = (path, direction, max_depth, limit)
     start = start_of(cursor, *arguments)
-    async with context.perhaps(session_id, "deps_closure") as locked:
+    async with context.optional_session(session_id, "deps_closure") as locked:
         name, found = await run_in_thread(_followed, context, path, direction, max_depth, limit)
         language = await run_in_thread(_language, context, name)
         index = await run_in_thread(context.forest.freshness)

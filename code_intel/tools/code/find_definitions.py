@@ -47,7 +47,7 @@ async def find_definitions(
     """
     arguments = (symbol, path, language, exact_match)
     start = start_of(cursor, *arguments)
-    async with context.perhaps(session_id, "find_definitions") as locked:
+    async with context.optional_session(session_id, "find_definitions") as locked:
         all_found = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
         index = await run_in_thread(context.forest.freshness)
         part = page(all_found, start, definition_data, *arguments, most=DEFINITIONS_PER_PAGE)

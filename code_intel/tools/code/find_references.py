@@ -49,7 +49,7 @@ async def find_references(
         file_type=type_named(language),
         max_results=MAX_REFERENCES + MAX_DEFINING_LINES,
     )
-    async with context.perhaps(session_id, "find_references") as locked:
+    async with context.optional_session(session_id, "find_references") as locked:
         matches = await _grep(context, question)
         defined = await run_in_thread(
             context.forest.store.definitions, name, exact=True, limit=MAX_DEFINITIONS

@@ -31,7 +31,7 @@ async def get_function_at_line(
     Use it on a line of a stack trace or a search result. Returns its name, lines and parameters;
     read it with snippets_get. If the line is in no function, the error names the nearest ones.
     """
-    async with context.perhaps(session_id, "get_function_at_line") as locked:
+    async with context.optional_session(session_id, "get_function_at_line") as locked:
         opened = await run_in_thread(open_source, context, file_path, "file_path")
         found = _innermost(opened, line_number)
         data = await run_in_thread(_row, opened, found)

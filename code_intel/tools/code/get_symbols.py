@@ -50,7 +50,7 @@ async def get_symbols(
     """
     kind, wanted = _kind(kind), language_named(language)
     start = start_of(cursor, path, kind, wanted)
-    async with context.perhaps(session_id, "get_symbols") as locked:
+    async with context.optional_session(session_id, "get_symbols") as locked:
         below = _below(context, path)
         listed = await list_files(context.root, below)
         defined, more = await run_in_thread(_defined, context, path, below, listed.names)

@@ -59,7 +59,7 @@ async def repo_pack(
     first = place_of(cursor, *arguments)
     wanted = [selector(glob, "include") for glob in include]
     unwanted = [selector(glob, "exclude") for glob in exclude]
-    async with context.perhaps(session_id, "repo_pack") as locked:
+    async with context.optional_session(session_id, "repo_pack") as locked:
         listing = await list_files(context.root, path)
         sizes, generated = await run_in_thread(
             _chosen, context, listing.names, path, wanted, unwanted

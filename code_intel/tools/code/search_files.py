@@ -42,7 +42,7 @@ async def search_files(
     """
     wanted = selector(pattern)
     start = start_of(cursor, pattern, path, file_type)
-    async with context.perhaps(session_id, "search_files") as locked:
+    async with context.optional_session(session_id, "search_files") as locked:
         listing = await list_files(context.root, path, file_type)
         base = await run_in_thread(base_of, context.root, path)
         found, late = await run_in_thread(_found, listing.names, base, wanted)

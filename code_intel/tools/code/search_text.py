@@ -48,7 +48,7 @@ async def search_text(
     )
     arguments = (pattern, path, file_type, case_sensitive, context_lines, max_results)
     start = start_of(cursor, *arguments)
-    async with context.perhaps(session_id, "search_text") as locked:
+    async with context.optional_session(session_id, "search_text") as locked:
         result = await grep(context.root, question)
         total = len(result.matches)
         part = page(result.matches, start, _match_data, *arguments)

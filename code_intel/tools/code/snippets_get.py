@@ -52,7 +52,7 @@ async def snippets_get(
     and next_line if there is more.
     """
     _check(path, start_line, end_line, symbol)
-    async with context.perhaps(session_id, "snippets_get") as locked:
+    async with context.optional_session(session_id, "snippets_get") as locked:
         opened, named, others = await run_in_thread(_opened, context, path, symbol)
         first, last = _lines(opened, named, start_line, end_line)
         found = snippet(

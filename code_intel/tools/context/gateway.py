@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -30,7 +30,7 @@ from code_intel.session.guidance import leading_on
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.state import Session, Step
 from code_intel.tools.context import decision_log
-from code_intel.tools.declaration import Report, ignore_progress
+from code_intel.tools.declaration import Answer, Report, ignore_progress
 
 if TYPE_CHECKING:  # most sessions execute no command
     from code_intel.tools.context.commands import CommandContext
@@ -141,29 +141,29 @@ class GatewayContext:
         async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
             session = await run_in_thread(journal.load, self.sessions, chosen, expire_hours=hours)
-            held = LockedSession(self, session, chosen, tool)
+            locked = LockedSession(self, session, chosen, tool)
             try:
                 phases.check_allowed(session, tool, self.offered or None)
                 self.remember(chosen)
-                yield held
+                yield locked
             except (SessionError, UsageError) as error:
                 if isinstance(error, SessionError):
-                    error.hint = leading_on(error.hint, held.session, self.offered or None)
-                await self.note(session, decision_log.refusal(held.session, error, tool))
+                    error.hint = leading_on(error.hint, locked.session, self.offered or None)
+                await self.note(session, decision_log.refusal(locked.session, error, tool))
                 raise
-            if held.session is not session:
-                await self.note(session, *decision_log.phase_changes(session, held.session, tool))
+            if locked.session is not session:
+                await self.note(session, *decision_log.phase_changes(session, locked.session, tool))
 
     @asynccontextmanager
-    async def perhaps(
+    async def optional_session(
         self, session_id: str | None, tool: str
     ) -> "AsyncIterator[LockedSession | None]":
         """Lock the session if there is one; read-only tools also work without."""
         if session_id is None and self.last is None:
             yield None
             return
-        async with self.session(session_id, tool) as held:
-            yield held
+        async with self.session(session_id, tool) as locked:
+            yield locked
 
     async def read_session(
         self, session_id: str | None, tool: str
@@ -172,8 +172,8 @@ class GatewayContext:
 
         A search may be slow. It locks the session again to record what it found.
         """
-        async with self.perhaps(session_id, tool) as held:
-            return (held.session, held.handle) if held else (None, None)
+        async with self.optional_session(session_id, tool) as locked:
+            return (locked.session, locked.handle) if locked else (None, None)
 
     async def note(self, session: Session | None, *made: decisions.Decision) -> None:
         """Append decisions to the project's log; a failure becomes a warning of the call."""
@@ -203,6 +203,11 @@ class LockedSession:
     handle: str
     tool: str
 
+    def answer(self, message: str, text: str = "", **data: Any) -> Answer:
+        """Return the answer of a tool that has changed the session."""
+        whole = {"success": True, "session_id": self.handle, **data, "message": message}
+        return Answer(whole, text or message)
+
     async def append(self, *steps: Step) -> Session:
         """Write steps to the journal, and return the session after them."""
         self.session = await run_in_thread(
@@ -218,15 +223,16 @@ class LockedSession:
         `judgement` returns its verdict and the steps to append. When it raises, nothing is written.
         """
 
-        def work() -> ResultT:
+        def judge() -> ResultT:
             sessions, seen = self.context.sessions, self.session
-            with journal.transaction(sessions, self.handle, seen=seen) as held:
-                phases.check_allowed(held.session, self.tool, self.context.offered or None)
-                verdict, steps = judgement(held.session)
-                self.session = held.append(*steps)
+            with journal.transaction(sessions, self.handle, seen=seen) as transaction:
+                session = transaction.session
+                phases.check_allowed(session, self.tool, self.context.offered or None)
+                verdict, steps = judgement(session)
+                self.session = transaction.append(*steps)
             return verdict
 
-        return await run_in_thread(work)
+        return await run_in_thread(judge)
 
 
 def sessions_of(settings: Settings) -> SessionPaths:

@@ -104,7 +104,7 @@ async def context_bundle(
     request = BundleRequest(
         goal, given, chosen.weights, boost_profile, context.settings.tokenization_strategy
     )
-    async with context.perhaps(session_id, "context_bundle") as locked:
+    async with context.optional_session(session_id, "context_bundle") as locked:
         bundle, index = await run_in_thread(_gathered, context, request, limit + MAX_FURTHER_FILES)
         packed = await run_in_thread(pack, bundle, limit, token_budget, compact=compact)
         if locked is not None:

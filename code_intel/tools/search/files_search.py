@@ -78,7 +78,7 @@ async def _page(
     arguments = (query, boost_profile, *file_filter)
     start = start_of(cursor, *arguments)
     terms = frozenset(read(query).terms)
-    async with context.perhaps(session_id, "files_search") as locked:
+    async with context.optional_session(session_id, "files_search") as locked:
         all_hits = await run_in_thread(_found, context, query, boost_profile, file_filter)
         part = page(
             all_hits,

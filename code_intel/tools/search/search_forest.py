@@ -74,7 +74,7 @@ async def _search(
     found, missing = await try_search(context.searcher, "forest", work)
     if found is None:
         return None, await _from_map(context, handle, query, top_k, missing)
-    async with context.perhaps(handle, "search_forest") as locked:
+    async with context.optional_session(handle, "search_forest") as locked:
         if locked is not None:
             await locked.append(forest_call("search_forest", query, found))
     return found, forest_answer(query, found)
@@ -131,7 +131,7 @@ async def _from_map(
     )
     if answer is None:
         raise no_answer(missing + more)
-    async with context.perhaps(handle, "search_forest") as locked:
+    async with context.optional_session(handle, "search_forest") as locked:
         if locked is not None:
             map_hits = logged_hits(answer.hits)
             await locked.append(

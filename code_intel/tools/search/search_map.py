@@ -45,7 +45,7 @@ async def search_map(
     if answer is None:
         return await _from_forest(context, handle, query, top_k, missing)
     judged = await judge(context, session, answer, since=since)
-    async with context.perhaps(handle, "search_map") as locked:
+    async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             moves = judged.verdict.phase is not None
             step = (
@@ -83,7 +83,7 @@ async def _from_forest(
     )
     if found is None:
         raise no_answer(missing + more)
-    async with context.perhaps(handle, "search_map") as locked:
+    async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             failed_call = steps.called("search_map", query, ok=False)
             await locked.append(failed_call, forest_call("search_forest", query, found))

@@ -66,7 +66,7 @@ async def search_smart(
     if answer is not None:
         judged = await judge(context, session, answer, since=since)
         if _makes_forest_unnecessary(judged, session):
-            async with context.perhaps(handle, "search_smart") as locked:
+            async with context.optional_session(handle, "search_smart") as locked:
                 session = await _record_hit(locked, judged, words, session)
             shown = replace(answer, hits=judged.hits[:top_k])
             return _from_map(words, shown, judged, session)
@@ -77,7 +77,7 @@ async def search_smart(
     missing += more
     if answer is None and found is None:
         raise no_answer(missing)
-    async with context.perhaps(handle, "search_smart") as locked:
+    async with context.optional_session(handle, "search_smart") as locked:
         session = await _record_miss(locked, judged, words, found)
     if found is None and answer is not None:
         return _map_alone(words, answer, top_k, session, missing)

@@ -56,7 +56,7 @@ async def semantic_rerank(
     """
     check_query(query)
     places = [_place(context, each) for each in candidates]
-    async with context.perhaps(session_id, "semantic_rerank") as locked:
+    async with context.optional_session(session_id, "semantic_rerank") as locked:
         ordered, index = await run_in_thread(_reranked, context, query, places)
         shown = ordered[:top_k]
         indexed = [each for each in shown if each.chunk is not None]

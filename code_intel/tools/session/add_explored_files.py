@@ -28,18 +28,15 @@ async def add_explored_files(
     files = await run_in_thread(spelled_files, context.root, files)
     existing = await run_in_thread(existing_files, context.root, files)
     await refresh_source(context, [plain_path(file) for file in existing])
-    async with context.session(session_id, "add_explored_files") as held:
+    async with context.session(session_id, "add_explored_files") as locked:
         code = [file for file in existing if readable([file])]
-        await held.decide(
+        await locked.decide(
             lambda session: (None, [steps.add_explored(session, files, existing, code)])
         )
-        session = held.session
+        session = locked.session
     message = f"Explored now: {', '.join(session.explored_files)}."
-    data = {
-        "success": True,
-        "session_id": held.handle,
-        "current_phase": session.phase.value,
-        "explored_files": list(session.explored_files),
-        "message": message,
-    }
-    return Answer(data, message)
+    return locked.answer(
+        message,
+        current_phase=session.phase.value,
+        explored_files=list(session.explored_files),
+    )

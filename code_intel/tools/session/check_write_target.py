@@ -21,9 +21,9 @@ async def check_write_target(
 
     Writing is allowed only in READY: explored files, and new files below an explored folder.
     """
-    async with context.session(session_id, "check_write_target") as held:
+    async with context.session(session_id, "check_write_target") as locked:
         verdict = await run_in_thread(
-            check_write, held.session, context.root, file_path, allow_new=allow_new_files
+            check_write, locked.session, context.root, file_path, allow_new=allow_new_files
         )
     data = {
         "allowed": verdict.allowed,
@@ -31,7 +31,7 @@ async def check_write_target(
         "error": verdict.error or None,
         "explored_files": list(verdict.explored_files),
         "hint": verdict.hint,
-        "current_phase": held.session.phase.value,
+        "current_phase": locked.session.phase.value,
     }
     start = "Allowed" if verdict.allowed else f"Not allowed ({verdict.error})"
     return Answer(data, f"{start}: {file_path}. {verdict.hint}".strip())

@@ -40,13 +40,13 @@ async def confirm_symbol_relevance(
     code_evidence must name it and the risk rises by a step; below {gray_likeness} this session must
     also have looked it up.
     """
-    async with context.session(session_id, "confirm_symbol_relevance") as held:
-        touched = (*held.session.explored_files, *held.session.planned_files)
+    async with context.session(session_id, "confirm_symbol_relevance") as locked:
+        touched = (*locked.session.explored_files, *locked.session.planned_files)
         await refresh_source(context, touched)
         symbols = await canonical(context, relevant_symbols)
         defined = await definitions_of(context, symbols)
-        scores = await likeness(context, held.session.own_words, list(defined))
-        before = held.session.risk
+        scores = await likeness(context, locked.session.own_words, list(defined))
+        before = locked.session.risk
 
         def judgement(session: Session) -> tuple[ConfirmationVerdict, list[Step]]:
             verdict = relevance.confirm_symbols(
@@ -59,15 +59,14 @@ async def confirm_symbol_relevance(
             )
             return verdict, [verdict.step]
 
-        verdict = await held.decide(judgement)
-        session = held.session
+        verdict = await locked.decide(judgement)
+        session = locked.session
     message = " ".join(_sentences(session, verdict, before))
-    data = {
-        "success": True,
-        "session_id": held.handle,
-        "current_phase": session.phase.value,
-        "updated_count": len(verdict.bands),
-        "mapped_symbols": [
+    return locked.answer(
+        message,
+        current_phase=session.phase.value,
+        updated_count=len(verdict.bands),
+        mapped_symbols=[
             {
                 "name": s.name,
                 "confidence": s.confidence,
@@ -77,15 +76,13 @@ async def confirm_symbol_relevance(
             }
             for s in session.symbols
         ],
-        "not_found": list(verdict.not_found),
-        "unproven_symbols": [item.as_dict() for item in verdict.unproven],
-        "risk_level": session.risk.value,
-        "risk_adjustment": session.risk.value if session.risk is not before else None,
-        "hint": _hint(verdict),
-        "reasoning": reasoning,
-        "message": message,
-    }
-    return Answer(data, message)
+        not_found=list(verdict.not_found),
+        unproven_symbols=[item.as_dict() for item in verdict.unproven],
+        risk_level=session.risk.value,
+        risk_adjustment=session.risk.value if session.risk is not before else None,
+        hint=_hint(verdict),
+        reasoning=reasoning,
+    )
 
 
 def _sentences(session: Session, verdict: ConfirmationVerdict, before: Risk) -> list[str]:

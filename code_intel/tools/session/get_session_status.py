@@ -27,8 +27,8 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
     map_results, forest_results: what the last searches returned; recovery_options: calls that are
     possible now; upstreams: state of map and forest (idle until first asked, ready, or the error).
     """
-    async with context.session(session_id, "get_session_status") as held:
-        session = held.session
+    async with context.session(session_id, "get_session_status") as locked:
+        session = locked.session
     offered = context.offered or None
     states = (
         [status_data(status) for status in context.upstream.states()] if context.upstream else []
@@ -36,7 +36,7 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
     guards = explained(_failed(session))
     rows = progress(session)
     fixed = {
-        "session_id": held.handle,
+        "session_id": locked.handle,
         "intent": session.intent.value,
         "current_phase": session.phase.value,
         "allowed_tools": list(phases.allowed_tools(session, offered)),

@@ -59,14 +59,14 @@ async def record_outcome(
     done or deferred (see map_sync_reason); searches find the agreement in both cases. cache_error
     says why a success was not learned; the outcome is recorded anyway.
     """
-    async with context.session(session_id, "record_outcome") as held:
-        session = held.session
+    async with context.session(session_id, "record_outcome") as locked:
+        session = locked.session
         record = _record(session, outcome, analysis, trigger_message)
         # Record the outcome first, because learning writes several files and may fail.
         log = await run_in_thread(
             outcomes.append, outcomes.folder_of(context.settings.state), record
         )
-        await held.append(steps.outcome(outcome, analysis.model_dump()))
+        await locked.append(steps.outcome(outcome, analysis.model_dump()))
         if outcome == "success":
             taught, error = await _taught(context, session, insist=insist)
         else:
@@ -75,12 +75,12 @@ async def record_outcome(
                 None,
             )
         if learned := [steps.learned(*pair) for pair in taught.earned]:
-            await held.append(*learned)
+            await locked.append(*learned)
     files = [file.name for file in taught.files]
     message = f"Recorded {outcome}. {taught.note}"
     data = {
         "success": True,
-        "session_id": held.handle,
+        "session_id": locked.handle,
         "log_file": str(log.relative_to(context.root)),
         "record_id": record["record_id"],
         "cached_pairs": [{"nl_term": term, "symbol": symbol} for term, symbol in taught.pairs],

@@ -21,15 +21,9 @@ async def revert_to_exploration(
     If the map had answered, the agreement counts as wrong for these words: they no longer find it
     until a success confirms it.
     """
-    async with context.session(session_id, "revert_to_exploration") as held:
-        offer = last_map_answer(held.session)
-        session = await held.append(steps.revert(reason or "no reason given"))
+    async with context.session(session_id, "revert_to_exploration") as locked:
+        offer = last_map_answer(locked.session)
+        session = await locked.append(steps.revert(reason or "no reason given"))
         await record_feedback(context, session, "rejected", offer, "revert")
     message = f"{session.phase}. {next_step(session)}"
-    data = {
-        "success": True,
-        "session_id": held.handle,
-        "next_phase": session.phase.value,
-        "message": message,
-    }
-    return Answer(data, message)
+    return locked.answer(message, next_phase=session.phase.value)

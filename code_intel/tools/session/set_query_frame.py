@@ -50,9 +50,9 @@ async def set_query_frame(
         "desired_action": desired_action,
     }
     slots = {name: slot.model_dump() for name, slot in given.items() if slot is not None}
-    async with context.session(session_id, "set_query_frame") as held:
-        await held.decide(lambda session: (None, steps.set_frame(session, slots)))
-        session = held.session
+    async with context.session(session_id, "set_query_frame") as locked:
+        await locked.decide(lambda session: (None, steps.set_frame(session, slots)))
+        session = locked.session
     assert session.frame is not None  # noqa: S101 - just set
     missing = list(missing_slots(session.frame, session.intent))
     allowed = allowed_tools(session, context.offered or None)
@@ -62,19 +62,16 @@ async def set_query_frame(
         f"Risk {session.risk}.{takes} "
         f"Next: search_smart, which asks the map for “{session.own_words}”."
     )
-    data = {
-        "success": True,
-        "session_id": held.handle,
-        "current_phase": session.phase.value,
-        "query_frame": {
+    return locked.answer(
+        message,
+        current_phase=session.phase.value,
+        query_frame={
             "raw_query": session.frame.raw_query,
             **{name: session.frame.value(name) or None for name in given},
             "validated_slots": [slot.name for slot in session.frame.slots],
             "slot_sources": session.frame.slot_sources,
         },
-        "risk_level": session.risk.value,
-        "missing_slots": missing,
-        "investigation_guidance": {slot: list(tools) for slot, tools in guidance.items()},
-        "message": message,
-    }
-    return Answer(data, message)
+        risk_level=session.risk.value,
+        missing_slots=missing,
+        investigation_guidance={slot: list(tools) for slot, tools in guidance.items()},
+    )

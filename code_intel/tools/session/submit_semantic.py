@@ -51,12 +51,12 @@ async def submit_semantic(
 
     Leads to VERIFICATION, where every hypothesis must be confirmed or rejected with evidence.
     """
-    async with context.session(session_id, "submit_semantic") as held:
+    async with context.session(session_id, "submit_semantic") as locked:
         pairs = [(h.text, h.confidence) for h in hypotheses]
-        await held.decide(
+        await locked.decide(
             lambda session: (None, [evidence.submit_semantic(session, pairs, devrag_reason)])
         )
-        session = held.session
+        session = locked.session
     texts = [h.text for h in session.hypotheses]
     symbols = await defines_code(context, session.seen_files) and readable(session.seen_files)
     looks = "find_definitions, find_references or search_text" if symbols else "search_text"
@@ -65,13 +65,10 @@ async def submit_semantic(
         f"{session.phase}: check {len(texts)} {named} with {looks}, then call submit_verification."
         + (f" {GREENFIELD}" if session.greenfield else "")
     )
-    data = {
-        "success": True,
-        "session_id": held.handle,
-        "next_phase": session.phase.value,
-        "hypotheses_to_verify": texts,
-        "search_queries": search_queries,
-        "hint": HINT,
-        "message": message,
-    }
-    return Answer(data, message)
+    return locked.answer(
+        message,
+        next_phase=session.phase.value,
+        hypotheses_to_verify=texts,
+        search_queries=search_queries,
+        hint=HINT,
+    )

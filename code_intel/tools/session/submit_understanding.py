@@ -9,7 +9,7 @@ from code_intel.session import requirements
 from code_intel.session.guidance import next_step
 from code_intel.session.requirements import Submission, UnderstandingFacts, UnderstandingVerdict
 from code_intel.session.state import Session, Step
-from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.project_files import FileList, existing_files, spelled_files
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
@@ -57,15 +57,15 @@ async def submit_understanding(
         tuple(existing_patterns),
         notes,
     )
-    async with context.session(session_id, "submit_understanding") as held:
-        facts = await _facts(context, held.session, symbols, files_analyzed)
+    async with context.session(session_id, "submit_understanding") as locked:
+        facts = await _facts(context, locked.session, symbols, files_analyzed)
 
         def judgement(session: Session) -> tuple[UnderstandingVerdict, list[Step]]:
             verdict = requirements.submit_understanding(session, submission, facts)
             return verdict, [verdict.step]
 
-        verdict = await held.decide(judgement)
-    return _answer(held.handle, held.session, verdict)
+        verdict = await locked.decide(judgement)
+    return _answer(locked, verdict)
 
 
 async def _facts(
@@ -87,29 +87,27 @@ async def _facts(
     )
 
 
-def _answer(handle: str, session: Session, verdict: UnderstandingVerdict) -> Answer:
+def _answer(locked: LockedSession, verdict: UnderstandingVerdict) -> Answer:
+    session = locked.session
     message = f"{session.phase}. {next_step(session)}"
     if verdict.missing:
         message += f" Missing: {'; '.join(verdict.missing)}. {verdict.hint}"
-    data = {
-        "success": True,
-        "session_id": handle,
-        "next_phase": session.phase.value,
-        "evaluated_confidence": verdict.confidence,
-        "risk_level": session.risk.value,
-        "missing_requirements": list(verdict.missing),
-        "consistency_errors": [],
-        "consistency_hint": "",
-        "unknown_symbols": list(verdict.unknown_symbols),
-        "unseen_files": list(verdict.unseen_files),
-        "confusable_symbols": list(verdict.confusable),
-        "mapped_symbols_count": len(session.symbols),
-        "mapped_symbols": [
+    return locked.answer(
+        message,
+        next_phase=session.phase.value,
+        evaluated_confidence=verdict.confidence,
+        risk_level=session.risk.value,
+        missing_requirements=list(verdict.missing),
+        consistency_errors=[],
+        consistency_hint="",
+        unknown_symbols=list(verdict.unknown_symbols),
+        unseen_files=list(verdict.unseen_files),
+        confusable_symbols=list(verdict.confusable),
+        mapped_symbols_count=len(session.symbols),
+        mapped_symbols=[
             {"name": s.name, "source": s.source.value, "confidence": s.confidence}
             for s in session.symbols
         ],
-        "explored_files": list(session.explored_files),
-        "message": message,
-        "hint": verdict.hint or next_step(session),
-    }
-    return Answer(data, message)
+        explored_files=list(session.explored_files),
+        hint=verdict.hint or next_step(session),
+    )

@@ -73,8 +73,8 @@ async def submit_verification(
         )
         for item in verified
     ]
-    async with context.session(session_id, "submit_verification") as held:
-        facts = await _facts(context, held.session)
+    async with context.session(session_id, "submit_verification") as locked:
+        facts = await _facts(context, locked.session)
 
         def judgement(
             session: Session,
@@ -82,8 +82,8 @@ async def submit_verification(
             verdict = evidence.submit_verification(session, answers, facts)
             return (verdict, last_map_answer(session)), [verdict.step]
 
-        verdict, offer = await held.decide(judgement)
-        session = held.session
+        verdict, offer = await locked.decide(judgement)
+        session = locked.session
         # If the symbol was renamed meanwhile, the rejection does not concern the agreement.
         if (
             verdict.next_phase is Phase.EXPLORATION
@@ -92,18 +92,16 @@ async def submit_verification(
             await record_feedback(context, session, "rejected", offer, "verification")
     message = f"{session.phase}. {next_step(session)}"
     warning = "" if verdict.confirmed else "Every hypothesis was rejected. Explore again."
-    data = {
-        "success": True,
-        "session_id": held.handle,
-        "next_phase": session.phase.value,
-        "confirmed": list(verdict.confirmed),
-        "rejected": list(verdict.rejected),
-        "corroborated": list(verdict.corroborated),
-        "explored_files": list(session.explored_files),
-        "warning": warning,
-        "message": message,
-    }
-    return Answer(data, f"{warning} {message}".strip())
+    return locked.answer(
+        message,
+        f"{warning} {message}".strip(),
+        next_phase=session.phase.value,
+        confirmed=list(verdict.confirmed),
+        rejected=list(verdict.rejected),
+        corroborated=list(verdict.corroborated),
+        explored_files=list(session.explored_files),
+        warning=warning,
+    )
 
 
 async def _facts(context: GatewayContext, session: Session) -> evidence.VerificationFacts:

@@ -56,8 +56,8 @@ async def validate_symbol_relevance(
     asked = list(dict.fromkeys([*symbols_identified, *symbols]))
     if not asked:
         raise UsageError("symbols_identified is empty.", details={"field": "symbols_identified"})
-    async with context.session(session_id, "validate_symbol_relevance") as held:
-        handle, session = held.handle, held.session
+    async with context.session(session_id, "validate_symbol_relevance") as locked:
+        handle, session = locked.handle, locked.session
     defined = await defined_symbols(context, asked)
     scores = await symbol_scores(context, target_feature, defined)
     agreed = await agreed_symbols(context, target_feature, asked)
