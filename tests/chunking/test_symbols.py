@@ -1,10 +1,12 @@
 import hashlib
+from pathlib import Path
 
 import pytest
 
 from code_intel.chunking import parse_file
 from code_intel.chunking.imports import MAX_TARGETS
 from code_intel.records import Symbol
+from sections import read_sections
 
 DECORATED = '''\
 # Says who it is. And more.
@@ -200,98 +202,19 @@ def test_very_long_imports_are_read_or_ignored() -> None:
     assert len(parse_file("a.py", many).imports) == MAX_TARGETS
 
 
-BODY = """
-def {name}(user, password):
-    account = accounts.find(user)
-    if account is None or not matches(password, account.hash):
-        raise Refused(user)
-    return sessions.open(account)
-"""
-RENAMED = {
-    "a function": ("a.py", BODY, "login", "sign_in"),
-    "a class with its constructor": (
-        "A.java",
-        (
-            "class {name} {{\n  private final Store store;\n"
-            "  {name}(Store store) {{ this.store = store; }}\n"
-            "  int size() {{ return store.all().size(); }}\n}}\n"
-        ),
-        "Cart",
-        "Basket",
-    ),
-    "a class with its destructor": (
-        "a.cpp",
-        (
-            "class {name} {{\npublic:\n  {name}(int size) : buffer(new char[size]) {{}}\n"
-            "  ~{name}() {{ delete[] buffer; }}\nprivate:\n  char *buffer;\n}};\n"
-        ),
-        "Buffer",
-        "Block",
-    ),
-    "a class that speaks of itself": (
-        "a.py",
-        (
-            "class {name}:\n    @classmethod\n    def of(cls, path: str) -> '{name}':\n"
-            "        return {name}(open(path).read().split())\n"
-        ),
-        "Words",
-        "Tokens",
-    ),
-    "a function of Go": (
-        "a.go",
-        (
-            "package a\n\nfunc {name}(user string, key []byte) (string, error) {{\n"
-            "\thash := sign(user, key)\n\treturn encode(hash), nil\n}}\n"
-        ),
-        "Token",
-        "Ticket",
-    ),
-    "an arrow function": (
-        "a.ts",
-        (
-            "export const {name} = (items: Item[], rate: number): number => {{\n"
-            "  const sum = items.reduce((all, item) => all + item.price, 0);\n"
-            "  return sum * rate;\n}};\n"
-        ),
-        "total",
-        "grandTotal",
-    ),
-    "a procedure": (
-        "a.sql",
-        (
-            "CREATE PROCEDURE {name}(IN customer INT)\nBEGIN\n  UPDATE orders SET state = 'closed'"
-            " WHERE customer_id = customer AND paid = 1;\nEND;\n"
-        ),
-        "close_orders",
-        "finish_orders",
-    ),
-}
+RENAMED = dict(read_sections(Path(__file__).with_name("renamed.txt")))
+"""Definitions of NAME, or of a member of NAME, by `title: path name new_name [member]`."""
 
 
-@pytest.mark.parametrize(("path", "text", "before", "after"), RENAMED.values(), ids=RENAMED)
-def test_a_renamed_symbol_keeps_its_body(path: str, text: str, before: str, after: str) -> None:
-    old = symbols(path, text.format(name=before))[before]
-    new = symbols(path, text.format(name=after))[after]
+@pytest.mark.parametrize("head", RENAMED)
+def test_a_renamed_symbol_keeps_its_body(head: str) -> None:
+    path, before, after, *member = head.partition(": ")[2].split()
+    old, new = (
+        symbols(path, RENAMED[head].replace("NAME", name))[".".join([name, *member])]
+        for name in (before, after)
+    )
     assert old.body == new.body != ""
-    assert old.digest != new.digest
-
-
-def test_a_method_of_a_renamed_class_keeps_its_body() -> None:
-    go = (
-        "package a\n\nfunc (s *{name}) Save(key string, data []byte) error {{\n"
-        "\treturn s.disk.Write(key, data)\n}}\n"
-    )
-    old = symbols("a.go", go.format(name="Store"))["Store.Save"]
-    assert (
-        old.body
-        == symbols("a.go", go.format(name="CorpusService"))["CorpusService.Save"].body
-        != ""
-    )
-    inner = BODY.replace("\n", "\n    ")
-    found = [
-        symbols("a.py", f"class {name}:{inner.format(name='login')}\n") for name in ("Auth", "Door")
-    ]
-    assert found[0]["Auth.login"].body == found[1]["Door.login"].body != ""
+    assert member or old.digest != new.digest
 
 
 WRAPPER = (

@@ -16,6 +16,7 @@ from code_intel.forest.dependencies.project import Project
 from code_intel.forest.dependencies.resolvers import RESOLVERS, follows, is_named
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
+from sections import read_sections
 
 Texts = Mapping[str, str]
 
@@ -41,8 +42,7 @@ def read_project(file: Path) -> tuple[dict[str, str], dict[str, tuple[str, ...]]
     """
     texts: dict[str, str] = {}
     imports: dict[str, tuple[str, ...]] = {}
-    for part in file.read_text(encoding="utf-8").split("=== ")[1:]:
-        head, _, text = part.partition("\n")
+    for head, text in read_sections(file):
         path, _, names = head.partition(" -> ")
         texts[path] = text
         if names:
