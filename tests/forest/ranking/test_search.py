@@ -180,7 +180,7 @@ def test_filters_limit_the_hits(
 
 
 def test_a_filter_finds_a_file_with_a_low_rank(tmp_path: Path) -> None:
-    files = {f"noise/n{i}.py": "token token token\n" for i in range(700)}
+    files = {f"noise/n{i}.py": "token token token\n" for i in range(400)}
     files["quiet/q.py"] = "# a token, once, in a text that is about other matters altogether\n"
     with plant(tmp_path / "f.db", files) as store:
         assert found(search(store, "token", None, top_k=3, directory="quiet")) == ["quiet/q.py"]

@@ -3,6 +3,7 @@
 The result is an answer or a typed error, and no process is left.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -151,7 +152,8 @@ async def test_a_flood_of_messages_does_not_block_the_search(tree: Path, tmp_pat
 @pytest.mark.parametrize("unit", ["a line without an end", "lines"])
 async def test_a_gigabyte_of_output_is_cut(tree: Path, tmp_path: Path, unit: str) -> None:
     endless = "head -c 1000000000 /dev/zero | tr '\\0' '1'"
-    lines = 'yes \'{"type":"summary","data":{}}\' | head -c 1000000000'
+    event = json.dumps({"type": "summary", "data": {"text": "x" * 1000}})
+    lines = f"yes '{event}' | head -c 1000000000"
     script = lines if unit == "lines" else endless
     answer = await grep(tree, TextQuery("logi[n]"), program=fake(tmp_path, script), deadline=100)
     assert answer.truncated
