@@ -46,7 +46,7 @@ def default_state() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one project.
+    """The settings of one project; `table.SETTINGS` has the defaults.
 
     `upstreams` has the corpora that run elsewhere, by name. `plans_dir` is absolute once loaded; it
     is in the user's cache if the project is read-only. `passed_on` has the environment variables
@@ -56,24 +56,24 @@ class Settings:
     root: Path
     map: IndexConfig
     forest: IndexConfig
-    embedding: Embedding = "auto"
-    embedding_threads: int = 0
-    cache_dir: Path = field(default_factory=default_cache)
-    state_dir: Path = field(default_factory=default_state)
-    expire_days: int = 30
-    trust_git: bool = True
-    trunk: str = ""
-    session_hours: int = 24
-    idle_minutes: int = 5
-    tokenization_strategy: TokenizationStrategy = "phrase-aware"
-    tool_groups: tuple[ToolGroup, ...] = ()
-    plans_dir: Path = Path(".gistdex")
-    command_runner: str = "auto"
-    climpt_module: str = "jsr:@aidevtool/climpt"
-    command_timeout: int = 60
-    upstreams: Mapping[str, UpstreamConfig] = field(default_factory=lambda: MappingProxyType({}))
-    passed_on: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    warnings: tuple[str, ...] = ()
+    embedding: Embedding
+    embedding_threads: int
+    cache_dir: Path
+    state_dir: Path
+    expire_days: int
+    trust_git: bool
+    trunk: str
+    session_hours: int
+    idle_minutes: int
+    tokenization_strategy: TokenizationStrategy
+    tool_groups: tuple[ToolGroup, ...]
+    plans_dir: Path
+    command_runner: str
+    climpt_module: str
+    command_timeout: int
+    upstreams: Mapping[str, UpstreamConfig]
+    passed_on: Mapping[str, str] = field(repr=False)
+    warnings: tuple[str, ...]
 
     @property
     def state(self) -> Path:

@@ -40,6 +40,7 @@ class Setting(NamedTuple):
         return f"CODE_INTEL_{self.name.upper()}"
 
 
+EXPIRE_DAYS = 30
 SETTINGS = (
     Setting("embedding", "auto", choices=get_args(Embedding)),
     # 0: up to four threads.
@@ -49,7 +50,7 @@ SETTINGS = (
     # Empty: the user's state folder.
     Setting("state_dir", "", in_file=False),
     # 0: agreements never expire.
-    Setting("expire_days", 30),
+    Setting("expire_days", EXPIRE_DAYS),
     Setting("trust_git", default=True),
     # Empty: the default branch of the remote, else `main` or `master`.
     Setting("trunk", "", in_file=False),

@@ -22,8 +22,9 @@ from code_intel.cli.map.context import (
 )
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_of
+from code_intel.config.table import EXPIRE_DAYS
 from code_intel.foundation.text import visible
-from code_intel.learned.files.prune import DAYS, DEFAULT_REASONS, REASONS, PruneCandidate, prune
+from code_intel.learned.files.prune import DEFAULT_REASONS, REASONS, PruneCandidate, prune
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--older-than",
         type=int,
         metavar="DAYS",
-        help=f"for `unconfirmed` (default: the setting expire_days, or {DAYS})",
+        help=f"for `unconfirmed` (default: the setting expire_days, or {EXPIRE_DAYS})",
     )
     add_dry_run(parser)
 
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prune and print the agreements."""
     settings = project_of(args)
-    days = (settings.expire_days or DAYS) if args.older_than is None else args.older_than
+    days = (settings.expire_days or EXPIRE_DAYS) if args.older_than is None else args.older_than
     require_days(days)
     reasons = args.reason or DEFAULT_REASONS
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from code_intel.config import Settings
+from code_intel.config.table import EXPIRE_DAYS
 from code_intel.errors import NotFoundError
 from code_intel.index.facade import Index
 from code_intel.learned.files import trash
@@ -17,9 +18,6 @@ from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import is_confirmed
-
-DAYS = 30
-"""Default age in days from which unconfirmed agreements can be pruned."""
 
 
 class Reason(NamedTuple):
@@ -87,7 +85,7 @@ def prune(
     forest: Index,
     reasons: Collection[str] = DEFAULT_REASONS,
     *,
-    days: int = DAYS,
+    days: int = EXPIRE_DAYS,
     now: datetime | None = None,
     dry: bool = False,
 ) -> list[PruneCandidate]:

@@ -174,8 +174,9 @@ def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
 def document_of(index: Index, path: Path) -> str:
     """Return the name under which the index knows an agreement's file."""
     folder = index.config.folder
-    if path.is_relative_to(folder):
-        return path.relative_to(folder).as_posix()
+    name, prefix = path.as_posix(), f"{folder.as_posix()}/"
+    if name.startswith(prefix):
+        return name[len(prefix) :]
     real = path.resolve()
     return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
 
