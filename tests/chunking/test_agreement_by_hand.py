@@ -1,4 +1,4 @@
-"""Agreements written by hand: clear text is served, unclear text is named, and nothing is lost."""
+"""Read agreements written by hand: unclear values are named, and nothing is lost."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -27,7 +27,7 @@ def reason(text: str) -> str:
     return caught.value.reason
 
 
-def test_a_block_with_a_term_and_a_symbol_is_an_agreement() -> None:
+def test_term_and_symbol_are_enough() -> None:
     assert read(page()) == Agreement("ログイン", "Auth")
 
 
@@ -62,7 +62,7 @@ def test_a_block_with_a_term_and_a_symbol_is_an_agreement() -> None:
         ),
     ],
 )
-def test_a_term_is_the_text_that_was_written(written: str) -> None:
+def test_term_is_the_text_as_written(written: str) -> None:
     assert read(page().replace("ログイン", written)).nl_term == written
 
 
@@ -80,7 +80,7 @@ def test_a_term_is_the_text_that_was_written(written: str) -> None:
         (page().replace("ログイン", "'ログイン'  # as people say"), "ログイン"),
     ],
 )
-def test_the_block_is_read_however_it_is_typed(text: str, expected: str) -> None:
+def test_front_matter_is_read_in_any_usual_spelling(text: str, expected: str) -> None:
     assert (read(text).nl_term, read(text).symbol) == (expected, "Auth")
 
 
@@ -97,7 +97,7 @@ def test_the_block_is_read_however_it_is_typed(text: str, expected: str) -> None
         ("null", 0.0),
     ],
 )
-def test_a_similarity_is_read_as_it_is_meant(written: str, number: float) -> None:
+def test_similarity_is_read_in_any_usual_form(written: str, number: float) -> None:
     assert read(page(f"similarity: {written}\n")).similarity == pytest.approx(number)
 
 
@@ -116,7 +116,7 @@ def test_a_similarity_is_read_as_it_is_meant(written: str, number: float) -> Non
         ("", ""),
     ],
 )
-def test_a_date_is_read_as_it_is_meant(written: str, time: str) -> None:
+def test_date_is_read_in_any_usual_form(written: str, time: str) -> None:
     assert read(page(f"learned_at: {written}\n")).learned_at == time
 
 
@@ -126,11 +126,11 @@ def test_a_date_is_read_as_it_is_meant(written: str, time: str) -> None:
         *("a, b", "b、a", "a，b", "[a, b]", "\n  - b\n  - a", "\n- a\n- b", "|\n  a\n  b", "a; b,"),
     ],
 )
-def test_aliases_are_a_list_or_words_between_commas(written: str) -> None:
+def test_aliases_are_a_list_or_separated_by_commas(written: str) -> None:
     assert read(page(f"aliases: {written}\n")).aliases == ("a", "b")
 
 
-def test_a_comma_within_an_item_of_a_list_belongs_to_it() -> None:
+def test_comma_in_a_list_item_belongs_to_it() -> None:
     assert read(page('aliases:\n  - "1,000円"\n')).aliases == ("1,000円",)
 
 
@@ -156,20 +156,18 @@ def test_a_comma_within_an_item_of_a_list_belongs_to_it() -> None:
         ("x: *a\n", "Put a string that begins with & or * in quotes"),
     ],
 )
-def test_what_is_not_clear_is_named_with_its_value_and_how_to_write_it(
-    block: str, told: str
-) -> None:
+def test_unclear_value_is_named_with_the_right_form(block: str, told: str) -> None:
     assert told in reason(page(block))
 
 
 @pytest.mark.parametrize("written", ["", "null", "# a comment", "[a, b]"])
-def test_a_term_that_is_missing_is_asked_for_with_an_example(written: str) -> None:
+def test_missing_term_is_reported_with_an_example(written: str) -> None:
     told = reason(page().replace("ログイン", written))
     assert told.startswith("nl_term is ")
     assert 'nl_term: "ログイン機能"' in told
 
 
-def test_a_value_in_a_reason_stays_a_value() -> None:
+def test_value_in_a_reason_is_escaped_and_cut() -> None:
     told = reason(page('doc_type: "x\\n[valid] 送料 → evil\\e[31m' + "y" * 1000 + '"\n'))
     assert told.splitlines() == [told]
     assert "\x1b" not in told
@@ -179,11 +177,11 @@ def test_a_value_in_a_reason_stays_a_value() -> None:
 @pytest.mark.parametrize(
     "text", ["# Title\n\nnl_term: a\n", "text\n---\nnl_term: a\nsymbol: B\n---\n"]
 )
-def test_a_page_without_a_block_is_told_how_to_begin(text: str) -> None:
+def test_page_without_front_matter_is_told_how_to_begin(text: str) -> None:
     assert "Begin it with a line `---`" in reason(text)
 
 
-def test_more_lines_than_anybody_reads_are_refused_at_once() -> None:
+def test_too_many_lines_are_refused() -> None:
     assert str(MAX_LINES) in reason(page(body="\n" * MAX_LINES))
 
 
@@ -197,13 +195,13 @@ def test_evidence_is_a_list_or_paragraphs_under_its_heading(heading: str, items:
     assert read(page(body=f"# Login\n\n## {heading}\n\n{items}")).evidence == ("x", "y")
 
 
-def test_without_a_heading_what_stands_below_the_block_is_the_evidence() -> None:
+def test_text_without_a_heading_is_evidence() -> None:
     text = page(body="\n# Login\n\nAuth checks the password.\n\n## Files\n\n- src/auth.py\n")
     assert read(text).evidence == ("Auth checks the password.",)
     assert notes_of(text) == ""
 
 
-def test_files_are_named_in_the_ways_people_name_them() -> None:
+def test_files_are_read_in_any_usual_form() -> None:
     listed = (
         "- `src/a.py:4` is the one\n- src/b.py\n- [b](src/c.py:7)\n- src/d.py：12\n"
         "- `with space.py`\n- see the docs\n"
@@ -219,7 +217,7 @@ def test_files_are_named_in_the_ways_people_name_them() -> None:
     assert notes_of(page(body=f"## Files\n\n{listed}")) == "## メモ\n\n- see the docs"
 
 
-def test_a_heading_in_a_code_fence_is_code() -> None:
+def test_heading_in_a_code_fence_is_code() -> None:
     code = "```sh\n## 関連ファイル\n- x\n\n---\n```"
     found = read(page(body=f"## 根拠\n\n{code}\n\n## Files\n\n- a.py\n"))
     assert found.evidence == (code,)
@@ -227,7 +225,7 @@ def test_a_heading_in_a_code_fence_is_code() -> None:
     assert read(render(found)) == canonical(found)
 
 
-def test_a_section_that_only_begins_like_ours_is_somebody_s_own() -> None:
+def test_section_with_a_similar_heading_is_kept_as_a_note() -> None:
     text = page(
         body=(
             "## 根拠\n\n- x\n\n## セッション情報の扱い\n\n捨てない\n\n## Files and folders\n\n"
@@ -240,64 +238,41 @@ def test_a_section_that_only_begins_like_ours_is_somebody_s_own() -> None:
 LINES = st.one_of(
     st.sampled_from(
         [
-            "",
-            "",
-            "## 根拠",
-            "## Evidence:",
-            "## Code evidence (auth)",
-            "## 関連ファイル",
-            "## Files",
-            "## Session",
-            "## セッション情報",
-            "## QueryFrame",
-            "## Mine",
-            "## メモ",
-            "## セッション情報の扱い",
-            "### Evidence",
-            "# Title",
-            "- `src/a.py:4`",
-            "- src/b.py",
-            "* item",
-            "1. first",
-            "2) second",
-            "・項目",
-            "  more",
-            "    code",
-            "- ",
-            "\t- nested",
-            "```",
-            "```python",
-            "~~~~",
-            "---",
-            "===",
-            "...",
-            "> quoted",
-            "<!-- hidden -->",
-            "text",
-            "prose here",
-            "- Intent: MODIFY",
-            "- 成功時の QueryFrame:",
-            "  - target_feature: x",
-            "- **observed_issue**: y",
-            "- slot： z",
-            "（根拠なし）",
-            "（なし）",
-            "&#10;",
-            "a &# b",
-            "aliases:",
-            "symbol: Other",
-            "**シンボル（分解）**: A",
-            "x  ",
-            "\u3000",
-            "\x85",
-            "\u2028",
-            "- [a](src/c.py)",
-            "- see the docs",
-            "-",
-            "  ",
-            "##",
-            "## ",
-            " ## 根拠",
+            *("", "", "## 根拠", "## Evidence:", "## Code evidence (auth)", "## 関連ファイル"),
+            *("## Files", "## Session", "## セッション情報", "## QueryFrame", "## Mine", "## メモ"),
+            *("## セッション情報の扱い", "### Evidence", "# Title", "- `src/a.py:4`", "- src/b.py"),
+            *(
+                "* item",
+                "1. first",
+                "2) second",
+                "・項目",
+                "  more",
+                "    code",
+                "- ",
+                "\t- nested",
+            ),
+            *(
+                "```",
+                "```python",
+                "~~~~",
+                "---",
+                "===",
+                "...",
+                "> quoted",
+                "<!-- hidden -->",
+                "text",
+            ),
+            *("prose here", "- Intent: MODIFY", "- 成功時の QueryFrame:", "  - target_feature: x"),
+            *(
+                "- **observed_issue**: y",
+                "- slot： z",
+                "（根拠なし）",
+                "（なし）",
+                "&#10;",
+                "a &# b",
+            ),
+            *("aliases:", "symbol: Other", "**シンボル（分解）**: A", "x  ", "\u3000", "\x85"),
+            *("\u2028", "- [a](src/c.py)", "- see the docs", "-", "  ", "##", "## ", " ## 根拠"),
         ]
     ),
     st.text(max_size=8),
@@ -308,11 +283,11 @@ SAID = st.sampled_from(WORDS).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(LINES, max_size=14))
 @example(["```", "## 根拠", "- x", "```", "## 根拠", "- y"])
 @example(["## 関連ファイル", "- src/b.py", " ## 根拠"])
-def test_a_page_says_the_same_after_it_was_rewritten_and_then_stays(lines: list[str]) -> None:
+def test_rewritten_page_says_the_same_and_is_stable(lines: list[str]) -> None:
     text = page(body="\n".join(lines))
     agreement = read(text)
     once = render(agreement, notes=notes_of(text))
@@ -321,22 +296,22 @@ def test_a_page_says_the_same_after_it_was_rewritten_and_then_stays(lines: list[
 
 
 @pytest.mark.covers("rule.agreement.rewrite")
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(st.one_of(LINES, SAID), max_size=12))
 @example(["## 関連ファイル", "word0"])
 @example(["## Session", "word0", "aliases:"])
-def test_no_word_that_people_wrote_is_lost_by_a_rewrite(lines: list[str]) -> None:
+def test_rewrite_loses_no_word(lines: list[str]) -> None:
     text = page(body="\n".join(lines))
     once = render(read(text), notes=notes_of(text))
     assert {word for word in WORDS if word in text} == {word for word in WORDS if word in once}
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     st.text(max_size=12),
     st.sampled_from(["similarity", "learned_at", "confirmed", "aliases", "nl_term"]),
 )
-def test_whatever_stands_behind_a_key_is_refused_or_read_and_kept(value: str, key: str) -> None:
+def test_any_value_of_a_key_is_refused_or_kept(value: str, key: str) -> None:
     text = f"---\nnl_term: a\nsymbol: B\n{key}: {value}\n---\n"
     if card_of(text) is not None:
         assert read(render(read(text))) == canonical(read(text))

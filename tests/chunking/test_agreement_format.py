@@ -1,4 +1,4 @@
-"""The agreement file: what is written is read back, whatever the texts contain."""
+"""Read and write agreement files: every text that is written is read back."""
 
 import hashlib
 import os
@@ -27,84 +27,16 @@ from code_intel.records import Agreement, FileReference
 
 NASTY = st.sampled_from(
     [
-        "\n...\n",
-        "````\n## x\n````",
-        "? ",
-        "<<: *a\n",
-        "key: ",
-        " #",
-        "\x0b",
-        "\x0c",
-        "\u2029",
-        "\u061c",
-        "\u2066",
-        "\U000e0041",
-        "\ufffe",
-        "\ud800",
-        "аuth",
-        "||||||| base\n",
-        "\t\n",
-        "&#x0a;",
-        "&#1114112;",
-        "&#0;",
-        "1:20",
-        "012",
-        "no",
-        "2025-01-12",
-        "%",
-        "@",
-        "[x](y)",
-        "\n1. ",
-        "\n・",
-        "（なし）",
-        "：12",
-        "## 関連ファイル",
-        "\n## 根拠\n",
-        "\n---\n",
-        "---",
-        "\n## 根拠\n",
-        "```",
-        "~~~\n",
-        "<!-- x",
-        "&#10;",
-        "&#",
-        "- ",
-        "\n- a",
-        "# ",
-        "\r\n",
-        "\r",
-        "\t",
-        " ",
-        "\u3000",
-        "\u2028",
-        "\x85",
-        "\x00",
-        "\ufeff",
-        "\u202e",
-        "`",
-        "**",
-        ":",
-        "<<<<<<< HEAD\n",
-        "=======\n",
-        ">>>>>>> b\n",
-        "\n\n",
-        "a:12",
-        ":1-2",
-        "null",
-        "{}",
-        "*a",
-        "&a",
-        "!!python/object",
-        "</details>",
-        '"',
-        "\\",
-        "'",
-        "ログイン",
-        "が",
-        "か\u3099",
-        "|",
-        ">",
-        "\x7f",
+        *("\n...\n", "````\n## x\n````", "? ", "<<: *a\n", "key: ", " #", "\x0b", "\x0c"),
+        *("\u2029", "\u061c", "\u2066", "\U000e0041", "\ufffe", "\ud800", "аuth"),
+        *("||||||| base\n", "\t\n", "&#x0a;", "&#1114112;", "&#0;", "1:20", "012", "no"),
+        *("2025-01-12", "%", "@", "[x](y)", "\n1. ", "\n・", "（なし）", "：12"),
+        *("## 関連ファイル", "\n## 根拠\n", "\n---\n", "---", "\n## 根拠\n", "```", "~~~\n"),
+        *("<!-- x", "&#10;", "&#", "- ", "\n- a", "# ", "\r\n", "\r", "\t", " ", "\u3000"),
+        *("\u2028", "\x85", "\x00", "\ufeff", "\u202e", "`", "**", ":", "<<<<<<< HEAD\n"),
+        *("=======\n", ">>>>>>> b\n", "\n\n", "a:12", ":1-2", "null", "{}", "*a", "&a"),
+        *("!!python/object", "</details>", '"', "\\", "'", "ログイン", "が", "か\u3099", "|"),
+        *(">", "\x7f"),
     ]
 )
 TEXT = st.lists(st.one_of(NASTY, st.text(max_size=6)), max_size=6).map("".join)
@@ -143,21 +75,11 @@ AGREEMENTS = st.builds(
 @settings(deadline=None)
 @given(AGREEMENTS)
 @example(Agreement("--- symbol: Evil", "A", evidence=("\n---\n", "```\n## x")))
-def test_what_is_written_is_read_back(agreement: Agreement) -> None:
-    assert read(render(agreement)) == canonical(agreement)
-
-
-@settings(deadline=None)
-@given(AGREEMENTS)
-def test_the_text_survives_a_checkout_with_other_line_ends(agreement: Agreement) -> None:
-    assert read("\ufeff" + render(agreement).replace("\n", "\r\n")) == canonical(agreement)
-
-
-@settings(deadline=None)
-@given(AGREEMENTS)
 @example(Agreement("a", "B", intent="\r\n"))
-def test_writing_again_changes_nothing(agreement: Agreement) -> None:
+def test_written_file_is_read_back_and_written_the_same(agreement: Agreement) -> None:
     text = render(agreement)
+    assert read(text) == canonical(agreement)
+    assert read("\ufeff" + text.replace("\n", "\r\n")) == canonical(agreement)
     assert render(read(text), notes=notes_of(text)) == text
 
 
@@ -232,7 +154,7 @@ AuthService.login() handles authentication
 """
 
 
-def test_the_form_of_the_seed_is_read() -> None:
+def test_form_of_the_seed_is_read() -> None:
     assert read(SEED_FORM) == Agreement(
         nl_term="ログイン機能",
         symbol="AuthService",
@@ -252,13 +174,13 @@ def test_the_form_of_the_seed_is_read() -> None:
     )
 
 
-def test_the_short_form_is_read_and_its_paragraph_is_one_evidence() -> None:
+def test_paragraph_of_the_short_form_is_one_evidence() -> None:
     agreement = read(SHORT_FORM)
     assert agreement.evidence == ("AuthService.login() handles authentication\nand tokens.",)
     assert (agreement.similarity, agreement.learned_at, agreement.confirmed) == (0.0, "", False)
 
 
-def test_the_form_of_the_program_is_read() -> None:
+def test_form_of_the_earlier_program_is_read() -> None:
     agreement = read(CODE_FORM)
     assert agreement.frame == (
         ("target_feature", "ログイン機能"),
@@ -270,18 +192,18 @@ def test_the_form_of_the_program_is_read() -> None:
 
 @pytest.mark.covers("rule.agreement.forms")
 @pytest.mark.parametrize("form", [SEED_FORM, SHORT_FORM, CODE_FORM])
-def test_each_form_becomes_ours_without_loss(form: str) -> None:
+def test_every_form_is_rewritten_without_loss(form: str) -> None:
     assert read(render(read(form))) == canonical(read(form))
 
 
-def test_a_hand_written_list_with_other_bullets_is_read() -> None:
+def test_list_with_other_bullets_is_read() -> None:
     text = SEED_FORM.replace("- `AuthService` は", "*   `AuthService` は").replace(
         "連携\n", "連携\n  - とくに DB\n"
     )
     assert read(text).evidence[1] == "`AuthService` は `UserRepository` と連携\n- とくに DB"
 
 
-def test_people_s_own_sections_and_keys_survive_a_rewrite() -> None:
+def test_own_sections_and_keys_survive_a_rewrite() -> None:
     text = (
         SEED_FORM.replace("similarity:", "owner: [team-a, 3]\nsimilarity:") + "\n## メモ\n\n大事\n"
     )
@@ -290,14 +212,14 @@ def test_people_s_own_sections_and_keys_survive_a_rewrite() -> None:
     assert dict(read(again).extra) == {"owner": ["team-a", 3]}
 
 
-def test_text_that_people_wrote_above_our_sections_survives() -> None:
+def test_text_above_the_known_sections_survives_a_rewrite() -> None:
     text = SEED_FORM.replace("## 根拠", "注意書き\n\n## 根拠")
     assert notes_of(text) == "## メモ\n\n注意書き"
     again = render(read(text), notes=notes_of(text))
     assert notes_of(again) == notes_of(text)
 
 
-def test_prose_among_the_files_is_no_file() -> None:
+def test_prose_among_the_files_is_ignored() -> None:
     text = SEED_FORM.replace(
         "- `src/auth/service.py:42`", "The main ones:\n\n- see the docs\n- src/a.py:7"
     )
@@ -344,7 +266,7 @@ def with_line(line: str, key: str = "similarity") -> str:
         ("---\n---\nbody\n", "keys and values"),
     ],
 )
-def test_what_is_no_agreement_is_a_typed_problem_with_its_reason(text: str, reason: str) -> None:
+def test_invalid_file_is_a_problem_with_a_reason(text: str, reason: str) -> None:
     with pytest.raises(AgreementProblem) as caught:
         read(text)
     assert (caught.value.kind, caught.value.error) == ("invalid", "agreement_invalid")
@@ -355,7 +277,7 @@ def test_what_is_no_agreement_is_a_typed_problem_with_its_reason(text: str, reas
 @settings(deadline=None)
 @given(st.text())
 @example("---\n\ud800: x\n---\n")
-def test_no_text_raises_anything_else(text: str) -> None:
+def test_any_text_is_read_or_is_a_problem(text: str) -> None:
     for candidate in (text, f"---\n{text}\n---\n{text}", SEED_FORM.replace("0.85", text)):
         assert card_of(candidate) is None or read(candidate).symbol
 
@@ -369,7 +291,7 @@ ALIASED = with_line('aliases:\n  - "サインイン"')
 
 
 @pytest.mark.parametrize("base", ["", '  - "gone"\n'])
-def test_a_conflict_in_the_aliases_alone_is_their_union(base: str) -> None:
+def test_conflict_in_the_aliases_is_read_as_their_union(base: str) -> None:
     merged = ALIASED.replace(
         '  - "サインイン"\n',
         '  - "サインイン"\n' + conflict('  - "b"\n', '  - "c"\n  - "a"\n', base),
@@ -377,7 +299,7 @@ def test_a_conflict_in_the_aliases_alone_is_their_union(base: str) -> None:
     assert read(merged).aliases == ("a", "b", "c", "サインイン")
 
 
-def test_a_conflict_that_begins_the_list_of_aliases_is_their_union() -> None:
+def test_conflict_that_begins_the_aliases_is_read_as_their_union() -> None:
     both = conflict('aliases:\n  - "b"\n', 'aliases:\n  - "a"\n')
     assert read(with_line(both.rstrip("\n"))).aliases == ("a", "b")
     one = conflict('aliases:\n  - "b"\n', "aliases:\n")
@@ -397,46 +319,13 @@ def test_a_conflict_that_begins_the_list_of_aliases_is_their_union() -> None:
         SEED_FORM + ">>>>>>> branch\n",
     ],
 )
-def test_any_other_conflict_is_one(text: str) -> None:
+def test_any_other_conflict_is_a_problem(text: str) -> None:
     with pytest.raises(AgreementProblem) as caught:
         read(text)
     assert caught.value.kind == "conflict"
 
 
-def test_two_branches_that_add_an_alias_conflict_in_the_list_alone(tmp_path: Path) -> None:
-    start = replace(read(SEED_FORM), aliases=("m",))
-    sides = [replace(start, aliases=(*start.aliases, alias)) for alias in ("x", "y")]
-    for name, agreement in (("base", start), ("ours", sides[0]), ("theirs", sides[1])):
-        (tmp_path / name).write_text(render(agreement), encoding="utf-8")
-    merge = subprocess.run(
-        ["git", "merge-file", "-p", "ours", "base", "theirs"],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    assert merge.returncode == 1
-    assert read(merge.stdout.decode()).aliases == ("m", "x", "y")
-
-
-def test_a_branch_that_adds_an_alias_merges_with_one_that_confirms(tmp_path: Path) -> None:
-    start = read(SEED_FORM)
-    aliased = replace(start, aliases=("x",))
-    confirmed = replace(start, confirmed=False, digest="new", similarity=0.9)
-    for name, agreement in (("base", start), ("ours", aliased), ("theirs", confirmed)):
-        (tmp_path / name).write_text(render(agreement), encoding="utf-8")
-    merge = subprocess.run(
-        ["git", "merge-file", "-p", "ours", "base", "theirs"],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    assert merge.returncode == 0
-    assert read(merge.stdout.decode()) == replace(confirmed, aliases=("x",))
-
-
-def test_the_card_is_term_split_symbol_and_evidence() -> None:
+def test_card_has_term_split_symbol_and_evidence() -> None:
     agreement = Agreement(
         "ログイン機能", "AuthService.login()", evidence=("パスワードを\n照合", "b")
     )
@@ -446,7 +335,7 @@ def test_the_card_is_term_split_symbol_and_evidence() -> None:
     )
 
 
-def test_characters_that_nobody_sees_are_dropped_from_what_is_said() -> None:
+def test_invisible_characters_are_dropped_from_texts() -> None:
     text = SEED_FORM.replace("がユーザー認証を処理", "が\u202eユーザー\x1b[31m\u200b認証")
     text = text.replace("src/auth/service.py", "src/\u202eauth.py")
     text = text.replace("パスワードが空", "パス\u200bワードが空")
@@ -458,7 +347,7 @@ def test_characters_that_nobody_sees_are_dropped_from_what_is_said() -> None:
     assert not hidden_character(card(found))
 
 
-MEGABYTE = 300_000
+RUN_CHARS = 100_000
 
 
 @pytest.mark.parametrize(
@@ -475,20 +364,20 @@ MEGABYTE = 300_000
         "---\n```{}b\n- x\n",
     ],
 )
-def test_a_run_of_one_character_is_read_in_one_go(place: str, run: str) -> None:
+def test_long_run_of_one_character_is_read_in_linear_time(place: str, run: str) -> None:
     text = "---\nsymbol: B\nnl_term: a\n".removesuffix("nl_term: a\n" * place.startswith("nl_term"))
-    text += place.format(run * (MEGABYTE // len(run)))
+    text += place.format(run * (RUN_CHARS // len(run)))
     assert card_of(text) is None or canonical(read(text)) == read(text)
 
 
-def test_what_no_file_can_hold_is_refused_and_not_cut() -> None:
+def test_too_many_aliases_are_refused() -> None:
     many = replace(read(SEED_FORM), aliases=tuple(f"alias {number}" for number in range(10_000)))
     with pytest.raises(AgreementProblem, match="64 KiB"):
         read(render(many))
 
 
 @pytest.mark.parametrize("size", [64 * 1024 - 40, 64 * 1024 + 40])
-def test_the_block_holds_64_kib(size: int) -> None:
+def test_front_matter_is_limited_to_64_kib(size: int) -> None:
     head = "nl_term: a\nsymbol: B\nx: "
     text = f"---\n{head}{'y' * (size - len(head) - 1)}\n---\n"
     assert (card_of(text) is None) == (size > 64 * 1024)
@@ -497,13 +386,13 @@ def test_the_block_holds_64_kib(size: int) -> None:
 MARKERS = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch"
 
 
-def test_conflict_markers_that_a_text_quotes_are_its_own() -> None:
+def test_quoted_conflict_markers_are_text() -> None:
     quoting = replace(read(SEED_FORM), evidence=(MARKERS,), frame=(("observed_issue", MARKERS),))
     assert read(render(quoting)) == canonical(quoting)
     assert read(render(quoting)).evidence == (MARKERS,)
 
 
-TOLD = """
+WRITER = """
 import sys
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
@@ -513,10 +402,10 @@ print(render(Agreement("ログイン", "Auth", ("x\\ny",), (FileReference("src/a
 """
 
 
-def test_the_same_agreement_has_the_same_bytes_in_every_process() -> None:
+def test_same_agreement_has_the_same_bytes_in_every_process() -> None:
     said = {
         subprocess.run(
-            [sys.executable, "-c", TOLD],
+            [sys.executable, "-c", WRITER],
             env={
                 **os.environ,
                 "PYTHONHASHSEED": seed,
@@ -534,17 +423,17 @@ def test_the_same_agreement_has_the_same_bytes_in_every_process() -> None:
     assert "ログイン".encode() in said.pop()
 
 
-def test_evidence_of_several_lines_keeps_its_lines() -> None:
+def test_evidence_keeps_its_lines() -> None:
     assert canonical(Agreement("a", "B", evidence=("x\n\ty",))).evidence == ("x\n\ty",)
 
 
-def test_a_reason_carries_no_hidden_character() -> None:
+def test_reason_has_no_invisible_character() -> None:
     with pytest.raises(AgreementProblem) as caught:
         read(SEED_FORM.replace("doc_type: agreement", 'doc_type: "a\\e[31mb"'))
     assert caught.value.reason == "doc_type is “a\\x1b[31mb”. Write agreement, or leave it out."
 
 
-def test_text_that_could_hide_from_a_reviewer_is_made_visible() -> None:
+def test_hidden_text_is_made_visible_when_written() -> None:
     text = render(Agreement("a\u202eb", "A\u200bB", evidence=("x <!-- y --> \u202e",)))
     assert not any(hidden in text for hidden in ("\u202e", "\u200b", "<!--"))
 
@@ -561,7 +450,7 @@ def test_different_keys_have_different_file_names(
 
 
 @given(st.lists(st.tuples(NAME, NAME), min_size=2, max_size=8))
-def test_no_two_keys_share_a_name_on_any_disk(keys: list[tuple[str, str]]) -> None:
+def test_file_names_differ_on_any_disk(keys: list[tuple[str, str]]) -> None:
     variants = [
         (change(term), symbol) for term, symbol in keys for change in (str, str.upper, str.swapcase)
     ]
@@ -570,7 +459,7 @@ def test_no_two_keys_share_a_name_on_any_disk(keys: list[tuple[str, str]]) -> No
     assert len(names) == len(known)
 
 
-def test_a_file_name_is_what_decision_0007_says() -> None:
+def test_file_name_has_term_symbol_and_digest() -> None:
     key = hashlib.sha256("ログイン機能\0AuthService".encode()).hexdigest()[:8]
     assert file_name("ログイン機能", "AuthService") == f"ログイン機能_AuthService-{key}.md"
 
@@ -585,7 +474,7 @@ def test_a_file_name_is_what_decision_0007_says() -> None:
 @example("ログイン" * 75, "日" * 300)
 @example(".hidden", "..")
 @example("あ" * 100, "x" * 300)
-def test_a_file_name_is_legal_everywhere(nl_term: str, symbol: str) -> None:
+def test_file_name_is_valid_on_every_system(nl_term: str, symbol: str) -> None:
     name = file_name(nl_term, symbol)
     assert len(name.encode()) <= 60 + 1 + 60 + 1 + 8 + len(".md") + 1
     assert name == unicodedata.normalize("NFC", name) == Path(name).name

@@ -10,32 +10,10 @@ from code_intel.learned.files.agreements import find, load_all, make_key, write
 from code_intel.records import FileReference
 
 TERMS = [
-    "ログイン機能",
-    "認証: ログイン",
-    "C# の設定 #12",
-    "[draft] login",
-    "*args の展開",
-    "&str",
-    "!important",
-    "- 一覧",
-    "“引用”",
-    '"quoted" term',
-    "it's",
-    "a | b",
-    "> 100件",
-    "`login`",
-    "{x}",
-    "@me",
-    "%d",
-    "? 何",
-    "null",
-    "012",
-    "~",
-    "key: [a, b]",
-    "tab\tinside",
-    "\\d+",
-    "日本語（括弧）",
-    "",
+    *("ログイン機能", "認証: ログイン", "C# の設定 #12", "[draft] login", "*args の展開"),
+    *("&str", "!important", "- 一覧", "“引用”", '"quoted" term', "it's", "a | b", "> 100件"),
+    *("`login`", "{x}", "@me", "%d", "? 何", "null", "012", "~", "key: [a, b]"),
+    *("tab\tinside", "\\d+", "日本語（括弧）", ""),
 ]
 
 
@@ -63,7 +41,7 @@ def written_before(
 @pytest.mark.parametrize(
     "nl_term", [term for term in TERMS if term and "\t" not in term and not term.startswith('"')]
 )
-def test_a_term_is_the_rest_of_its_line_whatever_yaml_would_take_it_for(nl_term: str) -> None:
+def test_term_is_the_rest_of_its_line(nl_term: str) -> None:
     found = read(written_before(nl_term))
     assert found.nl_term == nl_term
     assert (found.symbol, found.similarity, found.intent) == ("AuthService", 0.85, "MODIFY")
@@ -71,13 +49,13 @@ def test_a_term_is_the_rest_of_its_line_whatever_yaml_would_take_it_for(nl_term:
     assert read(render(found)) == canonical(found)
 
 
-def test_what_it_wrote_where_it_knew_nothing_is_nothing() -> None:
+def test_placeholders_are_read_as_empty() -> None:
     found = read(written_before("a"))
     assert (found.evidence, found.files, found.frame) == ((), (), ())
     assert notes_of(written_before("a")) == ""
 
 
-def test_evidence_and_frame_are_read_as_they_came() -> None:
+def test_evidence_and_frame_are_read() -> None:
     evidence = (
         "login() checks it:\n\n```python\n# a comment\n## 関連ファイル\nx = 1\n```\n\n- and a list"
     )
@@ -95,14 +73,14 @@ def test_evidence_and_frame_are_read_as_they_came() -> None:
     assert read(render(found)) == canonical(found)
 
 
-def test_a_term_that_ended_the_block_is_listed_and_speaks_for_nothing_else() -> None:
+def test_term_that_ends_the_front_matter_is_invalid() -> None:
     broken = written_before("x\n---\nsymbol: Evil\nnl_term: 送料")
     with pytest.raises(AgreementProblem) as caught:
         read(broken)
     assert caught.value.kind == "invalid"
 
 
-def test_its_files_are_updated_where_they_are_and_keep_their_names(tmp_path: Path) -> None:
+def test_files_keep_their_names_when_updated(tmp_path: Path) -> None:
     names = ["ログイン機能_AuthService.md", "login_auth.md", "unnamed_unnamed.md", "team/x y.md"]
     for number, name in enumerate(names):
         path = tmp_path / name

@@ -21,6 +21,7 @@ from code_intel.records import Agreement
 from code_intel.tools.context.corpus_service import CorpusService
 from learned.builders import NOW, agreements_of, confirmed_keys, pairs_of, rewrite
 from programs import quick_folder
+from sampling import sampled
 
 LEARNER = """
 import sys
@@ -100,7 +101,7 @@ def stopped_holder(lock: Path) -> Iterator[None]:
             process.kill()
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", sampled(LOCKS, "learned.lock"))  # the other waits 5 seconds
 def test_search_ignores_a_held_lock_and_a_writer_names_it(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
