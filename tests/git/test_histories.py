@@ -182,9 +182,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return machine
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(one=HISTORY, two=HISTORY)
-def test_a_merge_says_what_some_order_of_both_histories_says(
+def test_merge_equals_some_order_of_both_histories(
     begun: Machine, one: list[tuple[str, Key]], two: list[tuple[str, Key]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:

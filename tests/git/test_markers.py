@@ -31,7 +31,7 @@ def conflicted(text: str, line: str, other: str, *, width: int = 7, base: bool =
 @pytest.mark.parametrize("base", [False, True])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 @pytest.mark.parametrize("line", [f"- {CANARY} is ours", "confirmed: false"])
-def test_markers_of_any_width_make_a_file_a_conflict(
+def test_markers_of_any_width_are_a_conflict(
     line: str, ends: str, width: int, *, base: bool
 ) -> None:
     """Git makes them longer where it merges a file under two names (`git help attributes`)."""
@@ -42,7 +42,7 @@ def test_markers_of_any_width_make_a_file_a_conflict(
 
 
 @pytest.mark.parametrize("width", [7, 8])
-def test_a_list_of_aliases_in_conflict_within_its_ancestor_is_united(width: int) -> None:
+def test_conflict_within_the_ancestor_of_aliases_is_united(width: int) -> None:
     """The ancestor of two branches that were merged crosswise is a conflict itself."""
     inner = (
         "<<<<<<<<< Temporary merge branch 1\n- a\n=========\n- b\n"
@@ -52,7 +52,7 @@ def test_a_list_of_aliases_in_conflict_within_its_ancestor_is_united(width: int)
     assert read(text.replace("before\n", inner)).aliases == ("サインイン", "ログオン")
 
 
-def test_an_alias_that_is_in_conflict_with_anything_else_is_a_conflict() -> None:
+def test_alias_in_conflict_with_other_text_is_a_conflict() -> None:
     text = conflicted(render(PAIR), '  - "サインイン"', "---\n\n- elsewhere")
     with pytest.raises(AgreementProblem):
         read(text)
@@ -60,7 +60,7 @@ def test_an_alias_that_is_in_conflict_with_anything_else_is_a_conflict() -> None
 
 @pytest.mark.anyio
 @pytest.mark.covers("rule.validity.conflict")
-async def test_nothing_of_a_conflicting_file_is_answered_by_any_server(
+async def test_no_server_answers_text_of_a_file_in_conflict(
     indexed_shop: Path, tmp_path: Path
 ) -> None:
     root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
@@ -95,7 +95,7 @@ async def test_nothing_of_a_conflicting_file_is_answered_by_any_server(
     assert CANARY not in json.dumps(listed)
 
 
-def test_a_committed_json_with_markers_is_rebuilt_from_the_agreements(tmp_path: Path) -> None:
+def test_committed_pairs_with_markers_are_generated_again(tmp_path: Path) -> None:
     mine = made(tmp_path / "mine", LOGIN)
     path = pairs.path_of(mine.settings)
     for name, key in (("one", SEARCH), ("two", EXPORT)):
@@ -119,7 +119,7 @@ def test_a_committed_json_with_markers_is_rebuilt_from_the_agreements(tmp_path: 
 @pytest.mark.parametrize(
     "name", ["devrag-map.json", "devrag-forest.json", ".code-intel/config.toml"]
 )
-def test_a_configuration_with_markers_is_refused_by_name(tmp_path: Path, name: str) -> None:
+def test_configuration_with_markers_is_refused_by_name(tmp_path: Path, name: str) -> None:
     mine = made(tmp_path / "mine", LOGIN)
     path = mine.root / name
     before = path.read_text(encoding="utf-8") if path.exists() else "expire_days = 3\n"

@@ -1,7 +1,4 @@
-"""Merge two histories of learning.
-
-The tests check the conflicts that git leaves, and the map's answers until people resolve them.
-"""
+"""Merge branches that learned: the conflicts of git, and the map until they are resolved."""
 
 from pathlib import Path
 
@@ -28,7 +25,7 @@ def both(team: Machine, key: Key = LOGIN) -> None:
         team.commit()
 
 
-def test_unrelated_learning_merges_without_a_conflict(team: Machine) -> None:
+def test_unrelated_agreements_merge_without_a_conflict(team: Machine) -> None:
     for name, key in zip(WAYS, (SEARCH, EXPORT), strict=True):
         team.branch(name)
         team.learn(key, f"told on {name}")
@@ -47,7 +44,7 @@ def test_unrelated_learning_merges_without_a_conflict(team: Machine) -> None:
     assert team.is_clean()
 
 
-def test_many_branches_that_learn_merge_at_once(team: Machine) -> None:
+def test_several_branches_merge_at_once(team: Machine) -> None:
     names = [f"b{number}" for number in range(4)]
     for name in names:
         team.branch(name)
@@ -59,7 +56,7 @@ def test_many_branches_that_learn_merge_at_once(team: Machine) -> None:
     assert team.is_clean()
 
 
-def test_other_evidence_for_the_same_pair_is_listed_until_people_have_decided(
+def test_conflicting_evidence_is_listed_and_not_answered(
     team: Machine,
 ) -> None:
     both(team)
@@ -74,7 +71,7 @@ def test_other_evidence_for_the_same_pair_is_listed_until_people_have_decided(
     assert ".json" not in team.trash
 
 
-def test_what_is_learned_over_a_conflict_is_refused_and_does_not_undo_its_resolution(
+def test_learning_over_a_conflict_is_refused(
     team: Machine,
 ) -> None:
     both(team)
@@ -91,37 +88,27 @@ def test_what_is_learned_over_a_conflict_is_refused_and_does_not_undo_its_resolu
     assert "learned again" in team.said()[LOGIN].evidence
 
 
-@pytest.mark.parametrize(
-    ("side", "evidence"), [("--ours", "told on two"), ("--theirs", "told on one")]
-)
-def test_a_conflict_that_is_resolved_by_one_side_is_what_that_side_said(
-    team: Machine, side: str, evidence: str
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+@pytest.mark.parametrize("strategy", [True, False], ids=["strategy", "by hand"])
+def test_conflict_resolved_by_one_side_says_what_that_side_said(
+    team: Machine, side: str, *, strategy: bool
 ) -> None:
+    evidence = "told on two" if side == "ours" else "told on one"
     both(team)
-    team.conflicts("merge", "-q", "one")
-    team.said()
-    team.git("checkout", side, "--", ".")
-    team.commit("resolved")
+    if strategy:
+        assert team.conflicts("merge", "-q", "-X", side, "one") == set()
+    else:
+        team.conflicts("merge", "-q", "one")
+        team.git("checkout", f"--{side}", "--", ".")
+        team.commit("resolved")
     assert team.said()[LOGIN].evidence == {"first of AuthService.login", evidence}
-    # this machine confirmed that very content when it was learned
-    assert team.status(LOGIN) == "unchecked"
+    assert team.status(LOGIN) == "unchecked"  # this machine confirmed that content
     assert evidence in team.pairs()[LOGIN]
     assert team.is_clean()
-
-
-@pytest.mark.parametrize(
-    ("option", "evidence"), [("ours", "told on two"), ("theirs", "told on one")]
-)
-def test_a_strategy_that_prefers_a_side_gives_a_file_that_can_be_read(
-    team: Machine, option: str, evidence: str
-) -> None:
-    both(team)
-    assert team.conflicts("merge", "-q", "-X", option, "one") == set()
-    assert team.said()[LOGIN].evidence == {"first of AuthService.login", evidence}
     assert team.is_settled()
 
 
-def test_a_union_by_hand_is_unconfirmed_until_it_is_merged_or_confirmed(team: Machine) -> None:
+def test_union_by_hand_is_unconfirmed_until_it_is_merged(team: Machine) -> None:
     both(team)
     (name,) = team.conflicts("merge", "-q", "one")
     path = team.folder / name
@@ -137,7 +124,7 @@ def test_a_union_by_hand_is_unconfirmed_until_it_is_merged_or_confirmed(team: Ma
     assert team.said()[LOGIN].status == "unchecked"
 
 
-def test_lines_of_both_sides_of_the_block_are_no_agreement_and_say_why(team: Machine) -> None:
+def test_front_matter_with_lines_of_both_sides_is_invalid(team: Machine) -> None:
     (team.root / ".gitattributes").write_text("*.md merge=union\n", encoding="utf-8")
     team.commit("a driver that keeps both")
     both(team)
@@ -147,7 +134,7 @@ def test_lines_of_both_sides_of_the_block_are_no_agreement_and_say_why(team: Mac
     assert LOGIN in team.pairs()
 
 
-def test_other_words_from_both_branches_are_all_kept_before_anybody_resolves(
+def test_conflicting_aliases_are_united_before_they_are_resolved(
     team: Machine,
 ) -> None:
     for hours, (name, words) in enumerate(zip(WAYS, ("サインイン", "ログオン"), strict=True), 1):
@@ -171,7 +158,7 @@ def test_other_words_from_both_branches_are_all_kept_before_anybody_resolves(
 
 @pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_other_words_are_united_however_git_shows_the_conflict(
+def test_conflicting_aliases_are_united_in_every_conflict_style(
     team: Machine, style: str, ends: str
 ) -> None:
     team.alias(LOGIN, "入口", hours=1)
@@ -191,7 +178,7 @@ def test_other_words_are_united_however_git_shows_the_conflict(
     assert team.listed() == {name: "unconfirmed"}
 
 
-def test_another_word_and_a_confirmation_merge_without_a_conflict(team: Machine) -> None:
+def test_alias_and_confirmation_merge_without_a_conflict(team: Machine) -> None:
     team.learn(SEARCH, "by hand", confirmed=False)
     team.commit()
     team.branch("one")
@@ -209,9 +196,7 @@ def test_another_word_and_a_confirmation_merge_without_a_conflict(team: Machine)
 
 
 @pytest.mark.parametrize("into", WAYS)
-def test_one_pair_in_two_files_is_one_agreement_whichever_side_merges(
-    team: Machine, into: str
-) -> None:
+def test_two_files_of_a_key_are_one_agreement(team: Machine, into: str) -> None:
     team.branch("one")
     team.learn(SEARCH, "told on one", hours=1).rename(team.folder / "search.md")
     team.commit()
@@ -232,8 +217,8 @@ def test_one_pair_in_two_files_is_one_agreement_whichever_side_merges(
     assert team.is_clean()
 
 
-def test_a_confirmation_leaves_one_file_of_two(team: Machine) -> None:
-    test_one_pair_in_two_files_is_one_agreement_whichever_side_merges(team, "one")
+def test_confirmation_leaves_one_file_of_two(team: Machine) -> None:
+    test_two_files_of_a_key_are_one_agreement(team, "one")
     team.learn(SEARCH, "seen again", hours=9)
     assert sorted(path.name for path in team.folder.glob("*search*")) == []
     assert "search.md" in "".join(p.name for p in (team.settings.state / "trash").iterdir())
@@ -241,7 +226,7 @@ def test_a_confirmation_leaves_one_file_of_two(team: Machine) -> None:
     assert team.is_settled()
 
 
-def test_what_is_learned_on_one_branch_follows_the_rename_on_the_other(team: Machine) -> None:
+def test_learning_on_one_branch_follows_a_rename_on_the_other(team: Machine) -> None:
     team.branch("one")
     renamed = team.rename(LOGIN, symbol="AuthService.signIn")
     team.commit()
@@ -254,7 +239,7 @@ def test_what_is_learned_on_one_branch_follows_the_rename_on_the_other(team: Mac
     assert team.is_clean()
 
 
-def test_one_pair_that_was_given_two_symbols_is_listed_under_both(team: Machine) -> None:
+def test_agreement_renamed_twice_is_listed_under_both_symbols(team: Machine) -> None:
     for name, symbol in zip(WAYS, ("AuthService.signIn", "Account.enter"), strict=True):
         team.branch(name)
         team.rename(LOGIN, symbol=symbol)
@@ -276,9 +261,7 @@ def test_one_pair_that_was_given_two_symbols_is_listed_under_both(team: Machine)
 
 
 @pytest.mark.parametrize("deleted_on", WAYS)
-def test_a_deletion_against_an_addition_leaves_what_git_left(
-    team: Machine, deleted_on: str
-) -> None:
+def test_deletion_against_a_change_keeps_the_file_of_git(team: Machine, deleted_on: str) -> None:
     for name in WAYS:
         team.branch(name)
         if name == deleted_on:
@@ -297,7 +280,7 @@ def test_a_deletion_against_an_addition_leaves_what_git_left(
     assert team.is_clean()
 
 
-def test_an_alias_does_not_wander_to_what_was_learned_where_its_agreement_was_deleted(
+def test_alias_does_not_move_to_another_agreement(
     team: Machine,
 ) -> None:
     """Git takes a deletion and an addition for a rename where two files are alike by half."""
@@ -319,7 +302,7 @@ def test_an_alias_does_not_wander_to_what_was_learned_where_its_agreement_was_de
     assert team.said()[LOGIN].aliases == {"サインイン"}
 
 
-def test_a_squashed_merge_is_agreed_on_with_its_commit(team: Machine) -> None:
+def test_squashed_merge_is_confirmed_by_its_commit(team: Machine) -> None:
     other = Machine(team.root, {"trust_git": False})
     team.branch("one")
     team.learn(SEARCH, "told on one", confirmed=False)
@@ -335,7 +318,7 @@ def test_a_squashed_merge_is_agreed_on_with_its_commit(team: Machine) -> None:
     assert team.is_clean()
 
 
-def test_the_times_of_what_was_learned_are_those_of_learning(team: Machine) -> None:
+def test_merged_agreement_keeps_its_time(team: Machine) -> None:
     both(team)
     team.git("merge", "-q", "-X", "theirs", "one")
     assert NOW.replace(hour=13).isoformat() in team.file(LOGIN).read_text(encoding="utf-8")

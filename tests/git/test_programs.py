@@ -1,4 +1,4 @@
-"""An unpacked repository may have a git configuration, too. None of its programs is run."""
+"""Programs that a repository configures for git are not run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +50,7 @@ def hostile(tmp_path: Path) -> Machine:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_no_question_to_git_runs_a_program_of_the_repository(
+def test_git_runs_no_program_of_the_repository(
     hostile: Machine, tmp_path: Path, question: Callable[[Path, str], object]
 ) -> None:
     head = asked.head(hostile.root)
@@ -64,15 +64,13 @@ def test_no_question_to_git_runs_a_program_of_the_repository(
     assert asked.changed_from(hostile.root, head, [FILE]) == {FILE: said.encode()}
 
 
-def test_a_filter_that_no_option_can_name_is_not_run_either(
-    hostile: Machine, tmp_path: Path
-) -> None:
+def test_filter_with_an_unusual_name_is_not_run(hostile: Machine, tmp_path: Path) -> None:
     hostile.git("config", "filter.a=b.clean", f"touch '{tmp_path}/ran'; cat")
     assert asked.dirty_files(hostile.root) is None
     assert not list(tmp_path.glob("ran*"))
 
 
-def test_nor_is_one_of_a_repository_within(tmp_path: Path, hostile: Machine) -> None:
+def test_program_of_a_submodule_is_not_run(tmp_path: Path, hostile: Machine) -> None:
     outer = made(tmp_path / "outer", LOGIN)
     outer.git("submodule", "-q", "add", str(hostile.root), "inner")
     outer.commit()
@@ -90,7 +88,7 @@ def test_nor_is_one_of_a_repository_within(tmp_path: Path, hostile: Machine) -> 
     assert not list(tmp_path.glob("ran *"))
 
 
-def test_a_filter_of_the_users_own_is_run(
+def test_filter_of_the_user_is_run(
     hostile: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As git-lfs is: without it each of its files would look changed."""

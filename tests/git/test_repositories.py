@@ -14,7 +14,7 @@ def origin(tmp_path: Path) -> Machine:
     return made(tmp_path / "origin", LOGIN, SEARCH)
 
 
-def test_a_work_tree_has_a_memory_of_its_own_and_shares_the_trunk(origin: Machine) -> None:
+def test_work_tree_has_its_own_memory_and_shares_the_trunk(origin: Machine) -> None:
     origin.git("worktree", "add", "-q", "-b", "side", "../side")
     side = Machine(origin.root.parent / "side")
     assert side.said() == origin.said()  # merged on the trunk of both
@@ -30,7 +30,7 @@ def test_a_work_tree_has_a_memory_of_its_own_and_shares_the_trunk(origin: Machin
     assert side.is_clean()
 
 
-def test_a_work_tree_inside_the_project_is_none_of_its_business(origin: Machine) -> None:
+def test_work_tree_inside_the_project_is_not_part_of_it(origin: Machine) -> None:
     library = made(origin.root.parent / "library")
     origin.git("submodule", "-q", "add", str(library.root), "lib")
     origin.git("worktree", "add", "-q", "-b", "side", "trees/side")
@@ -53,7 +53,7 @@ def test_a_work_tree_inside_the_project_is_none_of_its_business(origin: Machine)
 @pytest.mark.parametrize(
     "options", [(), ("--depth", "1"), ("--filter", "blob:none"), ("--single-branch",)]
 )
-def test_a_fresh_clone_says_what_the_team_has_merged(
+def test_fresh_clone_says_what_the_team_has_merged(
     origin: Machine, options: tuple[str, ...]
 ) -> None:
     clone = cloned(origin, origin.root.parent / "clone", *options)
@@ -64,7 +64,7 @@ def test_a_fresh_clone_says_what_the_team_has_merged(
     assert {each.status for each in doubtful.said().values()} == {"unconfirmed"}
 
 
-def test_what_two_clones_push_through_a_bare_repository_arrives(tmp_path: Path) -> None:
+def test_two_clones_share_agreements_through_a_bare_repository(tmp_path: Path) -> None:
     first = made(tmp_path / "first", LOGIN)
     git(tmp_path, "clone", "-q", "--bare", f"file://{first.root}", "bare")
     two = [cloned(Machine(tmp_path / "bare"), tmp_path / name) for name in ("a", "b")]
@@ -81,21 +81,7 @@ def test_what_two_clones_push_through_a_bare_repository_arrives(tmp_path: Path) 
     assert all(machine.is_clean() for machine in two)
 
 
-def test_work_trees_of_a_bare_repository_share_its_trunk(origin: Machine) -> None:
-    bare = origin.root.parent / "bare"
-    git(origin.root.parent, "clone", "-q", "--bare", f"file://{origin.root}", str(bare))
-    git(bare, "worktree", "add", "-q", "../first", "main")
-    git(bare, "worktree", "add", "-q", "-b", "side", "../side")
-    first, side = (Machine(origin.root.parent / name) for name in ("first", "side"))
-    assert first.said() == side.said() == origin.said()
-    side.learn(EXPORT, "told at the side")
-    side.commit()
-    first.git("merge", "-q", "side")
-    assert first.status(EXPORT) == "unchecked"
-    assert first.is_clean()
-
-
-def test_a_checkout_without_agreements_asks_nobody_and_loses_nothing(origin: Machine) -> None:
+def test_sparse_checkout_without_agreements_loses_nothing(origin: Machine) -> None:
     before = origin.said(), origin.pairs()
     origin.git("sparse-checkout", "set", "--no-cone", "/*", f"!/{FOLDER}")
     assert origin.said() == {}
@@ -105,7 +91,7 @@ def test_a_checkout_without_agreements_asks_nobody_and_loses_nothing(origin: Mac
     assert origin.trash == []
 
 
-def test_a_submodule_with_agreements_is_a_project_of_its_own(origin: Machine) -> None:
+def test_submodule_with_agreements_is_its_own_project(origin: Machine) -> None:
     library = made(origin.root.parent / "library", EXPORT)
     origin.git("submodule", "-q", "add", str(library.root), "lib")
     origin.commit()
@@ -121,7 +107,7 @@ def test_a_submodule_with_agreements_is_a_project_of_its_own(origin: Machine) ->
 
 
 @pytest.mark.parametrize("how", ["core.autocrlf", "attributes"])
-def test_other_line_ends_take_no_confirmation_away(tmp_path: Path, how: str) -> None:
+def test_other_line_ends_keep_the_confirmation(tmp_path: Path, how: str) -> None:
     mine = made(tmp_path / "mine", LOGIN, trust_git=False)
     if how == "attributes":
         (mine.root / ".gitattributes").write_text("*.md text eol=crlf\n", encoding="utf-8")
@@ -143,7 +129,7 @@ def test_other_line_ends_take_no_confirmation_away(tmp_path: Path, how: str) -> 
     assert mine.is_clean()
 
 
-def test_the_same_content_under_another_name_is_what_was_merged(origin: Machine) -> None:
+def test_renamed_file_stays_confirmed(origin: Machine) -> None:
     clone = cloned(origin, origin.root.parent / "clone")  # whose machine remembers nothing
     clone.branch("renamed")
     for name in ("LOGIN.md", "login.md", "認証/ログイン.md"):
@@ -159,7 +145,7 @@ def test_the_same_content_under_another_name_is_what_was_merged(origin: Machine)
     assert clone.status(LOGIN) == "unconfirmed"
 
 
-def test_names_that_git_has_in_the_other_unicode_form_are_the_same(origin: Machine) -> None:
+def test_file_names_in_the_other_unicode_form_are_found(origin: Machine) -> None:
     path = origin.learn(("ガイド", "guide"), "told", hours=1)
     path.rename(path.with_name(unicodedata.normalize("NFD", path.name)))
     origin.commit()
@@ -173,7 +159,7 @@ def test_names_that_git_has_in_the_other_unicode_form_are_the_same(origin: Machi
     assert len(list(clone.folder.iterdir())) == 3
 
 
-def test_the_mode_of_a_file_means_nothing_and_a_link_is_no_agreement(origin: Machine) -> None:
+def test_file_mode_is_ignored_and_links_are_invalid(origin: Machine) -> None:
     origin.file(LOGIN).chmod(0o755)
     path = origin.file(SEARCH)
     path.rename(origin.root / "elsewhere.md")
@@ -187,7 +173,7 @@ def test_the_mode_of_a_file_means_nothing_and_a_link_is_no_agreement(origin: Mac
     assert clone.said().keys() == clone.pairs().keys() == {LOGIN}
 
 
-def test_a_pointer_of_large_file_storage_is_no_agreement_and_says_why(origin: Machine) -> None:
+def test_lfs_pointer_is_invalid(origin: Machine) -> None:
     path = origin.file(LOGIN)
     pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 600\n"
     data = path.read_bytes()

@@ -18,21 +18,19 @@ def told(machine: Machine) -> str:
     return " ".join(each.what for each in misshared(machine.settings))
 
 
-def test_where_everything_is_shared_as_it_should_be_there_is_nothing_to_say(team: Machine) -> None:
+def test_correct_setup_has_no_problem(team: Machine) -> None:
     assert misshared(team.settings) == []
     assert misshared(Machine(team.root / "src").settings) == []
 
 
-def test_without_git_there_is_nothing_to_say(tmp_path: Path) -> None:
+def test_project_without_git_has_no_problem(tmp_path: Path) -> None:
     mine = Machine(tmp_path)
     mine.learn(LOGIN, "told")
     assert misshared(mine.settings) == []
 
 
 @pytest.mark.parametrize("rule", [".code-intel/", "*.md", f"/{FOLDER}"])
-def test_agreements_that_git_ignores_are_noticed_with_the_line_that_hides_them(
-    team: Machine, rule: str
-) -> None:
+def test_ignored_agreements_are_reported_with_the_rule(team: Machine, rule: str) -> None:
     path = team.root / ".gitignore"
     path.write_text(f"{path.read_text(encoding='utf-8')}{rule}\n", encoding="utf-8")
     number = len(path.read_text(encoding="utf-8").splitlines())
@@ -42,7 +40,7 @@ def test_agreements_that_git_ignores_are_noticed_with_the_line_that_hides_them(
     assert misshared(team.settings) == []
 
 
-def test_a_memory_that_git_carries_is_noticed_and_confirms_nothing(team: Machine) -> None:
+def test_committed_memory_is_reported_and_confirms_nothing(team: Machine) -> None:
     state = team.settings.state
     team.git("add", "-f", str(state / "state.db"), str(state / "learned_pairs.json"))
     team.git("commit", "-q", "-m", "too much")
@@ -51,7 +49,7 @@ def test_a_memory_that_git_carries_is_noticed_and_confirms_nothing(team: Machine
     assert {each.status for each in clone.said().values()} == {"unconfirmed"}
 
 
-def test_a_deletion_against_an_edit_is_noticed_though_there_are_no_markers(team: Machine) -> None:
+def test_unresolved_deletion_is_reported(team: Machine) -> None:
     team.branch("one")
     path = team.file(LOGIN)
     path.unlink()
@@ -65,12 +63,12 @@ def test_a_deletion_against_an_edit_is_noticed_though_there_are_no_markers(team:
     assert misshared(team.settings) == []
 
 
-def test_what_a_sparse_checkout_leaves_out_is_counted(team: Machine) -> None:
+def test_agreements_left_out_by_a_sparse_checkout_are_counted(team: Machine) -> None:
     team.git("sparse-checkout", "set", "--no-cone", "/*", f"!/{FOLDER}")
     assert "leaves out 2 agreements" in told(team)
 
 
-def test_doctor_and_status_say_so(team: Machine) -> None:
+def test_doctor_and_status_report_the_problem(team: Machine) -> None:
     import os
 
     (team.root / ".gitignore").write_text(".code-intel/\n", encoding="utf-8")

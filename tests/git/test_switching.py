@@ -1,7 +1,4 @@
-"""Git removes agreements and restores them.
-
-The tests check what is remembered, what is in the trash, and what is served.
-"""
+"""Git removes agreements and restores them; memory, pairs and trash follow."""
 
 from pathlib import Path
 
@@ -19,7 +16,7 @@ def mine(tmp_path: Path) -> Machine:
     return made(tmp_path / "mine", LOGIN, trust_git=False)
 
 
-def test_branches_that_learn_come_and_go_with_what_was_confirmed(mine: Machine) -> None:
+def test_switching_branches_keeps_confirmations(mine: Machine) -> None:
     mine.branch("one")
     mine.learn(SEARCH, "told on one", hours=1)
     mine.alias(SEARCH, "一覧", hours=2)
@@ -42,21 +39,35 @@ def test_branches_that_learn_come_and_go_with_what_was_confirmed(mine: Machine) 
         assert SEARCH in state.last_uses()
 
 
-def test_a_stash_takes_agreements_and_pop_brings_them_back(mine: Machine) -> None:
-    mine.learn(SEARCH, "not committed")
+@pytest.mark.parametrize(
+    ("away", "back"),
+    [
+        (("stash", "-q", "--include-untracked"), ("stash", "pop", "-q")),
+        (("reset", "-q", "--hard", "HEAD~1"), ("reset", "-q", "--hard", "HEAD@{1}")),
+        (("revert", "--no-edit", "HEAD"), ("revert", "--no-edit", "HEAD")),
+    ],
+    ids=["stash", "reset", "revert"],
+)
+def test_agreements_that_git_removes_come_back_confirmed(
+    mine: Machine, away: tuple[str, ...], back: tuple[str, ...]
+) -> None:
+    mine.learn(SEARCH, "told")
     mine.learn(LOGIN, "more", hours=1)
+    if away[0] != "stash":
+        mine.commit()
     before = mine.said()
-    mine.git("stash", "-q", "--include-untracked")
+    assert before[SEARCH].status == "unchecked"
+    mine.git(*away)
     assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
     assert mine.said()[LOGIN].evidence == {"first of AuthService.login"}
     assert mine.is_clean()
-    mine.git("stash", "pop", "-q")
+    mine.git(*back)
     assert mine.said() == before
     assert mine.pairs().keys() == {LOGIN, SEARCH}
     assert mine.trash == []
 
 
-def test_an_edit_that_is_taken_back_leaves_nothing_behind(mine: Machine) -> None:
+def test_reverted_edit_leaves_nothing_behind(mine: Machine) -> None:
     before = mine.said()
     mine.edit(LOGIN, "first of", "something else of")
     assert mine.status(LOGIN) == "unconfirmed"
@@ -67,7 +78,7 @@ def test_an_edit_that_is_taken_back_leaves_nothing_behind(mine: Machine) -> None
     assert (mine.trash, mine.is_clean()) == ([], True)
 
 
-def test_what_git_clean_leaves_is_enough_to_rebuild_everything_else(tmp_path: Path) -> None:
+def test_everything_is_rebuilt_after_git_clean(tmp_path: Path) -> None:
     team = made(tmp_path / "team", LOGIN, SEARCH)
     before = team.said(), team.pairs()
     team.git("clean", "-q", "-fdx")
@@ -78,18 +89,7 @@ def test_what_git_clean_leaves_is_enough_to_rebuild_everything_else(tmp_path: Pa
     assert {each.status for each in alone.said().values()} == {"unconfirmed"}
 
 
-def test_a_reset_to_before_learning_and_back(mine: Machine) -> None:
-    mine.learn(SEARCH, "told")
-    mine.commit()
-    mine.git("reset", "-q", "--hard", "HEAD~1")
-    assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
-    assert mine.is_clean()
-    mine.git("reset", "-q", "--hard", "HEAD@{1}")
-    assert mine.status(SEARCH) == "unchecked"
-    assert (mine.trash, mine.is_clean()) == ([], True)
-
-
-def test_an_amended_commit_is_what_the_trunk_says(tmp_path: Path) -> None:
+def test_amended_commit_is_what_the_trunk_has(tmp_path: Path) -> None:
     team = made(tmp_path / "team", LOGIN)
     old = team.said()[LOGIN]
     team.edit(LOGIN, "first of", "really first of")
@@ -101,20 +101,7 @@ def test_an_amended_commit_is_what_the_trunk_says(tmp_path: Path) -> None:
     assert team.is_clean()
 
 
-def test_reverting_takes_back_what_was_learned_and_reverting_that_brings_it_back(
-    mine: Machine,
-) -> None:
-    mine.learn(SEARCH, "told")
-    mine.commit()
-    mine.git("revert", "--no-edit", "HEAD")
-    assert mine.said().keys() == mine.pairs().keys() == {LOGIN}
-    mine.git("revert", "--no-edit", "HEAD")
-    assert mine.status(SEARCH) == "unchecked"
-    assert mine.pairs()[SEARCH] == "told"
-    assert (mine.trash, mine.is_clean()) == ([], True)
-
-
-def test_a_commit_that_learned_is_picked_alone(mine: Machine) -> None:
+def test_cherry_pick_takes_one_agreement(mine: Machine) -> None:
     mine.branch("one")
     for key in (SEARCH, EXPORT):
         mine.learn(key, "told")
@@ -127,7 +114,7 @@ def test_a_commit_that_learned_is_picked_alone(mine: Machine) -> None:
     assert mine.is_clean()
 
 
-def test_commits_in_another_order_say_the_same(mine: Machine) -> None:
+def test_reordered_commits_say_the_same(mine: Machine) -> None:
     mine.branch("one")
     for key in (SEARCH, EXPORT):
         mine.learn(key, "told")
@@ -142,7 +129,7 @@ def test_commits_in_another_order_say_the_same(mine: Machine) -> None:
     assert mine.is_clean()
 
 
-def test_a_rebase_that_stops_is_asked_while_it_waits(mine: Machine) -> None:
+def test_map_is_usable_while_a_rebase_waits(mine: Machine) -> None:
     mine.branch("one")
     mine.learn(LOGIN, "told on one", hours=1)
     mine.commit()
@@ -165,18 +152,7 @@ def test_a_rebase_that_stops_is_asked_while_it_waits(mine: Machine) -> None:
     assert (mine.trash, mine.is_clean()) == ([], True)
 
 
-def test_without_a_branch_there_is_no_other_rule(mine: Machine) -> None:
-    mine.git("checkout", "-q", "--detach")
-    mine.learn(SEARCH, "told")
-    mine.commit()
-    assert mine.status(SEARCH) == "unchecked"
-    team = Machine(mine.root)
-    assert team.status(SEARCH) == "unchecked"  # this machine's own word
-    mine.to("main")
-    assert mine.pairs().keys() == {LOGIN}
-
-
-def test_before_the_first_commit_agreements_are_this_machine_s_own(tmp_path: Path) -> None:
+def test_confirmations_before_the_first_commit_are_local(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     mine = Machine(tmp_path)
     mine.learn(LOGIN, "told")
@@ -186,7 +162,7 @@ def test_before_the_first_commit_agreements_are_this_machine_s_own(tmp_path: Pat
     assert mine.status(SEARCH) == "unconfirmed"
 
 
-def test_a_committed_json_deletes_no_agreement(mine: Machine) -> None:
+def test_committed_pairs_delete_no_agreement(mine: Machine) -> None:
     """learned_pairs.json is committed. Stashing it restores an older one; agreements stay."""
     mine.git("add", "-f", ".code-intel/learned_pairs.json")
     mine.git("commit", "-q", "-m", "the wrong file")
@@ -203,7 +179,7 @@ def test_a_committed_json_deletes_no_agreement(mine: Machine) -> None:
     assert mine.trash == []
 
 
-def test_a_clone_with_a_committed_json_takes_nothing_back_that_was_corrected(
+def test_committed_pairs_do_not_undo_a_correction(
     tmp_path: Path,
 ) -> None:
     team = made(tmp_path / "team", LOGIN)
@@ -218,7 +194,7 @@ def test_a_clone_with_a_committed_json_takes_nothing_back_that_was_corrected(
     assert clone.git("status", "--porcelain") == "M .code-intel/learned_pairs.json"
 
 
-def test_an_edit_of_a_committed_json_is_an_edit(mine: Machine) -> None:
+def test_edit_of_committed_pairs_is_reported(mine: Machine) -> None:
     mine.git("add", "-f", ".code-intel/learned_pairs.json")
     mine.git("commit", "-q", "-m", "the wrong file")
     path = pairs.path_of(mine.settings)
