@@ -1,11 +1,11 @@
-"""Renames and moves followed through a real index, as far as it proves them."""
+"""Follow renames and moves of a symbol through a real index, as far as it proves them."""
 
-from collections.abc import Callable
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.chunking import parse_file
@@ -14,6 +14,7 @@ from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import write
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.records import Agreement, FileReference
+from learned.builders import rewrite
 
 AUTH = '''class AuthService:
     def login(self, user, password):
@@ -31,9 +32,10 @@ AUTH = '''class AuthService:
     def name(self):
         return self._name
 '''
-HEALTH = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+LOGOUT = AUTH[AUTH.index("    def logout") :]
+RENAMED = AUTH.replace("def login", "def sign_in")
+UNPARSABLE = ")))) <<<< ((((\n" * 3
+SWAPPED = AUTH.replace("def login", "def X").replace("def logout", "def login")
 
 
 @dataclass
@@ -79,116 +81,78 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-def rename(place: Place) -> None:
-    place.source(AUTH.replace("def login", "def sign_in"))
-
-
-def rename_class(place: Place) -> None:
-    place.source(AUTH.replace("class AuthService", "class Door"))
-
-
-def move_renamed(place: Place) -> None:
-    place.source(None)
-    place.source(AUTH.replace("def login", "def sign_in"), "door.py")
-
-
-def rename_and_edit(place: Place) -> None:
-    place.source(AUTH.replace("def login", "def sign_in").replace("is None", "is False"))
-
-
-def copy_twice(place: Place) -> None:
-    rename(place)
-    place.source(AUTH.replace("def login", "def enter").replace("AuthService", "Door"), "door.py")
-
-
-def swap(place: Place) -> None:
-    text = AUTH.replace("def login", "def X").replace("def logout", "def login")
-    place.source(text.replace("def X", "def logout"))
-
-
-def move(place: Place) -> None:
-    place.source(None)
-    place.source(AUTH, "door.py")
-
-
-def rename_back(place: Place) -> None:
-    rename(place)
-    place.now()
-    place.source(AUTH)
-
-
-def delete(place: Place) -> None:
-    place.source(
-        AUTH.partition("    def login")[0] + "    def logout" + AUTH.partition("    def logout")[2]
-    )
-
-
-def copy_beside(place: Place) -> None:
-    place.source(AUTH.replace("def login", "def sign_in"), "door.py")
-
-
-def break_the_file(place: Place) -> None:
-    place.source(")))) <<<< ((((\n" * 3)
-
-
 @pytest.mark.parametrize(
-    ("change", "validity", "symbol"),
+    ("files", "validity", "symbol"),
     [
-        (rename, "changed", "AuthService.sign_in"),
-        (rename_class, "changed", "Door.login"),
-        (move_renamed, "changed", "AuthService.sign_in"),
-        (rename_and_edit, "broken", "AuthService.login"),
-        (copy_twice, "broken", "AuthService.login"),
-        (swap, "changed", "AuthService.login"),
-        (move, "unconfirmed", "AuthService.login"),
-        (rename_back, "unconfirmed", "AuthService.login"),
-        (delete, "broken", "AuthService.login"),
-        (copy_beside, "unconfirmed", "AuthService.login"),
-        (break_the_file, "unconfirmed", "AuthService.login"),
+        ({"auth.py": RENAMED}, "changed", "AuthService.sign_in"),
+        ({"auth.py": AUTH.replace("AuthService", "Door")}, "changed", "Door.login"),
+        ({"auth.py": None, "door.py": RENAMED}, "changed", "AuthService.sign_in"),
+        ({"auth.py": RENAMED.replace("is None", "is False")}, "broken", "AuthService.login"),
+        (
+            {"auth.py": RENAMED, "door.py": RENAMED.replace("AuthService", "Door")},
+            "broken",
+            "AuthService.login",
+        ),
+        ({"auth.py": SWAPPED.replace("def X", "def logout")}, "changed", "AuthService.login"),
+        ({"auth.py": None, "door.py": AUTH}, "unconfirmed", "AuthService.login"),
+        ({"auth.py": f"class AuthService:\n{LOGOUT}"}, "broken", "AuthService.login"),
+        ({"door.py": RENAMED}, "unconfirmed", "AuthService.login"),
+        ({"auth.py": UNPARSABLE}, "unconfirmed", "AuthService.login"),
     ],
-)
-def test_what_becomes_of_an_agreement(
-    place: Place, change: Callable[[Place], None], validity: str, symbol: str
+    ids=["method", "class", "moved and renamed", "renamed and edited", "copied", "swapped",
+         "moved", "deleted", "copied beside", "unparsable"],
+)  # fmt: skip
+def test_status_after_a_change_of_the_source(
+    place: Place, files: dict[str, str | None], validity: str, symbol: str
 ) -> None:
     place.agree("AuthService.login")
     assert (place.now().validity, place.now().symbol) == ("unconfirmed", "AuthService.login")
-    change(place)
+    for file, text in files.items():
+        place.source(text, file)
     found = place.now()
     assert (found.validity, found.symbol) == (validity, symbol), found.reasons
     if symbol != "AuthService.login":
         assert any(f"renamed to {symbol}" in reason for reason in found.reasons)
 
 
-def test_a_moved_symbol_says_where_it_is(place: Place) -> None:
+def test_renaming_back_restores_the_status(place: Place) -> None:
     place.agree("AuthService.login")
-    move(place)
-    assert "Its symbol has moved to door.py:2, unchanged." in place.now().reasons
+    for text, validity in ((RENAMED, "changed"), (AUTH, "unconfirmed")):
+        place.source(text)
+        assert place.now().validity == validity
 
 
-def test_a_file_that_cannot_be_parsed_breaks_no_agreement(place: Place) -> None:
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"auth.py": None, "door.py": AUTH}, "Its symbol has moved to door.py:2, unchanged."),
+        ({"auth.py": UNPARSABLE}, "index of the source is incomplete"),
+    ],
+)
+def test_reason_names_a_move_and_an_incomplete_index(
+    place: Place, files: dict[str, str | None], reason: str
+) -> None:
     place.agree("AuthService.login")
-    break_the_file(place)
-    assert any("index of the source is incomplete" in reason for reason in place.now().reasons)
+    for file, text in files.items():
+        place.source(text, file)
+    assert any(reason in each for each in place.now().reasons)
 
 
-def test_a_trivial_symbol_and_an_older_agreement_are_not_followed(place: Place) -> None:
+def test_trivial_body_is_not_followed(place: Place) -> None:
     place.agree("AuthService.name")
     place.source(AUTH.replace("def name", "def title"))
     assert place.now().validity == "broken"
 
 
-def test_an_agreement_without_a_body_is_not_followed(place: Place) -> None:
+def test_agreement_without_a_body_is_not_followed(place: Place) -> None:
     place.agree("AuthService.login")
     file = next((place.root / ".code-intel" / "agreements").glob("*.md"))
-    lines = file.read_text("utf-8").splitlines(keepends=True)
-    kept = "".join(line for line in lines if not line.startswith("symbol_body"))
-    assert len(kept) < len("".join(lines))
-    file.write_text(kept, encoding="utf-8")
-    rename(place)
+    rewrite(file, lambda text: re.sub(r"symbol_body.*\n", "", text))
+    place.source(RENAMED)
     assert place.now().validity == "broken"
 
 
-def test_a_name_that_nobody_can_read_is_not_followed(place: Place) -> None:
+def test_name_with_invisible_characters_is_not_followed(place: Place) -> None:
     body = (
         "\nBEGIN\n  UPDATE orders SET state = 'closed' WHERE customer_id = 1 AND paid = 1;\nEND;\n"
     )
@@ -203,9 +167,9 @@ def test_a_name_that_nobody_can_read_is_not_followed(place: Place) -> None:
 WORDS = st.sampled_from(["login", "logout", "sign_in", "enter", "name"])
 
 
-@HEALTH
+@settings(max_examples=15)
 @given(names=st.lists(WORDS, min_size=3, max_size=3))
-def test_a_rename_is_followed_to_the_agreed_text_or_not_at_all(
+def test_rename_is_followed_only_to_the_agreed_text(
     tmp_path_factory: pytest.TempPathFactory, names: list[str]
 ) -> None:
     """Whatever the three methods are called now, `login` is never taken for one of other text."""
