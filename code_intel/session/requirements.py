@@ -6,13 +6,12 @@ READY (docs/decisions/0008).
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import RequirementError
-from code_intel.foundation.text import hidden_character
+from code_intel.foundation.text import hidden_character, mixed_word
 from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
 from code_intel.session.paths import plain_path
@@ -184,7 +183,7 @@ def submit_understanding(
         "low" if lacking else "high",
         tuple(lacking),
         unknown,
-        tuple(name for name in unknown if is_confusable(name)),
+        tuple(filter(mixed_word, unknown)),
         _unseen(session, submission, facts),
         _hint(session, facts, lacking),
     )
@@ -386,12 +385,6 @@ def consistency_errors(submission: Submission, facts: UnderstandingFacts) -> lis
     ]
 
 
-def is_confusable(name: str) -> bool:
-    """Return whether a name mixes Latin letters with look-alikes of another alphabet."""
-    scripts = {unicodedata.name(char, "").split(" ")[0] for char in name if char.isalpha()}
-    return "LATIN" in scripts and bool(scripts & {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
-
-
 def _names(submission: Submission) -> tuple[str, ...]:
     """Return the symbols as folded names without repetitions."""
     folded = (fold_symbol(name) for name in submission.symbols_identified)
@@ -419,7 +412,7 @@ def _starts_at(entry: str, name: str) -> bool:
 
 def _shown(text: str) -> str:
     """Return `text`, in ASCII escapes if it has hidden or look-alike characters."""
-    if hidden_character(text) or is_confusable(text):
+    if hidden_character(text) or mixed_word(text):
         return text.encode("ascii", "backslashreplace").decode("ascii")
     return text
 

@@ -132,12 +132,6 @@ def test_unusable_hypotheses_are_refused(hypotheses: list[tuple[str, str]]) -> N
     assert caught.value.details["missing_requirements"]
 
 
-def test_hypotheses_lead_to_verification() -> None:
-    session = verifying()
-    assert session.phase is Phase.VERIFICATION
-    assert [item.text for item in session.hypotheses] == [FIRST, SECOND]
-
-
 def test_one_confirmed_leads_to_ready_with_the_files_the_call_found() -> None:
     session = proven(verifying())
     verdict = settle(session, both("confirmed", "rejected"))

@@ -71,17 +71,6 @@ def test_a_query_must_be_neither_blank_nor_too_long(place: SessionPaths, query: 
     assert caught.value.details["field"] == "query"
 
 
-def test_an_error_in_a_transaction_writes_nothing(place: SessionPaths) -> None:
-    session, handle = new(place)
-    before = file_of(place, session).read_bytes()
-    with (
-        pytest.raises(SessionError, match="cannot happen"),
-        journal.transaction(place, handle) as held,
-    ):
-        held.append(steps.called("query", "x", found=1), steps.revert())
-    assert file_of(place, session).read_bytes() == before
-
-
 def test_a_loaded_session_is_read_again_only_if_its_head_has_changed(place: SessionPaths) -> None:
     session, handle = new(place)
     call = steps.called("search_text", "login")

@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.session import journal, steps
 from code_intel.session.heads import SessionPaths, session_paths
-from code_intel.session.journal import journal_files, prune
+from code_intel.session.journal import journal_files
 from code_intel.session.listing import list_sessions
 from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.state import Step
@@ -91,16 +91,7 @@ def test_a_list_is_cut_to_the_most_recently_used(place: SessionPaths) -> None:
     names = [journal.create(place, Intent.MODIFY, QUERY).session.name for _ in range(5)]
     for age, name in enumerate(names):
         os.utime(place.journal(name), (2e9 - age, 2e9 - age))
+    (place.journals / "notes.jsonl").write_text("mine", encoding="utf-8")
+    assert [one.name for one in journal_files(place)] == names
     assert {one.name for one in list_sessions(place, most=2)} == set(names[:2])
     assert list_sessions(place_in(place.journals)) == ()
-
-
-def test_the_most_recently_used_come_first_and_the_least_are_pruned(place: SessionPaths) -> None:
-    names = [journal.create(place, Intent.QUESTION, "what?").session.name for _ in range(4)]
-    for age, name in enumerate(names):
-        os.utime(place.journal(name), (1_000_000 - age, 1_000_000 - age))
-    (place.journals / "notes.jsonl").write_text("mine", encoding="utf-8")
-    assert [file.name for file in journal_files(place)] == names
-    assert prune(place, keep=3) == 1
-    assert not place.journal(names[-1]).exists()
-    assert (place.journals / "notes.jsonl").exists()

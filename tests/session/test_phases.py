@@ -8,7 +8,6 @@ from code_intel.errors import PhaseError, UsageError
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import (
     ALLOWED,
-    READ_ONLY_STEP,
     TRANSITIONS,
     UNGATED,
     Event,
@@ -57,13 +56,6 @@ def test_a_refusal_names_phase_allowed_tools_and_next_step() -> None:
     assert "submit_understanding" in error["allowed_tools"]
     assert "submit_verification" not in error["allowed_tools"]
     assert "submit_understanding" in error["hint"]
-
-
-def test_a_read_only_session_gets_a_hint_without_edits() -> None:
-    session = low_risk(Intent.QUESTION)._replace(phase=Phase.READY)
-    with pytest.raises(PhaseError) as caught:
-        check_allowed(session, "submit_understanding")
-    assert caught.value.hint == READ_ONLY_STEP
 
 
 @pytest.mark.covers("rule.allowed.after_map_miss")

@@ -2,17 +2,16 @@
 
 import pytest
 
-from code_intel.errors import PhaseError, RequirementError
+from code_intel.errors import RequirementError
 from code_intel.session import steps
 from code_intel.session.frame import SlotSource
-from code_intel.session.guidance import REQUIREMENT_REMEDIES, SEARCH_FIRST, hint_for
+from code_intel.session.guidance import REQUIREMENT_REMEDIES, SEARCH_FIRST
 from code_intel.session.learning import may_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
     consistency_errors,
-    is_confusable,
     missing,
     slot_evidenced,
     submit_understanding,
@@ -206,26 +205,6 @@ def test_code_added_since_a_writing_session_began_is_not_counted() -> None:
     assert missing(reading, claim, made) == []
 
 
-def test_undefined_symbols_and_missing_files_are_not_counted() -> None:
-    session = explored(low_risk())
-    claim = submission()._replace(symbols_identified=("login", "x", "y"))
-    facts = FACTS._replace(defined=frozenset({"login", "x", "y"}), existing_files=frozenset())
-    assert missing(session, claim, facts)[:3] == [
-        "symbols_identified: 1/3",
-        "entry_points: 0/1",
-        "files_analyzed: 0/2",
-    ]
-
-
-def test_a_look_alike_symbol_is_flagged_and_shown_escaped() -> None:
-    session = explored(low_risk())
-    claim = submission()._replace(symbols_identified=(*SYMBOLS[:3], "\u0410uth"))
-    verdict = submit_understanding(session, claim, FACTS)
-    assert verdict.confusable == ("\u0410uth",)
-    assert verdict.missing == ("unverified_symbols: \\u0410uth",)
-    assert not is_confusable("認証Service")
-
-
 def test_a_symbol_of_a_forest_hit_counts_once_its_definition_was_found() -> None:
     session = after(explored(low_risk()), found("search_forest", "ログイン", symbols=["login"]))
     assert "unverified_symbols: login" in missing(session, submission(), FACTS)
@@ -277,21 +256,12 @@ def test_files_are_recorded_relative_to_the_root() -> None:
     assert understood(session, claim, facts).explored_files == FILES[:2]
 
 
-def test_understanding_is_submitted_in_exploration_only() -> None:
-    with pytest.raises(PhaseError):
-        submit_understanding(understood(explored(low_risk())), submission(), FACTS)
-
-
 @pytest.mark.covers("rule.need.never_lowered")
 def test_adding_a_fact_again_keeps_its_confidence() -> None:
     session = understood(confirmed(explored(low_risk()), evidence="見た", score=0.85))
     symbol = session.symbol("AuthService")
     assert symbol is not None
     assert (symbol.confidence, symbol.confirmed, symbol.evidence) == (0.85, True, "見た")
-
-
-def test_without_facts_a_submission_is_refused() -> None:
-    refusal(explored(low_risk()), submission(), UnderstandingFacts())
 
 
 LATE = "src/late.py"
@@ -444,11 +414,6 @@ def test_where_no_symbols_are_read_the_refusal_asks_for_a_search_only() -> None:
     error = refusal(low_risk(Intent.IMPLEMENT), Submission(()), facts)
     assert "missing search_text" in error.message
     assert error.hint == SEARCH_FIRST
-
-
-@pytest.mark.parametrize("key", ["nl_symbol_mapping", "slot_evidence"])
-def test_the_remedy_names_confirm_symbol_relevance(key: str) -> None:
-    assert "confirm_symbol_relevance" in hint_for([f"{key}: anything"])
 
 
 def test_the_hint_of_a_japanese_feature_leads_to_ready() -> None:

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 from code_intel.session.phases import Event, Intent, Phase
@@ -78,25 +76,6 @@ def test_a_hit_without_a_rival_has_enough_margin() -> None:
 @pytest.mark.parametrize("status", ["broken", "conflict", "invalid", ""])
 def test_an_agreement_that_is_not_served_does_not_short_circuit(status: Any) -> None:
     assert judge(GOOD._replace(status=status)).phase is None
-
-
-@given(
-    score=st.floats() | st.none(),
-    confirmed=st.booleans(),
-    defined=st.booleans(),
-    risk=st.sampled_from(Risk),
-)
-def test_guards_never_raise_a_band(
-    score: float | None, *, confirmed: bool, defined: bool, risk: Risk
-) -> None:
-    facts = GOOD._replace(score=score, confirmed=confirmed, symbol_defined=defined, risk=risk)
-    verdict = judge(facts)
-    if verdict.phase is Phase.READY:
-        assert score is not None
-        assert score >= READY_SCORE
-        assert confirmed
-        assert defined
-        assert risk is not Risk.HIGH
 
 
 @pytest.mark.covers("rule.short_circuit.files")

@@ -7,11 +7,13 @@ token. That is more than the models in use count.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from code_intel.foundation.text import counted, visible
 from code_intel.records import Definition, FileReference, Freshness, Hit
 from code_intel.tools.wire.suspicion import NOTE, flags_of
+
+RowT = TypeVar("RowT")
 
 MAX_SEARCH_TOKENS = 2000
 """Tokens of a search answer."""
@@ -76,11 +78,9 @@ def _head(text: str, budget: int) -> str:
     return "".join(kept)
 
 
-def within(
-    rows: Iterable[Mapping[str, Any]], budget: int = MAX_ROW_TOKENS
-) -> list[Mapping[str, Any]]:
+def within(rows: Iterable[RowT], budget: int = MAX_ROW_TOKENS) -> list[RowT]:
     """Return the first rows whose JSON fits `budget` tokens, at least one."""
-    kept: list[Mapping[str, Any]] = []
+    kept: list[RowT] = []
     for row in rows:
         budget -= tokens(json.dumps(row, ensure_ascii=False))
         if budget < 0 and kept:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.session.state import MAX_OPENED_FILES
-from code_intel.tools.wire.answers import MAX_ROW_TOKENS, tokens
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, within
 from code_intel.tools.wire.suspicion import note_of
 
 ItemT = TypeVar("ItemT")
@@ -143,13 +143,7 @@ def page(
         most: Maximum rows of a page.
         budget: Maximum tokens of the rows.
     """
-    kept: list[Any] = []
-    for row in rows[start : start + most]:
-        data = shown(row)
-        budget -= tokens(json.dumps(data, ensure_ascii=False))
-        if budget < 0 and kept:
-            break
-        kept.append(data)
+    kept = within(map(shown, rows[start : start + most]), budget)
     end = start + len(kept)
     following = cursor_at(end, *question) if end < len(rows) else None
     return AnswerPage(kept, start, following, _mark(question))

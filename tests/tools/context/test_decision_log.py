@@ -60,16 +60,18 @@ def test_a_phase_change_is_logged_with_its_event() -> None:
     assert [*phase_changes(later, later, "x")] == []
 
 
-def test_a_refusal_is_logged_without_repetitions() -> None:
-    missing = ["unanswered: login", "unanswered: logout"]
-    error = RequirementError(missing[0], details={"missing_requirements": missing})
-    assert refusal(low_risk(), error, "submit_verification").why == "; ".join(missing)
-    error = RequirementError("nothing was said", details={"missing_requirements": []})
-    assert refusal(low_risk(), error, "submit_verification").why == "nothing was said"
-
-
-def test_a_refusal_is_logged_with_what_was_missing() -> None:
-    error = RequirementError("Not yet.", details={"missing_requirements": ["files_analyzed: 0/2"]})
-    one = refusal(low_risk(), error, "submit_understanding")
-    assert one.what == "submit_understanding in EXPLORATION: requirements_missing"
-    assert one.why == "Not yet. files_analyzed: 0/2"
+@pytest.mark.parametrize(
+    ("message", "missing", "reason"),
+    [
+        ("unanswered: a", ["unanswered: a", "unanswered: b"], "unanswered: a; unanswered: b"),
+        ("nothing was said", [], "nothing was said"),
+        ("Not yet.", ["files_analyzed: 0/2"], "Not yet. files_analyzed: 0/2"),
+    ],
+)
+def test_a_refusal_is_logged_with_what_was_missing(
+    message: str, missing: list[str], reason: str
+) -> None:
+    error = RequirementError(message, details={"missing_requirements": missing})
+    row = refusal(low_risk(), error, "submit_understanding")
+    assert row.what == "submit_understanding in EXPLORATION: requirements_missing"
+    assert row.why == reason
