@@ -96,14 +96,14 @@ def test_seven_commands_score_as_worked_out(query: str, expected: dict[str, floa
     assert plain_scores(SEVEN, query) == close(by_position(SEVEN, query), 1e-12)
 
 
-def test_a_search_answers_three_commands_unless_asked_for_more() -> None:
+def test_search_returns_three_commands_by_default() -> None:
     assert len(search(SEVEN, "branch")) == 3
     assert len(search(SEVEN, "branch", 10)) == 4
     assert search(SEVEN, "branch", 0) == []
     assert search(SEVEN, "branch", -1) == []
 
 
-def test_of_commands_with_one_name_the_first_is_found_and_the_others_do_not_count() -> None:
+def test_only_the_first_command_of_a_name_is_indexed() -> None:
     again = Command(*SEVEN[0].key[1:], description="merge merge merge")
     assert search([*SEVEN, again], "merge branch", 9) == search(SEVEN, "merge branch", 9)
     assert BM25Index([*SEVEN, again]).commands == SEVEN
@@ -120,7 +120,7 @@ def test_commands_with_equal_scores_keep_the_order_of_the_registry() -> None:
     assert all(names == sorted(names) for names in by_score.values())
 
 
-def test_a_term_that_the_query_repeats_counts_as_often() -> None:
+def test_repeated_query_term_counts_each_time() -> None:
     once, twice = (
         by_position(SEVEN, "merge branch"),
         by_position(SEVEN, "merge branch merge branch"),
@@ -128,7 +128,7 @@ def test_a_term_that_the_query_repeats_counts_as_often() -> None:
     assert twice == close([2 * score for score in once], 1e-12)
 
 
-def test_a_word_that_no_command_has_lowers_the_share_and_not_the_score() -> None:
+def test_unknown_word_lowers_the_share_but_not_the_score() -> None:
     index = BM25Index(SEVEN)
     assert index.search("merge zebra") == index.search("merge")
     assert index.most("merge zebra") > index.most("merge") > 0
@@ -136,38 +136,38 @@ def test_a_word_that_no_command_has_lowers_the_share_and_not_the_score() -> None
 
 
 @pytest.mark.parametrize("query", ["", "   ", "zebra", "変更", "-", "\x00"])
-def test_nothing_fits_is_the_empty_list(query: str) -> None:
+def test_query_without_a_match_returns_an_empty_list(query: str) -> None:
     assert search(SEVEN, query) == []
 
 
 @pytest.mark.parametrize("query", ["", "merge branch"])
-def test_an_empty_registry_finds_nothing_and_divides_by_nothing(query: str) -> None:
+def test_empty_registry_returns_nothing(query: str) -> None:
     index = BM25Index([])
     assert (index.search(query), index.commands) == ([], ())
     assert math.isfinite(index.most(query))
 
 
-def test_one_command_is_found_by_its_words() -> None:
+def test_registry_of_one_command_is_searchable() -> None:
     (found,) = search([SEVEN[0]], "branch")
     assert found.score > 0
 
 
-def test_commands_without_any_word_are_never_found() -> None:
+def test_commands_without_words_are_never_found() -> None:
     blank = [Command("", "", "", ""), Command(" ", "", "", "")]
     assert search(blank, "anything") == []
     assert search([*blank, *THREE], "branch")[0].c2 == "decide-branch"
 
 
-def test_case_and_width_of_a_query_do_not_matter() -> None:
+def test_case_and_width_of_a_query_are_ignored() -> None:
     assert search(SEVEN, "ＭＥＲＧＥ　Branch", 9) == search(SEVEN, "merge branch", 9)
 
 
-def test_camel_case_in_a_command_is_found_by_its_parts() -> None:
+def test_camel_case_is_found_by_its_parts() -> None:
     command = Command("git", "groupCommit", "changes", "one step")
     assert [one.c2 for one in search([*SEVEN, command], "group")] == ["groupCommit", "group-commit"]
 
 
-def test_other_terms_may_be_indexed_for_another_ranking() -> None:
+def test_index_can_use_another_tokenizer() -> None:
     index = BM25Index(SEVEN, lambda text: [letter for letter in text if letter == "5"])
     ((at, score),) = index.search("5")
     assert (index.commands[at].c2, score) == ("build", index.scores(["5"])[at])
@@ -185,9 +185,7 @@ commands = st.lists(
 
 
 @given(commands, texts.map(" ".join))
-def test_scores_are_finite_above_zero_and_fall_and_no_share_is_more_than_the_terms_saturate(
-    registry: list[Command], query: str
-) -> None:
+def test_scores_are_finite_positive_and_sorted(registry: list[Command], query: str) -> None:
     index = BM25Index(registry)
     found = index.search(query)
     scores = [score for _, score in found]
@@ -198,7 +196,7 @@ def test_scores_are_finite_above_zero_and_fall_and_no_share_is_more_than_the_ter
 
 
 @given(commands, texts.map(" ".join), st.integers(0, 5))
-def test_the_best_few_are_the_beginning_of_all(
+def test_limited_search_is_a_prefix_of_the_full_one(
     registry: list[Command], query: str, few: int
 ) -> None:
     index = BM25Index(registry)

@@ -13,7 +13,7 @@ from registry_files import ONE, document
 PATH = Path("/project/registry.json")
 
 
-def test_every_field_of_the_seed_is_read() -> None:
+def test_every_field_of_the_schema_is_read() -> None:
     whole = {
         **ONE,
         "usage": "climpt-git merge-up base-branch",
@@ -74,14 +74,14 @@ def test_every_field_of_the_seed_is_read() -> None:
         "name",
     ],
 )
-def test_variables_of_another_form_are_passed_over(uv: Any) -> None:
+def test_malformed_variables_are_ignored(uv: Any) -> None:
     rows = uv if isinstance(uv, list) else []
     for value in (uv, [*rows, {"kept": "yes"}]):
         (command,) = checking.registry(document({**ONE, "uv": value}), "climpt", PATH).commands
         assert command.variables == ((("uv-kept", "yes"),) if value is not uv else ())
 
 
-def test_a_list_of_one_says_what_is_taken_as_older_registries_have_it() -> None:
+def test_older_registries_list_one_boolean() -> None:
     older = {**ONE, "options": {"file": [True], "stdin": [False]}}
     (command,) = checking.registry(document(older), "climpt", PATH).commands
     assert command.options == CommandOptions(file=True)
@@ -92,16 +92,16 @@ def test_a_list_of_one_says_what_is_taken_as_older_registries_have_it() -> None:
             checking.registry(document({**ONE, "options": {"file": wrong}}), "climpt", PATH)
 
 
-def test_an_empty_registry_is_one() -> None:
+def test_empty_registry_is_valid() -> None:
     assert checking.registry({"tools": {"commands": []}}, "dev", PATH).commands == ()
 
 
-def test_commands_know_their_agent() -> None:
+def test_command_key_has_the_agent() -> None:
     (command,) = checking.registry(document(), "dev", PATH).commands
     assert command.key == ("dev", "climpt-git", "merge-up", "base-branch")
 
 
-def test_what_is_odd_is_noted_and_is_no_error() -> None:
+def test_duplicate_and_undescribed_commands_are_noted() -> None:
     registry = checking.registry(document(ONE, {**ONE, "description": " "}), "climpt", PATH)
     assert len(registry.commands) == 2
     assert registry.notes == (
@@ -119,7 +119,7 @@ def test_what_is_odd_is_noted_and_is_no_error() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("field", ["c1", "c2", "c3"])
-def test_an_identifier_never_is_an_option_a_path_or_a_line(field: str, bad: str) -> None:
+def test_identifier_cannot_be_an_option_a_path_or_multiline(field: str, bad: str) -> None:
     with pytest.raises(MalformedRegistry) as error:
         checking.registry(document(ONE, {**ONE, field: bad}), "climpt", PATH)
     assert str(error.value).startswith(f"tools.commands[1].{field} must be an identifier")
@@ -149,21 +149,21 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
 
 
 @pytest.mark.parametrize(("field", "value", "reason"), WRONG, ids=[row[2] for row in WRONG])
-def test_a_wrong_entry_is_named_with_its_field(field: str, value: Any, reason: str) -> None:
+def test_invalid_entry_is_named_with_its_field(field: str, value: Any, reason: str) -> None:
     with pytest.raises(MalformedRegistry) as error:
         checking.registry(document(ONE, ONE, {**ONE, field: value}), "climpt", PATH)
     assert str(error.value).startswith(f"tools.commands[2].{reason}")
 
 
 @pytest.mark.parametrize("field", sorted(ONE))
-def test_a_field_that_is_missing_is_named(field: str) -> None:
+def test_missing_field_is_named(field: str) -> None:
     entry = {key: value for key, value in ONE.items() if key != field}
     with pytest.raises(MalformedRegistry) as error:
         checking.registry(document(entry), "climpt", PATH)
     assert str(error.value) == f"tools.commands[0].{field} is missing"
 
 
-def test_as_many_commands_as_the_cap_and_no_more() -> None:
+def test_number_of_commands_is_limited() -> None:
     many = document(*[ONE] * checking.MAX_COMMANDS)
     assert len(checking.registry(many, "climpt", PATH).commands) == checking.MAX_COMMANDS
     many["tools"]["commands"].append(ONE)
@@ -171,7 +171,7 @@ def test_as_many_commands_as_the_cap_and_no_more() -> None:
         checking.registry(many, "climpt", PATH)
 
 
-def test_a_config_names_registries_in_its_order() -> None:
+def test_config_keeps_the_order_of_registries() -> None:
     config = {"registries": {"z": "z.json", "a": ".agent/a/registry.json"}, "more": 1}
     assert list(checking.registries(config).items()) == [
         ("z", "z.json"),

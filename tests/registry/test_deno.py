@@ -77,7 +77,7 @@ async def test_deno_gets_every_option_as_climpt_does(root: Path, cache: Path) ->
     )
 
 
-async def test_both_runners_say_the_same_of_one_prompt(root: Path, cache: Path) -> None:
+async def test_both_runners_render_the_same_prompt(root: Path, cache: Path) -> None:
     prompts = settings_of(root, cache, CODE_INTEL_COMMAND_RUNNER="prompts")
     mapping = {"file": "docs/todo.md", "destination": "out.md", "stdin": "x"}
     by_deno = await run(root, cache, mapping)
@@ -86,7 +86,7 @@ async def test_both_runners_say_the_same_of_one_prompt(root: Path, cache: Path) 
     assert (by_deno.runner, rendered.runner) == ("deno", "prompts")
 
 
-async def test_what_deno_says_of_a_failure_is_told(root: Path, cache: Path) -> None:
+async def test_failure_of_deno_is_reported_with_its_stderr(root: Path, cache: Path) -> None:
     command = Command("climpt-git", "no", "such", "")
     with pytest.raises(ExecutionError) as caught:
         await run(root, cache, command=command)
@@ -101,7 +101,7 @@ async def test_what_deno_says_of_a_failure_is_told(root: Path, cache: Path) -> N
 @pytest.mark.parametrize(
     "module", ["jsr:@aidevtool/climpt", f"{NOBODY}/climpt.ts", "file:///nowhere/climpt.ts"]
 )
-async def test_a_module_that_cannot_be_fetched_leads_to_the_prompts(
+async def test_error_of_an_unavailable_module_suggests_prompts(
     root: Path, tmp_path: Path, module: str
 ) -> None:
     settings = settings_of(root, tmp_path / "empty", CODE_INTEL_CLIMPT_MODULE=module)
@@ -116,16 +116,14 @@ async def test_a_module_that_cannot_be_fetched_leads_to_the_prompts(
     assert (await execute(rendered, registry_of(root), GROUP)).prompt.startswith("# Group")
 
 
-async def test_the_project_configures_nothing_of_deno(root: Path, cache: Path) -> None:
+async def test_project_files_do_not_configure_deno(root: Path, cache: Path) -> None:
     """A project's import map would replace climpt's code. Its tasks and locks are not read."""
     (root / "deno.json").write_text('{"imports": 7, "lock": "x", nonsense', encoding="utf-8")
     (root / "deno.lock").write_text("nonsense", encoding="utf-8")
     assert (await run(root, cache)).prompt.startswith("# Group the changes")
 
 
-async def test_a_deno_that_is_not_waited_for_is_ended(
-    root: Path, cache: Path, tmp_path: Path
-) -> None:
+async def test_cancelled_call_ends_deno(root: Path, cache: Path, tmp_path: Path) -> None:
     module, pids = tmp_path / "hangs.ts", tmp_path / "pids"
     module.write_text(
         f'await Deno.writeTextFile("{pids}", `${{Deno.pid}}`); setInterval(() => {{}}, 1000);',

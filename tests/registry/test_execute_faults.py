@@ -87,7 +87,7 @@ def told(error: CodeIntelError) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", FAULTS)
-async def test_a_program_that_fails_is_an_error_with_what_it_said(
+async def test_failing_program_is_an_error_with_its_stderr(
     root: Path, tmp_path: Path, case: str
 ) -> None:
     fault = FAULTS[case]
@@ -129,7 +129,7 @@ NOT_FETCHED = {
 
 
 @pytest.mark.parametrize("stderr", NOT_FETCHED, ids=range(len(NOT_FETCHED)))
-async def test_prompts_are_offered_where_deno_has_no_climpt_and_not_where_climpt_failed(
+async def test_prompts_are_suggested_only_if_deno_cannot_load_climpt(
     root: Path, tmp_path: Path, stderr: str
 ) -> None:
     deno = program(tmp_path / "bin", f'cat >&2 <<"END"\n{stderr}\nEND\nexit 1', "deno")
@@ -141,7 +141,7 @@ async def test_prompts_are_offered_where_deno_has_no_climpt_and_not_where_climpt
 
 
 @given(parts=st.lists(st.binary(max_size=6000), max_size=12))
-def test_what_is_shown_of_stderr_is_bounded_visible_and_has_both_of_its_ends(
+def test_shown_stderr_is_bounded_and_keeps_both_ends(
     parts: list[bytes],
 ) -> None:
     ends = OutputEnds()
@@ -166,7 +166,9 @@ HANGS = {
 
 
 @pytest.mark.parametrize("case", HANGS)
-async def test_whatever_hangs_is_ended_in_time(root: Path, tmp_path: Path, case: str) -> None:
+async def test_hanging_programs_and_children_are_killed(
+    root: Path, tmp_path: Path, case: str
+) -> None:
     runner = program(tmp_path / "bin", HANGS[case])
     began = time.monotonic()
     heard = await run(
@@ -190,9 +192,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("case", ENDLESS)
-async def test_a_gigabyte_of_output_is_cut_and_not_read_on(
-    root: Path, tmp_path: Path, case: str
-) -> None:
+async def test_endless_output_is_cut(root: Path, tmp_path: Path, case: str) -> None:
     began = time.monotonic()
     done = await executed(root, program(tmp_path / "bin", ENDLESS[case]))
     assert time.monotonic() - began < SOON
@@ -202,14 +202,14 @@ async def test_a_gigabyte_of_output_is_cut_and_not_read_on(
     assert await none_left(tmp_path / "bin")
 
 
-async def test_output_that_is_not_utf8_is_replaced_and_told(root: Path, tmp_path: Path) -> None:
+async def test_invalid_utf8_in_the_output_is_replaced_and_noted(root: Path, tmp_path: Path) -> None:
     done = await executed(root, program(tmp_path / "bin", "printf 'caf\\351\\n\\342\\200'"))
     assert done.prompt == "caf\ufffd\n\ufffd"
     assert done.notes == ("It has bytes that are not valid UTF-8.",)
 
 
 @pytest.mark.parametrize("outputs", ["", ">/dev/null 2>&1"], ids=["holding its outputs", "quietly"])
-async def test_what_outlives_its_program_is_ended_and_not_waited_for(
+async def test_children_that_outlive_the_program_are_killed(
     root: Path, tmp_path: Path, outputs: str
 ) -> None:
     script = f"sleep 600 {outputs} & echo $! >> $PIDS; echo prompt"
@@ -220,7 +220,9 @@ async def test_what_outlives_its_program_is_ended_and_not_waited_for(
 
 
 @pytest.mark.skipif(not os.path.exists("/usr/bin/setsid"), reason="needs setsid")  # noqa: PTH110 - at import
-async def test_what_left_the_group_is_not_waited_for(root: Path, tmp_path: Path) -> None:
+async def test_process_in_another_group_does_not_delay_the_answer(
+    root: Path, tmp_path: Path
+) -> None:
     """It is nobody's to end any more; but it does not hold the answer."""
     gone = tmp_path / "gone"
     script = f"setsid sh -c 'until [ -e \"{gone}\" ]; do sleep 0.05; done' & echo prompt"
@@ -232,7 +234,7 @@ async def test_what_left_the_group_is_not_waited_for(root: Path, tmp_path: Path)
         await anyio.Path(gone).write_text("", encoding="utf-8")
 
 
-async def test_a_caller_that_gives_up_leaves_nobody(root: Path, tmp_path: Path) -> None:
+async def test_cancelled_call_leaves_no_process(root: Path, tmp_path: Path) -> None:
     folder, ready = tmp_path / "bin", tmp_path / "ready"
     script = f"sleep 600 & echo $! >> $PIDS; echo x > '{ready}'; wait"
     with anyio.fail_after(SOON):
@@ -244,7 +246,7 @@ async def test_a_caller_that_gives_up_leaves_nobody(root: Path, tmp_path: Path) 
     assert await none_left(folder)
 
 
-async def test_a_caller_that_gives_up_while_it_begins_leaves_nobody(
+async def test_call_cancelled_during_the_start_leaves_no_process(
     root: Path, tmp_path: Path
 ) -> None:
     script = "sleep 600 & echo $! >> $PIDS; wait"
@@ -264,7 +266,9 @@ async def not_started(root: Path, runner: Path | str, why: int | str, **told_of:
     assert "CODE_INTEL_COMMAND_RUNNER" in wire["hint"]
 
 
-async def test_a_program_that_cannot_be_started_says_why(root: Path, tmp_path: Path) -> None:
+async def test_program_that_cannot_be_started_is_an_error_with_the_reason(
+    root: Path, tmp_path: Path
+) -> None:
     runner = program(tmp_path / "bin", "echo x")
     runner.chmod(0o644)
     await not_started(root, runner, errno.EACCES)
@@ -278,13 +282,13 @@ async def test_a_program_that_cannot_be_started_says_why(root: Path, tmp_path: P
     await not_started(root, garbage, errno.ENOEXEC)
 
 
-async def test_a_runner_that_is_named_and_not_there_is_an_execution_that_failed(
+async def test_missing_runner_is_a_failed_execution(
     root: Path,
 ) -> None:
     await not_started(root, "climpt", "climpt is not on PATH.")
 
 
-async def test_a_project_that_has_gone_is_an_error(root: Path, tmp_path: Path) -> None:
+async def test_missing_project_folder_is_an_error(root: Path, tmp_path: Path) -> None:
     runner = program(tmp_path / "bin", "echo x")
     await anyio.Path(root).rename(tmp_path / "moved")
     await not_started(root, runner, errno.ENOENT)

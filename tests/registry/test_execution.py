@@ -23,7 +23,7 @@ from registry.executing import (
 pytestmark = pytest.mark.anyio
 
 
-async def test_what_a_program_prints_is_the_prompt_as_it_is(root: Path, tmp_path: Path) -> None:
+async def test_output_is_the_prompt_unchanged(root: Path, tmp_path: Path) -> None:
     script = "echo Downloading >&2; printf ' \\033[1m# 変更を\\n\\n{input_text} \\n\\n'"
     done = await executed(root, program(tmp_path / "bin", script, "mine"))
     prompt = " \x1b[1m# 変更を\n\n{input_text} \n\n"
@@ -31,7 +31,7 @@ async def test_what_a_program_prints_is_the_prompt_as_it_is(root: Path, tmp_path
     assert await none_left(tmp_path / "bin")
 
 
-async def test_it_gets_arguments_as_they_are_and_runs_in_the_project(
+async def test_program_gets_unchanged_arguments_and_runs_in_the_project(
     root: Path, tmp_path: Path
 ) -> None:
     script = 'pwd; for argument in "$@"; do echo "[$argument]"; done'
@@ -44,7 +44,7 @@ async def test_it_gets_arguments_as_they_are_and_runs_in_the_project(
 
 
 @pytest.mark.parametrize("text", [None, "", "変更\n" * 50_000], ids=["none", "empty", "long"])
-async def test_it_reads_what_it_was_given_and_then_the_end(
+async def test_program_reads_the_input_to_its_end(
     root: Path, tmp_path: Path, text: str | None
 ) -> None:
     runner = program(tmp_path / "bin", "cat | wc -c")
@@ -52,14 +52,12 @@ async def test_it_reads_what_it_was_given_and_then_the_end(
     assert int(done.prompt) == len((text or "").encode())
 
 
-async def test_it_need_not_read_what_it_was_given(root: Path, tmp_path: Path) -> None:
+async def test_program_may_ignore_its_input(root: Path, tmp_path: Path) -> None:
     runner = program(tmp_path / "bin", "exec 0<&-; echo done")
     assert (await executed(root, runner, {"stdin": "x" * 200_000})).prompt == "done\n"
 
 
-async def test_it_gets_the_part_of_the_environment_that_is_passed_on(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_program_gets_only_allowed_environment_variables(root: Path, tmp_path: Path) -> None:
     runner = program(tmp_path / "bin", "env")
     done = await executed(root, runner, HOME="/x", TOKEN="x", LD_PRELOAD="/nowhere.so")  # noqa: S106 - none
     names = {line.partition("=")[0] for line in done.prompt.splitlines()}
@@ -67,7 +65,7 @@ async def test_it_gets_the_part_of_the_environment_that_is_passed_on(
     assert not names & {"TOKEN", "LD_PRELOAD", "CODE_INTEL_COMMAND_RUNNER"}
 
 
-async def test_the_prompts_beside_the_registry_are_rendered_where_nothing_executes(
+async def test_prompts_are_rendered_here_without_a_runner(
     root: Path,
 ) -> None:
     done = await executed(root, "auto", {"stdin": "all"}, PATH="/nowhere")
@@ -76,7 +74,7 @@ async def test_the_prompts_beside_the_registry_are_rendered_where_nothing_execut
     assert "{uv-style} was not replaced: pass the option uv-style." in done.notes
 
 
-async def test_what_it_would_do_is_said_and_not_done(root: Path, tmp_path: Path) -> None:
+async def test_plan_names_the_command_line_and_runs_nothing(root: Path, tmp_path: Path) -> None:
     runner = program(tmp_path / "bin", "echo x")
     plan = planned(settings_of(root, runner), registry_of(root), GROUP, ["-e=detailed"])
     names = ("--config=climpt-git", "group-commit", "unstaged-changes")
@@ -90,7 +88,7 @@ async def test_what_it_would_do_is_said_and_not_done(root: Path, tmp_path: Path)
     assert said == PlannedExecution("prompts", prompt=file)
 
 
-async def test_a_prompt_of_the_home_is_named_by_the_home(
+async def test_prompt_in_the_home_folder_is_shown_with_a_tilde(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(root.parent / "home"))
@@ -103,7 +101,7 @@ async def test_a_prompt_of_the_home_is_named_by_the_home(
 @pytest.mark.parametrize(
     ("size", "truncated"), [(MAX_OUTPUT_BYTES, False), (MAX_OUTPUT_BYTES + 1, True)]
 )
-async def test_the_output_is_whole_up_to_its_bound(
+async def test_output_is_whole_up_to_its_limit(
     root: Path, tmp_path: Path, *, size: int, truncated: bool
 ) -> None:
     script = f"head -c {size} /dev/zero | tr '\\0' x"
@@ -113,14 +111,14 @@ async def test_the_output_is_whole_up_to_its_bound(
     assert bool(done.notes) == truncated
 
 
-async def test_a_cut_does_not_fall_within_a_character(root: Path, tmp_path: Path) -> None:
+async def test_output_is_cut_between_characters(root: Path, tmp_path: Path) -> None:
     script = f"printf x; yes あ | tr -d '\\n' | head -c {MAX_OUTPUT_BYTES * 2}"
     done = await executed(root, program(tmp_path / "bin", script))
     assert set(done.prompt) == {"x", "あ"}
     assert done.notes == ("It is longer than 256 KiB. Its end is missing.",)
 
 
-async def test_several_are_executed_at_a_time(root: Path, tmp_path: Path) -> None:
+async def test_commands_run_at_the_same_time(root: Path, tmp_path: Path) -> None:
     """Each waits until all have begun: one after the other they would run into the deadline."""
     folder = tmp_path / "bin"
     script = f"while [ $(wc -l < '{folder}/pids') -lt 4 ]; do :; done; echo together"
@@ -136,7 +134,7 @@ async def test_several_are_executed_at_a_time(root: Path, tmp_path: Path) -> Non
     assert prompts == ["together\n"] * 4
 
 
-async def test_who_waits_is_told_that_it_goes_on(root: Path, tmp_path: Path) -> None:
+async def test_progress_is_reported_while_a_program_runs(root: Path, tmp_path: Path) -> None:
     heard: list[tuple[float, float | None, str]] = []
     go = anyio.Path(tmp_path / "go")
 
@@ -155,7 +153,7 @@ async def test_who_waits_is_told_that_it_goes_on(root: Path, tmp_path: Path) -> 
     ]
 
 
-async def test_an_agent_of_its_own_has_a_config_of_its_own(root: Path, tmp_path: Path) -> None:
+async def test_other_agent_uses_its_own_config(root: Path, tmp_path: Path) -> None:
     command = Command("git", "merge", "branch", "Merge", agent="iterator")
     done = await executed(root, program(tmp_path / "bin", 'echo "$1"'), command=command)
     assert done.prompt == "--config=iterator-git\n"

@@ -27,9 +27,7 @@ def noted(folder: Path) -> int:
     return len(pids.read_text("utf-8").split()) if pids.exists() else 0
 
 
-async def test_a_program_beyond_as_many_as_may_begins_when_another_has_ended(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_program_above_the_limit_starts_when_another_ends(root: Path, tmp_path: Path) -> None:
     runner, turns = noting(tmp_path / "bin", UNTIL_TOLD), CapacityLimiter(2)
     answers: list[ExecutionResult] = []
 
@@ -48,9 +46,7 @@ async def test_a_program_beyond_as_many_as_may_begins_when_another_has_ended(
     assert noted(runner.parent) == 3
 
 
-async def test_who_waits_as_long_as_a_command_may_take_is_refused_and_nothing_was_started(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_waiting_longer_than_the_time_limit_is_busy(root: Path, tmp_path: Path) -> None:
     runner, turns = noting(tmp_path / "bin", "echo done"), CapacityLimiter(1)
     work = executed(root, runner, turns=turns, CODE_INTEL_COMMAND_TIMEOUT="60")
     async with turns:
@@ -63,9 +59,7 @@ async def test_who_waits_as_long_as_a_command_may_take_is_refused_and_nothing_wa
     assert (await executed(root, runner, turns=turns)).prompt == "done\n"
 
 
-async def test_who_gives_up_makes_room_for_another_whether_it_waited_or_ran(
-    root: Path, tmp_path: Path
-) -> None:
+async def test_cancelled_call_frees_its_slot(root: Path, tmp_path: Path) -> None:
     runner, turns = noting(tmp_path / "bin", UNTIL_TOLD), CapacityLimiter(1)
     async with anyio.create_task_group() as group:
         for _ in range(2):

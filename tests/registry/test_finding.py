@@ -78,7 +78,7 @@ def hashed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]
         ),
     ],
 )
-def test_with_words_only_the_order_and_the_raw_score_are_those_of_bm25(
+def test_without_a_model_order_and_raw_score_are_from_bm25(
     query: str, expected: list[tuple[str, float]]
 ) -> None:
     found = find(loaded_of(SEVEN), [query], meanings=None)
@@ -99,21 +99,21 @@ def test_with_words_only_the_order_and_the_raw_score_are_those_of_bm25(
         ("frontmatterを生成", "build"),
     ],
 )
-def test_without_a_model_japanese_and_other_forms_of_words_are_read(query: str, first: str) -> None:
+def test_without_a_model_japanese_and_inflected_words_match(query: str, first: str) -> None:
     assert names(loaded_of(SEVEN), query)[0] == first
 
 
 @pytest.mark.parametrize("query", ["今日の天気", "zebra", "?!", "🙂", "\u200b"])
-def test_what_has_nothing_to_do_with_any_command_finds_none_by_words(query: str) -> None:
+def test_unrelated_query_finds_nothing_by_words(query: str) -> None:
     assert names(loaded_of(SEVEN), query) == []
 
 
-def test_an_english_query_finds_what_is_described_in_japanese() -> None:
+def test_english_query_finds_a_japanese_description() -> None:
     assert names(loaded_of(EXAMPLE), "search the oldest branch")[0] == "find-oldest"
 
 
 @given(queries=QUERIES, top=st.integers(0, 9), by=st.sampled_from(["words", "meaning"]))
-def test_scores_are_shares_that_never_rise_and_no_command_comes_twice(
+def test_scores_fall_from_1_and_commands_are_unique(
     hashed: CommandVectors, queries: list[str], top: int, by: str
 ) -> None:
     loaded = loaded_of([*SEVEN, *SEVEN[:2]])
@@ -129,7 +129,7 @@ def test_scores_are_shares_that_never_rise_and_no_command_comes_twice(
         assert any(rank >= 1 for rank in one.ranks)
 
 
-def test_several_queries_are_fused_by_the_places_each_gives(hashed: CommandVectors) -> None:
+def test_several_queries_are_fused_by_rank(hashed: CommandVectors) -> None:
     loaded = loaded_of(SEVEN)
     queries = ("merge commit", "branch base")
     for meanings in (None, hashed):
@@ -148,7 +148,7 @@ def test_several_queries_are_fused_by_the_places_each_gives(hashed: CommandVecto
     }
 
 
-def test_the_first_of_commands_with_one_name_is_found() -> None:
+def test_first_command_of_a_name_is_found() -> None:
     twice = (
         Command("git", "merge", "branch", "Merge one"),
         Command("git", "merge", "branch", "Merge two"),
@@ -157,32 +157,32 @@ def test_the_first_of_commands_with_one_name_is_found() -> None:
     assert [one.command.description for one in found] == ["Merge one"]
 
 
-def test_nothing_is_found_in_nothing(hashed: CommandVectors) -> None:
+def test_empty_registry_or_no_query_finds_nothing(hashed: CommandVectors) -> None:
     assert find(loaded_of([]), ["merge"], meanings=hashed).results == ()
     assert find(loaded_of(SEVEN), [], meanings=hashed).results == ()
 
 
-def test_one_command_alone_is_found(hashed: CommandVectors) -> None:
+def test_single_command_is_found_by_meaning(hashed: CommandVectors) -> None:
     assert names(loaded_of(SEVEN[4:5], "alone"), "merge up base branch", meanings=hashed) == [
         "merge-up"
     ]
 
 
-def test_a_model_that_fails_leaves_words_and_is_told(tmp_path: Path) -> None:
+def test_failing_model_falls_back_to_words(tmp_path: Path) -> None:
     with meanings_of(Broken(), tmp_path) as meanings:
         found = find(loaded_of(SEVEN), ["merge branch"], meanings=meanings)
     assert found.degraded == ("embedding: The model is damaged.",)
     assert found.results == find(loaded_of(SEVEN), ["merge branch"], meanings=None).results
 
 
-def test_what_is_no_number_ranks_nothing(tmp_path: Path) -> None:
+def test_nan_vectors_do_not_rank(tmp_path: Path) -> None:
     with meanings_of(Nonsense(), tmp_path) as meanings:
         found = find(loaded_of(SEVEN), ["merge branch"], meanings=meanings).results
     assert found[0].command.c2 == "merge-up"
     assert all(math.isfinite(one.score) and one.similarity == pytest.approx(0) for one in found)
 
 
-def test_a_large_registry_answers_by_words_while_vectors_are_made(tmp_path: Path) -> None:
+def test_large_registry_uses_words_until_vectors_are_ready(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(500))
     with meanings_of(embedder, tmp_path) as meanings:
         found = find(loaded, ["thing number 77"], meanings=meanings)
@@ -199,7 +199,7 @@ def learnt(root: Path, name: str, feature: str, agent: str = "climpt") -> Comman
     return experience
 
 
-def test_what_was_executed_for_a_feature_is_lifted_and_nothing_else_changes(tmp_path: Path) -> None:
+def test_command_executed_for_a_feature_moves_up(tmp_path: Path) -> None:
     loaded, query = loaded_of(SEVEN), "merge branch"
     experience = learnt(tmp_path, "decide-branch", query)
     before = find(loaded, [query], meanings=None, top_n=9).results
@@ -214,7 +214,7 @@ def test_what_was_executed_for_a_feature_is_lifted_and_nothing_else_changes(tmp_
     assert sum(one.learned is not None for one in after) == 1
 
 
-def test_what_is_lifted_does_not_make_those_that_it_passes_look_worse(tmp_path: Path) -> None:
+def test_moving_up_does_not_lower_other_scores(tmp_path: Path) -> None:
     right = Command("git", "merge", "branch", "Merge a branch into its parent safely")
     partly = Command("git", "list", "names", "Say which parent there is")
     others = [Command("docs", f"do-{at}", f"thing-{at}", f"Write page {at}") for at in range(6)]
@@ -232,7 +232,7 @@ def test_what_is_lifted_does_not_make_those_that_it_passes_look_worse(tmp_path: 
         assert rest == [best][: top_n - 1]
 
 
-def test_a_command_is_lifted_a_few_places_and_no_more(tmp_path: Path) -> None:
+def test_command_moves_up_a_few_places_at_most(tmp_path: Path) -> None:
     commands = [
         Command("git", f"merge-{at}", "branch", "Merge a branch" + " and more" * at)
         for at in range(40)
@@ -251,7 +251,7 @@ def test_a_command_is_lifted_a_few_places_and_no_more(tmp_path: Path) -> None:
         assert (now == 0) == (place <= 6)
 
 
-def test_what_was_learned_of_another_agent_or_of_no_command_here_changes_nothing(
+def test_history_of_other_agents_or_unknown_commands_is_ignored(
     tmp_path: Path,
 ) -> None:
     loaded, query = loaded_of(SEVEN), "merge branch"
@@ -263,7 +263,7 @@ def test_what_was_learned_of_another_agent_or_of_no_command_here_changes_nothing
     )
 
 
-def test_the_feature_of_a_session_is_what_experience_is_asked_for(tmp_path: Path) -> None:
+def test_feature_of_the_session_selects_the_history(tmp_path: Path) -> None:
     experience = learnt(tmp_path, "decide-branch", "release the payment service")
     loaded = loaded_of(SEVEN)
     plain = find(loaded, ["merge branch"], meanings=None, experience=experience).results
@@ -287,7 +287,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
 
 
 @pytest.mark.model
-def test_the_example_of_seed_001_comes_true(real: CommandVectors) -> None:
+def test_example_of_seed_001_is_found_first(real: CommandVectors) -> None:
     found = find(loaded_of(EXAMPLE), ["変更をグループ化してコミット"], meanings=real, top_n=7)
     assert found.degraded == ()
     first, *others = found.results
@@ -308,7 +308,7 @@ def test_the_example_of_seed_001_comes_true(real: CommandVectors) -> None:
         ("write a new instruction", "create"),
     ],
 )
-def test_a_need_in_either_language_finds_commands_in_either(
+def test_query_and_description_may_differ_in_language(
     real: CommandVectors, query: str, first: str
 ) -> None:
     assert names(loaded_of(EXAMPLE), query, meanings=real)[0] == first
@@ -319,7 +319,7 @@ def test_a_need_in_either_language_finds_commands_in_either(
     "query",
     ["今日の天気", "best pizza in town", "おすすめのラーメン屋", "who won the match yesterday"],
 )
-def test_what_no_command_is_for_scores_next_to_nothing(real: CommandVectors, query: str) -> None:
+def test_unrelated_queries_score_below_weak(real: CommandVectors, query: str) -> None:
     found = find(loaded_of(EXAMPLE), [query], meanings=real).results
     assert all(one.score < WEAK_SCORE for one in found)
 
@@ -328,7 +328,7 @@ DATA = Path(__file__).parents[2] / "benchmarks" / "data" / "commands"
 
 
 @pytest.mark.parametrize("name", ["tuning", "heldout"])
-def test_each_set_of_the_benchmark_asks_for_every_command_in_both_languages(name: str) -> None:
+def test_benchmark_sets_cover_every_command_in_both_languages(name: str) -> None:
     registry = json.loads((DATA / name / "commands.json").read_text("utf-8"))
     lines = (DATA / name / "queries.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
@@ -342,7 +342,7 @@ def test_each_set_of_the_benchmark_asks_for_every_command_in_both_languages(name
 
 
 @pytest.mark.model
-def test_on_queries_nobody_tuned_for_the_fusion_finds_three_times_what_bm25_does(
+def test_fusion_finds_three_times_as_much_as_bm25_on_heldout_queries(
     real: CommandVectors,
 ) -> None:
     rows = [

@@ -51,7 +51,7 @@ def _replaced(path: Path, content: Any, like: os.stat_result) -> None:
     fresh.replace(path)
 
 
-def test_without_a_config_there_is_the_agent_climpt_with_its_registry(project: Path) -> None:
+def test_default_agent_is_climpt(project: Path) -> None:
     registries = _registries(project)
     assert registries.agents() == ("climpt",)
     path = written(project, document())
@@ -62,7 +62,7 @@ def test_without_a_config_there_is_the_agent_climpt_with_its_registry(project: P
     assert loaded.registry.path == path
 
 
-def test_several_agents_have_registries_of_their_own_in_the_configs_order(project: Path) -> None:
+def test_each_agent_has_its_registry_in_config_order(project: Path) -> None:
     configured(project, dev="dev.json", climpt=place.REGISTRY)
     written(project, document(_command(description="dev")), "dev.json")
     written(project, document(_command(description="climpt")))
@@ -71,7 +71,7 @@ def test_several_agents_have_registries_of_their_own_in_the_configs_order(projec
     assert [_description(registries.of(agent)) for agent in ("climpt", "dev")] == ["climpt", "dev"]
 
 
-def test_config_and_registry_are_each_looked_for_in_the_project_and_then_at_home(
+def test_project_is_searched_before_the_home_folder(
     project: Path,
 ) -> None:
     home = project.parent / "home"
@@ -86,7 +86,7 @@ def test_config_and_registry_are_each_looked_for_in_the_project_and_then_at_home
     assert registries.agents() == ("climpt",)
 
 
-def test_reading_writes_nothing(project: Path) -> None:
+def test_reading_a_registry_writes_nothing(project: Path) -> None:
     registries = _registries(project)
     with pytest.raises(RegistryError):
         registries.of()
@@ -94,7 +94,7 @@ def test_reading_writes_nothing(project: Path) -> None:
     assert [*project.iterdir(), *(project.parent / "home").iterdir()] == []
 
 
-def test_a_missing_registry_is_told_in_the_words_of_the_seed(project: Path) -> None:
+def test_missing_registry_is_the_error_of_the_seed(project: Path) -> None:
     with pytest.raises(RegistryError) as error:
         _registries(project).of()
     told = error.value.as_dict()
@@ -107,7 +107,7 @@ def test_a_missing_registry_is_told_in_the_words_of_the_seed(project: Path) -> N
     }
 
 
-def test_an_agent_that_no_config_names_is_an_error_that_names_those_there_are(
+def test_unknown_agent_is_an_error_that_lists_agents(
     project: Path,
 ) -> None:
     configured(project, dev="dev.json", climpt=place.REGISTRY)
@@ -120,13 +120,13 @@ def test_an_agent_that_no_config_names_is_an_error_that_names_those_there_are(
     assert error.value.message == "There is no such agent. Agents: dev, climpt."
 
 
-def test_without_a_config_there_is_one_agent_and_no_file_is_blamed(project: Path) -> None:
+def test_unknown_agent_without_a_config_lists_climpt(project: Path) -> None:
     with pytest.raises(RegistryError) as error:
         _registries(project).of("nobody")
     assert error.value.message == "There is no such agent. Agents: climpt."
 
 
-def test_a_registry_that_is_as_it_was_is_the_same_one(project: Path) -> None:
+def test_unchanged_registry_is_the_same_object(project: Path) -> None:
     written(project, document())
     registries = _registries(project)
     loaded = registries.of()
@@ -156,7 +156,7 @@ def test_file_is_opened_once_and_once_more_for_reload(
     assert counts == [1, 0, 1]
 
 
-def test_a_change_is_seen_at_the_next_call_without_reload(project: Path) -> None:
+def test_change_is_seen_at_the_next_call(project: Path) -> None:
     path = written(project, document())
     registries = _registries(project)
     first = registries.of()
@@ -166,7 +166,7 @@ def test_a_change_is_seen_at_the_next_call_without_reload(project: Path) -> None
 
 
 @pytest.mark.parametrize("recent", [0, 2])
-def test_another_file_of_the_same_size_and_time_is_noticed(project: Path, recent: float) -> None:
+def test_replaced_file_of_equal_size_and_time_is_noticed(project: Path, recent: float) -> None:
     path = written(project, document(_command(description="Merge up")))
     registries = _registries(project, recent)
     assert _description(registries.of()) == "Merge up"
@@ -174,7 +174,7 @@ def test_another_file_of_the_same_size_and_time_is_noticed(project: Path, recent
     assert _description(registries.of()) == "Merge UP"
 
 
-def test_a_file_that_was_rewritten_in_its_place_within_one_tick_is_noticed(project: Path) -> None:
+def test_file_rewritten_within_a_clock_tick_is_noticed(project: Path) -> None:
     path = written(project, document(_command(description="Merge up 0")))
     registries = _registries(project, recent=2)
     for number in range(20):
@@ -184,7 +184,7 @@ def test_a_file_that_was_rewritten_in_its_place_within_one_tick_is_noticed(proje
         assert _description(registries.of()) == f"Merge up {number % 10}"
 
 
-def test_a_file_that_was_touched_and_says_the_same_is_the_same_registry(project: Path) -> None:
+def test_touched_file_with_equal_content_is_the_same_registry(project: Path) -> None:
     path = written(project, document())
     registries = _registries(project)
     loaded = registries.of()
@@ -192,7 +192,7 @@ def test_a_file_that_was_touched_and_says_the_same_is_the_same_registry(project:
     assert registries.of() is loaded
 
 
-def test_a_config_that_changes_leads_elsewhere_at_once(project: Path) -> None:
+def test_changed_config_takes_effect_at_once(project: Path) -> None:
     written(project, document(_command(description="old")), "old.json")
     written(project, document(_command(description="new")), "new.json")
     configured(project, climpt="old.json")
@@ -205,7 +205,7 @@ def test_a_config_that_changes_leads_elsewhere_at_once(project: Path) -> None:
         registries.of()
 
 
-def test_a_registry_that_is_gone_is_not_answered_from_memory(project: Path) -> None:
+def test_deleted_registry_is_not_answered_from_memory(project: Path) -> None:
     path = written(project, document())
     registries = _registries(project)
     registries.of()
@@ -214,7 +214,7 @@ def test_a_registry_that_is_gone_is_not_answered_from_memory(project: Path) -> N
         registries.of()
 
 
-def test_a_file_that_is_half_written_is_an_error_until_it_is_whole(project: Path) -> None:
+def test_half_written_file_is_an_error_until_it_is_whole(project: Path) -> None:
     path = written(project, document())
     registries = _registries(project)
     loaded = registries.of()
@@ -226,7 +226,7 @@ def test_a_file_that_is_half_written_is_an_error_until_it_is_whole(project: Path
     assert registries.of().registry == loaded.registry
 
 
-def test_reload_answers_what_was_read_of_one_agent_or_of_all(project: Path) -> None:
+def test_reload_returns_one_agent_or_all(project: Path) -> None:
     configured(project, climpt=place.REGISTRY, dev="dev.json")
     written(project, document())
     written(project, document(), "dev.json")
@@ -238,7 +238,7 @@ def test_reload_answers_what_was_read_of_one_agent_or_of_all(project: Path) -> N
     assert [each.registry.agent for each in registries.reload("*")] == ["climpt", "dev"]
 
 
-def test_no_more_is_remembered_than_there_is_room_for(project: Path) -> None:
+def test_memory_of_registries_is_bounded(project: Path) -> None:
     large = json.dumps(document()).encode().ljust(MAX_REGISTRY_BYTES)
     agents = [f"a{number}" for number in range(2 * MAX_CACHED_BYTES // MAX_REGISTRY_BYTES)]
     configured(project, **dict.fromkeys(agents, "large.json"))
@@ -252,7 +252,7 @@ def test_no_more_is_remembered_than_there_is_room_for(project: Path) -> None:
     assert sum(alive) >= len(agents) // 2 - 1
 
 
-def test_threads_that_ask_at_once_get_one_registry(project: Path) -> None:
+def test_concurrent_threads_get_one_registry(project: Path) -> None:
     written(project, document(*[_command(c2=f"act-{number}") for number in range(2000)]))
     registries = _registries(project)
     found: list[LoadedRegistry] = []

@@ -29,12 +29,12 @@ def working() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "embed commands"]
 
 
-def test_a_card_says_the_names_in_words_and_then_the_description() -> None:
+def test_embedded_text_has_names_as_words_and_the_description() -> None:
     command = Command("climpt-git", "groupCommit", "unstaged_changes", "変更をまとめる")
     assert card(command) == "climpt git group commit unstaged changes. 変更をまとめる"
 
 
-def test_each_command_has_a_vector_of_length_one_in_the_order_of_the_index(tmp_path: Path) -> None:
+def test_each_command_has_a_unit_vector_in_index_order(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
         loaded = loaded_of([*SEVEN, SEVEN[0]])
         vectors = meanings.of(loaded)
@@ -49,7 +49,7 @@ def test_each_command_has_a_vector_of_length_one_in_the_order_of_the_index(tmp_p
         assert meanings.pending(loaded) == 0
 
 
-def test_vectors_are_made_once_and_only_what_changed_is_made_again(tmp_path: Path) -> None:
+def test_only_changed_commands_are_embedded_again(tmp_path: Path) -> None:
     first, second = Hashed(), Hashed()
     with meanings_of(first, tmp_path) as meanings:
         assert meanings.of(loaded_of(SEVEN)) is not None
@@ -63,7 +63,7 @@ def test_vectors_are_made_once_and_only_what_changed_is_made_again(tmp_path: Pat
     assert second.passages_of == [card(changed[-1])]
 
 
-def test_a_large_registry_is_answered_at_once_and_says_how_much_is_pending(tmp_path: Path) -> None:
+def test_large_registry_answers_at_once_and_reports_pending_vectors(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 100))
     with meanings_of(embedder, tmp_path) as meanings:
         assert meanings.of(loaded) is None
@@ -82,7 +82,7 @@ def test_a_large_registry_is_answered_at_once_and_says_how_much_is_pending(tmp_p
         )
 
 
-def test_whoever_has_patience_waits_for_a_cache_on_a_slow_disk_too(tmp_path: Path) -> None:
+def test_long_timeout_waits_for_a_slow_cache(tmp_path: Path) -> None:
     class Slow(VectorCache):
         def get(self, identity: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:  # type: ignore[explicit-override]  # typing.override needs 3.12
             threading.Event().wait(1.2)  # longer than a third of a server's patience
@@ -92,7 +92,7 @@ def test_whoever_has_patience_waits_for_a_cache_on_a_slow_disk_too(tmp_path: Pat
         assert meanings.of(loaded_of(SEVEN)) is not None
 
 
-def test_a_small_registry_is_waited_for_but_no_longer_than_patience_lasts(tmp_path: Path) -> None:
+def test_small_registry_is_waited_for_until_the_timeout(tmp_path: Path) -> None:
     embedder = Gated()
     with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
         assert meanings.of(loaded_of(SEVEN)) is None
@@ -100,7 +100,7 @@ def test_a_small_registry_is_waited_for_but_no_longer_than_patience_lasts(tmp_pa
         embedder.gate.set()
 
 
-def test_a_registry_that_changed_meanwhile_is_made_instead_of_the_old_one(tmp_path: Path) -> None:
+def test_changed_registry_replaces_the_one_being_embedded(tmp_path: Path) -> None:
     embedder = Gated()
     old, new = loaded_of(many(300), "old"), loaded_of(SEVEN, "new")
     with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
@@ -114,14 +114,14 @@ def test_a_registry_that_changed_meanwhile_is_made_instead_of_the_old_one(tmp_pa
         assert len(embedder.passages_of) <= TEXTS_PER_BATCH + 7 + len(everyday())
 
 
-def test_two_agents_do_not_push_each_other_aside(tmp_path: Path) -> None:
+def test_vectors_of_two_agents_are_both_available(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
         mine, yours = loaded_of(SEVEN, "a"), loaded_of(many(3), "b", agent="other")
         assert meanings.of(mine) is not None
         assert meanings.of(yours) is not None
 
 
-def test_closing_ends_the_work_and_keeps_what_was_made(tmp_path: Path) -> None:
+def test_closing_stops_the_work_and_keeps_finished_vectors(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(3000))
     with meanings_of(embedder, tmp_path, patience=0) as meanings:
         assert meanings.of(loaded) is None
@@ -141,7 +141,7 @@ def test_closing_ends_the_work_and_keeps_what_was_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("retry", [0.0, 60.0])
-def test_a_model_that_fails_is_told_and_tried_again_later(tmp_path: Path, retry: float) -> None:
+def test_failing_model_is_reported_and_retried(tmp_path: Path, retry: float) -> None:
     embedder, loaded = Broken(), loaded_of(SEVEN)
     with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
         assert meanings.of(loaded) is None
@@ -160,7 +160,7 @@ class Exhausted(Broken):
         return super().passages(texts)
 
 
-def test_nobody_waits_for_ever_for_what_nobody_foresaw(tmp_path: Path) -> None:
+def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
     with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
         why = meanings.complete(loaded, lambda *_: None)
@@ -169,7 +169,7 @@ def test_nobody_waits_for_ever_for_what_nobody_foresaw(tmp_path: Path) -> None:
         assert meanings.complete(loaded, lambda *_: None) == ""
 
 
-def test_a_large_registry_is_waited_for_and_what_is_done_is_told(tmp_path: Path) -> None:
+def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 200))
     told: list[tuple[int, int]] = []
 
@@ -197,7 +197,7 @@ def test_a_large_registry_is_waited_for_and_what_is_done_is_told(tmp_path: Path)
     ],
     ids=["broken", "other", "none"],
 )
-def test_where_there_can_be_no_vectors_nobody_waits_and_the_reason_is_answered(
+def test_complete_returns_the_reason_why_there_are_no_vectors(
     tmp_path: Path, embedder: Hashed, why: str
 ) -> None:
     loaded = loaded_of(many(3))
@@ -209,7 +209,7 @@ def test_where_there_can_be_no_vectors_nobody_waits_and_the_reason_is_answered(
         assert meanings.of(loaded) is None
 
 
-def test_embedding_switched_off_is_told(tmp_path: Path) -> None:
+def test_disabled_embedding_is_the_reason(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {"CODE_INTEL_EMBEDDING": "off"})
     embedder = LazyEmbedder(settings, corpus="forest")
     with meanings_of(embedder, tmp_path) as meanings:

@@ -58,7 +58,7 @@ def test_every_option_has_the_flag_of_the_specification(root: Path) -> None:
         ("--edition", "-a", "--file", "-o"),
     ],
 )
-def test_a_list_of_flags_means_the_same_as_the_mapping(root: Path, flags: tuple[str, ...]) -> None:
+def test_list_of_flags_equals_the_mapping(root: Path, flags: tuple[str, ...]) -> None:
     values = ("detailed", "strict", "docs/todo.md", "out/plan.md")
     listed = [f"{flag}={value}" for flag, value in zip(flags, values, strict=True)]
     listed.append("--uv-style=a=b")
@@ -69,7 +69,7 @@ def test_a_list_of_flags_means_the_same_as_the_mapping(root: Path, flags: tuple[
 @pytest.mark.parametrize(
     "given", [None, {}, [], (), {"edition": None}, {"file": ""}, {"file": False}], ids=repr
 )
-def test_nothing_given_is_nothing_asked(root: Path, given: Any) -> None:
+def test_empty_options_are_no_options(root: Path, given: Any) -> None:
     assert checked(given, CLOSED, root) == OptionRequest()
     assert argv(OptionRequest()) == []
 
@@ -148,7 +148,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_to_be_handed_on_is_refused_by_name(root: Path, case: str) -> None:
+def test_invalid_option_is_refused_by_name(root: Path, case: str) -> None:
     outside = root.parent / "elsewhere"
     outside.mkdir()
     (root.parent / "secret").write_text("x", encoding="utf-8")
@@ -163,18 +163,18 @@ def test_what_is_not_to_be_handed_on_is_refused_by_name(root: Path, case: str) -
 
 
 @pytest.mark.parametrize("key", ["file", "destination", "stdin"])
-def test_what_a_command_says_that_it_does_not_take_is_refused(root: Path, key: str) -> None:
+def test_option_that_the_command_excludes_is_refused(root: Path, key: str) -> None:
     error = refused({key: WHOLE[key]}, root, CLOSED)
     assert "climpt-meta create instruction does not take it" in error.message
     assert getattr(checked({key: WHOLE[key]}, BARE, root), key) == WHOLE[key]
 
 
-def test_editions_are_free_where_a_command_lists_none_but_stay_names(root: Path) -> None:
+def test_unlisted_editions_must_be_names(root: Path) -> None:
     assert checked({"edition": "詳細"}, BARE, root).edition == "詳細"
     assert "not a name" in refused({"edition": "a/b"}, root, BARE).message
 
 
-def test_paths_are_told_relative_to_the_project_with_links_resolved(root: Path) -> None:
+def test_paths_are_resolved_and_relative_to_the_project(root: Path) -> None:
     (root / "alias").symlink_to(root / "docs")
     for path in (root / "docs/todo.md", "alias/todo.md", "./docs/../docs/todo.md"):
         assert checked({"file": str(path)}, GROUP, root).file == "docs/todo.md"
@@ -188,7 +188,7 @@ IDENTIFIERS = ["--help; rm", "-x", "", "a b", "a\n", "a\nb", "a\0", "../x", "a/b
 
 @pytest.mark.parametrize("value", IDENTIFIERS, ids=repr)
 @pytest.mark.parametrize("field", ["agent", "c1", "c2", "c3"])
-def test_an_identifier_is_a_name_and_nothing_else(field: str, value: str) -> None:
+def test_identifier_must_be_a_name(field: str, value: str) -> None:
     good = {"agent": "climpt", "c1": "climpt-git", "c2": "v0.5_x", "c3": "Unstaged.changes"}
     check_identifiers(**good)
     with pytest.raises(UsageError) as caught:
@@ -210,7 +210,7 @@ def outcome(options: dict[str, str]) -> tuple[OptionRequest, UsageError | None]:
 
 
 @given(options=st.dictionaries(keys, values, max_size=4))
-def test_an_argument_is_one_known_flag_with_its_value_or_nothing_is_handed_on(
+def test_argument_is_a_known_flag_with_a_value(
     options: dict[str, str],
 ) -> None:
     asked, error = outcome(options)

@@ -24,7 +24,7 @@ def test_the_project_comes_before_the_home(within: tuple[Path, ...]) -> None:
     assert place.first(place.REGISTRY, within) == here
 
 
-def test_a_link_to_nothing_is_found_and_not_passed_over(within: tuple[Path, ...]) -> None:
+def test_broken_link_is_found(within: tuple[Path, ...]) -> None:
     project, home = within
     written(home, document())
     link = project / place.REGISTRY
@@ -34,13 +34,13 @@ def test_a_link_to_nothing_is_found_and_not_passed_over(within: tuple[Path, ...]
 
 
 @pytest.mark.parametrize("root", ["/", "home"])
-def test_a_home_that_confines_nothing_is_none(root: str, tmp_path: Path) -> None:
+def test_file_system_root_is_no_home_folder(root: str, tmp_path: Path) -> None:
     (tmp_path / "home").symlink_to("/")
     home = Path("/") if root == "/" else tmp_path / "home"
     assert place.roots(tmp_path, home) == (tmp_path,)
 
 
-def test_what_a_name_means_stays_in_the_project_or_the_home(within: tuple[Path, ...]) -> None:
+def test_names_resolve_inside_the_project_or_home(within: tuple[Path, ...]) -> None:
     project, home = within
     assert place.candidates("a/b.json", within) == (project / "a/b.json", home / "a/b.json")
     assert place.candidates("../b.json", within) == (project / "../b.json",)
@@ -48,7 +48,7 @@ def test_what_a_name_means_stays_in_the_project_or_the_home(within: tuple[Path, 
     assert place.candidates("/etc/passwd", within) == ()
 
 
-def test_a_path_is_confined_by_where_it_really_is(within: tuple[Path, ...], tmp_path: Path) -> None:
+def test_links_are_resolved_before_the_check(within: tuple[Path, ...], tmp_path: Path) -> None:
     project, home = within
     (tmp_path / "outside.json").touch()
     (home / "mine.json").touch()
@@ -58,7 +58,7 @@ def test_a_path_is_confined_by_where_it_really_is(within: tuple[Path, ...], tmp_
     assert place.confined(project / "in.json", within) == (home / "mine.json").resolve()
 
 
-def test_a_project_that_is_reached_through_a_link_has_its_registry(tmp_path: Path) -> None:
+def test_project_behind_a_link_has_its_registry(tmp_path: Path) -> None:
     real, home = tmp_path / "real", tmp_path / "home"
     home.mkdir()
     written(real, document())
@@ -70,7 +70,7 @@ def test_a_project_that_is_reached_through_a_link_has_its_registry(tmp_path: Pat
     assert place.shown(found, within) == place.REGISTRY
 
 
-def test_messages_name_a_path_as_the_seed_does(within: tuple[Path, ...]) -> None:
+def test_messages_show_relative_paths(within: tuple[Path, ...]) -> None:
     project, home = within
     assert place.shown(project / place.REGISTRY, within) == ".agent/climpt/registry.json"
     assert place.shown(home / place.REGISTRY, within) == "~/.agent/climpt/registry.json"
@@ -78,7 +78,7 @@ def test_messages_name_a_path_as_the_seed_does(within: tuple[Path, ...]) -> None
     assert place.shown(Path("/etc/passwd"), within) == "/etc/passwd"
 
 
-def test_a_project_has_a_registry_by_its_own_files_alone(within: tuple[Path, ...]) -> None:
+def test_registry_in_the_home_folder_is_not_the_projects(within: tuple[Path, ...]) -> None:
     project, home = within
     written(home, document())
     assert not place.has_registry(project)
@@ -86,5 +86,5 @@ def test_a_project_has_a_registry_by_its_own_files_alone(within: tuple[Path, ...
     assert place.has_registry(project)
 
 
-def test_prompts_lie_beside_their_registry(tmp_path: Path) -> None:
+def test_prompts_are_beside_their_registry(tmp_path: Path) -> None:
     assert place.prompts_of(tmp_path / place.REGISTRY) == tmp_path / ".agent/climpt/prompts"

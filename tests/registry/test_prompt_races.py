@@ -29,7 +29,7 @@ def _read(root: Path) -> str:
 
 
 @pytest.mark.parametrize("name", [".agent", ".agent/climpt"])
-def test_a_folder_of_prompts_that_became_a_link_outside_is_not_read(root: Path, name: str) -> None:
+def test_prompt_folder_linked_outside_is_not_read(root: Path, name: str) -> None:
     folder = root / name
     folder.rename(root / "moved")
     folder.symlink_to(root.parent / "outside" / name)
@@ -38,7 +38,7 @@ def test_a_folder_of_prompts_that_became_a_link_outside_is_not_read(root: Path, 
 
 
 @pytest.mark.parametrize("name", [".agent", ".agent/climpt", ".agent/climpt/prompts"])
-def test_a_folder_that_is_swapped_just_before_a_prompt_is_opened_leads_nowhere_else(
+def test_folder_swapped_before_opening_is_not_followed(
     root: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = root / name

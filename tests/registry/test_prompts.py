@@ -21,7 +21,7 @@ def rendered(root: Path, options: Any = None, command: Command = GROUP) -> Rende
     return render(root / SHOWN, SHOWN, command, checked(options, command, root), root)
 
 
-def test_variables_are_replaced_and_front_matter_is_taken_off(root: Path) -> None:
+def test_variables_are_replaced_and_front_matter_is_removed(root: Path) -> None:
     options = {
         "stdin": "three files",
         "file": "docs/todo.md",
@@ -33,21 +33,21 @@ def test_variables_are_replaced_and_front_matter_is_taken_off(root: Path) -> Non
     )
 
 
-def test_what_a_value_says_is_never_replaced_again(root: Path) -> None:
+def test_variables_inside_values_are_not_replaced(root: Path) -> None:
     options = {"stdin": "{destination_path} {uv-style} {input_text}", "uv-style": "{input_text}"}
     text = rendered(root, options).text
     assert "About: {destination_path} {uv-style} {input_text}\n" in text
     assert "Style: {input_text}\n" in text
 
 
-def test_without_a_text_it_is_that_of_the_file(root: Path) -> None:
+def test_input_text_defaults_to_the_file(root: Path) -> None:
     text = rendered(root, {"file": "docs/todo.md"}).text
     assert "About: write {destination_path}\n" in text
     assert "File: docs/todo.md\n" in text
     assert "About: said\n" in rendered(root, {"file": "docs/todo.md", "stdin": "said"}).text
 
 
-def test_a_variable_that_was_not_given_stays_and_is_told(root: Path) -> None:
+def test_missing_variable_stays_and_is_noted(root: Path) -> None:
     done = rendered(root, {"stdin": "x"})
     assert "File: {input_text_file}\nTo: {destination_path}\nStyle: {uv-style}\n" in done.text
     assert done.notes == (
@@ -57,7 +57,7 @@ def test_a_variable_that_was_not_given_stays_and_is_told(root: Path) -> None:
     )
 
 
-def test_what_was_given_and_has_no_place_is_told(root: Path) -> None:
+def test_unused_option_is_noted(root: Path) -> None:
     write_prompt(root, "Nothing {unknown} is asked.\n", command=BARE)
     options = {"stdin": "x", "file": "docs/todo.md", "destination": "out", "uv-a": "b"}
     done = rendered(root, options, BARE)
@@ -84,14 +84,14 @@ PLACES: list[tuple[CommandOptions | None, OptionRequest, list[str]]] = [
 
 
 @pytest.mark.parametrize(("options", "asked", "names"), PLACES)
-def test_files_are_looked_for_in_this_order(
+def test_prompt_files_are_searched_in_order(
     options: CommandOptions | None, asked: OptionRequest, names: list[str]
 ) -> None:
     command = Command("a", "b", "c", "d", options=options)
     assert places(command, asked) == tuple(f"a/b/c/f_{name}.md" for name in names)
 
 
-def test_a_file_in_the_place_of_another_is_told(root: Path) -> None:
+def test_fallback_prompt_is_noted(root: Path) -> None:
     done = rendered(root, {"adaptation": "strict", "stdin": "x"})
     folder = "climpt-git/group-commit/unstaged-changes"
     assert done.notes[0] == (
@@ -101,7 +101,7 @@ def test_a_file_in_the_place_of_another_is_told(root: Path) -> None:
     assert rendered(root, {"adaptation": "strict"}) == RenderedPrompt("strict\n")
 
 
-def test_an_edition_that_was_asked_for_is_not_replaced_by_another(root: Path) -> None:
+def test_requested_edition_has_no_fallback(root: Path) -> None:
     with pytest.raises(ExecutionError) as caught:
         rendered(root, {"edition": "detailed"})
     error = caught.value.as_dict()
@@ -128,14 +128,12 @@ def test_an_edition_that_was_asked_for_is_not_replaced_by_another(root: Path) ->
     ],
     ids=range(9),
 )
-def test_front_matter_of_any_kind_is_taken_off_and_not_looked_into(
-    root: Path, text: str, body: str
-) -> None:
+def test_front_matter_is_removed_without_parsing(root: Path, text: str, body: str) -> None:
     write_prompt(root, text, command=BARE)
     assert rendered(root, command=BARE) == RenderedPrompt(body)
 
 
-def test_what_is_not_utf8_is_replaced_and_told(root: Path) -> None:
+def test_invalid_utf8_in_a_prompt_is_replaced_and_noted(root: Path) -> None:
     write_prompt(root, command=BARE).write_bytes(b"caf\xe9 {input_text}\n")
     (root / "latin.txt").write_bytes(b"na\xefve")
     done = rendered(root, {"file": "latin.txt"}, BARE)
@@ -145,7 +143,7 @@ def test_what_is_not_utf8_is_replaced_and_told(root: Path) -> None:
     )
 
 
-def test_a_prompt_is_bounded_before_and_after_its_variables_are_replaced(root: Path) -> None:
+def test_prompt_size_is_limited_before_and_after_rendering(root: Path) -> None:
     path = write_prompt(root, "x" * (MAX_PROMPT_BYTES + 1), command=BARE)
     with pytest.raises(ExecutionError, match="larger than 256 KiB"):
         rendered(root, command=BARE)
@@ -158,7 +156,7 @@ def test_a_prompt_is_bounded_before_and_after_its_variables_are_replaced(root: P
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "prompts", "fifo", "directory"])
-def test_nothing_is_read_through_a_link_or_from_a_device(root: Path, kind: str) -> None:
+def test_prompt_behind_a_link_or_device_is_not_read(root: Path, kind: str) -> None:
     secret = root.parent / "secret"
     secret.mkdir()
     (secret / "f_default.md").write_text("secret\n", encoding="utf-8")
@@ -183,7 +181,7 @@ def test_nothing_is_read_through_a_link_or_from_a_device(root: Path, kind: str) 
 
 
 @given(text=st.text(alphabet="{}-_abinputexvsl \n", max_size=60), value=st.text(max_size=20))
-def test_what_is_rendered_has_each_value_as_often_as_its_variable_was_there(
+def test_each_occurrence_of_a_variable_is_replaced(
     tmp_path_factory: pytest.TempPathFactory, text: str, value: str
 ) -> None:
     root = tmp_path_factory.getbasetemp() / "rendering"

@@ -114,7 +114,7 @@ def _refused(registries: Registries, path: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_registry_that_cannot_be_used_says_where_and_why(case: str, project: Path) -> None:
+def test_unusable_registry_is_an_error_with_path_and_reason(case: str, project: Path) -> None:
     content, reason = FILES[case]
     written(project, content)
     started = time.monotonic()
@@ -176,14 +176,14 @@ CONFIGS: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", CONFIGS)
-def test_a_config_that_cannot_be_used_is_named_itself(case: str, project: Path) -> None:
+def test_unusable_config_is_an_error_with_its_path(case: str, project: Path) -> None:
     content, reason = CONFIGS[case]
     written(project, document())
     written(project, content, place.CONFIG)
     _refused(_registries(project), place.CONFIG, reason)
 
 
-def test_an_agent_beside_a_broken_path_can_be_used(project: Path) -> None:
+def test_invalid_path_of_one_agent_leaves_others_usable(project: Path) -> None:
     written(project, document())
     configured(project, bad="../../../../etc/passwd", climpt=place.REGISTRY)
     registries = _registries(project)
@@ -225,7 +225,7 @@ PLANTED: dict[str, tuple[Callable[[Path, Path], Any], str]] = {
 
 @pytest.mark.parametrize("case", PLANTED)
 @pytest.mark.parametrize("name", [place.REGISTRY, place.CONFIG])
-def test_no_link_leads_outside_and_nothing_but_a_file_is_read(
+def test_links_outside_and_special_files_are_refused(
     case: str, name: str, project: Path, tmp_path: Path
 ) -> None:
     path = project / name
@@ -235,7 +235,7 @@ def test_no_link_leads_outside_and_nothing_but_a_file_is_read(
     _refused(_registries(project), name, reason)
 
 
-def test_a_link_from_the_project_into_the_home_is_followed(project: Path) -> None:
+def test_link_into_the_home_folder_is_followed(project: Path) -> None:
     written(project.parent / "home", document(), "mine.json")
     path = project / place.REGISTRY
     path.parent.mkdir(parents=True)
@@ -243,7 +243,7 @@ def test_a_link_from_the_project_into_the_home_is_followed(project: Path) -> Non
     assert len(_registries(project).of().registry.commands) == 1
 
 
-def test_what_a_planted_config_points_to_is_not_repeated(project: Path) -> None:
+def test_content_behind_a_planted_config_is_not_repeated(project: Path) -> None:
     home = project.parent / "home"
     written(home, f"password = {PRIVATE}\n".encode(), ".netrc")
     written(home, {PRIVATE: {"tools": PRIVATE}, "tools": {PRIVATE: 1}}, "private.json")
@@ -252,7 +252,7 @@ def test_what_a_planted_config_points_to_is_not_repeated(project: Path) -> None:
         _refused(_registries(project), f"~/{name}", "")
 
 
-def test_a_folder_that_becomes_a_link_just_before_its_registry_is_opened_leads_nowhere_else(
+def test_folder_swapped_before_opening_is_refused(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configured(project, climpt="data/registry.json")
@@ -276,12 +276,12 @@ def test_a_folder_that_becomes_a_link_just_before_its_registry_is_opened_leads_n
     assert _registries(project).of().registry.commands[0].description == "Merge up"
 
 
-def test_a_mark_of_the_byte_order_is_passed_over(project: Path) -> None:
+def test_byte_order_mark_is_ignored(project: Path) -> None:
     written(project, codecs.BOM_UTF8 + json.dumps(document()).encode())
     assert len(_registries(project).of().registry.commands) == 1
 
 
-def test_a_home_that_cannot_be_told_leaves_the_project(project: Path) -> None:
+def test_unknown_home_folder_leaves_the_project(project: Path) -> None:
     registries = Registries(project, Path("~nobody"))
     _refused(registries, place.REGISTRY, "File not found")
     written(project, document())
@@ -303,7 +303,7 @@ NEAR = st.fixed_dictionaries(
 
 
 @given(value=JSON | NEAR)
-def test_any_value_is_a_registry_or_an_error_with_its_two_details(
+def test_any_value_is_a_registry_or_a_registry_error(
     value: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     project = tmp_path_factory.getbasetemp() / "any-value"
@@ -322,7 +322,7 @@ PARTS = st.sampled_from(["..", ".", "", "/", "~", "home", "project", "etc", "pas
 
 
 @given(written_as=st.lists(PARTS, max_size=8).map("/".join) | st.text(max_size=30))
-def test_any_path_of_a_config_is_inside_or_an_error(
+def test_any_path_of_a_config_is_inside_or_refused(
     written_as: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     top = tmp_path_factory.getbasetemp() / "any-path"

@@ -9,7 +9,7 @@ from code_intel.registry.rrf import fused
 from registry.small import SEVEN
 
 
-def test_two_short_lists_are_fused_as_worked_out() -> None:
+def test_two_lists_are_fused_as_worked_out() -> None:
     found = fused([["A", "B", "C"], ["C", "A"]])
     assert [name for name, _, _ in found] == ["A", "C", "B"]
     assert [ranks for _, _, ranks in found] == [(1, 2), (3, 1), (2, -1)]
@@ -33,7 +33,7 @@ def test_two_queries_on_seven_commands_are_fused_as_worked_out() -> None:
     assert again == pytest.approx(expected, abs=5e-9)
 
 
-def test_three_results_unless_asked_for_more() -> None:
+def test_three_results_are_the_default() -> None:
     queries = ["merge commit", "branch base"]
     assert len(search_with_rrf(SEVEN, queries)) == 3
     assert search_with_rrf(SEVEN, queries) == search_with_rrf(SEVEN, queries, 9)[:3]
@@ -41,20 +41,20 @@ def test_three_results_unless_asked_for_more() -> None:
 
 
 @pytest.mark.parametrize("queries", [[], [""], ["zebra", " "]])
-def test_queries_that_find_nothing_give_the_empty_list(queries: list[str]) -> None:
+def test_queries_without_a_match_return_an_empty_list(queries: list[str]) -> None:
     assert search_with_rrf(SEVEN, queries) == []
 
 
-def test_a_query_that_finds_nothing_has_no_place_for_anything() -> None:
+def test_query_without_a_match_has_rank_minus_1() -> None:
     assert {one.ranks[1] for one in search_with_rrf(SEVEN, ["branch", "変更"], 7)} == {-1}
 
 
-def test_one_query_keeps_its_own_order() -> None:
+def test_fusion_of_one_query_keeps_its_order() -> None:
     alone = [one.c2 for one in search_with_rrf(SEVEN, ["merge branch"], 7)]
     assert alone == [one.c2 for one in search(SEVEN, "merge branch", 7)]
 
 
-def test_describe_answers_every_command_with_exactly_these_names() -> None:
+def test_describe_returns_all_commands_of_a_name() -> None:
     again = [*SEVEN, SEVEN[2]]
     assert describe(again, "climpt-git", "group-commit", "unstaged-changes") == [SEVEN[2]] * 2
     assert describe(again, "git", "group-commit", "unstaged-changes") == []
@@ -66,7 +66,7 @@ rankings = st.lists(st.lists(st.integers(0, 9), max_size=8), max_size=4)
 
 
 @given(rankings)
-def test_fusion_keeps_everything_once_and_best_first(lists: list[list[int]]) -> None:
+def test_fusion_keeps_each_item_once_sorted_by_score(lists: list[list[int]]) -> None:
     found = fused(lists)
     assert {thing for thing, _, _ in found} == {thing for ranking in lists for thing in ranking}
     assert len({thing for thing, _, _ in found}) == len(found)
@@ -76,7 +76,7 @@ def test_fusion_keeps_everything_once_and_best_first(lists: list[list[int]]) -> 
 
 
 @given(rankings)
-def test_a_place_is_where_the_thing_first_stands(lists: list[list[int]]) -> None:
+def test_rank_is_the_first_position_in_each_list(lists: list[list[int]]) -> None:
     for thing, _, ranks in fused(lists):
         unique = [list(dict.fromkeys(ranking)) for ranking in lists]
         places = [one.index(thing) + 1 if thing in one else -1 for one in unique]

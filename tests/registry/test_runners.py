@@ -27,7 +27,7 @@ def deno(tmp_path: Path) -> Path:
     return program(tmp_path / "two", "exit 0", "deno")
 
 
-def test_the_command_line_of_deno_is_the_specifications(tmp_path: Path, deno: Path) -> None:
+def test_command_line_of_deno_follows_the_specification(tmp_path: Path, deno: Path) -> None:
     runner = chosen(settings(tmp_path, str(deno.parent)))
     asked = OptionRequest(edition="detailed", file="input.md", stdin="never an argument")
     assert command_line(runner, GROUP, asked) == [
@@ -39,13 +39,13 @@ def test_the_command_line_of_deno_is_the_specifications(tmp_path: Path, deno: Pa
     ]
 
 
-def test_the_config_of_another_agent_begins_with_its_name() -> None:
+def test_config_of_another_agent_starts_with_its_name() -> None:
     command = Command("git", "merge", "branch", "Merge", agent="iterator")
     line = command_line(Runner("climpt", "/bin/climpt"), command, OptionRequest())
     assert line == ["/bin/climpt", "--config=iterator-git", "merge", "branch"]
 
 
-def test_climpt_goes_before_deno_and_deno_before_the_prompts(
+def test_climpt_is_preferred_to_deno_and_deno_to_prompts(
     tmp_path: Path, climpt: Path, deno: Path
 ) -> None:
     one, two = str(climpt.parent), str(deno.parent)
@@ -54,7 +54,7 @@ def test_climpt_goes_before_deno_and_deno_before_the_prompts(
     assert chosen(settings(tmp_path, "")) == Runner("prompts")
 
 
-def test_the_setting_names_one(tmp_path: Path, climpt: Path, deno: Path) -> None:
+def test_setting_selects_the_runner(tmp_path: Path, climpt: Path, deno: Path) -> None:
     path = f"{climpt.parent}:{deno.parent}"
     for name in ("climpt", "deno", "prompts"):
         assert chosen(settings(tmp_path, path, CODE_INTEL_COMMAND_RUNNER=name)).name == name
@@ -63,30 +63,30 @@ def test_the_setting_names_one(tmp_path: Path, climpt: Path, deno: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["climpt", "deno"])
-def test_one_that_is_not_there_is_named_with_what_to_do(tmp_path: Path, name: str) -> None:
+def test_missing_runner_is_an_error_with_a_hint(tmp_path: Path, name: str) -> None:
     with pytest.raises(NotFoundError, match=f"{name} is not on PATH") as caught:
         chosen(settings(tmp_path, CODE_INTEL_COMMAND_RUNNER=name))
     assert "CODE_INTEL_COMMAND_RUNNER" in caught.value.hint
 
 
 @pytest.mark.parametrize("value", ["", "clmpt", "bin/climpt", "./climpt", "/bin/a\nb"], ids=repr)
-def test_a_value_that_names_no_runner_is_refused_by_its_variable(
-    tmp_path: Path, value: str
-) -> None:
+def test_invalid_runner_setting_is_refused(tmp_path: Path, value: str) -> None:
     with pytest.raises(ConfigError, match="command_runner") as caught:
         chosen(settings(tmp_path, CODE_INTEL_COMMAND_RUNNER=value))
     assert "CODE_INTEL_COMMAND_RUNNER" in caught.value.hint
 
 
 @pytest.mark.parametrize("value", ["", "--eval=x", "a\nb"], ids=repr)
-def test_a_module_that_is_an_option_is_refused(tmp_path: Path, deno: Path, value: str) -> None:
+def test_module_that_looks_like_an_option_is_refused(
+    tmp_path: Path, deno: Path, value: str
+) -> None:
     told = settings(tmp_path, str(deno.parent), CODE_INTEL_CLIMPT_MODULE=value)
     with pytest.raises(ConfigError, match="climpt_module"):
         chosen(told)
 
 
 @pytest.mark.parametrize("path", [".", "", "bin", "node_modules/.bin:bin:."])
-def test_a_repository_brings_no_runner_of_its_own(
+def test_program_in_a_repository_is_not_used_as_runner(
     tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in (tmp_path, tmp_path / "bin", tmp_path / "node_modules" / ".bin"):
@@ -96,7 +96,7 @@ def test_a_repository_brings_no_runner_of_its_own(
     assert chosen(settings(tmp_path, path)) == Runner("prompts")
 
 
-def test_the_file_of_a_project_names_neither_runner_nor_module(tmp_path: Path) -> None:
+def test_project_config_cannot_set_runner_or_module(tmp_path: Path) -> None:
     (tmp_path / ".code-intel").mkdir()
     (tmp_path / ".code-intel" / "config.toml").write_text(
         'command_runner = "/bin/sh"\nclimpt_module = "file:///evil.ts"\ncommand_timeout = 7\n',
@@ -109,12 +109,12 @@ def test_the_file_of_a_project_names_neither_runner_nor_module(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("seconds", ["0", "3601", "-1", "x", "1.5"])
-def test_a_time_limit_is_a_number_of_seconds_within_an_hour(tmp_path: Path, seconds: str) -> None:
+def test_time_limit_must_be_at_most_an_hour(tmp_path: Path, seconds: str) -> None:
     with pytest.raises(ConfigError, match=r"(?i)command_timeout"):
         settings(tmp_path, CODE_INTEL_COMMAND_TIMEOUT=seconds)
 
 
-def test_a_program_gets_what_it_needs_to_run_and_no_secret(tmp_path: Path) -> None:
+def test_program_environment_has_no_secrets(tmp_path: Path) -> None:
     kept = {"HOME": "/home/me", "LANG": "C.UTF-8", "DENO_DIR": "/cache", "HTTPS_PROXY": "http://p"}
     secret = dict.fromkeys(("GITHUB_TOKEN", "CODE_INTEL_HTTP_TOKEN", "DENO_AUTH_TOKENS"), "s3cret")
     loads = ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "DENO_V8_FLAGS", "BASH_ENV")

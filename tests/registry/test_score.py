@@ -24,12 +24,12 @@ COSINES = st.lists(st.floats(-1, 1), min_size=1, max_size=30)
 MATTERS = np.linspace(-0.5, 0.2, 2 * RIVAL_COUNT)
 
 
-def test_the_engines_that_are_shipped_have_curves_and_no_other() -> None:
+def test_shipped_engines_have_curves() -> None:
     assert set(curves()) == {IDENTITY, identity()}
 
 
 @pytest.mark.parametrize("engine", [IDENTITY, identity()])
-def test_what_stands_out_is_likelier_and_everyday_matters_are_less_likely(engine: str) -> None:
+def test_margin_raises_and_everyday_lowers_the_score(engine: str) -> None:
     curve = curves()[engine]
     assert curve.cosine > 0
     assert curve.margin > 0
@@ -37,13 +37,13 @@ def test_what_stands_out_is_likelier_and_everyday_matters_are_less_likely(engine
     assert 0 < MIN_SCORE < WEAK_SCORE < FAIR_SCORE < VERY_GOOD_SCORE < 1
 
 
-def test_everyday_matters_are_there_in_both_languages_each_once() -> None:
+def test_everyday_texts_are_unique_and_bilingual() -> None:
     assert len(set(everyday())) == len(everyday()) > RIVAL_COUNT
     assert 2 * sum(matter.isascii() for matter in everyday()) == len(everyday())
 
 
 @given(COSINES)
-def test_a_margin_is_what_a_command_is_closer_than_the_closest_others(
+def test_margin_is_the_distance_to_the_mean_of_the_closest_others(
     cosines: list[float],
 ) -> None:
     seen = evidence(np.array(cosines), MATTERS)
@@ -58,7 +58,7 @@ def test_a_margin_is_what_a_command_is_closer_than_the_closest_others(
 
 @pytest.mark.parametrize("engine", [IDENTITY, identity()])
 @given(cosines=COSINES, more=st.floats(0.01, 0.5))
-def test_a_score_is_a_share_and_rises_with_the_cosine(
+def test_score_is_between_0_and_1_and_rises_with_the_cosine(
     engine: str, cosines: list[float], more: float
 ) -> None:
     curve = curves()[engine]
@@ -68,14 +68,14 @@ def test_a_score_is_a_share_and_rises_with_the_cosine(
     assert after[0] >= before[0]
 
 
-def test_a_question_close_to_everyday_matters_scores_less() -> None:
+def test_query_close_to_everyday_texts_scores_less() -> None:
     curve = curves()[IDENTITY]
     cosines = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0])
     near, far = (curve.at(evidence(cosines, MATTERS + shift)) for shift in (0.3, 0.0))
     assert (near < far).all()
 
 
-def test_what_is_no_number_scores_nothing() -> None:
+def test_nan_scores_0() -> None:
     curve = ScoreCurve(cosine=1.0, margin=1.0, everyday=-1.0, bias=0.0)
     nan = np.array([math.nan, 0.0])
     scores = curve.at(MatchEvidence(nan, np.zeros(2), np.zeros(2)))

@@ -25,30 +25,28 @@ from code_intel.registry.tokens import searched, tokens
         ("変更をコミット", ["変更をコミット"]),
     ],
 )
-def test_a_text_is_its_words_and_what_compound_words_are_made_of(
-    text: str, expected: list[str]
-) -> None:
+def test_compound_words_are_split_and_kept(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
 
 
-def test_what_is_compound_in_several_ways_is_divided_in_all_of_them() -> None:
+def test_mixed_compounds_are_split_in_all_ways() -> None:
     found = tokens("group-commitFiles_now")
     assert {"group", "commit", "files", "now"} < set(found)
     assert found[-1] == "group-commitfiles_now"
 
 
-def test_full_width_letters_and_spaces_are_read_as_what_they_look_like() -> None:
+def test_full_width_letters_and_spaces_are_normalized() -> None:
     assert tokens("Ｇｒｏｕｐ－Ｃｏｍｍｉｔ　Ｎｏｗ") == tokens("Group-Commit Now")
 
 
-def test_a_command_is_found_by_its_names_and_its_description() -> None:
+def test_searched_text_has_names_and_description() -> None:
     command = Command("git", "groupCommit", "changes", "Commit Them", usage="never searched")
     assert searched(command) == "git groupCommit changes Commit Them"
     assert "group" in tokens(searched(command))
 
 
 @given(st.text(max_size=60))
-def test_every_word_of_a_text_is_among_its_tokens_lowered_and_no_token_is_empty(text: str) -> None:
+def test_every_word_is_a_lower_case_token(text: str) -> None:
     found = tokens(text)
     assert all(found)
     assert not any(any(map(str.isspace, token)) for token in found)
@@ -57,7 +55,7 @@ def test_every_word_of_a_text_is_among_its_tokens_lowered_and_no_token_is_empty(
 
 
 @given(st.lists(st.from_regex("[a-z]{1,5}([A-Z][a-z]{1,5}){0,2}", fullmatch=True), max_size=6))
-def test_case_changes_what_a_word_is_divided_into_and_never_the_word(words: list[str]) -> None:
+def test_case_changes_only_the_parts_of_a_word(words: list[str]) -> None:
     mixed, lower = tokens(" ".join(words)), tokens(" ".join(words).lower())
     assert [token for token in mixed if token in lower] != [] or not words
     assert set(lower) <= set(mixed)
