@@ -67,7 +67,7 @@ def agree(project: Project, term: str = "送料計算", symbol: str = "shipping_
         (("search", "x", "--project", "no/such", "--json"), 2),
     ],
 )
-def test_every_command_answers_one_json_object_and_its_exit_code(
+def test_every_command_prints_one_json_object(
     shop: Project, arguments: tuple[str, ...], code: int
 ) -> None:
     data = answer(shop, *arguments, code=code)
@@ -76,7 +76,7 @@ def test_every_command_answers_one_json_object_and_its_exit_code(
         assert data["hint"]
 
 
-def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
+def test_missing_command_is_a_usage_error(bare: Project) -> None:
     for arguments, code in (((), 2), (("nope",), 2), (("--help",), 0), (("--version",), 0)):
         for program in ("code-intel", *(("devrag",) if arguments else ())):
             done = bare.call(program, *arguments, check=False)
@@ -91,9 +91,7 @@ def test_a_line_without_a_command_is_bad_usage(bare: Project) -> None:
         ("devrag", "--config", MAP, "search", "-"),
     ],
 )
-def test_a_dash_answers_each_line_at_once_until_the_end(
-    shop: Project, command: tuple[str, ...]
-) -> None:
+def test_dash_answers_each_line_of_stdin(shop: Project, command: tuple[str, ...]) -> None:
     agree(shop)
     process = subprocess.Popen(
         [str(BIN / command[0]), *command[1:]],
@@ -120,7 +118,7 @@ def test_a_dash_answers_each_line_at_once_until_the_end(
         assert process.stderr.read() == b""
 
 
-def test_whoever_reads_only_the_start_gets_no_complaint(shop: Project) -> None:
+def test_closed_pipe_is_no_error(shop: Project) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -136,7 +134,7 @@ def test_whoever_reads_only_the_start_gets_no_complaint(shop: Project) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_words_only_is_said_in_every_answer_and_never_enough(shop: Project) -> None:
+def test_search_without_a_model_is_marked_in_every_answer(shop: Project) -> None:
     agree(shop)
     for arguments in (("--map",), ("--forest",), ()):
         data = answer(shop, "search", *arguments, "送料計算", "--json")
@@ -150,7 +148,7 @@ def test_words_only_is_said_in_every_answer_and_never_enough(shop: Project) -> N
     assert "off" in answer(shop, "status", "--json")["embedding"]
 
 
-def test_looking_writes_nothing(shop: Project) -> None:
+def test_reading_commands_write_nothing(shop: Project) -> None:
     agree(shop)
     for database in (".code-intel/vectors-map.db", "vectors-forest.db"):
         for path in shop.root.glob(f"{database}*"):
@@ -167,14 +165,14 @@ def test_looking_writes_nothing(shop: Project) -> None:
     assert files(shop.root) == before
 
 
-def test_a_project_never_set_up_can_be_searched_after_sync(bare: Project) -> None:
+def test_project_without_setup_can_be_searched_after_sync(bare: Project) -> None:
     (bare.root / "a.py").write_text("def hello():\n    pass\n", encoding="utf-8")
     assert answer(bare, "status", "--json")["forest"]["state"] == "missing"
     answer(bare, "sync", "--json")
     assert answer(bare, "search", "hello", "--json")["results"][0]["document"] == "a.py"
 
 
-def test_files_that_cannot_be_indexed_are_named_and_fail_nothing(shop: Project) -> None:
+def test_unindexable_files_do_not_fail_the_sync(shop: Project) -> None:
     (shop.root / "src" / "binary.py").write_bytes(b"\x00\x01" * 100)
     (shop.root / "src" / "huge.py").write_bytes(b"x = 1\n" * 400_000)
     synced = answer(shop, "sync", "--json")
@@ -183,7 +181,7 @@ def test_files_that_cannot_be_indexed_are_named_and_fail_nothing(shop: Project) 
 
 
 @pytest.mark.parametrize("name", ["config.toml", MAP, FOREST])
-def test_a_broken_file_of_the_project_is_named(shop: Project, name: str) -> None:
+def test_invalid_config_file_is_named(shop: Project, name: str) -> None:
     file = shop.root / (".code-intel/config.toml" if name == "config.toml" else name)
     file.write_text("{ broken", encoding="utf-8")
     for command in (("status",), ("search", "x")):
@@ -195,7 +193,7 @@ def test_a_broken_file_of_the_project_is_named(shop: Project, name: str) -> None
     assert name in served.stderr
 
 
-def test_without_a_query_the_project_is_asked_about_itself(shop: Project) -> None:
+def test_search_without_a_query_asks_about_the_project(shop: Project) -> None:
     data = answer(shop, "search", "--json")
     assert data["query"].startswith("how does ")
     symbol = data["query"].split()[2]
@@ -214,9 +212,7 @@ def test_without_a_query_the_project_is_asked_about_itself(shop: Project) -> Non
         ("b.py", 'def g():\n    pass\n\n\ndef f():\n    """Sail."""\n', "how does f work"),
     ],
 )
-def test_the_first_question_fits_what_there_is(
-    bare: Project, file: str, text: str, asked: str
-) -> None:
+def test_first_question_fits_the_project(bare: Project, file: str, text: str, asked: str) -> None:
     (bare.root / file).write_text(text, encoding="utf-8")
     bare.call("code-intel", "init")
     answer(bare, "sync", "--json")
@@ -225,16 +221,14 @@ def test_the_first_question_fits_what_there_is(
     assert data["results"][0]["document"] == file
 
 
-def test_nothing_indexed_leaves_nothing_to_ask(bare: Project) -> None:
+def test_empty_index_has_no_first_question(bare: Project) -> None:
     bare.call("code-intel", "init")
     assert answer(bare, "search", "--json", code=1)["error"] == "not_found"
     answer(bare, "sync", "--json")
     assert answer(bare, "search", "--json", code=1)["error"] == "not_found"
 
 
-def test_the_terminal_asks_where_it_is_whatever_servers_are_told(
-    shop: Project, bare: Project
-) -> None:
+def test_terminal_ignores_the_root_of_servers(shop: Project, bare: Project) -> None:
     told = {"CODE_INTEL_ROOT": str(bare.root), "CLAUDE_PROJECT_DIR": str(bare.root)}
     inside = Project(shop.root, {**shop.env, **told})
     assert answer(inside, "status", "--json")["project"] == str(shop.root)

@@ -58,7 +58,9 @@ def kept(project: Path, told: dict[str, Any]) -> QueryPlan:
     return keeping.load(project / ".gistdex", told["planId"])
 
 
-def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_lists_every_query_and_result(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["plan", FEE, "--keyword", "shipping_fee", "--min-matches", "1"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
@@ -78,7 +80,7 @@ def test_a_plan_is_told_query_by_query(project: Path, capsys: pytest.CaptureFixt
     assert "Note: embedding: No embedding model" in capsys.readouterr().out
 
 
-def test_json_is_what_the_tool_answers(project: Path, run: Run) -> None:
+def test_json_is_the_answer_of_the_tool(project: Path, run: Run) -> None:
     told = answer(run(FEE, "--json"))
     assert told["goal"] == FEE
     assert told["status"] in {"success", "partial"}
@@ -106,7 +108,7 @@ def test_every_option_has_its_effect(project: Path, run: Run) -> None:
     assert told["stopReason"] == "iterations"
 
 
-def test_a_database_is_named_from_where_one_stands(
+def test_database_path_is_relative_to_the_current_folder(
     project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(project / "vectors-forest.db", project / "src" / "copy.db")
@@ -133,7 +135,7 @@ def test_plan_continues_where_it_ended(project: Path, run: Run) -> None:
     assert other["field"] == "goal"
 
 
-def test_what_finds_nothing_has_failed(run: Run) -> None:
+def test_plan_without_results_fails(run: Run) -> None:
     text = run("qqqzzz wwwvvv", code=1)
     assert text.startswith("Query plan failed after ")
     assert "\nNothing found.\n" in text
@@ -147,7 +149,7 @@ def test_what_finds_nothing_has_failed(run: Run) -> None:
     assert len(line) < 100
 
 
-def test_a_project_that_is_not_indexed_is_told(
+def test_project_without_an_index_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bare").mkdir()
@@ -156,7 +158,7 @@ def test_a_project_that_is_not_indexed_is_told(
     assert not (tmp_path / "bare" / ".gistdex").exists()
 
 
-def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(project: Path, run: Run) -> None:
+def test_dry_run_shows_the_first_query_and_writes_nothing(project: Path, run: Run) -> None:
     text = run("cart total", "--preset", "tests", "--query", "rounding", "--dry-run")
     assert text.splitlines()[:2] == [
         "Expected: cart, total, test",
@@ -172,7 +174,7 @@ def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(project: Path, ru
     )
 
 
-def test_a_dry_run_of_a_plan_that_goes_on_leaves_it_as_it_is(project: Path, run: Run) -> None:
+def test_dry_run_does_not_change_a_continued_plan(project: Path, run: Run) -> None:
     begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
     file = project / begun["savedAt"]
     before = file.read_bytes()
@@ -209,7 +211,7 @@ def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> s
     return err
 
 
-def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
+def test_interrupted_plan_is_saved_and_named(project: Path) -> None:
     queries = [word for at in range(10) for word in ("--query", f"fee{at}")]
     words = (*queries, "--confidence", "1", "--max-iterations", "20")
     err = interrupted(FEE, *words, at="1/", hold=nullcontext())
@@ -219,7 +221,7 @@ def test_what_was_found_before_ctrl_c_is_kept_and_named(project: Path) -> None:
     assert f"To continue: code-intel plan --continue {entry.id[:8]}" in err
 
 
-def test_a_plan_that_goes_on_is_whole_after_ctrl_c(project: Path, run: Run) -> None:
+def test_interrupted_continuation_keeps_the_plan(project: Path, run: Run) -> None:
     begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
     root = project / ".gistdex"
     # Nothing is kept while this holds the lock.
@@ -253,7 +255,7 @@ def test_error_names_the_option_that_was_typed(
     assert answer(run(FEE, *words, "--json", code=2))["field"] == field
 
 
-def test_a_plan_that_has_no_query_left_asks_for_one(run: Run) -> None:
+def test_finished_plan_asks_for_a_query(run: Run) -> None:
     words = (FEE, "--keyword", "nowheretobefound", "--confidence", "1")
     assert run(*words, "--max-iterations", "1").count('--query "…"') == 0
     assert run(*words, "--max-iterations", "20").count('--query "…"') == 1

@@ -63,7 +63,7 @@ async def test_an_error_has_a_code_a_message_and_the_next_step(shop: Path) -> No
 
 
 @pytest.mark.covers("error.invalid_argument.value", "error.invalid_argument")
-async def test_what_ripgrep_cannot_read_is_an_argument_that_is_wrong(shop: Path) -> None:
+async def test_expression_that_ripgrep_rejects_is_an_invalid_argument(shop: Path) -> None:
     async with gateway(shop) as call:
         regex = await call.refused("search_text", pattern="(")
         assert (regex["error"], regex["field"], regex["value"]) == (
@@ -76,7 +76,7 @@ async def test_what_ripgrep_cannot_read_is_an_argument_that_is_wrong(shop: Path)
 
 
 @pytest.mark.covers("error.session_broken.file", "rule.session.chain")
-async def test_a_journal_that_is_not_what_was_written_is_refused_by_name(shop: Path) -> None:
+async def test_edited_journal_is_refused_with_its_path(shop: Path) -> None:
     async with gateway(shop) as call:
         session = await framed(call)
         (file,) = (shop / ".code-intel" / "sessions").glob("*.jsonl")
@@ -90,7 +90,7 @@ async def test_a_journal_that_is_not_what_was_written_is_refused_by_name(shop: P
 
 
 @pytest.mark.covers("error.no_active_session")
-async def test_a_handle_that_is_none_is_refused(shop: Path) -> None:
+async def test_invalid_handle_is_refused(shop: Path) -> None:
     async with gateway(shop) as call:
         for handle in ("session_20250101_000000_00000000", "../x", ""):
             error = await call.refused("get_session_status", session_id=handle)
@@ -99,7 +99,7 @@ async def test_a_handle_that_is_none_is_refused(shop: Path) -> None:
 
 
 @pytest.mark.covers("error.invalid_config: field profile", "error.invalid_config")
-async def test_a_profile_that_is_wrong_is_named_with_its_key(shop: Path) -> None:
+async def test_invalid_profile_is_named_with_its_key(shop: Path) -> None:
     profiles = shop / ".code-intel" / "scoring-profiles.toml"
     profiles.write_text("[review]\nstructural = -1\n", encoding="utf-8")
     async with gateway(shop) as call:
@@ -112,7 +112,7 @@ async def test_a_profile_that_is_wrong_is_named_with_its_key(shop: Path) -> None
 
 
 @pytest.mark.covers("error.busy")
-def test_a_session_that_another_process_holds_is_busy(tmp_path: Path) -> None:
+def test_locked_session_is_busy(tmp_path: Path) -> None:
     place = place_in(tmp_path)
     _, handle = journal.create(place, Intent.MODIFY, "fix it")
     with (
@@ -127,7 +127,7 @@ def test_a_session_that_another_process_holds_is_busy(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("error.storage_failed")
-async def test_a_log_that_is_none_is_a_storage_error(shop: Path) -> None:
+async def test_folder_in_place_of_the_log_is_a_storage_error(shop: Path) -> None:
     (shop / ".code-intel" / "logs" / "outcomes.jsonl").mkdir(parents=True)
     async with gateway(shop) as call:
         error = await call.refused("get_outcome_stats")
@@ -136,7 +136,7 @@ async def test_a_log_that_is_none_is_a_storage_error(shop: Path) -> None:
 
 
 @pytest.mark.covers("error: index_damaged index_newer index_unusable")
-def test_an_index_that_cannot_be_read_says_what_it_is(tmp_path: Path) -> None:
+def test_unreadable_index_has_a_code_for_its_cause(tmp_path: Path) -> None:
     whole = tmp_path / "whole.db"
     Store.open(whole).close()
     newer = tmp_path / "newer.db"
@@ -191,7 +191,7 @@ async def test_an_expression_needs_ripgrep_and_the_error_says_how_to_get_it(
 
 
 @pytest.mark.covers("error: agreement_invalid agreement_conflict")
-def test_a_file_that_is_no_agreement_says_whether_a_merge_has_left_it_so() -> None:
+def test_invalid_agreement_and_merge_conflict_have_different_codes() -> None:
     found = []
     for text in ("just a text", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"):
         with pytest.raises(AgreementProblem) as caught:
@@ -207,7 +207,7 @@ async def breaks(_work: None) -> Answer:
 
 
 @pytest.mark.covers("error.unexpected")
-async def test_a_defect_is_told_without_its_text_and_the_server_goes_on() -> None:
+async def test_unexpected_error_hides_its_text_and_the_server_continues() -> None:
     tool = Tool(breaks, "Break")
 
     async def invoke(tool: Tool, arguments: dict[str, Any], _call: protocol.ToolCall) -> Answer:
@@ -228,7 +228,7 @@ async def test_a_defect_is_told_without_its_text_and_the_server_goes_on() -> Non
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of children are POSIX's")
 @pytest.mark.covers("error.refused", "row.upstream.said")
-async def test_a_half_that_refuses_or_talks_nonsense_is_quoted_as_data(shop: Path) -> None:
+async def test_refusal_of_an_upstream_is_quoted_as_data(shop: Path) -> None:
     point(shop, forest=command("server_error") | {"call_seconds": 60})
     async with gateway(shop) as call:
         answer = await call("search_smart", query="login")
@@ -244,7 +244,7 @@ async def test_a_half_that_refuses_or_talks_nonsense_is_quoted_as_data(shop: Pat
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of children are POSIX's")
 @pytest.mark.covers("row.upstream: restarts ignored")
-async def test_what_a_half_sends_in_vain_and_how_often_it_was_restarted_is_counted(
+async def test_ignored_messages_and_restarts_of_an_upstream_are_counted(
     shop: Path,
 ) -> None:
     log = shop / "log"

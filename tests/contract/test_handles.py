@@ -111,7 +111,7 @@ async def test_a_decision_is_made_in_the_session_it_names(shop: Path) -> None:
 
 
 @pytest.mark.covers("rule.session.connection", "error.no_active_session")
-async def test_without_a_handle_a_tool_means_the_last_session_of_its_connection(
+async def test_default_session_is_the_last_of_the_connection(
     shop: Path,
 ) -> None:
     async with gateway(shop) as one, gateway(shop) as two:
@@ -126,7 +126,7 @@ async def test_without_a_handle_a_tool_means_the_last_session_of_its_connection(
 
 
 @pytest.mark.covers("rule.session.project")
-async def test_a_session_of_another_project_is_none_of_this_one(shop: Path, tmp_path: Path) -> None:
+async def test_session_of_another_project_is_unknown(shop: Path, tmp_path: Path) -> None:
     elsewhere = Path(shutil.copytree(shop, tmp_path / "elsewhere", symlinks=True))
     async with gateway(elsewhere) as call:
         theirs = await begin(call)

@@ -91,7 +91,7 @@ async def test_every_refusal_has_its_status_its_code_and_the_next_step() -> None
 
 
 @pytest.mark.covers("error: token_required port_unusable")
-def test_a_server_that_must_not_or_cannot_listen_says_so() -> None:
+def test_refused_and_used_addresses_are_errors() -> None:
     with pytest.raises(UsageError) as caught:
         listen("0.0.0.0", 0)  # noqa: S104 - the point
     assert caught.value.error == "token_required"

@@ -61,7 +61,7 @@ async def test_a_search_answers_with_places_text_and_why(shop: Path) -> None:
     "row.hit.agreement",
     "row.agreement: nl_term symbol status files reasons learned_at",
 )
-async def test_a_hit_of_the_map_carries_its_agreement_and_how_far_it_holds(shop: Path) -> None:
+async def test_hit_of_the_map_has_its_agreement_and_status(shop: Path) -> None:
     async with gateway(shop) as call:
         added = {"nl_term": "送料", "symbol": "shipping_fee", "code_evidence": "it is the fee"}
         await call("add_agreement", **added)
@@ -107,7 +107,7 @@ async def test_documents_are_listed_page_by_page_with_their_times(shop: Path) ->
     "error.index_failed",
     "error.index_failed.field",
 )
-async def test_a_file_is_indexed_by_name_and_another_says_why_not(shop: Path) -> None:
+async def test_file_is_indexed_by_name_or_refused_with_a_reason(shop: Path) -> None:
     written(shop, "docs/ferry.md")
     (shop / "docs" / "ferry.bin").write_bytes(b"\x00\x01")
     async with index_server(shop, "forest") as call:
@@ -202,7 +202,7 @@ async def test_a_document_is_parsed_again_by_either_name(shop: Path) -> None:
     "field.delete_document: filename filepath remove_file",
     "answer.delete_document: success message filename file_deleted",
 )
-async def test_a_document_leaves_the_index_and_its_file_the_disk_when_that_is_asked(
+async def test_delete_removes_the_document_and_on_request_the_file(
     shop: Path,
 ) -> None:
     async with index_server(shop, "forest") as call:
@@ -282,7 +282,7 @@ async def test_front_matter_is_written_field_by_field_and_merged(shop: Path) -> 
 
 
 @pytest.mark.covers("error.read_failed", "error.read_failed.field", "error.path_outside_root.field")
-async def test_a_file_that_is_gone_or_elsewhere_is_named_by_its_argument(shop: Path) -> None:
+async def test_missing_or_outside_file_is_named_by_its_argument(shop: Path) -> None:
     async with index_server(shop, "forest") as call:
         gone = await call.refused("update_frontmatter", filepath="docs/no.md", domain="other")
         assert (gone["error"], gone["field"]) == ("read_failed", "path")
@@ -328,7 +328,7 @@ async def test_a_sync_counts_what_it_did(shop: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.covers("tool.sync", "answer.any.warnings")
-async def test_what_is_not_known_is_ignored_and_told(shop: Path) -> None:
+async def test_unknown_arguments_are_ignored_with_a_warning(shop: Path) -> None:
     async with index_server(shop, "map") as call:
         answer = await call("list_documents", zeta=1, alpha=2)
         assert answer["warnings"] == ["Ignored unknown arguments: alpha, zeta."]

@@ -24,21 +24,21 @@ def lines_of(kind: str) -> dict[str, Requirement]:
     return {key: found for key, found in BY_ID.items() if found.kind == kind}
 
 
-def test_no_requirement_stands_there_twice() -> None:
+def test_requirement_ids_are_unique() -> None:
     ids = [requirement.id for requirement in requirements()]
     assert sorted(ids) == sorted(set(ids))
 
 
-def test_every_tool_of_the_program_is_in_the_contract_and_no_other() -> None:
+def test_contract_lists_exactly_the_tools() -> None:
     assert lines_of("tool").keys() == declared.tools()
 
 
-def test_every_parameter_is_in_the_contract_with_its_type_and_whether_it_must_be_given() -> None:
+def test_contract_lists_every_parameter_with_its_type() -> None:
     said = {key: (found.type, found.flag == "required") for key, found in lines_of("field").items()}
     assert said == declared.fields()
 
 
-def test_every_code_that_the_program_gives_is_in_the_contract_and_no_other() -> None:
+def test_contract_lists_exactly_the_error_codes() -> None:
     codes = {key for key in lines_of("error") if key.count(".") == 1}
     assert codes == declared.errors()
 
@@ -80,7 +80,7 @@ def test_every_mark_is_on_a_test_that_runs_and_asserts() -> None:
     assert collect().hollow == ()
 
 
-def test_who_covers_a_name_of_the_wire_speaks_of_it() -> None:
+def test_covering_test_mentions_the_wire_name() -> None:
     silent = [
         mark[:2]
         for mark in collect().good
@@ -115,7 +115,7 @@ MARK = '@pytest.mark.covers("rule.a.b")\n'
         ("marked = pytest.mark.covers('rule.a.b')\n", "is on no test"),
     ],
 )
-def test_a_mark_that_proves_nothing_is_hollow(source: str, why: str) -> None:
+def test_mark_without_a_running_assertion_is_hollow(source: str, why: str) -> None:
     found = marks_in(source, "test_x.py")
     assert found.good == ()
     assert [why in text for text in found.hollow] == [True]
@@ -175,14 +175,14 @@ LISTED = {"documents": [], "total": 0, "truncated": False, "index": INDEX}
         ({"index": INDEX | {"state": 1}}, "list_documents.index.state is 1, no string"),
     ],
 )
-def test_an_answer_is_held_to_every_name_and_type(change: dict[str, object], fault: str) -> None:
+def test_answer_is_checked_for_every_name_and_type(change: dict[str, object], fault: str) -> None:
     assert faults_of_answer("list_documents", LISTED) == []
     assert faults_of_answer("list_documents", LISTED | change) == [fault]
     short = {name: value for name, value in LISTED.items() if name != "total"}
     assert faults_of_answer("list_documents", short) == ["list_documents.total is missing"]
 
 
-def test_an_error_is_held_to_its_code_and_details() -> None:
+def test_error_is_checked_for_code_and_details() -> None:
     error = {"error": "busy", "message": "m", "hint": "h"}
     assert faults_of_error(error) == []
     assert faults_of_error(error | {"error": "odd"}) == ["error 'odd' is not in the contract"]

@@ -33,7 +33,7 @@ async def risk(call: Caller, intent: str, *slots: str, **other: str) -> str:
 @pytest.mark.covers(
     "rule.risk: no_frame action_without_issue change_without_feature short_issue open_slots reading"
 )
-async def test_what_a_frame_leaves_open_decides_the_risk(shop: Path) -> None:
+async def test_open_slots_of_a_frame_decide_the_risk(shop: Path) -> None:
     feature, when, issue, wish = WORDS
     async with gateway(shop) as call:
         assert await risk(call, "MODIFY", feature, when, issue, wish) == "LOW"
@@ -64,7 +64,7 @@ async def needs(call: Caller) -> dict[str, Any]:
 
 
 @pytest.mark.covers("rule.need: HIGH MEDIUM LOW reading slot_evidence")
-async def test_the_risk_decides_how_much_must_be_understood(shop: Path) -> None:
+async def test_risk_decides_the_requirements(shop: Path) -> None:
     async with gateway(shop) as call:
         assert await risk(call, "MODIFY") == "HIGH"
         assert await needs(call) == {
@@ -101,7 +101,7 @@ async def test_the_risk_decides_how_much_must_be_understood(shop: Path) -> None:
 
 
 @pytest.mark.covers("rule.need: HIGH reading")
-async def test_each_row_of_the_needs_is_what_a_submission_is_measured_by(shop: Path) -> None:
+async def test_submission_is_measured_by_the_requirements(shop: Path) -> None:
     asked = {"symbols_identified": [LOGIN], "files_analyzed": [SERVICE]}
     async with gateway(shop) as call:
         await begin(call)

@@ -44,7 +44,7 @@ def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
     "answer.search_smart: best_map_score best_map truncated index",
     "transition.EXPLORATION.map_missed",
 )
-async def test_when_the_map_does_not_know_the_forest_answers_with_hypotheses(shop: Path) -> None:
+async def test_forest_answers_with_hypotheses_after_a_miss_of_the_map(shop: Path) -> None:
     async with gateway(shop) as call:
         await framed(call)
         answer = await call("search_smart", top_k=2)
@@ -72,7 +72,7 @@ async def test_when_the_map_does_not_know_the_forest_answers_with_hypotheses(sho
 @pytest.mark.covers(
     "row.pair: nl_term symbol flags", "answer.search_smart: best_map best_map_score"
 )
-async def test_what_the_map_would_say_is_data_beside_the_answer_of_the_forest(shop: Path) -> None:
+async def test_best_agreement_is_data_beside_a_forest_answer(shop: Path) -> None:
     async with gateway(shop) as call:
         added = {"nl_term": "sign in", "symbol": LOGIN, "code_evidence": "it signs in"}
         assert (await call("add_agreement", **added))["pair"] == {
@@ -99,7 +99,7 @@ async def test_what_the_map_would_say_is_data_beside_the_answer_of_the_forest(sh
     "rule.guard.intent",
     "answer.get_session_status.guards",
 )
-async def test_a_hit_answers_moves_the_phase_and_says_what_keeps_it_from_more(
+async def test_confident_hit_moves_the_phase_unless_a_guard_applies(
     agreed: Path,
 ) -> None:
     query = f"{TERM} で値が空のとき結果がおかしい"
@@ -154,7 +154,7 @@ async def test_a_hit_answers_moves_the_phase_and_says_what_keeps_it_from_more(
 @pytest.mark.covers(
     "row.agreement.renamed_to", "row.agreement_row.renamed_to", "row.map_answer: agreed confirmed"
 )
-async def test_a_symbol_that_was_renamed_is_offered_by_what_the_code_calls_it(
+async def test_renamed_symbol_is_offered_by_its_current_name(
     agreed: Path,
 ) -> None:
     service = agreed / SERVICE
@@ -235,7 +235,7 @@ async def test_the_forest_alone_answers_with_hypotheses(shop: Path) -> None:
 @pytest.mark.covers(
     "answer.search_forest.truncated", "answer.search_smart.truncated", "answer.search.truncated"
 )
-async def test_long_chunks_are_cut_and_that_is_said(shop: Path) -> None:
+async def test_long_chunks_are_cut_and_marked(shop: Path) -> None:
     for place in range(12):
         text = "".join(f"# the login of number {line} {'x' * 150}\n" for line in range(8))
         (shop / "src" / f"long_{place}.py").write_text(f"{text}LOGIN = 1\n", encoding="utf-8")
@@ -259,7 +259,7 @@ async def test_long_chunks_are_cut_and_that_is_said(shop: Path) -> None:
     "error.upstream_failed",
     "error.upstream_failed.unavailable",
 )
-async def test_a_half_that_does_not_answer_is_named_and_the_other_answers(shop: Path) -> None:
+async def test_unavailable_upstream_is_named_and_the_other_answers(shop: Path) -> None:
     down = command("crash_start") | {"call_seconds": 5}
     point(shop, map=down)
     async with gateway(shop) as call:
@@ -298,7 +298,7 @@ async def test_a_half_that_does_not_answer_is_named_and_the_other_answers(shop: 
     "answer.semantic_rerank: query results reranked not_indexed index",
     "row.reranked: file start_line end_line symbol similarity given_at flags",
 )
-async def test_candidates_keep_their_order_without_vectors_and_say_so(shop: Path) -> None:
+async def test_candidates_keep_their_order_without_vectors(shop: Path) -> None:
     odd = shop / "src" / f"{ORDERS}.py"
     odd.write_text("login = 1\n", encoding="utf-8")
     async with gateway(shop) as call:

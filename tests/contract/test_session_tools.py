@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
     "row.frame_request: status slots extraction_prompt next_step",
     "row.features: map_search forest_search agreements_path",
 )
-async def test_a_session_begins_with_its_handle_its_phase_and_what_it_allows(shop: Path) -> None:
+async def test_started_session_has_handle_phase_and_allowed_tools(shop: Path) -> None:
     async with gateway(shop) as call:
         answer = await call("start_session", intent="MODIFY", query=QUERY, repo_path=str(shop))
         status = await call("get_session_status", session_id=answer["session_id"])
@@ -77,7 +77,7 @@ async def test_a_session_begins_with_its_handle_its_phase_and_what_it_allows(sho
     "row.frame: raw_query target_feature trigger_condition observed_issue desired_action",
     "row.frame: validated_slots slot_sources",
 )
-async def test_a_frame_is_set_slot_by_slot_with_what_helps_to_fill_the_others(shop: Path) -> None:
+async def test_frame_is_set_slot_by_slot_with_guidance(shop: Path) -> None:
     query = f"{QUERY}, please repair it"
     async with gateway(shop) as call:
         session = await begin(call, query=query)
@@ -116,7 +116,7 @@ async def test_a_frame_is_set_slot_by_slot_with_what_helps_to_fill_the_others(sh
 
 
 @pytest.mark.covers("error.validation_failed.validation_errors", "row.slot_error: slot error")
-async def test_a_wrong_frame_names_every_slot_that_is_wrong(shop: Path) -> None:
+async def test_invalid_frame_names_every_invalid_slot(shop: Path) -> None:
     async with gateway(shop) as call:
         await begin(call)
         wrong = {
@@ -152,7 +152,7 @@ async def test_a_wrong_frame_names_every_slot_that_is_wrong(shop: Path) -> None:
     "row.map_answer: query band nl_term symbol score symbol_defined failed files",
     "row.upstream: name where state since",
 )
-async def test_a_status_tells_the_whole_session(shop: Path) -> None:
+async def test_status_describes_the_whole_session(shop: Path) -> None:
     async with gateway(shop) as call:
         session = await begin(call)
         await call("set_query_frame", **FRAME)
@@ -266,7 +266,7 @@ async def test_a_status_tells_the_whole_session(shop: Path) -> None:
     "transition.VERIFICATION.reverted",
     "transition.READY.reverted",
 )
-async def test_there_is_a_way_back_from_every_later_phase(shop: Path) -> None:
+async def test_every_later_phase_can_be_reverted(shop: Path) -> None:
     async with gateway(shop) as call:
         for go in (to_semantic, to_verification, to_ready):
             session = await begin(call)
@@ -299,7 +299,7 @@ def _journal(shop: Path, session: str) -> str:
     "answer.add_explored_files: success session_id current_phase explored_files message",
     "error.invalid_argument.refused",
 )
-async def test_a_file_that_was_looked_at_may_be_opened_in_ready_another_not(shop: Path) -> None:
+async def test_explored_file_may_be_added_in_ready(shop: Path) -> None:
     other = "src/cart/cart.py"
     async with gateway(shop) as call:
         session = await begin(call)
@@ -330,7 +330,7 @@ async def test_a_file_that_was_looked_at_may_be_opened_in_ready_another_not(shop
     "error.path_outside_root",
     "error.protected_path",
 )
-async def test_the_write_gate_opens_what_was_explored_and_says_why_not_of_all_else(
+async def test_write_gate_allows_explored_files_only(
     shop: Path,
 ) -> None:
     async with gateway(shop) as call:
@@ -368,7 +368,7 @@ async def test_the_write_gate_opens_what_was_explored_and_says_why_not_of_all_el
 
 
 @pytest.mark.covers("error.read_only_intent")
-async def test_who_only_reads_is_told_that_it_never_writes(shop: Path) -> None:
+async def test_read_only_intent_never_writes(shop: Path) -> None:
     async with gateway(shop) as call:
         await begin(call, intent="QUESTION")
         answer = await call("check_write_target", file_path=SERVICE)

@@ -237,7 +237,7 @@ async def test_a_folder_is_one_text_page_by_page(shop: Path) -> None:
     "row.impact: must_verify should_verify direct_importers indirect_importers users_of_symbols",
     "row.impact: tests",
 )
-async def test_what_a_change_may_break_is_told_with_what_joins_it(shop: Path) -> None:
+async def test_impact_lists_affected_files_with_reasons(shop: Path) -> None:
     cart = f"{CART}/cart.py"
     (shop / "notes.bin").write_bytes(b"\x00")
     (shop / "src" / f"{ORDERS}.py").write_text("import tests.test_cart\n", "utf-8")

@@ -37,7 +37,7 @@ MAPPED = {"name": LOGIN, "source": "FACT", "confidence": 0.5}
     "transition.EXPLORATION.understood",
     "rule.need.LOW",
 )
-async def test_an_understanding_is_counted_and_all_of_it_leads_to_ready(shop: Path) -> None:
+async def test_complete_understanding_leads_to_ready(shop: Path) -> None:
     async with gateway(shop) as call:
         session = await framed(call)
         short = await to_semantic(call)
@@ -96,7 +96,7 @@ async def test_an_understanding_is_counted_and_all_of_it_leads_to_ready(shop: Pa
     "rule.slip.no_move",
     "rule.need.tools",
 )
-async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path) -> None:
+async def test_inconsistent_submission_does_not_move_the_phase(shop: Path) -> None:
     async with gateway(shop) as call:
         await framed(call)
         untried = await call.refused(
@@ -133,7 +133,7 @@ async def test_a_slip_or_an_unused_tool_is_answered_and_moves_nothing(shop: Path
 
 
 @pytest.mark.covers("rule.need: defined_symbols seen_files confusable")
-async def test_what_is_invented_unseen_or_deceiving_is_named_and_counts_for_nothing(
+async def test_unknown_unseen_and_confusable_names_do_not_count(
     shop: Path,
 ) -> None:
     twin = "\N{CYRILLIC CAPITAL LETTER A}uthService"
@@ -166,7 +166,7 @@ async def test_what_is_invented_unseen_or_deceiving_is_named_and_counts_for_noth
     "error.invalid_devrag_reason: valid_reasons missing_requirements",
     "transition.SEMANTIC.supposed",
 )
-async def test_hypotheses_are_taken_with_a_reason_that_fits(shop: Path) -> None:
+async def test_hypotheses_require_a_valid_reason(shop: Path) -> None:
     async with gateway(shop) as call:
         session = await framed(call)
         await to_semantic(call)
@@ -263,7 +263,7 @@ async def test_a_confirmation_leads_to_ready_and_rejections_lead_back(shop: Path
     "rule.evidence.own_log",
     "rule.evidence.every_hypothesis",
 )
-async def test_evidence_that_the_log_does_not_bear_out_settles_nothing(shop: Path) -> None:
+async def test_evidence_must_match_the_call_log(shop: Path) -> None:
     async with gateway(shop) as call:
         await framed(call)
         await to_verification(call)
@@ -358,7 +358,7 @@ async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: 
     "answer.validate_symbol_relevance: cache_note cache_status embedding_note unmeasured_symbols",
     "row.response_schema: tool relevant_symbols code_evidence",
 )
-async def test_symbols_are_compared_with_what_was_agreed_and_defined(shop: Path) -> None:
+async def test_symbols_are_compared_with_agreements_and_definitions(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("add_agreement", nl_term="login", symbol=LOGIN, code_evidence="it logs in")
         session = await begin(call)
@@ -437,7 +437,7 @@ async def test_with_a_model_symbols_are_ranked_by_their_calibrated_similarity(
 
 
 @pytest.mark.covers("rule.band.agreed")
-async def test_what_is_agreed_for_the_very_words_is_alike_without_a_model(shop: Path) -> None:
+async def test_exact_agreement_is_high_likeness_without_a_model(shop: Path) -> None:
     agree(shop, "login")
     async with gateway(shop) as call:
         await begin(call)

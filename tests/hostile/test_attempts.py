@@ -33,7 +33,7 @@ OVER_PIPES = {
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.story)
-async def test_an_attempt_wins_nothing_and_is_told_a_legal_next_step(
+async def test_attempt_fails_and_refusals_name_an_allowed_step(
     request: pytest.FixtureRequest, tmp_path: Path, attempt: Attempt
 ) -> None:
     embedded = attempt.embedding != "off"
@@ -52,7 +52,7 @@ async def test_an_attempt_wins_nothing_and_is_told_a_legal_next_step(
     [each for each in ATTEMPTS if each.story in OVER_PIPES],
     ids=lambda attempt: attempt.story,
 )
-async def test_an_attempt_wins_nothing_from_processes_either(
+async def test_attempt_fails_with_separate_processes(
     indexed_shop: Path, tmp_path: Path, attempt: Attempt
 ) -> None:
     async with hostile(copy(indexed_shop, tmp_path), process) as agent:
@@ -62,7 +62,7 @@ async def test_an_attempt_wins_nothing_from_processes_either(
 
 
 @pytest.mark.covers("transition.EXPLORATION.understood", "tool.check_write_target")
-async def test_the_same_done_honestly_is_ready_may_write_and_teaches(
+async def test_honest_session_reaches_ready_writes_and_teaches(
     indexed_shop: Path, tmp_path: Path
 ) -> None:
     async with hostile(copy(indexed_shop, tmp_path)) as agent:
@@ -85,9 +85,7 @@ async def test_the_same_done_honestly_is_ready_may_write_and_teaches(
 
 
 @pytest.mark.covers("transition.VERIFICATION.verified", "rule.evidence.own_hypothesis")
-async def test_the_same_verified_honestly_is_ready_and_may_write(
-    indexed_shop: Path, tmp_path: Path
-) -> None:
+async def test_honest_verification_reaches_ready(indexed_shop: Path, tmp_path: Path) -> None:
     async with hostile(copy(indexed_shop, tmp_path)) as agent:
         handle = await agent.verification()
         await agent("find_definitions", session_id=handle, symbol="AuthService.login")
@@ -98,7 +96,7 @@ async def test_the_same_verified_honestly_is_ready_and_may_write(
         assert short.tool == "submit_understanding"
 
 
-def test_every_kind_of_attempt_is_tried_and_each_has_a_name_of_its_own() -> None:
+def test_every_category_is_tried_and_stories_are_unique() -> None:
     kinds = Counter(attempt.category for attempt in ATTEMPTS)
     assert len(ATTEMPTS) >= 40
     assert kinds.keys() == set(CATEGORIES)

@@ -22,7 +22,7 @@ from kept_plans import plan, result
 KEY = QueryKey("forest", "A1")
 
 
-def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path) -> None:
+def test_cached_answer_out_of_range_is_ignored(tmp_path: Path) -> None:
     kept = CachedQuery("login", KEY, (result(similarity=7.0),))
     file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
     file.parent.mkdir(parents=True)
@@ -39,9 +39,7 @@ def test_an_answer_that_no_search_can_have_given_is_not_believed(tmp_path: Path)
         {"used": "2026-01-01"},
     ],
 )
-def test_an_index_counts_for_no_more_than_it_can_have_seen(
-    tmp_path: Path, said: dict[str, Any]
-) -> None:
+def test_implausible_use_counts_do_not_protect_a_plan(tmp_path: Path, said: dict[str, Any]) -> None:
     kept, other = plan(revision="R1"), plan("another goal")
     keeping.save(tmp_path, kept)
     index = tmp_path / place.PLANS / place.INDEX
@@ -54,7 +52,7 @@ def test_an_index_counts_for_no_more_than_it_can_have_seen(
     assert [entry.id for entry in keeping.entries(tmp_path)] == [other.id]
 
 
-def test_a_plan_that_says_it_is_being_worked_on_next_year_goes_like_others(tmp_path: Path) -> None:
+def test_running_plan_of_the_future_is_evicted(tmp_path: Path) -> None:
     keeping.save(tmp_path, plan(stop="stopped"))
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_text("utf-8"))
@@ -67,7 +65,7 @@ def test_a_plan_that_says_it_is_being_worked_on_next_year_goes_like_others(tmp_p
     assert [entry.id for entry in keeping.entries(tmp_path)] == [kept.id]
 
 
-def test_thousands_of_files_that_no_index_knows_are_not_read_for_nobody(tmp_path: Path) -> None:
+def test_cancelled_call_stops_reading_unindexed_files(tmp_path: Path) -> None:
     keeping.save(tmp_path, plan())
     told: list[str] = []
     ended = threading.Event()

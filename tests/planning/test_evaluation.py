@@ -20,7 +20,7 @@ SEED_EXPECTED = Expected(
 )
 
 
-def test_the_worked_numbers_of_the_six_metrics_and_their_score() -> None:
+def test_metrics_and_score_are_as_worked_out() -> None:
     found = evaluate(SEED, SEED_EXPECTED)
     assert [round(value, 6) for value in found.metrics] == [
         0.555556,
@@ -36,7 +36,7 @@ def test_the_worked_numbers_of_the_six_metrics_and_their_score() -> None:
     assert status_of(found.score, 0.8) == "partial"
 
 
-def test_the_weights_are_the_seeds_and_make_one() -> None:
+def test_weights_are_those_of_the_seed_and_sum_to_1() -> None:
     assert WEIGHTS._asdict() == {
         "keyword_match": 0.25,
         "pattern_match": 0.15,
@@ -51,13 +51,13 @@ def test_the_weights_are_the_seeds_and_make_one() -> None:
         assert score_of(alone) == weight
 
 
-def test_recall_counts_distinct_keywords_found_anywhere_and_not_pairs() -> None:
+def test_recall_counts_distinct_keywords() -> None:
     results = (Result("a", "alpha", 0.5), Result("b", "gamma", 0.5))
     metrics = evaluate(results, Expected(("alpha", "gamma", "omega", "sigma"))).metrics
     assert (metrics.keyword_match, metrics.recall) == (0.25, 0.5)
 
 
-def test_nothing_found_is_nothing_whatever_was_expected() -> None:
+def test_no_results_score_0() -> None:
     for expected in (SEED_EXPECTED, Expected(()), Expected(("x",), confidence=0.0)):
         found = evaluate((), expected)
         assert (found.metrics, found.score, found.matched) == (Metrics(0, 0, 0, 0, 0, 0), 0.0, ())
@@ -65,7 +65,7 @@ def test_nothing_found_is_nothing_whatever_was_expected() -> None:
     assert evaluate((), SEED_EXPECTED).unmatched == (*SEED_EXPECTED.keywords, r"defineConfig\(")
 
 
-def test_what_is_not_expected_cannot_be_missed() -> None:
+def test_empty_expectations_are_met() -> None:
     metrics = evaluate(SEED, Expected(("", "  "), min_matches=1)).metrics
     assert metrics._replace(semantic_similarity=0) == Metrics(1, 1, 0, 1, 1, 1)
 
@@ -86,7 +86,7 @@ def test_a_score_is_success_partial_or_failed(score: float, confidence: float, s
     assert status_of(score, confidence) == status
 
 
-def test_strict_succeeds_only_when_every_keyword_is_found_as_it_is_spelled() -> None:
+def test_strict_mode_requires_every_keyword_verbatim() -> None:
     text = "vitest test coverage"
     results = tuple(Result(f"{at}.ts", text, 1.0) for at in range(3))
     expected = Expected(("vitest", "test", "coverage", "Threshold"), confidence=0.5)
@@ -102,14 +102,14 @@ def test_strict_succeeds_only_when_every_keyword_is_found_as_it_is_spelled() -> 
     assert evaluate((whole, *results[1:]), expected, "strict").score > 0.5
 
 
-def test_in_strict_mode_better_results_score_more_also_while_a_keyword_is_missing() -> None:
+def test_strict_score_rises_with_each_keyword() -> None:
     expected = Expected(("vitest", "coverage", "threshold"), min_matches=1)
     one = evaluate((Result("a", "vitest", 0.5),), expected, "strict")
     two = evaluate((Result("a", "vitest coverage", 0.5),), expected, "strict")
     assert 0 < one.score < two.score < expected.confidence
 
 
-def test_meaning_counts_in_semantic_mode_for_what_words_do_not_find() -> None:
+def test_semantic_mode_adds_matches_by_meaning() -> None:
     asked: list[tuple[tuple[str, ...], int]] = []
 
     def likeness(keywords: object, results: object) -> list[list[float]]:
@@ -129,11 +129,11 @@ def test_meaning_counts_in_semantic_mode_for_what_words_do_not_find() -> None:
     assert len(asked) == 1
 
 
-def test_a_result_that_comes_twice_counts_once() -> None:
+def test_duplicate_results_count_once() -> None:
     assert evaluate((*SEED, *SEED), SEED_EXPECTED) == evaluate(SEED, SEED_EXPECTED)
 
 
-def test_a_pattern_that_cannot_be_used_is_named_by_its_field() -> None:
+def test_invalid_pattern_is_named_by_its_field() -> None:
     with pytest.raises(UsageError, match=r"expectedResults\.contentPatterns\[1\]"):
         evaluate(SEED, Expected(("x",), ("fine", "(?=x)")))
     with pytest.raises(UsageError, match=r"contentPatterns\[2\]"):
@@ -155,7 +155,7 @@ modes = st.sampled_from(["strict", "fuzzy", "semantic"])
 
 
 @given(results_, expected_, modes)
-def test_every_metric_and_the_score_are_shares_whatever_comes(
+def test_metrics_and_score_are_between_0_and_1(
     results: list[Result], expected: Expected, mode: Mode
 ) -> None:
     found = evaluate(results, expected, mode, lambda ks, rs: [[math.nan for _ in rs] for _ in ks])
@@ -168,7 +168,7 @@ def test_every_metric_and_the_score_are_shares_whatever_comes(
 
 
 @given(results_, expected_, modes, st.randoms(use_true_random=False))
-def test_the_order_of_keywords_and_results_changes_nothing(
+def test_order_of_keywords_and_results_does_not_matter(
     results: list[Result], expected: Expected, mode: Mode, chance: random.Random
 ) -> None:
     keywords, shuffled = list(expected.keywords), list(dict.fromkeys(results))
@@ -183,7 +183,7 @@ def test_the_order_of_keywords_and_results_changes_nothing(
 
 
 @given(results_.filter(bool), expected_, modes, st.data())
-def test_another_keyword_in_a_result_never_lowers_the_score(
+def test_additional_keyword_never_lowers_the_score(
     results: list[Result], expected: Expected, mode: Mode, data: st.DataObject
 ) -> None:
     distinct = list({(each.document, each.text): each for each in results}.values())
@@ -197,7 +197,7 @@ def test_another_keyword_in_a_result_never_lowers_the_score(
     assert after.score >= before.score
 
 
-def test_a_japanese_keyword_and_its_english_are_one_expectation_unless_both_are_asked_for() -> None:
+def test_japanese_keyword_and_its_translation_are_one_expectation() -> None:
     goal = ("login", "fail", "ログイン", "失敗")
     english = Result("login.py", "def login(): fail(name)", 0.5)
     japanese = Result("README.md", "ログインする。", 0.5)

@@ -112,7 +112,7 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", WORKS)
 @pytest.mark.covers("rule.plans.interrupted")
-def test_whatever_interrupts_keeping_each_file_is_the_old_or_the_new(
+def test_interrupted_save_leaves_the_old_or_the_new_file(
     rows: list[dict[str, Any]], name: str
 ) -> None:
     mine = [row for row in rows if row["work"] == name]
@@ -125,7 +125,7 @@ def test_whatever_interrupts_keeping_each_file_is_the_old_or_the_new(
         assert not row["left"] or row["way"] != "fails", row
 
 
-def test_what_a_process_that_died_has_left_goes_with_the_next_that_keeps(tmp_path: Path) -> None:
+def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     keeping.save(tmp_path, FIRST)
     folder = tmp_path / place.PLANS
     for name, age in ((".x.json.12-0123abcd.tmp", 0.0), (".y.json.12-0123abcd.tmp", 3600)):
@@ -136,7 +136,7 @@ def test_what_a_process_that_died_has_left_goes_with_the_next_that_keeps(tmp_pat
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
-def test_a_disk_that_takes_nothing_costs_no_answer_of_a_search(tmp_path: Path, code: int) -> None:
+def test_full_disk_does_not_prevent_answers(tmp_path: Path, code: int) -> None:
     async def search(query: str) -> FoundResults:
         return FoundResults((result(text=query),))
 
@@ -149,14 +149,14 @@ def test_a_disk_that_takes_nothing_costs_no_answer_of_a_search(tmp_path: Path, c
     assert refused.value.hint
 
 
-def test_a_known_plan_is_given_though_that_cannot_be_counted(tmp_path: Path) -> None:
+def test_known_plan_is_returned_although_its_use_cannot_be_stored(tmp_path: Path) -> None:
     keeping.save(tmp_path, FIRST)
     with on(Faulty(1, "fails for good").disk):
         assert keeping.same(tmp_path, FIRST, "A1") == FIRST
     assert keeping.entries(tmp_path)[0].hits == 0
 
 
-def test_plans_from_several_processes_at_once_are_all_kept(tmp_path: Path) -> None:
+def test_plans_of_concurrent_processes_are_all_saved(tmp_path: Path) -> None:
     program = [sys.executable, __file__, str(tmp_path), "save"]
     env = {**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"}
     children = [subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL) for _ in range(3)]

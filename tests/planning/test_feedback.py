@@ -16,7 +16,7 @@ RESULTS = (
 EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"it\("), 5)
 
 
-def test_feedback_names_what_is_missing_and_what_costs_most() -> None:
+def test_feedback_names_missing_items_and_the_largest_deduction() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
         "0.50 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
@@ -34,9 +34,7 @@ def test_feedback_names_what_is_missing_and_what_costs_most() -> None:
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "Good enough"), ("ja", "十分です")])
-def test_feedback_says_what_is_good_enough_and_what_is_missing_still(
-    language: str, words: str
-) -> None:
+def test_feedback_of_a_sufficient_result_names_missing_items(language: str, words: str) -> None:
     expected = Expected(("vitepress", "zebra"), confidence=0.4)
     found = evaluate(RESULTS, expected)
     text = feedback(found, RESULTS, expected, language)
@@ -74,14 +72,14 @@ def test_suggestions_come_from_the_evidence() -> None:
     ]
 
 
-def test_what_was_asked_for_in_vain_is_not_asked_for_again() -> None:
+def test_searched_word_without_results_is_not_suggested_again() -> None:
     found = evaluate(RESULTS, EXPECTED)
     told = suggestions("vitepress threshold", found, RESULTS, EXPECTED, "en")
     assert told[0] == "Remove `threshold`: in no result."
     assert not any(each.startswith("Add `threshold`") for each in told)
 
 
-def test_words_in_vain_are_those_no_result_has_in_any_of_its_ways() -> None:
+def test_words_without_results_consider_translations() -> None:
     login = (Result("src/auth.py", "def authenticate(user): ...", 0.5),)
     assert in_vain("認証と在庫の処理", login) == ["在庫"]
     assert in_vain("the user zebra", login) == ["zebra"]
@@ -89,25 +87,25 @@ def test_words_in_vain_are_those_no_result_has_in_any_of_its_ways() -> None:
     assert in_vain("", login) == []
 
 
-def test_terms_in_common_are_in_most_of_the_best_results_and_not_in_the_query() -> None:
+def test_common_terms_are_in_most_of_the_best_results() -> None:
     assert in_common("vitepress", RESULTS) == ["themeConfig"]
     assert in_common("vitepress theme config themeConfig", RESULTS) == []
     assert in_common("vitepress", RESULTS[:1]) == []
 
 
-def test_a_score_is_never_rounded_up_to_what_it_has_not_reached() -> None:
+def test_score_is_not_rounded_up_to_the_confidence() -> None:
     nearly = Evaluation(Metrics(*[0.699] * 6), 0.699)
     assert feedback(nearly, RESULTS, EXPECTED, "en").startswith("0.69 of 0.70")
     reached = Evaluation(Metrics(*[0.7] * 6), 0.7)
     assert feedback(reached, RESULTS, EXPECTED, "en").startswith("Good enough: 0.70 of 0.70")
 
 
-def test_the_metric_that_costs_most_is_the_one_with_the_greatest_loss() -> None:
+def test_costliest_metric_has_the_greatest_weighted_loss() -> None:
     assert costliest(Metrics(1, 0, 0.5, 1, 1, 1)) == ("pattern_match", 0.15)
     assert costliest(Metrics(1, 1, 1, 1, 1, 0)) == ("recall", 0.10)
 
 
-def test_every_sentence_is_there_in_both_languages() -> None:
+def test_every_sentence_exists_in_both_languages() -> None:
     for table in (said.METRIC_NAMES, said.SUGGESTED):
         for row in table.values():
             assert row.en.isascii()
@@ -115,7 +113,7 @@ def test_every_sentence_is_there_in_both_languages() -> None:
     assert set(said.METRIC_NAMES) == set(Metrics._fields)
 
 
-def test_names_are_cut_shown_on_one_line_and_never_more_than_a_few() -> None:
+def test_names_in_feedback_are_short_single_line_and_few() -> None:
     expected = Expected(("a\nb\u202e`c", "x" * 200, *(f"word{at}zz" for at in range(9))))
     found = evaluate(RESULTS, expected)
     text = feedback(found, RESULTS, expected, "en")
@@ -132,7 +130,7 @@ def test_names_are_cut_shown_on_one_line_and_never_more_than_a_few() -> None:
     st.lists(st.text(max_size=60), max_size=3),
     st.sampled_from(["ja", "en", "fr", ""]),
 )
-def test_whatever_comes_the_answer_is_short_and_visible(
+def test_feedback_is_short_and_visible(
     query: str, keywords: list[str], texts: list[str], language: str
 ) -> None:
     results = [Result(f"{at}", text, 0.1) for at, text in enumerate(texts)]
@@ -144,7 +142,7 @@ def test_whatever_comes_the_answer_is_short_and_visible(
     assert all(not hidden_character(each) and len(each) < 500 for each in (*told, text))
 
 
-def test_one_word_is_not_asked_to_be_fewer() -> None:
+def test_fewer_words_are_suggested_only_for_several() -> None:
     for query, several in (("login", False), ("login form", True)):
         found = evaluate((), Expected(("login",)))
         told = suggestions(query, found, (), Expected(("login",)), "en")

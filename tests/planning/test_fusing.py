@@ -26,43 +26,43 @@ def documents(*iterations: Iteration) -> list[str]:
     return [each.document for each in fusing.final(iterations)]
 
 
-def test_one_query_without_further_expectations_is_answered_as_it_was() -> None:
+def test_results_of_one_query_keep_their_order() -> None:
     first = iteration(1, page("a", 1.0), page("b", 0.4), page("c", 0.1))
     assert fusing.final([first]) == first.results
 
 
-def test_nothing_found_is_nothing() -> None:
+def test_no_results_fuse_to_nothing() -> None:
     assert fusing.final([]) == ()
     assert fusing.final([iteration(1), iteration(2)]) == ()
 
 
-def test_the_first_query_outweighs_a_later_one_and_two_later_ones_that_agree_draw_level() -> None:
+def test_first_query_weighs_as_much_as_two_later_ones() -> None:
     first = iteration(1, page("a", 1.0), page("b", 0.1))
     second, third = (iteration(at, page("b", 1.0), page("a", 0.0)) for at in (2, 3))
     assert documents(first, second) == ["a", "b"]
     assert documents(first, second, third) == ["b", "a"]
 
 
-def test_a_file_that_has_what_was_expected_beside_the_goal_comes_first() -> None:
+def test_file_with_expected_words_comes_first() -> None:
     expected = Expected(("cart", "voucher"), (r"def \w+_total",))
     results = (page("a", 1.0), page("b", 0.7, "voucher: def vat_total"), page("c", 0.6, "voucher"))
     assert documents(iteration(1, *results, expected=expected)) == ["b", "a", "c"]
 
 
-def test_what_the_first_query_says_itself_was_weighed_by_the_search_already() -> None:
+def test_words_of_the_first_query_do_not_count_again() -> None:
     results = (page("a", 1.0, "till"), page("b", 0.9, "cart total"))
     expected = Expected(("cart", "total", "totals"))
     assert documents(iteration(1, *results, expected=expected)) == ["a", "b"]
 
 
-def test_a_document_is_shown_once_by_the_chunk_that_has_most_of_what_was_expected() -> None:
+def test_document_is_represented_by_its_best_chunk() -> None:
     expected = Expected(("voucher",))
     first = iteration(1, page("a", 1.0, "nothing", 0), expected=expected)
     second = iteration(2, page("a", 0.5, "voucher", 3), expected=expected)
     assert [each.position for each in fusing.final([first, second])] == [3]
 
 
-def test_scores_of_an_index_that_gives_none_are_its_order() -> None:
+def test_results_without_scores_keep_their_order() -> None:
     first = iteration(1, page("a", 0.0), page("b", 0.0), page("c", 0.0))
     assert documents(first) == ["a", "b", "c"]
 
@@ -75,7 +75,7 @@ RESULTS = st.lists(
 
 
 @given(st.lists(RESULTS, max_size=4))
-def test_what_is_found_is_of_what_was_found_once_a_document_and_no_more_than_a_query_finds(
+def test_fused_results_are_a_subset_with_unique_documents(
     found: list[list[Result]],
 ) -> None:
     iterations = [iteration(at + 1, *results) for at, results in enumerate(found)]
@@ -88,7 +88,7 @@ def test_what_is_found_is_of_what_was_found_once_a_document_and_no_more_than_a_q
     )
 
 
-def test_what_any_query_has_found_is_met_in_either_language_and_only_what_none_has_is_not() -> None:
+def test_expectation_is_met_by_any_query_in_either_language() -> None:
     expected = Expected(("login", "token", "トークン", "quota"), (r"def \w+",))
     found = {"one": "login", "two": "a token: def log_in()", "three": ""}
     iterations = []

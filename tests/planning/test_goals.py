@@ -22,7 +22,7 @@ TEXTS = st.text(max_size=60)
         ("", "en"),
     ],
 )
-def test_a_goal_with_any_japanese_is_japanese_all_others_english(goal: str, language: str) -> None:
+def test_goal_with_any_japanese_is_japanese(goal: str, language: str) -> None:
     assert goals.language_of(goal) == language
 
 
@@ -39,13 +39,13 @@ def test_a_goal_with_any_japanese_is_japanese_all_others_english(goal: str, lang
         ),
     ],
 )
-def test_keywords_are_the_telling_words_once_english_first(
+def test_keywords_are_unique_content_words_english_first(
     goal: str, keywords: tuple[str, ...]
 ) -> None:
     assert goals.keywords(goal)[: len(keywords)] == keywords
 
 
-def test_a_japanese_goal_keeps_its_own_words_too() -> None:
+def test_japanese_goal_keeps_its_own_words() -> None:
     assert {"テスト", "戦略"} <= set(goals.keywords("プロジェクトのテスト戦略"))
 
 
@@ -57,7 +57,7 @@ def test_a_japanese_goal_keeps_its_own_words_too() -> None:
         ("セッションは何分で切れる", "何分"),
     ],
 )
-def test_what_a_japanese_goal_only_asks_with_is_no_keyword(goal: str, nothing: str) -> None:
+def test_japanese_question_words_are_no_keywords(goal: str, nothing: str) -> None:
     assert nothing in unread(goal)
     assert nothing not in goals.keywords(goal)
 
@@ -70,7 +70,7 @@ def test_a_goal_of_one_readable_word_has_a_keyword(goal: str) -> None:
 
 
 @given(TEXTS)
-def test_keywords_are_few_distinct_and_never_missing(goal: str) -> None:
+def test_keywords_are_distinct_bounded_and_never_missing(goal: str) -> None:
     found = goals.keywords(goal)
     assert len(found) <= MAX_KEYWORDS
     assert len({goals.folded(word) for word in found}) == len(found)
@@ -86,14 +86,12 @@ def test_keywords_are_few_distinct_and_never_missing(goal: str) -> None:
         ("specific", "cart total computed"),
     ],
 )
-def test_our_first_query_is_the_goal_or_its_keywords(
-    initial: InitialMode | None, query: str
-) -> None:
+def test_first_query_is_the_goal_or_its_keywords(initial: InitialMode | None, query: str) -> None:
     goal = "how is the cart total computed"
     assert goals.first_queries(goal, Strategy(initial)) == (query,)
 
 
-def test_the_callers_queries_come_first_in_order_and_none_is_asked_twice() -> None:
+def test_queries_of_the_caller_come_first_once_each() -> None:
     asked = goals.first_queries(
         "cart total", Strategy(), ["b c", " ", "Total of CART", "c  B", "d"]
     )
@@ -101,9 +99,7 @@ def test_the_callers_queries_come_first_in_order_and_none_is_asked_twice() -> No
 
 
 @given(st.lists(TEXTS, max_size=6), TEXTS.filter(str.strip))
-def test_there_is_always_a_first_query_and_each_asks_something_else(
-    initial: list[str], goal: str
-) -> None:
+def test_first_queries_exist_and_are_distinct(initial: list[str], goal: str) -> None:
     asked = goals.first_queries(goal, Strategy("broad"), initial)
     assert asked
     assert all(query.strip() for query in asked)
@@ -120,7 +116,7 @@ def test_there_is_always_a_first_query_and_each_asks_something_else(
         ("テスト戦略", "vitest", False),
     ],
 )
-def test_a_query_says_a_word_by_another_ending_or_in_japanese(
+def test_query_contains_a_word_in_another_form_or_language(
     query: str, word: str, *, said: bool
 ) -> None:
     assert goals.says(query, word) is said

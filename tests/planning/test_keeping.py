@@ -63,14 +63,14 @@ PLANS = st.builds(
 
 @settings(max_examples=40)
 @given(PLANS)
-def test_what_is_written_of_a_plan_is_what_is_read(found: QueryPlan) -> None:
+def test_plan_is_unchanged_by_writing_and_reading(found: QueryPlan) -> None:
     data = keeping.rendered(found)
     assert keeping.parsed(data, f"{found.id}.json") == found
     assert keeping.rendered(found) == data
 
 
 @pytest.mark.covers("rule.plans.kept")
-def test_a_saved_plan_is_listed_and_loaded_with_everything_a_page_needs(tmp_path: Path) -> None:
+def test_saved_plan_is_listed_and_loaded(tmp_path: Path) -> None:
     kept = plan(knowledge=".gistdex/cache/knowledge/a-00000000.md")
     root = tmp_path / ".gistdex"
     path = keeping.save(root, kept)
@@ -103,7 +103,7 @@ def test_a_saved_plan_is_listed_and_loaded_with_everything_a_page_needs(tmp_path
     assert (entry.queries, entry.stop, entry.bytes) == (("login",), "reached", path.stat().st_size)
 
 
-def test_without_intermediate_results_only_the_final_ones_keep_their_texts(tmp_path: Path) -> None:
+def test_without_intermediate_results_only_final_texts_are_saved(tmp_path: Path) -> None:
     kept = plan()
     keeping.save(tmp_path, kept, intermediate=False)
     found = keeping.load(tmp_path, kept.id)
@@ -112,7 +112,7 @@ def test_without_intermediate_results_only_the_final_ones_keep_their_texts(tmp_p
     assert found.iterations[0].results[0].document == "src/auth.py"
 
 
-def test_a_plan_that_is_too_large_keeps_what_it_found_in_the_end(tmp_path: Path) -> None:
+def test_plan_that_is_too_large_keeps_its_final_results(tmp_path: Path) -> None:
     big = result(text="x" * 1_000_000)
     kept = plan(iterations=tuple(iteration(n, results=(big,)) for n in range(1, 10)))
     assert keeping.save(tmp_path, kept).stat().st_size < place.MAX_PLAN_FILE_BYTES
@@ -132,7 +132,7 @@ def test_a_plan_that_is_too_large_keeps_what_it_found_in_the_end(tmp_path: Path)
         "6f1c0c1e-9a3b-4c55-8f0e-2d7b1a4e9c3",
     ],
 )
-def test_what_is_no_uuid_is_refused_by_its_field(tmp_path: Path, planned: str) -> None:
+def test_invalid_plan_id_is_refused_by_its_field(tmp_path: Path, planned: str) -> None:
     for work in (lambda: keeping.load(tmp_path, planned),
                  lambda: keeping.save(tmp_path, plan(id=planned))):  # fmt: skip
         with pytest.raises(UsageError) as refused:
@@ -141,7 +141,7 @@ def test_what_is_no_uuid_is_refused_by_its_field(tmp_path: Path, planned: str) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_plan_that_is_not_there_is_not_found_and_reading_makes_nothing(tmp_path: Path) -> None:
+def test_missing_plan_is_not_found_and_nothing_is_created(tmp_path: Path) -> None:
     root = tmp_path / ".gistdex"
     with pytest.raises(NotFoundError, match="There is no plan"):
         keeping.load(root, str(uuid.uuid4()))
@@ -221,7 +221,7 @@ def test_damaged_plan_is_named_with_its_field_and_costs_no_other(tmp_path: Path,
     assert keeping.damage(tmp_path) == {}
 
 
-def test_keys_of_a_newer_version_are_ignored_and_missing_ones_have_their_default(
+def test_unknown_keys_are_ignored_and_missing_ones_have_defaults(
     tmp_path: Path,
 ) -> None:
     kept = plan()
@@ -235,9 +235,7 @@ def test_keys_of_a_newer_version_are_ignored_and_missing_ones_have_their_default
 @pytest.mark.parametrize(
     "content", [None, "", "{", '{"version": 1, "files": []}', '{"version": 1, "files": {"x": 1}}']
 )
-def test_an_index_that_is_missing_or_damaged_is_made_again(
-    tmp_path: Path, content: str | None
-) -> None:
+def test_missing_or_damaged_index_is_rebuilt(tmp_path: Path, content: str | None) -> None:
     first = plan()
     keeping.save(tmp_path, first)
     index = tmp_path / place.PLANS / place.INDEX
@@ -254,7 +252,7 @@ def test_an_index_that_is_missing_or_damaged_is_made_again(
 
 
 @pytest.mark.covers("rule.plans.index")
-def test_an_index_that_somebody_else_wrote_is_believed_in_nothing_that_counts(
+def test_edited_index_is_checked_against_the_plans(
     tmp_path: Path,
 ) -> None:
     kept = plan(score=0.1)
@@ -269,7 +267,7 @@ def test_an_index_that_somebody_else_wrote_is_believed_in_nothing_that_counts(
     assert keeping.entries(tmp_path)[0].goal == kept.goal
 
 
-def test_a_file_that_came_or_went_beside_us_is_seen(tmp_path: Path) -> None:
+def test_files_added_or_removed_by_others_are_noticed(tmp_path: Path) -> None:
     first, second = plan(), plan("another goal")
     keeping.save(tmp_path, first)
     folder = tmp_path / place.PLANS
@@ -281,7 +279,7 @@ def test_a_file_that_came_or_went_beside_us_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("rule.plans.once")
-def test_the_same_question_of_the_same_state_is_answered_once(tmp_path: Path) -> None:
+def test_same_question_for_the_same_index_is_reused(tmp_path: Path) -> None:
     kept = plan()
     keeping.save(tmp_path, kept)
     again = replace(plan(), goal="  How  does login work? ", iterations=(), final=())
@@ -304,19 +302,19 @@ def test_the_same_question_of_the_same_state_is_answered_once(tmp_path: Path) ->
         ({"waiting": ("where is the token checked",)}, "A1"),
     ],
 )
-def test_another_question_or_another_state_is_asked_anew(
+def test_different_question_or_index_is_not_reused(
     tmp_path: Path, asked: dict[str, Any], revision: str
 ) -> None:
     keeping.save(tmp_path, plan())
     assert keeping.same(tmp_path, plan(**asked), revision) is None
 
 
-def test_what_only_half_succeeded_is_tried_again(tmp_path: Path) -> None:
+def test_partial_plan_is_not_reused(tmp_path: Path) -> None:
     keeping.save(tmp_path, plan(score=0.5))
     assert keeping.same(tmp_path, plan(), "A1") is None
 
 
-def test_a_plan_that_ran_out_of_time_with_something_found_is_partial(tmp_path: Path) -> None:
+def test_plan_with_results_at_its_timeout_is_partial(tmp_path: Path) -> None:
     assert outcome.status(plan(score=0.1)) == "failed"
     assert outcome.status(plan(score=0.1, stop="timeout")) == "partial"
     assert (
@@ -334,7 +332,7 @@ def limited(root: Path, **limits: int) -> Path:
     return root
 
 
-def test_the_plans_used_longest_ago_go_first_and_leave_the_index_too(tmp_path: Path) -> None:
+def test_least_recently_used_plan_is_evicted(tmp_path: Path) -> None:
     root = limited(tmp_path / "kept", plans=2)
     first, second, third = plan("one"), plan("two"), plan("three")
     keeping.save(root, first)
@@ -349,7 +347,7 @@ def test_the_plans_used_longest_ago_go_first_and_leave_the_index_too(tmp_path: P
 
 
 @pytest.mark.covers("rule.plans.bounded")
-def test_there_is_never_more_than_there_is_room_for(tmp_path: Path) -> None:
+def test_disk_space_of_plans_is_limited(tmp_path: Path) -> None:
     root = limited(tmp_path / "kept", plansMiB=1)
     heavy = result(text="y" * 300_000)
     for number in range(6):
@@ -358,7 +356,7 @@ def test_there_is_never_more_than_there_is_room_for(tmp_path: Path) -> None:
     assert sum(entry.bytes for entry in keeping.entries(root)) <= 1 << 20
 
 
-def test_a_plan_that_somebody_works_on_does_not_go(tmp_path: Path) -> None:
+def test_running_plan_is_not_evicted(tmp_path: Path) -> None:
     root = limited(tmp_path / "kept", plans=1)
     running, other, last = plan("running", stop="stopped"), plan("other"), plan("last")
     for each in (running, other, last):
@@ -372,7 +370,7 @@ def test_a_plan_that_somebody_works_on_does_not_go(tmp_path: Path) -> None:
     assert [entry.goal for entry in keeping.entries(root)] == ["newest"]
 
 
-def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) -> None:
+def test_plans_are_ignored_by_git_except_config_json(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     root = tmp_path / ".gistdex"
     keeping.save(root, plan())
@@ -391,7 +389,7 @@ def test_git_sees_nothing_of_it_and_config_json_can_be_shared(tmp_path: Path) ->
     assert seen() == [".gistdex/.gitignore", ".gistdex/config.json"]
 
 
-def test_a_folder_of_source_that_a_setting_names_is_not_hidden_from_git(tmp_path: Path) -> None:
+def test_source_folder_used_for_plans_stays_visible_to_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "app.py").write_text("x = 1\n", "utf-8")
@@ -401,7 +399,7 @@ def test_a_folder_of_source_that_a_setting_names_is_not_hidden_from_git(tmp_path
     assert ran.stdout.split()[1::2] == ["src/app.py", "src/config.json"]
 
 
-def test_a_name_that_no_disk_has_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_name_too_long_for_the_disk_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="too long"):
         keeping.entries(tmp_path / ("x" * 300))
 
@@ -441,7 +439,7 @@ def toml(root: Path, text: str) -> Path:
     return root
 
 
-def test_the_setting_moves_it_within_the_project_and_the_environment_anywhere(
+def test_setting_moves_the_folder_inside_the_project(
     tmp_path: Path,
 ) -> None:
     assert place.root_of(load_settings(tmp_path, {})) == tmp_path / ".gistdex"
@@ -470,14 +468,14 @@ def test_the_setting_moves_it_within_the_project_and_the_environment_anywhere(
         "a\\..\\..\\x",
     ],
 )
-def test_the_file_names_no_folder_outside(tmp_path: Path, given_: str) -> None:
+def test_project_config_cannot_name_a_folder_outside(tmp_path: Path, given_: str) -> None:
     toml(tmp_path, f"plans_dir = {json.dumps(given_)}\n")
     with pytest.raises(ConfigError, match="plans_dir must be inside the project") as refused:
         load_settings(tmp_path, {})
     assert refused.value.details == {"field": "plans_dir"}
 
 
-def test_a_link_on_the_way_out_of_the_project_is_refused(tmp_path: Path) -> None:
+def test_folder_behind_a_link_is_refused(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "out").mkdir()
@@ -487,7 +485,7 @@ def test_a_link_on_the_way_out_of_the_project_is_refused(tmp_path: Path) -> None
         place.root_of(load_settings(project, {}))
 
 
-def test_plans_of_a_project_that_nobody_may_write_are_in_the_users_cache(tmp_path: Path) -> None:
+def test_plans_of_a_read_only_project_are_in_the_users_cache(tmp_path: Path) -> None:
     project, cache = tmp_path / "project", tmp_path / "cache"
     project.mkdir()
     project.chmod(0o555)
@@ -500,5 +498,5 @@ def test_plans_of_a_project_that_nobody_may_write_are_in_the_users_cache(tmp_pat
     assert loaded.forest.knowledge == root / place.KNOWLEDGE
 
 
-def test_a_time_of_use_is_one_that_can_be_compared() -> None:
+def test_times_of_use_increase() -> None:
     assert catalog.now() < catalog.now()

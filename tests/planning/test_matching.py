@@ -47,7 +47,7 @@ def result(text: str = "", symbol: str = "", document: str = "src/a.ts") -> Resu
         ("  ", "any  thing", False, False),
     ],
 )
-def test_strict_is_the_exact_spelling_and_fuzzy_reads_as_people_do(
+def test_strict_matches_exactly_and_fuzzy_tolerates_variants(
     keyword: str, text: str, *, strict: bool, fuzzy: bool
 ) -> None:
     assert occurs(keyword, result(text), "strict") is strict
@@ -61,11 +61,11 @@ def test_a_keyword_may_be_in_the_symbol_or_in_the_path(mode: Mode) -> None:
     assert not occurs("vitest", result("describe"), mode)
 
 
-def test_a_keyword_does_not_reach_from_the_symbol_into_the_text() -> None:
+def test_keyword_does_not_span_symbol_and_text() -> None:
     assert not occurs("export default", result("default x", symbol="export"), "fuzzy")
 
 
-def test_meaning_counts_from_six_tenths_on_and_in_semantic_mode_alone() -> None:
+def test_likeness_counts_above_its_threshold_in_semantic_mode() -> None:
     code = result("def settle(invoice): ...")
     assert occurs("認証", code, "semantic", MIN_MEANING_LIKENESS)
     assert not occurs("認証", code, "semantic", MIN_MEANING_LIKENESS - 0.01)
@@ -87,7 +87,7 @@ def test_meaning_counts_from_six_tenths_on_and_in_semantic_mode_alone() -> None:
         ("read file", "a file is read", False),
     ],
 )
-def test_in_semantic_mode_japanese_is_read_as_code_says_it_and_endings_do_not_count(
+def test_semantic_mode_translates_japanese_and_ignores_endings(
     keyword: str, text: str, *, meant: bool
 ) -> None:
     assert occurs(keyword, result(text), "semantic") is meant
@@ -99,13 +99,13 @@ letters = st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=5, max_size=12
 
 @pytest.mark.parametrize("keyword", ["x" * 20_000, "ab " * 20_000, "認証" * 5_000, "aB" * 5_000])
 @pytest.mark.parametrize("mode", ["strict", "fuzzy", "semantic"])
-def test_an_endless_keyword_is_looked_for_as_it_is(keyword: str, mode: Mode) -> None:
+def test_long_keyword_is_matched_verbatim(keyword: str, mode: Mode) -> None:
     assert occurs(keyword, result(f"<{keyword}>"), mode)
     assert not occurs(keyword, result("nothing of the kind"), mode)
 
 
 @given(letters, st.data())
-def test_one_letter_more_less_or_another_is_still_the_word(word: str, data: st.DataObject) -> None:
+def test_fuzzy_mode_tolerates_one_edit(word: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(word) - 1))
     letter = data.draw(st.sampled_from("xyz"))
     changed = (
@@ -118,15 +118,13 @@ def test_one_letter_more_less_or_another_is_still_the_word(word: str, data: st.D
 
 
 @given(letters, letters)
-def test_words_two_letters_apart_are_others(word: str, other: str) -> None:
+def test_fuzzy_mode_rejects_two_edits(word: str, other: str) -> None:
     expected = word in other or _distance(word, other) <= 1
     assert occurs(word, result(other, document="1", symbol="2"), "fuzzy") is expected
 
 
 @given(st.text(min_size=1, max_size=20), st.text(max_size=40), st.text(max_size=40))
-def test_what_is_there_as_it_is_spelled_is_there_in_every_mode(
-    keyword: str, before: str, behind: str
-) -> None:
+def test_exact_occurrence_matches_in_every_mode(keyword: str, before: str, behind: str) -> None:
     found = result(before + keyword + behind)
     if keyword.strip():
         assert occurs(keyword, found, "strict")
@@ -136,7 +134,7 @@ def test_what_is_there_as_it_is_spelled_is_there_in_every_mode(
 
 
 @given(st.text(max_size=30), st.text(max_size=60), st.sampled_from(["strict", "fuzzy", "semantic"]))
-def test_any_keyword_is_found_or_not(keyword: str, text: str, mode: Mode) -> None:
+def test_any_keyword_is_matched_or_not(keyword: str, text: str, mode: Mode) -> None:
     assert occurs(keyword, result(text, symbol=text[:5]), mode) in {True, False}
 
 

@@ -13,7 +13,7 @@ FIELD = "expectedResults.contentPatterns[1]"
 
 
 @pytest.mark.parametrize("pattern", [r"describe\(", r"it\(", r"expect\(", "defineConfig"])
-def test_the_patterns_of_the_seeds_example_are_read_as_javascript_reads_them(pattern: str) -> None:
+def test_patterns_of_the_seed_match_as_in_javascript(pattern: str) -> None:
     text = (
         "import { defineConfig } from 'vitest/config'\n"
         "describe('a', () => { it('b', () => expect(1)) })"
@@ -38,7 +38,7 @@ def test_the_patterns_of_the_seeds_example_are_read_as_javascript_reads_them(pat
         (r"\/api\/", "GET /api/users", True),
     ],
 )
-def test_anchors_dots_case_and_classes_are_javascripts_without_flags(
+def test_anchors_dots_case_and_classes_match_as_in_javascript(
     pattern: str, text: str, *, found: bool
 ) -> None:
     assert compiled(pattern, FIELD).found(text) is found
@@ -67,7 +67,7 @@ def test_anchors_dots_case_and_classes_are_javascripts_without_flags(
         ("ab\ud800", "half of a surrogate pair at 2: U+D800", "whole character"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused_by_field_place_and_remedy(
+def test_unusable_pattern_is_refused_with_position_and_hint(
     pattern: str, problem: str, remedy: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
@@ -89,11 +89,11 @@ def test_a_pattern_that_cannot_be_used_is_refused_by_field_place_and_remedy(
         "[ぁ-んァ-ヶ]{2,10}",
     ],
 )
-def test_what_people_repeat_is_not_too_large(pattern: str) -> None:
+def test_usual_repetitions_are_accepted(pattern: str) -> None:
     assert not compiled(pattern, FIELD).found("")
 
 
-def test_the_first_wrong_pattern_of_several_is_named_by_its_place() -> None:
+def test_first_invalid_pattern_is_named_by_its_index() -> None:
     with pytest.raises(
         UsageError, match=r"expectedResults\.contentPatterns\[1\] is not a valid pattern"
     ):
@@ -107,7 +107,7 @@ def test_expressions_with_exponential_backtracking_elsewhere_answer(pattern: str
     assert not compiled(pattern, FIELD).found("a" * 1_000_000 + "!")
 
 
-def test_what_runs_is_a_linear_engine_and_not_pythons() -> None:
+def test_patterns_run_on_a_linear_engine() -> None:
     for pattern in (r"(a)\1", "(?=a)", "(?<=a)b", "(?>a)"):
         with pytest.raises(UsageError):
             compiled(pattern, FIELD)
@@ -129,12 +129,12 @@ def test_engine_is_loaded_on_first_use_and_prints_nothing() -> None:
     assert (ran.stdout, ran.stderr) == ("", "")
 
 
-def test_a_text_with_half_a_character_is_searched_all_the_same() -> None:
+def test_text_with_a_lone_surrogate_is_searched() -> None:
     assert compiled("b", FIELD).found("\ud800b")
 
 
 @given(st.text(max_size=60), st.text(max_size=200))
-def test_any_pattern_is_refused_by_field_or_answers_yes_or_no(pattern: str, text: str) -> None:
+def test_any_pattern_matches_or_is_refused(pattern: str, text: str) -> None:
     try:
         usable = compiled(pattern, FIELD)
     except UsageError as error:

@@ -128,7 +128,7 @@ def finds(preset: Preset, text: str) -> bool:
     return any(pattern.found(text) for pattern in all_compiled(preset.patterns))
 
 
-def test_every_preset_is_tried() -> None:
+def test_every_preset_has_samples() -> None:
     assert FOUND.keys() == BY_NAME.keys()
     for name, samples in FOUND.items():
         assert {"python", "typescript", "go", "java", "rust"} <= samples.keys(), name
@@ -137,7 +137,7 @@ def test_every_preset_is_tried() -> None:
 @pytest.mark.parametrize(
     ("name", "language"), [(name, key) for name, row in FOUND.items() for key in row]
 )
-def test_a_preset_finds_what_it_is_for(name: str, language: str) -> None:
+def test_preset_finds_its_subject(name: str, language: str) -> None:
     assert finds(BY_NAME[name], f"// before\n{FOUND[name][language]}")
 
 
@@ -147,7 +147,7 @@ def test_a_preset_finds_nothing_in_prose(name: str) -> None:
         assert not finds(BY_NAME[name], line), line
 
 
-def test_presets_keep_the_bounds_of_a_plan() -> None:
+def test_presets_respect_the_limits_of_a_plan() -> None:
     for preset in PRESETS:
         assert len(all_compiled(preset.patterns)) == len(preset.patterns)
         assert preset.about
@@ -157,7 +157,7 @@ def test_presets_keep_the_bounds_of_a_plan() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=[each.name for each in PRESETS])
-def test_places_of_the_right_kind_that_have_nothing_of_the_goal_are_not_enough(
+def test_results_of_the_right_kind_without_the_goal_are_insufficient(
     preset: Preset,
 ) -> None:
     text = " ".join((*preset.keywords, "\n", FOUND[preset.name]["python"]))
@@ -167,13 +167,13 @@ def test_places_of_the_right_kind_that_have_nothing_of_the_goal_are_not_enough(
     assert evaluate(results, expected).score < preset.confidence
 
 
-def test_a_presets_keywords_stand_beside_those_of_the_goal() -> None:
+def test_keywords_of_a_preset_are_added_to_those_of_the_goal() -> None:
     preset = Preset("mine", "", keywords=("test", "Cart"))
     assert preset.expects(("cart", "total")) == ("cart", "total", "test")
     assert preset.expects(()) == ("test", "Cart")
 
 
-def test_a_project_has_presets_of_its_own_that_win_by_name() -> None:
+def test_project_preset_overrides_a_shipped_one() -> None:
     own = read(
         "tests",
         {
@@ -208,7 +208,7 @@ def test_a_project_has_presets_of_its_own_that_win_by_name() -> None:
     assert read("empty", {}) == Preset("empty", "")
 
 
-def test_a_preset_that_is_not_there_names_those_that_are() -> None:
+def test_unknown_preset_is_an_error_that_lists_presets() -> None:
     with pytest.raises(UsageError, match="'testz'") as refused:
         chosen("testz", {"ours": Preset("ours", "")})
     assert refused.value.details == {"field": "preset"}
@@ -238,7 +238,7 @@ def test_a_preset_that_is_not_there_names_those_that_are() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_preset_is_named(value: object, field: str) -> None:
+def test_invalid_preset_is_named_by_its_field(value: object, field: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read("mine", value)
     assert refused.value.details["field"] == field
@@ -246,7 +246,7 @@ def test_what_is_wrong_with_a_preset_is_named(value: object, field: str) -> None
 
 
 @given(st.text(max_size=80))
-def test_a_presets_name_is_short_and_can_be_read(name: str) -> None:
+def test_preset_name_is_short_and_printable(name: str) -> None:
     if name and len(name) <= 64 and name.isprintable():
         assert read(name, {}).name == name
     else:

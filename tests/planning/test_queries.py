@@ -37,7 +37,7 @@ class Asked:
         return FoundResults((result(text=query),), self.degraded)
 
 
-async def test_what_was_asked_of_this_state_is_not_asked_again(tmp_path: Path) -> None:
+async def test_repeated_query_is_answered_from_the_cache(tmp_path: Path) -> None:
     asked = Asked()
     search = queries.cached(tmp_path, asked, KEY)
     first, again = await search("login check"), await search("ｌｏｇｉｎ  check")
@@ -52,7 +52,7 @@ async def test_what_was_asked_of_this_state_is_not_asked_again(tmp_path: Path) -
     "changed",
     [{"revision": "A2"}, {"source": "map"}, {"engine": ""}, {"limit": 50}, {"filters": "docs"}],
 )
-async def test_everything_that_an_answer_depends_on_tells_it_apart(
+async def test_cache_key_has_everything_the_answer_depends_on(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
     asked = Asked()
@@ -70,7 +70,7 @@ async def test_everything_that_an_answer_depends_on_tells_it_apart(
         (KEY, ("embedding: the model failed",)),
     ],
 )
-async def test_what_may_be_another_answer_tomorrow_is_not_kept(
+async def test_incomplete_answers_are_not_cached(
     tmp_path: Path, key: QueryKey, degraded: tuple[str, ...]
 ) -> None:
     search = queries.cached(tmp_path, Asked(*degraded), key)
@@ -78,13 +78,13 @@ async def test_what_may_be_another_answer_tomorrow_is_not_kept(
     assert made(tmp_path) == []
 
 
-async def test_words_alone_are_kept_where_words_alone_are_asked(tmp_path: Path) -> None:
+async def test_answers_without_a_model_are_cached_for_word_searches(tmp_path: Path) -> None:
     search = queries.cached(tmp_path, Asked("embedding: off"), KEY._replace(engine=""))
     await search("login")
     assert (await search("login")).cached
 
 
-async def test_an_error_is_nothing_to_keep(tmp_path: Path) -> None:
+async def test_error_is_not_cached(tmp_path: Path) -> None:
     async def fails(query: str) -> FoundResults:
         raise LookupError(query)
 
@@ -96,9 +96,7 @@ async def test_an_error_is_nothing_to_keep(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"version": 1, "query": 3}', b'{"version": 9}']
 )
-async def test_a_damaged_answer_is_asked_for_again_and_mended(
-    tmp_path: Path, content: bytes
-) -> None:
+async def test_damaged_answer_is_replaced(tmp_path: Path, content: bytes) -> None:
     asked = Asked()
     search = queries.cached(tmp_path, asked, KEY)
     await search("login")
@@ -109,7 +107,7 @@ async def test_a_damaged_answer_is_asked_for_again_and_mended(
     assert asked.queries == ["login", "login"]
 
 
-async def test_the_answer_to_another_query_under_this_name_is_not_believed(tmp_path: Path) -> None:
+async def test_answer_of_another_query_is_ignored(tmp_path: Path) -> None:
     asked = Asked()
     search = queries.cached(tmp_path, asked, KEY)
     await search("login")
@@ -120,7 +118,7 @@ async def test_the_answer_to_another_query_under_this_name_is_not_believed(tmp_p
     assert asked.queries == ["login", "logout", "login"]
 
 
-async def test_an_answer_says_which_plan_asked_and_what_that_made_of_it(tmp_path: Path) -> None:
+async def test_cached_answer_names_its_plan_and_score(tmp_path: Path) -> None:
     search = queries.cached(tmp_path, Asked(), KEY)
     for query in ("login", "login token"):
         await search(query)
@@ -136,7 +134,7 @@ async def test_an_answer_says_which_plan_asked_and_what_that_made_of_it(tmp_path
     assert queries.find(tmp_path, KEY, "never asked") is None
 
 
-async def test_the_answers_used_longest_ago_go_first(tmp_path: Path) -> None:
+async def test_least_recently_used_answers_are_evicted(tmp_path: Path) -> None:
     tmp_path.joinpath("config.json").write_text('{"limits": {"queries": 2}}', encoding="utf-8")
     search = queries.cached(tmp_path, Asked(), KEY)
     for query in ("one", "two", "one", "three"):
@@ -146,7 +144,7 @@ async def test_the_answers_used_longest_ago_go_first(tmp_path: Path) -> None:
     assert queries.find(tmp_path, KEY, "three")
 
 
-async def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_answer(tmp_path: Path) -> None:
+async def test_unwritable_cache_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
     found = await queries.cached(tmp_path, Asked(), KEY)("login")
     assert found.results[0].text == "login"
@@ -156,7 +154,7 @@ async def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_answer(tmp_
 
 
 @pytest.mark.covers("rule.plans.answers")
-async def test_an_edited_file_makes_its_answers_old_and_nothing_else_does(tmp_path: Path) -> None:
+async def test_edited_file_invalidates_cached_answers(tmp_path: Path) -> None:
     source = tmp_path / "auth.py"
     source.write_text("def login():\n    return 1\n", encoding="utf-8")
     with Index(load_settings(tmp_path, {}).forest) as index:
@@ -184,7 +182,7 @@ async def test_an_edited_file_makes_its_answers_old_and_nothing_else_does(tmp_pa
 
 
 @pytest.mark.covers("rule.plans.answers")
-async def test_what_an_interrupted_plan_had_found_is_not_asked_again(tmp_path: Path) -> None:
+async def test_answers_of_an_interrupted_plan_are_reused(tmp_path: Path) -> None:
     asked, interrupted = Asked(), anyio.CancelScope()
 
     async def slow(query: str) -> FoundResults:
@@ -203,7 +201,7 @@ async def test_what_an_interrupted_plan_had_found_is_not_asked_again(tmp_path: P
     assert asked.queries == ["first", "second"]
 
 
-async def test_results_without_anything_are_an_answer_too(tmp_path: Path) -> None:
+async def test_empty_answer_is_cached(tmp_path: Path) -> None:
     async def nothing(query: str) -> FoundResults:
         del query
         return FoundResults(())

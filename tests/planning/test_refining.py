@@ -50,7 +50,7 @@ def queries(plan: QueryPlan, *results: Result) -> list[str]:
     return made
 
 
-def test_keywords_ask_with_what_is_expected_then_for_that_alone() -> None:
+def test_keywords_method_adds_expected_words_then_uses_them_alone() -> None:
     plan = asked(a_plan("voucher", "cart", method="keywords"), GOAL, TILL)
     first = refining.next_query(plan)
     assert first == "how is the cart total voucher"
@@ -58,7 +58,7 @@ def test_keywords_ask_with_what_is_expected_then_for_that_alone() -> None:
     assert second == "voucher"
 
 
-def test_what_was_asked_for_and_is_in_no_hit_is_dropped() -> None:
+def test_word_without_results_is_dropped() -> None:
     assert queries(a_plan("voucher", "basket", method="keywords"), CART) == [
         "how is the cart total voucher basket",
         "how is the cart total basket",
@@ -66,19 +66,19 @@ def test_what_was_asked_for_and_is_in_no_hit_is_dropped() -> None:
     ]
 
 
-def test_what_no_hit_has_comes_before_what_some_have() -> None:
+def test_words_of_no_result_come_first() -> None:
     plan = asked(a_plan("basket", "voucher", method="keywords"), GOAL, CART)
     assert (refining.next_query(plan) or "").endswith("voucher basket")
 
 
-def test_semantic_asks_with_what_the_best_hits_speak_of_and_not_with_expectations() -> None:
+def test_semantic_method_uses_words_of_the_best_results() -> None:
     plan = asked(a_plan("voucher", method="semantic"), GOAL, CART, TILL)
     query = refining.next_query(plan) or ""
     assert "basket" in query
     assert "voucher" not in query
 
 
-def test_hybrid_asks_as_keywords_does_and_goes_on_as_semantic() -> None:
+def test_hybrid_method_continues_keywords_with_semantic() -> None:
     by_words, both = (
         queries(a_plan("basket", method=method), CART, TILL) for method in ("keywords", "hybrid")
     )
@@ -87,7 +87,7 @@ def test_hybrid_asks_as_keywords_does_and_goes_on_as_semantic() -> None:
 
 
 @pytest.mark.parametrize("method", ["keywords", "hybrid"])
-def test_words_of_patterns_are_expected_those_of_alternatives_are_not(method: Refinement) -> None:
+def test_pattern_words_are_expected_except_alternatives(method: Refinement) -> None:
     plan = asked(
         a_plan("cart", patterns=[r"voucher\(\w+", "stamp|coupon"], method=method), GOAL, TILL
     )
@@ -96,20 +96,20 @@ def test_words_of_patterns_are_expected_those_of_alternatives_are_not(method: Re
     assert not {"stamp", "coupon", "w"} & set(query.split())
 
 
-def test_a_goal_alone_whose_words_were_found_has_nothing_more_to_ask_by_keywords() -> None:
+def test_goal_with_all_words_found_needs_no_further_query() -> None:
     assert queries(a_plan(method="keywords"), CART, TILL) == []
 
 
-def test_where_nothing_was_found_and_nothing_is_expected_beside_the_goal_it_ends() -> None:
+def test_no_results_and_no_expectations_end_the_plan() -> None:
     assert queries(a_plan()) == []
 
 
-def test_a_japanese_goal_goes_on_in_the_english_of_the_project() -> None:
+def test_japanese_goal_continues_in_english() -> None:
     plan = asked(a_plan("voucher", goal="カートの合計"), "カートの合計", TILL)
     assert refining.next_query(plan) == "cart sum voucher"
 
 
-def test_a_goal_that_was_not_asked_yet_is_asked_when_nothing_else_is_left() -> None:
+def test_unused_goal_is_the_last_query() -> None:
     plan = asked(a_plan("cart", method="keywords"), "cart total", TILL)
     assert refining.next_query(plan) == GOAL
 
@@ -127,20 +127,20 @@ def test_a_goal_that_was_not_asked_yet_is_asked_when_nothing_else_is_left() -> N
         ("***", (), "***", ""),
     ],
 )
-def test_a_rule_is_words_to_add_and_a_place(
+def test_rule_has_words_and_a_place(
     rule: str, terms: tuple[str, ...], glob: str, folder: str
 ) -> None:
     assert refining.rule_terms(rule) == refining.ExpansionRule(terms, glob, folder)
 
 
-def test_an_endless_rule_is_cut() -> None:
+def test_long_rule_is_cut() -> None:
     terms = refining.rule_terms("retry " + "x" * 1_000_000 + " timeout").terms
     assert terms[0] == "retry"
     assert "timeout" not in terms
     assert sum(map(len, terms)) < 1000
 
 
-def test_rules_are_followed_one_after_the_other_before_anything_else() -> None:
+def test_rules_are_applied_first_one_at_a_time() -> None:
     plan = a_plan("cart", rules=["add invoice", "search in docs"], method="keywords")
     assert queries(plan, TILL)[:2] == [
         "how is the cart total invoice",
@@ -148,13 +148,13 @@ def test_rules_are_followed_one_after_the_other_before_anything_else() -> None:
     ]
 
 
-def test_a_word_of_a_rule_that_is_asked_for_anyway_is_asked_for_once() -> None:
+def test_word_of_a_rule_is_not_repeated() -> None:
     plan = a_plan("invoice", rules=["add invoice", "add total"], method="keywords")
     for query in queries(plan, CART, TILL):
         assert len(query.split()) == len(set(query.split()))
 
 
-def test_of_what_hits_say_in_japanese_single_words_are_asked_for_and_of_names_no_number() -> None:
+def test_japanese_results_contribute_single_words() -> None:
     note = Result(
         "設計.md", "認証は「ログイン」にあります。セッションは切れます。sha256(digest)", 0.5, 1.0
     )
@@ -164,7 +164,7 @@ def test_of_what_hits_say_in_japanese_single_words_are_asked_for_and_of_names_no
     assert not [word for word in query.split() if word.isdigit() or "ます" in word]
 
 
-def test_results_where_a_rule_of_the_query_points_come_first() -> None:
+def test_results_in_the_place_of_a_rule_come_first() -> None:
     guide = Result("docs/cart.md", "cart", 0.5)
     test = Result("src/cart.test.ts", "cart", 0.5)
     rules = ["search in docs", "add file type filters for *.test.ts"]
@@ -193,7 +193,7 @@ RESULTS = st.builds(
     method=st.sampled_from(["keywords", "semantic", "hybrid"]),
     found=st.lists(st.lists(RESULTS, max_size=4), min_size=1, max_size=3),
 )
-def test_no_query_repeats_and_the_same_evidence_suggests_the_same(
+def test_queries_are_unique_and_deterministic(
     goal: str,
     keywords: list[str],
     rules: list[str],

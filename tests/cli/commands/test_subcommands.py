@@ -106,7 +106,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
 
 
-def test_a_search_names_the_best_first_and_exits_1_where_nothing_fits(run: Run) -> None:
+def test_search_lists_the_best_first_and_exits_1_without_a_match(run: Run) -> None:
     lines = run("search", "write", "release", "notes").out.splitlines()
     assert lines[0].endswith("  docs write release-notes")
     assert 0 <= float(lines[0].split()[0]) <= 1
@@ -114,7 +114,7 @@ def test_a_search_names_the_best_first_and_exits_1_where_nothing_fits(run: Run) 
     assert run("search", "quaternion", code=1).out.startswith("No command was found")
 
 
-def test_a_search_answers_programs_with_the_tool_s_rows(run: Run) -> None:
+def test_search_json_has_the_rows_of_the_tool(run: Run) -> None:
     data = json.loads(run("search", "write", "--top-k", "2", "--json").out)
     assert (data["agent"], data["count"]) == ("climpt", 2)
     assert {"c1", "c2", "c3", "description", "score", "bm25_score"} <= data["results"][0].keys()
@@ -123,13 +123,13 @@ def test_a_search_answers_programs_with_the_tool_s_rows(run: Run) -> None:
     assert (best["c3"], len(best["ranks"])) == ("release-notes", 2)
 
 
-def test_a_search_is_told_what_is_wrong_with_its_words(run: Run) -> None:
+def test_invalid_search_options_are_named(run: Run) -> None:
     assert "limit" in run("search", "write", "--top-k", "21", code=2).err
     assert "queries" in run("search", "a", *("--also", "b") * 5, code=2).err
     assert json.loads(run("search", "a", "--agent", "nobody", "--json", code=2).out)["details"]
 
 
-def test_describing_says_what_a_command_takes_and_repeats_seed_001s_error(run: Run) -> None:
+def test_describe_lists_options_and_has_the_error_of_seed_001(run: Run) -> None:
     said = run("describe", *NOTES).out
     assert said.splitlines()[0] == "docs write release-notes"
     assert "Usage: Before a release." in said
@@ -142,7 +142,7 @@ def test_describing_says_what_a_command_takes_and_repeats_seed_001s_error(run: R
     assert [error[name] for name in ("c1", "c2", "c3")] == ["climpt-git", "x", "y"]
 
 
-def test_executing_prints_the_prompt_alone_and_notes_what_is_left_open(run: Run) -> None:
+def test_execute_prints_the_prompt_and_notes_to_stderr(run: Run) -> None:
     said = run(
         "execute", *NOTES, "--destination", "N.md", "--uv", "audience=sailors", "--stdin", "x"
     )
@@ -154,12 +154,12 @@ def test_executing_prints_the_prompt_alone_and_notes_what_is_left_open(run: Run)
     assert any("{input_text}" in note for note in data["notes"])
 
 
-def test_a_text_is_read_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_execute_reads_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo"))
     assert run("execute", *NOTES, "--stdin", "-").out.endswith(":\none\ntwo\n")
 
 
-def test_paths_are_said_from_where_one_stands(
+def test_paths_are_relative_to_the_current_folder(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(project, "src/a.py", "x = 1\n")
@@ -189,7 +189,7 @@ def test_paths_are_said_from_where_one_stands(
     ],
     ids=["edition", "dash", "destination", "novalue", "twice", "name", "newline"],
 )
-def test_what_cannot_be_given_is_refused_in_the_words_of_the_terminal(
+def test_invalid_option_is_named_as_typed(
     run: Run, project: Path, words: list[str], said: str
 ) -> None:
     before = files(project)
@@ -199,7 +199,7 @@ def test_what_cannot_be_given_is_refused_in_the_words_of_the_terminal(
     assert files(project) == before
 
 
-def test_a_dry_run_says_what_would_run_and_runs_nothing(
+def test_dry_run_shows_the_command_line_and_runs_nothing(
     run: Run, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts = ".agent/climpt/prompts/docs/write/release-notes"
@@ -228,7 +228,7 @@ def runner(folder: Path, code: str) -> Path:
     return program
 
 
-def test_a_program_that_fails_is_quoted_and_its_error_is_seed_001s(
+def test_failing_program_is_the_error_of_seed_001(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = runner(tmp_path, "sys.exit('the tide is out')")
@@ -241,9 +241,7 @@ def test_a_program_that_fails_is_quoted_and_its_error_is_seed_001s(
     assert error["stderr"] == "the tide is out"
 
 
-def test_what_a_command_was_executed_for_lifts_it_and_can_be_forgotten(
-    run: Run, project: Path
-) -> None:
+def test_purpose_of_an_execution_is_learned_and_can_be_forgotten(run: Run, project: Path) -> None:
     run("execute", *NOTES, "--for", "announce the new timetable")
     assert json.loads(run("execute", *NOTES, "--for", "x y", "--json").out)["noted_for"] == "x y"
     found = json.loads(run("search", "announce the new timetable", "--json").out)["results"]
@@ -276,18 +274,14 @@ def test_what_a_command_was_executed_for_lifts_it_and_can_be_forgotten(
     ],
     ids=range(7),
 )
-def test_nothing_is_forgotten_by_a_line_that_does_not_say_what(
-    run: Run, project: Path, words: list[str]
-) -> None:
+def test_forget_requires_a_command_or_all(run: Run, project: Path, words: list[str]) -> None:
     CommandExperience(project).note(CommandKey("climpt", *NOTES), "d")
     before = files(project)
     run("list", *words, code=2)
     assert files(project) == before
 
 
-def test_a_list_checks_the_registry_of_every_agent_and_exits_2_for_a_broken_one(
-    run: Run, project: Path
-) -> None:
+def test_list_checks_every_registry_and_exits_2_for_a_broken_one(run: Run, project: Path) -> None:
     assert "climpt: 3 commands in .agent/climpt/registry.json" in run("list").out
     twice = REGISTRY | {"tools": {"commands": [REGISTRY["tools"]["commands"][1]] * 2}}
     put(project, "more.json", json.dumps(twice))
@@ -320,15 +314,13 @@ def test_a_list_checks_the_registry_of_every_agent_and_exits_2_for_a_broken_one(
     run("reload", "--agent", "*", code=2)
 
 
-def test_a_list_of_no_agents_says_where_one_is_named(run: Run, project: Path) -> None:
+def test_list_without_agents_names_the_config(run: Run, project: Path) -> None:
     config = ".agent/climpt/config/registry_config.json"
     put(project, config, '{"registries": {}}')
     assert f"in {config}." in run("list", code=1).out
 
 
-def test_no_half_of_a_secret_is_left_where_a_list_cuts_a_description(
-    run: Run, project: Path
-) -> None:
+def test_list_has_no_part_of_a_secret(run: Run, project: Path) -> None:
     secret = planted()["GitHub classic"].text
     rows = [
         {"c1": "a", "c2": "b", "c3": f"c{at}", "description": f"{'x ' * at}{secret} and more"}
@@ -340,7 +332,7 @@ def test_no_half_of_a_secret_is_left_where_a_list_cuts_a_description(
     assert secret[:12] not in said
 
 
-def test_what_nobody_can_see_in_a_registry_is_shown(run: Run, project: Path) -> None:
+def test_invisible_characters_of_a_registry_are_escaped(run: Run, project: Path) -> None:
     text = json.dumps(REGISTRY).replace("Write a guide", "Write \\u202e a\\u001b[31m guide")
     put(project, ".agent/climpt/registry.json", text)
     for line in (["search", "guide"], ["describe", "docs", "write", "guide"], ["list"]):
@@ -349,7 +341,7 @@ def test_what_nobody_can_see_in_a_registry_is_shown(run: Run, project: Path) -> 
         assert "\u202e" not in said
 
 
-def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
+def test_server_options_are_refused_with_a_subcommand(run: Run) -> None:
     assert "--http is an option of the server" in run("--http", "0", "list", code=2).err
     assert "--allow-writes" in run("--allow-writes", "search", "x", code=2).err
     parser = argparse.ArgumentParser()
@@ -358,7 +350,7 @@ def test_the_options_of_the_server_are_refused_beside_a_word(run: Run) -> None:
     assert set(SERVER_OPTIONS) == vars(parser.parse_args([])).keys()
 
 
-def test_the_home_s_registry_serves_where_the_project_has_none(run: Run, project: Path) -> None:
+def test_registry_of_the_home_folder_is_the_fallback(run: Run, project: Path) -> None:
     home = Path(os.environ["HOME"]) / ".agent" / "climpt"
     home.parent.mkdir()
     (project / ".agent/climpt").rename(home)

@@ -124,7 +124,7 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_where_nothing_is_kept_lists_say_so_and_make_nothing(project: Path, run: Run) -> None:
+def test_empty_lists_say_so_and_create_nothing(project: Path, run: Run) -> None:
     assert run("list", code=1) == "There are no plans yet. `code-intel plan GOAL` makes one.\n"
     assert "There are no plans yet" in run("show", "last", code=1)
     assert run("prune") == run("clear") == "Nothing to remove.\n"
@@ -132,7 +132,7 @@ def test_where_nothing_is_kept_lists_say_so_and_make_nothing(project: Path, run:
 
 
 @pytest.mark.usefixtures("kept")
-def test_plans_are_listed_the_last_used_first(run: Run) -> None:
+def test_plans_are_listed_by_last_use(run: Run) -> None:
     lines = run("list").splitlines()
     assert [line[:8] for line in lines] == ["abbbbbbb", "aaaaaaaa"]
     assert "partial 0.40" in lines[0]
@@ -158,12 +158,12 @@ def test_plans_are_listed_the_last_used_first(run: Run) -> None:
     }
 
 
-def test_a_plan_that_was_given_again_says_how_often(kept: Path, run: Run) -> None:
+def test_list_shows_how_often_a_plan_was_reused(kept: Path, run: Run) -> None:
     assert keeping.same(kept, plan(0), "7") is not None
     assert "×1" in run("list").splitlines()[0]
 
 
-def test_a_damaged_plan_is_named_and_can_be_cleared(kept: Path, run: Run) -> None:
+def test_damaged_plan_is_named_and_can_be_cleared(kept: Path, run: Run) -> None:
     (kept / "cache" / "plans" / f"{IDS[0]}.json").write_text("{", encoding="utf-8")
     assert f"{IDS[0]}.json cannot be read: " in run("list")
     assert run("show", "aaaa", code=1)
@@ -173,7 +173,7 @@ def test_a_damaged_plan_is_named_and_can_be_cleared(kept: Path, run: Run) -> Non
 
 
 @pytest.mark.usefixtures("kept")
-def test_the_story_of_a_plan_is_told_query_by_query(run: Run) -> None:
+def test_show_prints_a_plan_query_by_query(run: Run) -> None:
     text = run("show", "aaa")
     assert text.splitlines() == [
         "how are totals rounded",
@@ -208,13 +208,13 @@ def test_the_story_of_a_plan_is_told_query_by_query(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_plan_is_meant_by_what_tells_it_from_all_others(run: Run) -> None:
+def test_plan_is_selected_by_an_unambiguous_prefix(run: Run) -> None:
     assert "2 plans begin like this" in run("show", "a", code=2)
     assert "No plan is called zzz" in run("show", "zzz", code=1)
     assert "No plan is called ../.." in run("show", "../..", code=1)
 
 
-def test_presets_are_those_shipped_and_the_projects_own(kept: Path, run: Run) -> None:
+def test_presets_lists_shipped_and_own_presets(kept: Path, run: Run) -> None:
     config = json.loads((kept / "config.json").read_text(encoding="utf-8"))
     config["presets"] = {
         "tests": {"about": "Ours.", "expectedResults": {"keywords": ["spec"]}},
@@ -235,9 +235,7 @@ def test_presets_are_those_shipped_and_the_projects_own(kept: Path, run: Run) ->
     "words",
     [("clear",), ("clear", "queries", "plans"), ("prune", "--older-than", "0"), ("prune",)],
 )
-def test_a_dry_run_says_what_the_run_then_does(
-    kept: Path, run: Run, words: tuple[str, ...]
-) -> None:
+def test_dry_run_lists_what_the_run_removes(kept: Path, run: Run, words: tuple[str, ...]) -> None:
     (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
     before = files(kept)
     said = data(run(*words, "--dry-run", "--json"))
@@ -249,7 +247,7 @@ def test_a_dry_run_says_what_the_run_then_does(
     assert gone == {f"cache/{row['kind']}/{row['name']}" for row in done["removed"]}
 
 
-def test_the_limits_take_the_least_used(kept: Path, run: Run) -> None:
+def test_prune_removes_the_least_used_above_the_limits(kept: Path, run: Run) -> None:
     (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
     text = run("prune")
     assert text.startswith(f"plans/{IDS[0]}.json: above the limits\n1 removed, ")
@@ -257,19 +255,19 @@ def test_the_limits_take_the_least_used(kept: Path, run: Run) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_what_was_used_lately_stays(run: Run) -> None:
+def test_prune_keeps_recently_used_plans(run: Run) -> None:
     assert run("prune", "--older-than", "1") == "Nothing to remove.\n"
     assert "0 to 100,000" in run("prune", "--older-than", "-1", code=2)
 
 
-def test_a_plan_that_is_being_made_stays(kept: Path, run: Run) -> None:
+def test_prune_keeps_running_plans(kept: Path, run: Run) -> None:
     keeping.save(kept, replace(plan(1), stop="stopped"))
     (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
     run("prune", "--older-than", "0")
     assert [entry.id for entry in keeping.entries(kept)] == [IDS[1]]
 
 
-def test_clear_leaves_what_people_have_set(kept: Path, run: Run) -> None:
+def test_clear_keeps_the_config(kept: Path, run: Run) -> None:
     run("clear")
     assert (kept / "config.json").is_file()
     assert keeping.entries(kept) == []
@@ -280,9 +278,7 @@ def test_clear_leaves_what_people_have_set(kept: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     "words", [("clear",), ("clear", "knowledge"), ("prune", "--older-than", "0")]
 )
-def test_a_page_that_went_is_found_by_no_search_any_more(
-    project: Path, run: Run, words: tuple[str, ...]
-) -> None:
+def test_removed_page_is_no_longer_found(project: Path, run: Run, words: tuple[str, ...]) -> None:
     page = knowledge.write(project / ".gistdex", plan(0))
     assert page is not None
     config = load_settings(project, {}).forest
@@ -300,9 +296,7 @@ def test_a_page_that_went_is_found_by_no_search_any_more(
     assert hits() == {"src/cart.py"}
 
 
-def test_an_index_that_cannot_forget_a_page_is_said_and_the_page_is_gone(
-    project: Path, run: Run
-) -> None:
+def test_page_is_removed_although_the_index_cannot_be_updated(project: Path, run: Run) -> None:
     page = knowledge.write(project / ".gistdex", plan(0))
     assert page is not None
     database = load_settings(project, {}).forest.db_path
@@ -318,7 +312,7 @@ def test_an_index_that_cannot_forget_a_page_is_said_and_the_page_is_gone(
     st.integers(0, 12),
     st.integers(0, 300),
 )
-def test_what_is_left_fits_and_what_goes_was_used_least(
+def test_eviction_removes_the_least_used_until_the_limits_hold(
     sizes: dict[str, int], most: int, room: int
 ) -> None:
     rows = {

@@ -40,7 +40,7 @@ def ours(answer: dict[str, Any]) -> str:
 
 
 @pytest.mark.covers("row.command_hit.flags", "row.command.flags")
-async def test_a_description_that_gives_orders_stands_in_its_field_and_is_flagged(
+async def test_description_with_instructions_is_flagged(
     stock: Path,
 ) -> None:
     written(stock, document({**GROUP, "description": ORDER, "usage": ORDER}, *SEVEN[:1]))
@@ -58,7 +58,7 @@ async def test_a_description_that_gives_orders_stands_in_its_field_and_is_flagge
 
 
 @pytest.mark.covers("answer.command_execute.flags", "answer.command_describe.flags")
-async def test_a_prompt_that_talks_as_injections_do_is_flagged_and_left_as_it_is(
+async def test_prompt_with_instructions_is_flagged_and_unchanged(
     stock: Path,
 ) -> None:
     prompted(stock, GROUP, f"{ORDER}.\n")
@@ -74,7 +74,7 @@ async def test_a_prompt_that_talks_as_injections_do_is_flagged_and_left_as_it_is
 
 
 @pytest.mark.covers("rule.commands.text")
-async def test_what_nobody_can_see_is_written_as_escapes_and_reads_as_it_was(stock: Path) -> None:
+async def test_invisible_characters_are_json_escapes(stock: Path) -> None:
     written(stock, document({**GROUP, "description": HIDDEN}))
     async with command_server(stock) as call:
         text = await text_of(call, "search", query="everything")
@@ -110,7 +110,7 @@ async def test_secrets_of_descriptions_and_prompts_are_masked(stock: Path) -> No
     assert [secret for secret in secrets if secret in told] == []
 
 
-async def test_no_secret_of_a_question_or_an_option_is_kept_or_answered(stock: Path) -> None:
+async def test_secrets_in_queries_and_options_are_masked(stock: Path) -> None:
     plant = planted(8)["GitHub classic"]
     prompted(stock, GROUP, "Use {uv-key} for {input_text}.\n")
     given = {"uv-key": plant.text, "stdin": f"all with {plant.text}"}
@@ -134,7 +134,7 @@ async def test_no_secret_of_a_question_or_an_option_is_kept_or_answered(stock: P
     assert [secret for secret in plant.secrets if secret in "".join((kept, *told))] == []
 
 
-async def test_calls_at_once_see_the_old_registry_or_the_new_and_nothing_between(
+async def test_concurrent_calls_see_the_old_or_the_new_registry(
     stock: Path,
 ) -> None:
     one, other = ({**GROUP, "description": f"commit {word} {word}"} for word in ("red", "blue"))
@@ -159,7 +159,7 @@ async def test_calls_at_once_see_the_old_registry_or_the_new_and_nothing_between
     assert len(seen) == 60
 
 
-async def test_long_descriptions_are_cut_so_that_an_answer_stays_small_and_valid(
+async def test_long_descriptions_are_cut_and_the_answer_stays_valid(
     stock: Path,
 ) -> None:
     rows = [

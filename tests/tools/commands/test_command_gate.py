@@ -53,9 +53,7 @@ JOURNEYS: dict[str, Callable[[Caller], Awaitable[Any]]] = {
 
 @pytest.mark.covers("rule.commands.ready", "field.command_execute.session_id")
 @pytest.mark.parametrize("phase", JOURNEYS)
-async def test_before_ready_commands_are_found_and_described_but_not_executed(
-    stock: Path, phase: str
-) -> None:
+async def test_commands_are_executed_only_in_ready(stock: Path, phase: str) -> None:
     async with command_gateway(stock) as call:
         session = await framed(call)
         await JOURNEYS[phase](call)
@@ -70,7 +68,7 @@ async def test_before_ready_commands_are_found_and_described_but_not_executed(
 
 
 @pytest.mark.covers("answer.command_execute.prompt", "rule.commands.learned")
-async def test_in_ready_a_command_is_executed_noted_and_remembered_for_the_feature(
+async def test_execution_in_ready_is_recorded_and_learned(
     stock: Path,
 ) -> None:
     prompted(stock, DECIDE, "Decide.\n")
@@ -99,7 +97,7 @@ async def test_in_ready_a_command_is_executed_noted_and_remembered_for_the_featu
     assert (rows[1]["learned"]["feature"], rows[1]["learned"]["times"]) == (FEATURE, 1)
 
 
-async def test_an_execution_that_fails_is_noted_as_one_that_failed_and_teaches_nothing(
+async def test_failed_execution_is_recorded_and_not_learned(
     stock: Path,
 ) -> None:
     async with command_gateway(stock) as call:
@@ -113,7 +111,7 @@ async def test_an_execution_that_fails_is_noted_as_one_that_failed_and_teaches_n
     assert not any("learned" in row for row in found["results"])
 
 
-async def test_a_question_is_ready_from_its_start_and_writes_nothing_by_a_command(
+async def test_question_may_execute_commands_but_not_write(
     stock: Path,
 ) -> None:
     async with command_gateway(stock) as call:
@@ -139,7 +137,7 @@ async def test_without_a_session_commands_are_found_but_not_executed(stock: Path
     "field.command_describe.session_id",
     "field.command_reload.session_id",
 )
-async def test_a_session_that_is_none_is_refused_whatever_is_asked(stock: Path) -> None:
+async def test_unknown_session_is_refused_by_every_command_tool(stock: Path) -> None:
     async with command_gateway(stock) as call:
         for tool, arguments in (
             ("command_search", {"query": "commit"}),
@@ -152,7 +150,7 @@ async def test_a_session_that_is_none_is_refused_whatever_is_asked(stock: Path) 
             assert error["error"] == "no_active_session"
 
 
-async def test_commands_are_listed_where_the_setting_says_so_and_named_by_no_refusal_elsewhere(
+async def test_command_tools_are_listed_by_setting_only(
     stock: Path,
 ) -> None:
     async with command_gateway(stock) as call:
@@ -170,7 +168,7 @@ async def test_commands_are_listed_where_the_setting_says_so_and_named_by_no_ref
         assert "command_execute" not in error["allowed_tools"]
 
 
-async def test_who_only_executed_commands_has_explored_nothing(stock: Path) -> None:
+async def test_commands_do_not_count_as_exploration(stock: Path) -> None:
     async with command_gateway(stock) as call:
         session = await framed(call)
         await call("command_search", query="login")
@@ -187,7 +185,7 @@ async def test_who_only_executed_commands_has_explored_nothing(stock: Path) -> N
     assert not {call.tool for call in kept.calls} & set(NAMES)
 
 
-async def test_a_gateway_opens_commands_when_one_is_first_asked_for_and_shares_its_model(
+async def test_gateway_opens_commands_on_first_use_and_shares_its_model(
     stock: Path,
 ) -> None:
     def opened() -> list[CommandContext]:
@@ -221,7 +219,7 @@ print("done")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its first line names who reads it")
-async def test_other_calls_of_a_session_need_not_wait_for_an_execution(stock: Path) -> None:
+async def test_execution_does_not_block_the_session(stock: Path) -> None:
     runner = executable(stock.parent, f"#!{sys.executable}{WAITING}")
     answers: list[dict[str, Any]] = []
     async with command_gateway(stock, command_runner=runner) as call:

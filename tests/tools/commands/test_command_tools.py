@@ -56,9 +56,7 @@ def stock(tmp_path: Path) -> Path:
     "row.command_hit: c1 c2 c3 description score bm25_score",
 )
 @both_eras
-async def test_a_search_answers_the_bare_list_of_commands_and_tells_the_rest_beside(
-    stock: Path, era: str
-) -> None:
+async def test_search_text_is_the_list_of_commands(stock: Path, era: str) -> None:
     commands = [Command(*name_of(one), one["description"]) for one in SEVEN]
     expected = search(commands, "merge branch")
     async with command_server(stock, era) as call:
@@ -80,7 +78,7 @@ async def test_a_search_answers_the_bare_list_of_commands_and_tells_the_rest_bes
 
 
 @pytest.mark.covers("field.command_search: queries limit", "row.command_hit.ranks")
-async def test_several_queries_are_brought_together_by_rank_and_each_rank_is_told(
+async def test_several_queries_are_fused_with_their_ranks(
     stock: Path,
 ) -> None:
     async with command_server(stock) as call:
@@ -105,7 +103,7 @@ async def test_several_queries_are_brought_together_by_rank_and_each_rank_is_tol
     "answer.command_describe: c1 c2 c3 description usage options variables",
     "row.command_options: edition adaptation file stdin destination",
 )
-async def test_a_description_is_the_command_as_its_registry_has_it(tmp_path: Path) -> None:
+async def test_describe_returns_the_registry_entry(tmp_path: Path) -> None:
     asking = {**INSTRUCTION, "description": "Write one", "uv": [{"name": "its name"}]}
     async with command_server(stocked(tmp_path, *SEVEN[:-1], asking)) as call:
         answer = await call("describe", agent="climpt", **GROUP)
@@ -129,9 +127,7 @@ async def test_a_description_is_the_command_as_its_registry_has_it(tmp_path: Pat
 
 
 @pytest.mark.parametrize("server", [command_server, command_gateway], ids=["alone", "gateway"])
-async def test_an_argument_that_is_ignored_leaves_json_json_and_a_prompt_a_prompt(
-    stock: Path, server: Any
-) -> None:
+async def test_warning_about_an_argument_is_not_in_the_text(stock: Path, server: Any) -> None:
     async with server(stock) as call:
         prefix = "" if server is command_server else "command_"
         if prefix:
@@ -153,7 +149,7 @@ async def test_an_argument_that_is_ignored_leaves_json_json_and_a_prompt_a_promp
     "row.command: c1 c2 c3 description usage options variables",
     "rule.commands.order",
 )
-async def test_of_several_commands_of_one_name_all_are_described_and_the_first_is_found(
+async def test_describe_returns_all_commands_of_a_name(
     tmp_path: Path,
 ) -> None:
     twins: list[dict[str, Any]] = [
@@ -179,7 +175,7 @@ async def test_of_several_commands_of_one_name_all_are_described_and_the_first_i
     "answer.command_execute: agent c1 c2 c3 runner prompt truncated",
 )
 @both_eras
-async def test_executing_answers_with_the_prompt_and_who_made_it(stock: Path, era: str) -> None:
+async def test_execute_returns_the_prompt_and_its_runner(stock: Path, era: str) -> None:
     given = {"stdin": "all of them"}
     async with command_server(stock, era) as call:
         answer = await call("execute", agent="climpt", options=given, **GROUP)
@@ -195,7 +191,7 @@ async def test_executing_answers_with_the_prompt_and_who_made_it(stock: Path, er
 
 
 @pytest.mark.covers("answer.command_execute.notes")
-async def test_a_variable_that_was_not_given_stays_and_is_named(stock: Path) -> None:
+async def test_missing_variable_stays_and_is_noted(stock: Path) -> None:
     async with command_server(stock) as call:
         answer = await call("execute", **GROUP)
         assert "{input_text}" in answer["prompt"]
@@ -204,7 +200,7 @@ async def test_a_variable_that_was_not_given_stays_and_is_named(stock: Path) -> 
         assert "notes" not in await call("execute", options={"stdin": "all"}, **GROUP)
 
 
-async def test_options_may_come_as_an_object_a_list_or_the_json_of_either(stock: Path) -> None:
+async def test_options_may_be_an_object_a_list_or_json(stock: Path) -> None:
     (stock / "notes.md").write_text("notes", encoding="utf-8")
     mapping, listed = (
         {"edition": "detailed", "file": "notes.md"},
@@ -234,7 +230,7 @@ async def test_options_may_come_as_an_object_a_list_or_the_json_of_either(stock:
         ({**GROUP, "options": 7}, "options"),
     ],
 )
-async def test_a_wrong_argument_of_an_execution_is_named(
+async def test_invalid_argument_of_execute_is_named(
     stock: Path, arguments: dict[str, Any], field: str
 ) -> None:
     async with command_server(stock) as call:
@@ -260,7 +256,7 @@ async def test_a_wrong_argument_of_an_execution_is_named(
     ],
     ids=["none", "empty", "blank", "blank-one", "six", "no-limit", "too-many", "too-long"],
 )
-async def test_a_wrong_argument_of_a_search_is_named(
+async def test_invalid_argument_of_search_is_named(
     stock: Path, arguments: dict[str, Any], field: str
 ) -> None:
     async with command_server(stock) as call:
@@ -270,9 +266,7 @@ async def test_a_wrong_argument_of_a_search_is_named(
 
 @pytest.mark.covers("error.Command not found", "error.Command not found: c1 c2 c3")
 @pytest.mark.parametrize("tool", ["describe", "execute"])
-async def test_what_no_registry_has_is_not_found_in_the_words_of_the_seed(
-    stock: Path, tool: str
-) -> None:
+async def test_unknown_command_is_the_error_of_the_seed(stock: Path, tool: str) -> None:
     wanted = {"c1": "climpt-git", "c2": "invalid-command", "c3": "target"}
     async with command_server(stock) as call:
         error = await call.refused(tool, **wanted)
@@ -284,7 +278,7 @@ async def test_what_no_registry_has_is_not_found_in_the_words_of_the_seed(
 
 
 @pytest.mark.covers("error.Failed to load registry", "error.Failed to load registry: path details")
-async def test_a_registry_that_cannot_be_used_is_named_by_every_tool(tmp_path: Path) -> None:
+async def test_unusable_registry_is_an_error_of_every_tool(tmp_path: Path) -> None:
     async with command_server(tmp_path) as call:
         missing = await call.refused("search", query="commit")
         assert {name: missing[name] for name in ("error", "path", "details")} == {
@@ -309,7 +303,7 @@ async def test_a_registry_that_cannot_be_used_is_named_by_every_tool(tmp_path: P
 
 
 @pytest.mark.covers("error.Execution failed", "error.Execution failed: command stderr runner")
-async def test_a_command_without_a_prompt_fails_in_the_words_of_the_seed(stock: Path) -> None:
+async def test_command_without_a_prompt_is_the_error_of_the_seed(stock: Path) -> None:
     async with command_server(stock) as call:
         error = await call.refused("execute", **DECIDE)
     assert error["error"] == "Execution failed"
@@ -324,7 +318,7 @@ async def test_a_command_without_a_prompt_fails_in_the_words_of_the_seed(stock: 
     "answer.command_reload: success agent commandCount",
     "rule.commands.fresh",
 )
-async def test_a_registry_that_changes_is_read_again_and_reload_counts_its_commands(
+async def test_changed_registry_is_read_again(
     stock: Path,
 ) -> None:
     async with command_server(stock) as call:
@@ -357,7 +351,7 @@ async def test_each_agent_has_a_registry_of_its_own(stock: Path) -> None:
 
 
 @pytest.mark.covers("row.command_hit.learned", "row.command_use: feature times last")
-async def test_what_this_connection_searched_for_is_what_it_executed_for(stock: Path) -> None:
+async def test_search_of_the_connection_is_the_purpose_of_an_execution(stock: Path) -> None:
     async with command_server(stock) as call:
         await call("search", query="a new instruction", limit=1)
         await call("search", query="tidy up the file changes", limit=1)
@@ -373,7 +367,7 @@ async def test_what_this_connection_searched_for_is_what_it_executed_for(stock: 
 
 
 @pytest.mark.covers("rule.commands.same")
-async def test_the_server_of_commands_takes_and_answers_what_the_gateway_does(stock: Path) -> None:
+async def test_command_server_and_gateway_have_equal_tools(stock: Path) -> None:
     for own, theirs in zip(COMMAND_TOOLS, COMMAND_GROUP.tools, strict=True):
         schema = json.loads(json.dumps(theirs.schema))
         del schema["properties"]["session_id"]
@@ -390,7 +384,7 @@ async def test_the_server_of_commands_takes_and_answers_what_the_gateway_does(st
             assert await call(tool, **arguments) == await other(f"command_{tool}", **arguments)
 
 
-async def test_tools_say_what_they_do_to_the_world(stock: Path) -> None:
+async def test_tool_annotations_state_effects(stock: Path) -> None:
     assert len(COMMANDS_INSTRUCTIONS.encode()) <= 2048
     async with command_server(stock) as call:
         listed = (await call.client.list_tools()).tools
@@ -401,7 +395,7 @@ async def test_tools_say_what_they_do_to_the_world(stock: Path) -> None:
 
 
 @pytest.mark.covers("rule.commands.reading")
-async def test_looking_for_commands_writes_nothing(stock: Path) -> None:
+async def test_reading_tools_write_nothing(stock: Path) -> None:
     def everything() -> list[tuple[str, int]]:
         return sorted(
             (os.path.join(folder, name), os.stat(os.path.join(folder, name)).st_mtime_ns)  # noqa: PTH116, PTH118 - a listing
@@ -419,7 +413,7 @@ async def test_looking_for_commands_writes_nothing(stock: Path) -> None:
 
 
 @pytest.mark.covers("answer.command_execute.noted_for")
-async def test_what_was_never_searched_for_is_noted_for_nothing(stock: Path) -> None:
+async def test_execution_without_a_search_has_no_purpose(stock: Path) -> None:
     async with command_server(stock) as call:
         assert "noted_for" not in await call("execute", **GROUP)
         await call("search", query="merge branch", limit=1)
@@ -429,7 +423,7 @@ async def test_what_was_never_searched_for_is_noted_for_nothing(stock: Path) -> 
 
 
 @pytest.mark.covers("answer.command_execute.noted_for")
-async def test_what_hardly_found_a_command_is_not_what_it_was_executed_for(stock: Path) -> None:
+async def test_weak_match_is_not_the_purpose(stock: Path) -> None:
     async with command_server(stock) as call:
         await call("search", query="commit file changes")
         (hardly,) = (await call("search", query="multiple guests for lunch tomorrow"))["results"]
@@ -438,7 +432,7 @@ async def test_what_hardly_found_a_command_is_not_what_it_was_executed_for(stock
         assert (await call("execute", **GROUP))["noted_for"] == "commit file changes"
 
 
-def test_of_searches_that_are_equally_likely_a_command_was_executed_for_the_last() -> None:
+def test_last_of_equal_searches_is_the_purpose() -> None:
     answered, key = RecentSearches(), CommandKey("climpt", *GROUP.values())
     for query, score in (("a guess", 0.1), ("another guess", 0.19)):
         answered.note("connection", query, {key: score})
@@ -448,7 +442,7 @@ def test_of_searches_that_are_equally_likely_a_command_was_executed_for_the_last
     assert answered.query_for("connection", key) == "another match"
 
 
-def test_the_searches_of_a_thousand_connections_are_remembered_and_of_each_the_last() -> None:
+def test_remembered_searches_are_bounded() -> None:
     answered, key = RecentSearches(), CommandKey("climpt", *GROUP.values())
     for number in range(MAX_CONNECTIONS + 50):
         for query in ("first", f"query {number}"):
@@ -465,7 +459,7 @@ def test_the_searches_of_a_thousand_connections_are_remembered_and_of_each_the_l
 
 @pytest.mark.model
 @pytest.mark.covers("row.command_hit.similarity")
-async def test_the_example_of_the_seed_is_answered_by_meaning(stock: Path) -> None:
+async def test_example_of_the_seed_is_found_by_meaning(stock: Path) -> None:
     asked = {"query": "変更をグループ化してコミット", "agent": "climpt"}
     async with command_server(stock, embedding="auto") as call:
         with anyio.fail_after(60):

@@ -42,9 +42,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @both_eras
-async def test_a_process_finds_describes_executes_and_reloads_over_stdio(
-    stock: Path, empty_home: Path, era: str
-) -> None:
+async def test_four_tools_work_over_stdio(stock: Path, empty_home: Path, era: str) -> None:
     project = Project(stock, environment(empty_home))
     async with project.connect(*SERVER, era=era) as connected:
         call = Caller(connected.client, names="command_")
@@ -113,7 +111,7 @@ cli.run()
 """The program, without opening anything in the background after the answer to the handshake."""
 
 
-async def test_the_handshake_opens_nothing(stock: Path, empty_home: Path) -> None:
+async def test_handshake_opens_no_registry(stock: Path, empty_home: Path) -> None:
     env = environment(empty_home) | {"PYTHONPROFILEIMPORTTIME": "1"}
     async with Project(stock, env).connect("python", "-c", UNBEGUN, *SERVER[1:]) as connected:
         assert connected.client.server_info is not None
@@ -124,7 +122,7 @@ async def test_the_handshake_opens_nothing(stock: Path, empty_home: Path) -> Non
     assert not {"numpy", "apsw", "code_intel.tools.table", "code_intel.registry.loading"} & {*early}
 
 
-def test_every_tool_that_may_start_a_program_is_kept_from_who_comes_over_http() -> None:
+def test_only_execute_may_start_programs() -> None:
     reaching = {tool.name for tool in (*COMMAND_TOOLS, *GATEWAY_TOOLS) if tool.reaches}
     assert reaching == {"execute", "command_execute"}
 
@@ -135,7 +133,7 @@ def test_every_tool_that_may_start_a_program_is_kept_from_who_comes_over_http() 
     sampled([SERVER, ("code-intel", "serve")], SERVER),
     ids=["commands", "gateway"],
 )
-async def test_over_http_commands_are_found_and_executed_for_nobody(
+async def test_execute_is_refused_over_http_by_default(
     stock: Path, program: tuple[str, ...]
 ) -> None:
     names = "command_" if program == SERVER else ""
@@ -151,7 +149,7 @@ async def test_over_http_commands_are_found_and_executed_for_nobody(
                 assert "--allow-writes" in error["hint"]
 
 
-async def test_over_http_commands_are_executed_where_that_was_allowed_each_for_its_own_search(
+async def test_connections_over_http_have_separate_searches(
     stock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CODE_INTEL_COMMAND_RUNNER", "prompts")
@@ -170,7 +168,7 @@ async def test_over_http_commands_are_executed_where_that_was_allowed_each_for_i
 @pytest.mark.parametrize(
     "line", ["look at it.", '"""\\"\\"', "一つずつ見る。"], ids=["en", "signs", "ja"]
 )
-async def test_a_long_prompt_is_cut_at_a_line_and_says_so(stock: Path, line: str) -> None:
+async def test_long_prompt_is_cut_at_a_line(stock: Path, line: str) -> None:
     prompted(stock, GROUP, "".join(f"Step {n}: {line}\n" for n in range(4000)))
     async with command_server(stock) as call:
         answer = await call("execute", **GROUP)

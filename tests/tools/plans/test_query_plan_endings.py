@@ -69,7 +69,7 @@ async def run(context: GatewayContext, **more: Any) -> Answer:
 
 
 @pytest.mark.covers("field.gistdex_query_plan.timeoutSeconds", "row.plan_iteration.error")
-async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_running(
+async def test_timeout_returns_earlier_results_and_stops_the_search(
     shop: Path, tmp_path: Path
 ) -> None:
     database, begun = Database(tmp_path / "long.db", readonly=False), anyio.Event()
@@ -102,7 +102,7 @@ async def test_a_timeout_returns_what_was_found_so_far_and_leaves_nothing_runnin
     context.forest.close()
 
 
-async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_query(
+async def test_cancelled_call_keeps_the_last_whole_query(
     shop: Path,
 ) -> None:
     hangs, ended = anyio.Event(), anyio.Event()
@@ -141,7 +141,7 @@ async def test_a_cancelled_call_leaves_the_plan_as_it_was_after_its_last_whole_q
 
 
 @both_eras
-async def test_each_query_is_reported_and_a_cancelled_request_reaches_the_search(
+async def test_cancelled_request_reaches_the_upstream_search(
     shop: Path, tmp_path: Path, era: str
 ) -> None:
     log = tmp_path / "log"

@@ -67,7 +67,7 @@ async def planned(call: Caller, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", [place.QUERIES, place.PLANS])
 @pytest.mark.parametrize("name", sampled(PLANTED, step=3))
-async def test_a_kept_answer_that_the_index_does_not_have_is_asked_for_again(
+async def test_planted_answer_that_the_index_lacks_is_searched_again(
     shop: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = shop / ".gistdex" / kind
@@ -91,7 +91,7 @@ async def test_a_kept_answer_that_the_index_does_not_have_is_asked_for_again(
     assert not [word for word in ("payments/gateway", "Everything", ".toml") if word in told]
 
 
-async def test_a_plan_that_goes_on_shows_nothing_that_only_its_file_says(shop: Path) -> None:
+async def test_continued_plan_shows_no_planted_results(shop: Path) -> None:
     async with gateway(shop) as call:
         first = await planned(call, maxIterations=1)
         change(shop / ".gistdex" / place.PLANS, PLANTED["another text"])
@@ -103,7 +103,7 @@ async def test_a_plan_that_goes_on_shows_nothing_that_only_its_file_says(shop: P
     assert ORDER not in json.dumps(answer)
 
 
-async def test_what_nobody_can_see_in_a_file_is_shown_in_the_text(shop: Path) -> None:
+async def test_invisible_characters_are_escaped_in_the_text(shop: Path) -> None:
     (shop / "src" / "zebra.py").write_text(
         'def zebra():\n\treturn "\x1b[2J\u202e"\n', encoding="utf-8"
     )

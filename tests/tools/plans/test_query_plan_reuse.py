@@ -48,7 +48,7 @@ async def hits(context: GatewayContext) -> int:
 
 
 @pytest.mark.covers("rule.plans.once", "rule.plans.answers")
-async def test_a_page_that_waits_for_its_vector_leaves_what_is_kept_in_use(shop: Path) -> None:
+async def test_page_without_a_vector_does_not_invalidate_the_cache(shop: Path) -> None:
     settings, embedder = settings_of(shop), HashEmbedder()
     with (
         Index(settings.forest, embedder=embedder) as forest,

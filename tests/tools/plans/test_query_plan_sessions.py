@@ -66,9 +66,7 @@ PHASES: Mapping[str, tuple[Callable[[Caller], Awaitable[None]], str, str]] = {
 
 @pytest.mark.covers("field.gistdex_query_plan: session_id")
 @pytest.mark.parametrize("name", PHASES)
-async def test_the_phase_decides_how_the_forest_is_asked_and_as_what_that_is_noted(
-    shop: Path, name: str
-) -> None:
+async def test_phase_decides_how_queries_search_and_are_recorded(shop: Path, name: str) -> None:
     lead, source, tool = PHASES[name]
     async with gateway(shop) as call:
         await lead(call)
@@ -85,9 +83,7 @@ async def test_the_phase_decides_how_the_forest_is_asked_and_as_what_that_is_not
     assert after["risk_level"] == before["risk_level"]
 
 
-async def test_a_plan_opens_what_the_calls_it_stands_for_would_and_no_more(
-    shop: Path, tmp_path: Path
-) -> None:
+async def test_plan_explores_no_more_than_the_calls_it_replaces(shop: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(shop, tmp_path / "other"))
     async with gateway(shop) as call:
         await framed(call)
@@ -106,9 +102,7 @@ async def test_a_plan_opens_what_the_calls_it_stands_for_would_and_no_more(
         assert planned["slot"] == called["slot"]
 
 
-async def test_what_a_plan_guesses_is_noted_as_search_forest_notes_it(
-    shop: Path, tmp_path: Path
-) -> None:
+async def test_plan_results_are_recorded_like_search_forest(shop: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(shop, tmp_path / "other"))
     async with gateway(shop) as call:
         await missed(call)
@@ -123,7 +117,7 @@ async def test_what_a_plan_guesses_is_noted_as_search_forest_notes_it(
     assert {row["status"] for row in status["forest_results"]} == {"HYPOTHESIS"}
 
 
-async def test_a_plan_alone_leads_nowhere(shop: Path) -> None:
+async def test_plan_alone_is_no_understanding_or_evidence(shop: Path) -> None:
     """Who plans, and looks at nothing, has understood nothing; a plan is no evidence either."""
     async with gateway(shop) as call:
         await framed(call)
@@ -156,7 +150,7 @@ async def test_a_plan_alone_leads_nowhere(shop: Path) -> None:
     assert status["current_phase"] == "VERIFICATION"
 
 
-async def test_the_map_is_asked_where_the_phase_lets_it_and_moves_nothing(shop: Path) -> None:
+async def test_map_provider_follows_the_phase_and_does_not_move_it(shop: Path) -> None:
     async with gateway(shop) as call:
         await call("add_agreement", nl_term="login", symbol=LOGIN, code_evidence="it is")
         await framed(call)
@@ -171,7 +165,7 @@ async def test_the_map_is_asked_where_the_phase_lets_it_and_moves_nothing(shop: 
     assert (asked["files"], asked["symbols"]) == ([], [])
 
 
-async def test_another_database_is_no_look_at_this_project(shop: Path) -> None:
+async def test_other_database_explores_nothing(shop: Path) -> None:
     shutil.copy(shop / "vectors-forest.db", shop / "other.db")
     async with gateway(shop) as call:
         await framed(call)
@@ -185,13 +179,13 @@ async def test_another_database_is_no_look_at_this_project(shop: Path) -> None:
     assert status["current_phase"] == "EXPLORATION"
 
 
-async def test_without_a_session_nothing_is_noted(shop: Path) -> None:
+async def test_without_a_session_nothing_is_recorded(shop: Path) -> None:
     async with gateway(shop) as call:
         assert (await plan(call))["source"] == "forest, words and vectors"
     assert not (shop / ".code-intel" / "sessions").exists()
 
 
-async def test_a_session_that_is_not_there_is_named(shop: Path) -> None:
+async def test_unknown_session_is_an_error(shop: Path) -> None:
     async with gateway(shop) as call:
         error = await call.refused("gistdex_query_plan", goal=QUERY, session_id="nobody")
     assert error["error"] == "no_active_session"

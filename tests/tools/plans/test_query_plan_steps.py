@@ -36,9 +36,7 @@ async def begun(call: Caller) -> str:
     "row.evaluation: refinements",
 )
 @pytest.mark.parametrize("tool", TOOLS)
-async def test_a_search_is_compared_with_the_keywords_that_are_expected(
-    shop: Path, tool: str
-) -> None:
+async def test_search_is_evaluated_by_expected_keywords(shop: Path, tool: str) -> None:
     async with gateway(shop) as call:
         plain = await call(tool, query="cart total")
         asked = await call(tool, query="cart total", evaluateResult=True)
@@ -72,7 +70,7 @@ async def test_a_search_is_compared_with_the_keywords_that_are_expected(
 
 @pytest.mark.covers("field.search_forest.planId", "field.files_search.planId")
 @pytest.mark.parametrize("tool", TOOLS)
-async def test_a_search_with_a_plan_is_a_further_query_of_it(shop: Path, tool: str) -> None:
+async def test_search_with_a_plan_id_is_a_query_of_the_plan(shop: Path, tool: str) -> None:
     async with gateway(shop) as call:
         plan = await begun(call)
         answer = await call(tool, query="cart total", planId=plan)
@@ -89,9 +87,7 @@ async def test_a_search_with_a_plan_is_a_further_query_of_it(shop: Path, tool: s
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-async def test_a_plan_that_is_not_there_is_named_before_anything_is_searched(
-    shop: Path, tool: str
-) -> None:
+async def test_unknown_plan_is_refused_before_the_search(shop: Path, tool: str) -> None:
     async with gateway(shop) as call:
         errors: list[dict[str, Any]] = [
             await call.refused(tool, query="cart", planId=plan)
@@ -102,7 +98,7 @@ async def test_a_plan_that_is_not_there_is_named_before_anything_is_searched(
     assert not (shop / ".gistdex").exists()
 
 
-async def test_a_search_that_finds_nothing_scores_nothing(shop: Path) -> None:
+async def test_search_without_results_scores_0(shop: Path) -> None:
     async with gateway(shop) as call:
         answer = await call("files_search", query="zzzyyyxxx", evaluateResult=True)
     assert answer["evaluation"]["score"] == 0
