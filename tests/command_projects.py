@@ -1,4 +1,4 @@
-"""A project with the seven commands of seed 001 and prompts, and in-process servers for it."""
+"""Make a project with the seven commands of seed 001 and servers in this process."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -49,7 +49,7 @@ DETAILED = "# Group commits, step by step\n\nBegin with {input_text_file}.\n"
 
 
 def stocked(root: Path, *commands: dict[str, Any]) -> Path:
-    """Give a project a registry, of the seven unless others are given, and prompts.
+    """Write a registry, by default of the seven commands, and prompts.
 
     Return the project.
     """
@@ -61,7 +61,7 @@ def stocked(root: Path, *commands: dict[str, Any]) -> Path:
 
 
 def prompted(root: Path, name: dict[str, str], text: str, edition: str = "default") -> None:
-    """Give a command a prompt."""
+    """Write the prompt of a command."""
     folder = root / ".agent" / "climpt" / "prompts" / name["c1"] / name["c2"] / name["c3"]
     folder.mkdir(parents=True, exist_ok=True)
     head = f"---\nc1: {name['c1']}\ntitle: A prompt\n---\n"

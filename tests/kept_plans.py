@@ -1,4 +1,4 @@
-"""Plans as tests keep them."""
+"""Make plans for tests."""
 
 import uuid
 from dataclasses import replace
@@ -24,7 +24,7 @@ def iteration(number: int = 1, query: str = "login", score: float = 0.9, **more:
 
 
 def plan(goal: str = "How does login work?", score: float = 0.9, **more: Any) -> QueryPlan:
-    """Return a plan that has ended with that score."""
+    """Return a finished plan with this score."""
     found = QueryPlan(
         id=str(uuid.uuid4()),
         goal=goal,

@@ -1,4 +1,4 @@
-"""Registries in temporary folders, for tests that need one on a disk."""
+"""Write registries to temporary folders."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ ONE = {"c1": "climpt-git", "c2": "merge-up", "c3": "base-branch", "description":
 
 
 def document(*commands: Any) -> dict[str, Any]:
-    """Return a whole registry of these commands, of one if none are given."""
+    """Return a registry of these commands, by default of one."""
     return {
         "version": "1.0.0",
         "description": "For tests",
@@ -19,7 +19,7 @@ def document(*commands: Any) -> dict[str, Any]:
 
 
 def written(root: Path, content: Any, name: str = place.REGISTRY) -> Path:
-    """Put a document (bytes: as they are) where a registry is looked for; return the file."""
+    """Write a registry (bytes unchanged) to its place; return the file."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
@@ -27,5 +27,5 @@ def written(root: Path, content: Any, name: str = place.REGISTRY) -> Path:
 
 
 def configured(root: Path, **registries: Any) -> Path:
-    """Put a config that names the registry of each agent."""
+    """Write a config that names the registry of each agent."""
     return written(root, {"registries": registries}, place.CONFIG)

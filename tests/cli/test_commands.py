@@ -1,4 +1,4 @@
-"""The two programs as scripts use them: exit codes, JSON, streaming, envelopes."""
+"""Check exit codes, JSON and streaming of both programs."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def devrag(project: Project, *arguments: str, code: int = 0) -> dict[str, Any]:
 
 
 def files(root: Path) -> dict[str, int]:
-    """Return every file with its time; locks and git's own are nobody's content."""
+    """Return every file with its time, except locks and git's files."""
     found = [path for path in root.rglob("*") if path.is_file() and ".git/" not in str(path)]
     return {str(path): path.stat().st_mtime_ns for path in found if path.suffix != ".lock"}
 

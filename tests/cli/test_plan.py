@@ -1,4 +1,4 @@
-"""`code-intel plan`: what the tool takes and answers, for people and scripts."""
+"""Check `code-intel plan`: options, text and JSON."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def project(indexed_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The shop, words indexed; this process stands in it."""
+    """Enter a copy of the indexed shop."""
     root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
     monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
     for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR"):
@@ -184,12 +184,10 @@ def test_dry_run_does_not_change_a_continued_plan(project: Path, run: Run) -> No
 
 
 def interrupted(*words: str, at: str, hold: AbstractContextManager[object]) -> str:
-    """Interrupt a plan when it reports `at`, release what is held, and return its stderr."""
+    """Interrupt a plan when it reports `at`, release the lock, and return its stderr."""
     with ExitStack() as stack:
         with hold:
-            ours = signal.signal(
-                signal.SIGINT, signal.SIG_DFL
-            )  # a job in the background ignores it
+            ours = signal.signal(signal.SIGINT, signal.SIG_DFL)  # background jobs ignore SIGINT
             process = stack.enter_context(
                 subprocess.Popen(
                     [str(BIN / "code-intel"), "plan", *words],
@@ -224,7 +222,7 @@ def test_interrupted_plan_is_saved_and_named(project: Path) -> None:
 def test_interrupted_continuation_keeps_the_plan(project: Path, run: Run) -> None:
     begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
     root = project / ".gistdex"
-    # Nothing is kept while this holds the lock.
+    # Nothing is saved while this lock is held.
     hold = locked(place.prepared(root, place.PLANS) / LOCK, 1.0)
     err = interrupted("--continue", "last", "--query", "zones", at="0/", hold=hold)
     assert f"To continue: code-intel plan --continue {begun['planId'][:8]}" in err

@@ -1,7 +1,4 @@
-"""One plan, several processes.
-
-Each continues from the results of the one before, or reports that it could not.
-"""
+"""Check that several processes continue one plan in turn."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the program itself says it has: tools, parameters, error codes, guards, reasons."""
+"""Collect the tools, parameters, error codes, guards and reasons that the program declares."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ def tools() -> set[str]:
 
 
 def fields() -> dict[str, tuple[str, bool]]:
-    """Return JSON type and whether it must be given, of every parameter and of all within it."""
+    """Return the JSON type of every parameter, nested ones included, and whether it is required."""
     return {
         f"field.{tool.name}.{name}": declared
         for tool in TOOLS
@@ -63,7 +63,7 @@ def reasons() -> set[str]:
 
 
 def errors() -> set[str]:
-    """Return every code an error may have on any wire: tools, write gate, HTTP, the terminal."""
+    """Return every error code of tools, write gate, HTTP and terminal."""
     codes = {rule.error for rule in (*WRITE_RULES, UNUSABLE)}
     codes |= {r.error for r in vars(guard).values() if isinstance(r, guard.Refusal)}
     codes |= {row.code for row in CODES} | set(FAILED.values())
@@ -74,7 +74,7 @@ def errors() -> set[str]:
 
 
 def codes_in(tree: ast.Module) -> Iterator[str]:
-    """Yield the codes that a module gives: by class, where it raises, or in an error written out.
+    """Yield the error codes of a module, from classes, raise statements and literal errors.
 
     Raises:
         ValueError: A code is computed in a way that cannot be read.
@@ -119,7 +119,7 @@ def _texts(value: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
         case ast.Constant(value=str(text)):
             yield text
         case ast.Constant(value=None) | ast.Attribute(attr="error"):
-            return  # none of its own, or that of another error
+            return  # no code, or the code of another error
         case ast.IfExp(body=one, orelse=other):
             yield from _texts(one, constants)
             yield from _texts(other, constants)

@@ -1,4 +1,4 @@
-"""The shortest honest ways of a session on the shop, phase by phase."""
+"""Lead a session on the shop honestly from phase to phase by the shortest way."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ FRAME = {
     "observed_issue": {"value": "fails with an error page", "quote": "fails with an error page"},
     "trigger_condition": {"value": "at night", "quote": "at night"},
 }
-"""Of LOW risk."""
+"""A frame of LOW risk."""
 CONFIRMED = {
     "relevant_symbols": [LOGIN],
     "code_evidence": "login in service.py fails with an error page at night",
@@ -35,7 +35,7 @@ async def framed(call: Caller, intent: str = "MODIFY") -> str:
 
 
 async def look(call: Caller) -> None:
-    """Use both required tools with success."""
+    """Call both required tools successfully."""
     for tool in ("find_definitions", "find_references"):
         await call(tool, symbol=LOGIN)
 
@@ -69,7 +69,7 @@ async def to_ready(call: Caller) -> dict[str, Any]:
 
 
 def agree(shop: Path, term: str, symbol: str = LOGIN) -> None:
-    """Make an agreement as an earned session does, confirmed and in the map's index."""
+    """Add a confirmed agreement to the map and its index."""
     config = settings_of(shop)
     with Index(config.forest) as forest:
         (found,) = forest.store.definitions(symbol, exact=True, limit=2)

@@ -1,6 +1,6 @@
-"""The contract as data: `docs/contract.md`, one requirement a line, and whether an answer keeps it.
+"""Read `docs/contract.md`, one requirement a line, and check answers against it.
 
-The transitions are not retyped there: each cell of the phase table is a requirement.
+Each cell of the phase table is a requirement, too.
 
     - `id` (type[, flag]): what it is
 
@@ -60,7 +60,7 @@ def parse(text: str) -> tuple[Requirement, ...]:
     """Read the page; every line of a list must be a requirement.
 
     Raises:
-        ValueError: A line is none; names it.
+        ValueError: A line is no requirement; the message names it.
     """
     found = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -102,9 +102,9 @@ def fields_of(owner: str) -> Mapping[str, Requirement]:
 
 
 def faults_of_answer(tool: str, answer: Mapping[str, object]) -> list[str]:
-    """Return in what an answer differs from the contract: fields missing, unknown, of another type.
+    """Return how an answer differs from the contract: missing, unknown or mistyped fields.
 
-    A tool that is none of ours, as a test may offer one, differs in nothing.
+    The answer of a tool outside the contract, as a test may offer, has no faults.
     """
     if not any(r.id == f"tool.{tool}" for r in requirements()):
         return []
@@ -113,7 +113,7 @@ def faults_of_answer(tool: str, answer: Mapping[str, object]) -> list[str]:
 
 
 def faults_of_error(error: Mapping[str, object]) -> list[str]:
-    """Return in what an error differs from the contract."""
+    """Return how an error differs from the contract."""
     code = error.get("error")
     if not any(r.id == f"error.{code}" for r in requirements()):
         return [f"error {code!r} is not in the contract"]
@@ -133,7 +133,7 @@ def _faults(
 
 
 def _misfits(wanted: str, value: object, where: str) -> Iterator[str]:
-    """Yield what in `value` is not of the type `wanted`."""
+    """Yield the parts of `value` that do not have the type `wanted`."""
     if wanted.endswith(" or null"):
         if value is not None:
             yield from _misfits(wanted.removesuffix(" or null"), value, where)

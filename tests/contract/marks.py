@@ -1,9 +1,9 @@
-"""Which tests say that they cover what, read from their source: no run can pretend it.
+"""Read from the source of tests which requirements they cover.
 
     @pytest.mark.covers("tool.search_text", "field.search_text: pattern path")
 
 The second stands for `field.search_text.pattern` and `field.search_text.path`.
-`transition.READY.*` stands for every requirement whose id begins so. Only literal ids count, and
+`transition.READY.*` stands for every requirement with this prefix. Only literal ids count, and
 only on a test that runs. A test does not count if it is skipped or expected to fail, if another
 test of its name replaces it, or if pytest does not collect it.
 """
@@ -24,7 +24,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Mark(NamedTuple):
-    """One id that a test names; `spoken` is every word of its module outside the marks."""
+    """An id that a test names; `spoken` has the words of its module outside the marks."""
 
     id: str
     test: str
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What was found, and marks that say nothing, with the reason."""
+    """Marks that count, and hollow ones with the reason."""
 
     good: tuple[Mark, ...]
     hollow: tuple[str, ...]
@@ -105,7 +105,7 @@ def _why_not(test: Function, functions: dict[str, Function], module: str) -> str
 
 
 def _asserts(test: Function, functions: dict[str, Function]) -> bool:
-    """Whether a test, or a function of its module that it calls, asserts or expects an error."""
+    """Return whether a test, or a function of its module that it calls, asserts anything."""
     for node in ast.walk(test):
         match node:
             case ast.Assert():
@@ -121,7 +121,7 @@ def _asserts(test: Function, functions: dict[str, Function]) -> bool:
 
 
 def _is_skipped(body: list[ast.stmt]) -> bool:
-    """Whether statements skip, unconditionally; also a `pytestmark` that does."""
+    """Return whether statements or a `pytestmark` skip unconditionally."""
     texts = [ast.unparse(node) for node in body if isinstance(node, ast.Expr | ast.Assign)]
     return any(
         text.startswith("pytest.skip(")
@@ -137,7 +137,7 @@ def _marks_of(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _spoken(tree: ast.Module) -> frozenset[str]:
-    """Return every name and every word of every text, marks left out."""
+    """Return every name and every word of the texts, except in marks."""
     marks = {id(part) for call in _marks_of(tree) for part in ast.walk(call)}
     words: set[str] = set()
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""Agreements page by page and field by field. `servers` tests the other lists of several pages."""
+"""Check the pages and fields of `list_agreements`."""
 
 from datetime import datetime
 from pathlib import Path

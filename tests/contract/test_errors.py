@@ -1,4 +1,4 @@
-"""Errors of tools: which code, which details, and always a message and the next step."""
+"""Check the code, the details, the message and the hint of errors."""
 
 import os
 import sys
@@ -202,7 +202,7 @@ def test_invalid_agreement_and_merge_conflict_have_different_codes() -> None:
 
 
 async def breaks(_work: None) -> Answer:
-    """Fail as no tool should."""
+    """Raise an unexpected error."""
     raise ZeroDivisionError("/secret/place")
 
 
@@ -214,7 +214,7 @@ async def test_unexpected_error_hides_its_text_and_the_server_continues() -> Non
         return await tool.run(None, **arguments)
 
     async def nothing() -> None:
-        """Have nothing to do in the background."""
+        """Do nothing in the background."""
 
     spec = protocol.ServerSpec((tool,), invoke, nothing, lambda: None)
     server = protocol.build(name="broken", instructions="", make_spec=lambda: spec)

@@ -1,4 +1,4 @@
-"""Tools that find facts in the files, field by field, on the shop with its words indexed."""
+"""Check the fields of tools that find facts in files."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ SERVICE, SHIPPING = "src/auth/service.py", "src/cart/shipping.py"
 
 
 def known(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return what an answer says of its index: it counts all files, whatever it does meanwhile."""
+    """Return the index part of an answer; it counts all files."""
     index = answer["index"]
     assert index["files"] == 22
     assert index["state"] in {"fresh", "stale", "building"}
@@ -360,7 +360,7 @@ async def test_snippet_of_a_symbol_has_its_lines_and_other_places(shop: Path) ->
     twin = shop / "src" / "cart" / "twin.py"
     twin.write_text("def shipping_fee():\n    return 0\n", encoding="utf-8")
     async with gateway(shop) as call:
-        await call("deps_closure", path="src/cart/twin.py")  # looked at, it is in the index
+        await call("deps_closure", path="src/cart/twin.py")  # this call indexes the file
         answer = await call("snippets_get", path=SHIPPING, symbol="shipping_fee")
         assert answer == {
             "path": SHIPPING,

@@ -1,4 +1,4 @@
-"""Every tool that takes a session uses the session given, not the connection's last one."""
+"""Check that tools use the given session, not the last one of the connection."""
 
 import shutil
 from pathlib import Path
@@ -35,7 +35,7 @@ NOTED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("deps_closure", {"path": SERVICE}),
     ("snippets_get", {"path": SERVICE}),
 )
-"""Calls that EXPLORATION allows one after the other, and that the session's log records."""
+"""Calls that EXPLORATION allows and the session records."""
 
 
 async def calls_of(call: Caller, session: str) -> dict[str, int]:
@@ -61,7 +61,9 @@ async def test_a_call_is_recorded_in_the_session_it_names(shop: Path) -> None:
         mine, other = await begin(call), await begin(call)
         expected: dict[str, int] = {}
         for tool, arguments in NOTED:
-            await call("get_session_status", session_id=other)  # the connection's last one
+            await call(
+                "get_session_status", session_id=other
+            )  # now the last session of the connection
             await call(tool, session_id=mine, **arguments)
             expected[tool] = 1
             assert await calls_of(call, mine) == expected
@@ -86,7 +88,9 @@ async def test_a_decision_is_made_in_the_session_it_names(shop: Path) -> None:
         mine, other = await begin(call), await begin(call, "QUESTION")
 
         async def ours(tool: str, **arguments: Any) -> dict[str, Any]:
-            await call("get_session_status", session_id=other)  # the connection's last one
+            await call(
+                "get_session_status", session_id=other
+            )  # now the last session of the connection
             answer = await call(tool, session_id=mine, **arguments)
             assert answer.get("session_id", mine) == mine
             return answer

@@ -1,4 +1,4 @@
-"""Requests that the HTTP guard refuses before any other code sees them: status and JSON body."""
+"""Check status and body of requests that the HTTP guard refuses."""
 
 import json
 from typing import Any
@@ -16,11 +16,11 @@ from contract.manifest import faults_of_error
 
 pytestmark = pytest.mark.anyio
 
-TOKEN = "k3vQ9wZt7Lx2Rb8NsYd5Hc1MfGp6UjWa"  # noqa: S105 - of this test alone
+TOKEN = "k3vQ9wZt7Lx2Rb8NsYd5Hc1MfGp6UjWa"  # noqa: S105 - used only here
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer whoever gets through."""
+    """Answer requests that pass the guard."""
     del scope, receive
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b"{}"})
@@ -93,7 +93,7 @@ async def test_every_refusal_has_its_status_its_code_and_the_next_step() -> None
 @pytest.mark.covers("error: token_required port_unusable")
 def test_refused_and_used_addresses_are_errors() -> None:
     with pytest.raises(UsageError) as caught:
-        listen("0.0.0.0", 0)  # noqa: S104 - the point
+        listen("0.0.0.0", 0)  # noqa: S104 - must be refused
     assert caught.value.error == "token_required"
     assert "--token-file" in caught.value.hint
     taken = listen("127.0.0.1", 0)

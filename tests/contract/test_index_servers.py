@@ -1,4 +1,4 @@
-"""Tools of the two index servers, field by field."""
+"""Check the fields of the tools of both index servers."""
 
 from datetime import datetime
 from pathlib import Path

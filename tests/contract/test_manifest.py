@@ -1,4 +1,4 @@
-"""The contract, the program and the tests agree: an entry that only one of them has fails here."""
+"""Check that contract, program and tests list the same entries."""
 
 import ast
 
@@ -17,7 +17,7 @@ from contract.marks import collect, marks_in
 
 BY_ID = {requirement.id: requirement for requirement in requirements()}
 SPOKEN = ("field", "answer", "row", "error")
-"""Kinds whose names are names on the wire: who covers one says it."""
+"""Kinds whose names are wire names, which a covering test must mention."""
 
 
 def lines_of(kind: str) -> dict[str, Requirement]:

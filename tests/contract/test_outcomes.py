@@ -1,4 +1,4 @@
-"""What a session leaves behind: outcomes, agreements and their counts, field by field."""
+"""Check the fields of outcomes, agreements and their counts."""
 
 import json
 from pathlib import Path

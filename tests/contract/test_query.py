@@ -1,4 +1,4 @@
-"""`query` and `search_files`, field by field."""
+"""Check the fields of `query` and `search_files`."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules of risk and of understanding, each where it alone decides, read from a session's status."""
+"""Check each rule of risk and understanding where it alone decides."""
 
 from pathlib import Path
 from typing import Any
@@ -38,22 +38,22 @@ async def test_open_slots_of_a_frame_decide_the_risk(shop: Path) -> None:
     async with gateway(shop) as call:
         assert await risk(call, "MODIFY", feature, when, issue, wish) == "LOW"
         assert await risk(call, "MODIFY", feature, when, issue) == "LOW"
-        # nothing is known yet
+        # no frame
         assert await risk(call, "IMPLEMENT") == "HIGH"
         assert await risk(call, "INVESTIGATE") == "LOW"
-        # what shall become of it is said, and not what is wrong with it
+        # the issue is missing
         assert await risk(call, "MODIFY", feature, when, wish) == "HIGH"
-        # what is to be changed is not said
+        # the feature is missing
         assert await risk(call, "MODIFY", when, issue, wish) == "HIGH"
         assert await risk(call, "DELETE", when, issue, wish) == "HIGH"
         assert await risk(call, "IMPLEMENT", when, issue, wish) == "LOW"
-        # what is wrong is hardly said
+        # the issue is short
         short = {"observed_issue": "is broken"}
         assert await risk(call, "MODIFY", feature, when, wish, **short) == "MEDIUM"
-        # two slots are open, or three
+        # two or three slots are open
         assert await risk(call, "MODIFY", feature, issue) == "MEDIUM"
         assert await risk(call, "IMPLEMENT", issue) == "HIGH"
-        # who only reads
+        # read-only intents
         assert await risk(call, "INVESTIGATE", issue) == "MEDIUM"
         assert await risk(call, "EXPLORE", feature, when, wish) == "MEDIUM"
 

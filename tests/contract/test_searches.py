@@ -1,7 +1,4 @@
-"""Tools that ask map and forest, field by field.
-
-The fields are those of hits, of misses, and of an index that does not answer.
-"""
+"""Check the fields of searches in map and forest: hits, misses and unavailable indexes."""
 
 import shutil
 import sys
@@ -33,7 +30,7 @@ def agreed_shop(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
-    """The shop with its vectors and one confirmed agreement."""
+    """Return a copy of the shop with vectors and one confirmed agreement."""
     return Path(shutil.copytree(agreed_shop, tmp_path / "agreed"))
 
 

@@ -1,4 +1,4 @@
-"""Tools that begin, frame, steer and report a session, field by field."""
+"""Check the fields of tools that start, frame, steer and report a session."""
 
 from datetime import datetime
 from pathlib import Path
@@ -286,7 +286,7 @@ async def test_every_later_phase_can_be_reverted(shop: Path) -> None:
 
 
 def _journal(shop: Path, session: str) -> str:
-    """Return the text of the journal of a session, whatever its file is called."""
+    """Return the text of all journals if there is a session."""
     texts = [
         path.read_text("utf-8") for path in (shop / ".code-intel" / "sessions").glob("*.jsonl")
     ]
@@ -408,7 +408,7 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
         "VERIFICATION": to_verification,
         "READY": to_ready,
     }
-    optional = {"query"}  # listed once there is one
+    optional = {"query"}  # listed if it exists
     async with gateway(shop) as call:
         for phase, go in ways.items():
             await begin(call)

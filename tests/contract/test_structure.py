@@ -1,4 +1,4 @@
-"""Tools of the group `code`, which show the structure of files and whole files, field by field."""
+"""Check the fields of the tools in the group `code`."""
 
 from pathlib import Path
 

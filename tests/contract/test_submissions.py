@@ -1,4 +1,4 @@
-"""Tools that judge what a session has understood, field by field."""
+"""Check the fields of submissions and symbol relevance."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An agent that wants more than it has earned, and the record of what it was refused."""
+"""Play an agent that asks for more than it has earned, and record refusals."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -45,12 +45,12 @@ class Refusal(NamedTuple):
 
 @dataclass
 class Agent:
-    """A client of a gateway of its own, which it may start anew.
+    """A client that can restart its own gateway.
 
     Attributes:
         root: The project.
-        connect: How to start a server for a project, and to speak with it.
-        refusals: What was not granted, in order.
+        connect: Starts a server for a project and connects to it.
+        refusals: The refusals so far, in order.
     """
 
     root: Path
@@ -73,7 +73,7 @@ class Agent:
         await self._stack.aclose()
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool; what it refuses is noted and returned like any answer."""
+        """Call a tool; record a refusal and return it like an answer."""
         answer, failed = await self.ask(tool, **arguments)
         advice = _advice(tool, answer, failed=failed)
         if advice is not None:
@@ -98,7 +98,7 @@ class Agent:
         return str(status["error"] if failed else status["current_phase"])
 
     async def may_write(self, handle: str, file: str) -> bool:
-        """Ask for permission; whoever has no session has none."""
+        """Return whether the session may write a file."""
         return bool(
             (await self("check_write_target", session_id=handle, file_path=file)).get("allowed")
         )
@@ -119,7 +119,7 @@ class Agent:
         return await self("set_query_frame", session_id=handle, **given)
 
     async def look(self, handle: str) -> None:
-        """Look at the login as an honest agent does that knows its name."""
+        """Look at the login as an honest agent would."""
         await self("find_definitions", session_id=handle, symbol=LOGIN)
         await self("find_definitions", session_id=handle, symbol=VERIFY)
         await self("find_references", session_id=handle, symbol=LOGIN)
@@ -144,7 +144,7 @@ class Agent:
         return handle
 
     async def semantic(self, *, frame: bool = True) -> str:
-        """Come to SEMANTIC by understanding too little."""
+        """Reach SEMANTIC with an incomplete understanding."""
         handle = await self.framed() if frame else await self.start()
         await self.look(handle)
         await self.submit(handle, symbols_identified=[LOGIN], entry_points=[])
@@ -152,7 +152,7 @@ class Agent:
         return handle
 
     async def verification(self, *hypotheses: str) -> str:
-        """Come to VERIFICATION with hypotheses, by default one about the login."""
+        """Reach VERIFICATION with hypotheses, by default one about the login."""
         handle = await self.semantic()
         await self.suppose(handle, *(hypotheses or (f"{LOGIN} accepts an empty password",)))
         assert await self.phase(handle) == "VERIFICATION"
@@ -182,13 +182,13 @@ class Agent:
         return await self("submit_verification", session_id=handle, verified=verified)
 
     def edit(self, file: str = SERVICE) -> None:
-        """Change a file outside of its symbols."""
+        """Append a comment to a file."""
         path = self.root / file
         path.write_text(path.read_text("utf-8") + "\n# changed\n", encoding="utf-8")
 
 
 def _advice(tool: str, answer: dict[str, Any], *, failed: bool) -> str | None:
-    """Return what an answer advises, if it gave less than was asked for."""
+    """Return the advice of an answer that gave less than requested."""
     if failed:
         field = " again" if "field" in answer else ""
         return f"{answer['hint']}{field}"

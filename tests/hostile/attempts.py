@@ -1,4 +1,4 @@
-"""What an attempt is: a story, a script that plays it, and what it must not win."""
+"""Define attempts: a story, a script, and the result that must not be reached."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
@@ -43,7 +43,7 @@ class Write(NamedTuple):
 
 
 class Agreed(NamedTuple):
-    """An agreement that leads others to READY, whatever it says."""
+    """Any agreement that leads other sessions to READY."""
 
     async def won(self, agent: Agent) -> bool:
         listed = await agent("list_agreements")

@@ -1,4 +1,4 @@
-"""Attempts on what a session is kept in: its handle, its journal, the clock."""
+"""Attempts that forge or change the handle, the journal or the times of a session."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ def journal_of(agent: Agent, handle: str) -> Path:
 
 
 def chained(rows: list[dict[str, Any]]) -> bytes:
-    """Write events as the journal that the server would have written."""
+    """Encode events as the server does."""
     return b"".join(
         encode(number, datetime.fromisoformat(row["at"]), Event(row["event"]), row["data"])
         for number, row in enumerate(rows, 1)
@@ -39,7 +39,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 async def reverted(agent: Agent) -> str:
-    """Return a session that was READY, and is no more."""
+    """Return a session that was READY and was reverted."""
     handle = await agent.ready()
     await agent("revert_to_exploration", session_id=handle)
     return handle
@@ -66,7 +66,7 @@ async def everything_on_disk(agent: Agent) -> Prize:
         | {f"{name}_{word[:32]}" for word in words}
         | {f"{name}_{word[-32:]}" for word in words}
     )
-    tried |= {f"{name}_{hashlib.md5(word.encode()).hexdigest()}" for word in words}  # noqa: S324 - the shape of a secret
+    tried |= {f"{name}_{hashlib.md5(word.encode()).hexdigest()}" for word in words}  # noqa: S324 - as long as a secret
     for guess in sorted(tried):
         assert await agent.phase(guess) != "READY"
         assert not await agent.may_write(guess, SERVICE)
@@ -129,7 +129,7 @@ async def rolled_back(agent: Agent) -> Prize:
 
 
 def rewritten(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Script:
-    """Change events of a session that was taken back."""
+    """Change events of a reverted session."""
 
     async def script(agent: Agent) -> Prize:
         handle = await reverted(agent)
@@ -147,7 +147,7 @@ def without_the_end(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def another_end(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep the number of events: what took READY back becomes a note."""
+    """Replace the reverting event, so that the number of events stays."""
     return [*rows[:-1], rows[-1] | {"event": "learned", "data": {"nl_term": "a", "symbol": "b"}}]
 
 
@@ -205,7 +205,7 @@ async def anothers_journal(agent: Agent) -> Prize:
 
 
 def replaced(by: Callable[[Path], None]) -> Script:
-    """Replace the journal of a session that was taken back with something that is none."""
+    """Replace the journal of a reverted session by something else."""
 
     async def script(agent: Agent) -> Prize:
         handle = await reverted(agent)
@@ -240,7 +240,7 @@ async def read_only(agent: Agent) -> Prize:
 
 
 def of_another_time(moved: timedelta) -> Script:
-    """Use a session that began under another clock, and move the times in it."""
+    """Start a session at another time and change the times in its journal."""
 
     async def script(agent: Agent) -> Prize:
         place = sessions_of(settings_of(agent.root))

@@ -1,4 +1,4 @@
-"""Attempts to teach the map what nobody has earned, and to be led to READY by it."""
+"""Attempts to teach the map something unearned and to reach READY by it."""
 
 import json
 from dataclasses import replace
@@ -124,7 +124,7 @@ async def led_by_it(agent: Agent) -> Prize:
 
 
 def claimed(*slots: str) -> Script:
-    """Add an agreement about the symbol to be changed, and confirm that this symbol exists."""
+    """Add an agreement about the symbol to change, and confirm that the symbol exists."""
 
     async def script(agent: Agent) -> Prize:
         handle = await agent.framed(*slots) if slots else await agent.start()

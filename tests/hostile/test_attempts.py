@@ -1,4 +1,4 @@
-"""Every attempt fails, and every refusal on the way names a step that may be taken."""
+"""Check that every attempt fails and every refusal names an allowed step."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ OVER_PIPES = {
     "The server is started anew in each phase.",
     "One server takes READY back, another is asked.",
 }
-"""Those that are tried with real processes, too: what they are about outlives one."""
+"""Stories that are also tried with separate processes, because they involve several."""
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.story)

@@ -1,4 +1,4 @@
-"""Attempts that depend on when: calls at once, and servers that are started anew in mid-session."""
+"""Attempts by concurrent calls and by restarts during a session."""
 
 from collections.abc import Awaitable
 

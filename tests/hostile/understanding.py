@@ -1,4 +1,4 @@
-"""Attempts to have understood without looking: padding, inventions, and words that nobody said."""
+"""Attempts to claim understanding by padding, inventions and false quotes."""
 
 import json
 from typing import Any
@@ -163,7 +163,7 @@ async def an_emptied_index(agent: Agent) -> Prize:
 
 
 def made_to_be_found(*, committed: bool = False, verified: bool = False) -> Script:
-    """Write files that define, use and say whatever is asked for, then look at them."""
+    """Write files that define and use the claimed symbols, then look at them."""
 
     async def script(agent: Agent) -> Prize:
         handle = await agent.framed()

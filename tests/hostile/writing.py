@@ -1,4 +1,4 @@
-"""Attempts to write where a session has not looked, or must not write at all."""
+"""Attempts to write unexplored or forbidden files."""
 
 import os
 import unicodedata

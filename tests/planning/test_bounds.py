@@ -1,7 +1,4 @@
-"""Files of `.gistdex` in a repository.
-
-Plans continue with any content, and trust none of it beyond its limits.
-"""
+"""Check that planted files of `.gistdex` are bounded and ignored where implausible."""
 
 import json
 import threading

@@ -1,7 +1,7 @@
-"""Storing is interrupted at every operation on the disk: the old or the new content remains.
+"""Interrupt saving at every disk operation and check that the old or the new content remains.
 
-No answer is lost. Run as a program (it forks), this file does each row of `WORKS` with the n-th
-operation failing or killing the process, and writes the results.
+Run as a program, because it forks, this file does each row of `WORKS` with the n-th operation
+failing or killing the process, and prints the results.
 """
 
 import errno
@@ -76,7 +76,7 @@ def make(root: Path) -> Path:
 
 
 def known(root: Path) -> dict[str, Any]:
-    """Return everything that is kept, as it is read; asserts that all of it can be."""
+    """Read everything that is stored and assert that nothing is damaged."""
     assert keeping.damage(root) == {}
     return {
         "plans": {e.id: keeping.load(root, e.id).milliseconds for e in keeping.entries(root)},

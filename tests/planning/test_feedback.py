@@ -83,7 +83,7 @@ def test_words_without_results_consider_translations() -> None:
     login = (Result("src/auth.py", "def authenticate(user): ...", 0.5),)
     assert in_vain("認証と在庫の処理", login) == ["在庫"]
     assert in_vain("the user zebra", login) == ["zebra"]
-    assert in_vain("zebra quokka", login) == []  # it would leave nothing
+    assert in_vain("zebra quokka", login) == []  # removing both would leave nothing
     assert in_vain("", login) == []
 
 

@@ -1,4 +1,4 @@
-"""Of several rankings one: scores, the first query's twice, and what was expected beside it."""
+"""Check how the rankings of several queries are fused."""
 
 from dataclasses import replace
 

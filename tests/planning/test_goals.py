@@ -1,4 +1,4 @@
-"""What a goal speaks of, in Japanese and English, and the queries a plan begins with."""
+"""Check keywords and first queries of Japanese and English goals."""
 
 import pytest
 from hypothesis import given

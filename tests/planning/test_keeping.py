@@ -1,4 +1,4 @@
-"""Plans on disk: stored plans can be read, every obstacle is named, and the number is limited."""
+"""Check that plans are saved, read again and limited, and that damage is named."""
 
 import json
 import os
@@ -245,7 +245,7 @@ def test_missing_or_damaged_index_is_rebuilt(tmp_path: Path, content: str | None
         index.write_text(content, encoding="utf-8")
     before = sorted(index.parent.iterdir())
     assert [entry.id for entry in keeping.entries(tmp_path)] == [first.id]
-    assert sorted(index.parent.iterdir()) == before  # a look writes nothing
+    assert sorted(index.parent.iterdir()) == before  # reading writes nothing
     second = plan()
     keeping.save(tmp_path, second)
     assert set(json.loads(index.read_bytes())["files"]) == {f"{first.id}.json", f"{second.id}.json"}

@@ -1,4 +1,4 @@
-"""Findings of plans are written readably and found again, beside the source, not in its place."""
+"""Check pages of findings: content, limits, names and search."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ def forest(project: Path) -> Iterator[Index]:
 
 
 def told(project: Path) -> dict[str, Any]:
-    """Return what the index says of the one page."""
+    """Return the index entry of the only page."""
     (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
     return row.says
 
@@ -84,7 +84,7 @@ def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
     assert "## `src/auth.py:1-2` `login`" in text
     assert "has login, token; found by meaning, words" in text
     assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
-    assert text.count("src/auth.py:") == 1  # a heading a file
+    assert text.count("src/auth.py:") == 1  # one heading per file
     ((name, row),) = knowledge.PAGES.listing(project / ".gistdex").rows.items()
     assert (name, row.says["goal"], row.says["files"]) == (path.name, GOAL, ["src/auth.py"])
 
@@ -101,7 +101,7 @@ def test_failed_or_empty_plan_writes_no_page(project: Path) -> None:
     assert knowledge.write(root, plan(score=0.2)) is None
     assert knowledge.write(root, plan(final=())) is None
     assert not root.exists()
-    assert knowledge.write(root, plan(score=0.4)) is not None  # partial
+    assert knowledge.write(root, plan(score=0.4)) is not None  # partial success
 
 
 @pytest.mark.covers("rule.knowledge.better")

@@ -1,4 +1,4 @@
-"""What earlier plans teach: whose goals are alike, what is taken from them, and what never is."""
+"""Check what a plan takes from earlier plans with similar goals."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ AGAIN = "how does the login check a password"
 
 
 def kept(root: Path, goal: str, **more: Any) -> QueryPlan:
-    """Keep a plan for a goal, asked of an index as it was before."""
+    """Save a plan for a goal, made with an earlier index."""
     made = plan(goal, revision="A0", **more)
     keeping.save(root, made)
     return made
@@ -77,7 +77,7 @@ def test_plan_started_from_a_template_is_reused(tmp_path: Path) -> None:
 
 def test_templates_are_few_and_sorted_by_likeness(tmp_path: Path) -> None:
     goals = [LOGIN, *(f"{LOGIN} {word}" for word in ("now", "here", "today", "please", "then"))]
-    kept(tmp_path, LOGIN)  # one of a goal will do: that of last
+    kept(tmp_path, LOGIN)  # only the last plan of a goal counts
     made = {goal: kept(tmp_path, goal).id for goal in goals}
     found = similar(tmp_path, plan(LOGIN), WORDS)
     assert len(found) == MAX_OFFERED_PLANS
@@ -98,7 +98,7 @@ def test_deleted_or_damaged_plan_is_no_template(tmp_path: Path) -> None:
 
 
 class Failing(HashEmbedder):
-    """A model that is gone."""
+    """A model that fails."""
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]
         raise EmbeddingError(f"The model is gone; {len(texts)} texts are lost.")
@@ -117,7 +117,7 @@ def test_templates_require_a_calibrated_model(tmp_path: Path, embedder: Embedder
 def test_a_goal_is_embedded_once(tmp_path: Path) -> None:
     counted = HashEmbedder(identity="multilingual-e5-small/q4/counted")
     assert ids(tmp_path, AGAIN, counted) == []
-    assert counted.embedded == 0  # nothing is kept: no model is needed
+    assert counted.embedded == 0  # without plans no model is needed
     kept(tmp_path, LOGIN)
     for _ in range(3):
         assert len(ids(tmp_path, AGAIN, counted)) == 1
@@ -131,7 +131,7 @@ def test_template_adds_its_best_query_and_keywords() -> None:
     )
     after = taught(begun, [lesson], expecting=True)
     assert after.waiting == (AGAIN, "AuthService.login verify")
-    assert after.expected.keywords == ("password", "login")  # `token` is in no result of then
+    assert after.expected.keywords == ("password", "login")  # `token` is in no earlier result
     unasked = taught(begun, [lesson], expecting=False)
     assert (unasked.waiting, unasked.expected) == (after.waiting, begun.expected)
 

@@ -90,7 +90,7 @@ def test_share_of_terms_rises_with_more_text(query: str, text: str) -> None:
 
 
 class _Counting(HashEmbedder):
-    """Hashed words under the name of an engine that has curves."""
+    """Hash words under the identity of a calibrated engine."""
 
     def __init__(self) -> None:
         super().__init__(identity=IDENTITY)
@@ -147,4 +147,4 @@ def test_japanese_keyword_matches_english_code_by_meaning() -> None:
     expected = Expected(tuple(keywords[:1]), min_matches=1)
     assert evaluate([PASSWORD], expected, "semantic", likeness).matched == ("ユーザー認証",)
     assert evaluate([CHART], expected, "semantic", likeness).matched == ()
-    assert evaluate([PASSWORD], expected, "semantic").matched == ()  # no word of it is there
+    assert evaluate([PASSWORD], expected, "semantic").matched == ()  # none of its words occurs

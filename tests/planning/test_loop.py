@@ -1,4 +1,4 @@
-"""The loop of a query plan: what it tries, when it stops, and what is left whatever ends it."""
+"""Check which queries the loop tries, when it ends, and what it keeps."""
 
 import threading
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def a_plan(*waiting: str, expected: Expected = EXPECTED) -> QueryPlan:
 
 
 class Index:
-    """Answers by query; remembers what it was asked."""
+    """Answer by query and record the queries."""
 
     def __init__(
         self, answers: dict[str, Sequence[Result]], default: Sequence[Result] = ()

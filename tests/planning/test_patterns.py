@@ -111,7 +111,7 @@ def test_patterns_run_on_a_linear_engine() -> None:
     for pattern in (r"(a)\1", "(?=a)", "(?<=a)b", "(?>a)"):
         with pytest.raises(UsageError):
             compiled(pattern, FIELD)
-    assert compiled(r"\pL", FIELD).found("語")  # Python's own knows no \p
+    assert compiled(r"\pL", FIELD).found("語")  # Python's engine does not support \p
 
 
 def test_engine_is_loaded_on_first_use_and_prints_nothing() -> None:

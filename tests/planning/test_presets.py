@@ -1,4 +1,4 @@
-"""Presets: each finds its subject in the languages it supports, and no such thing in prose."""
+"""Check that each preset finds its subject in source and nothing in prose."""
 
 import pytest
 from hypothesis import given
@@ -106,7 +106,7 @@ FOUND: dict[str, dict[str, str]] = {
         "rust": "if !constant_time_eq(a, b) {\n",
     },
 }
-"""What each preset finds: a snippet a language, as people write it."""
+"""Typical code by preset and language."""
 
 PROSE = """\
 The shop keeps a cart for every customer. Each item has a price, and delivery is added at the end.

@@ -1,4 +1,4 @@
-"""Answers of searches are kept as long as the index is what it was, and never longer."""
+"""Check that answers of searches are cached while the index is unchanged."""
 
 import json
 from dataclasses import replace
@@ -25,14 +25,14 @@ def made(root: Path) -> list[Path]:
 
 
 class Asked:
-    """A search that counts."""
+    """A search that records its queries."""
 
     def __init__(self, *degraded: str) -> None:
         self.queries: list[str] = []
         self.degraded = degraded
 
     async def __call__(self, query: str) -> FoundResults:
-        """Answer with the query itself."""
+        """Return the query as the result."""
         self.queries.append(query)
         return FoundResults((result(text=query),), self.degraded)
 

@@ -1,4 +1,4 @@
-"""The next query: every word of it has evidence, none is asked twice, and it ends."""
+"""Check how the next query is made from the results."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ def a_plan(
 
 
 def queries(plan: QueryPlan, *results: Result) -> list[str]:
-    """Return what is asked after the goal when every query finds the same."""
+    """Return the queries after the goal if every query finds the same."""
     made = []
     plan = asked(plan, plan.goal, *results)
     while (query := refining.next_query(plan)) is not None:

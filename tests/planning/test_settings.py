@@ -1,4 +1,4 @@
-"""config.json: what is read, and how a wrong key is named."""
+"""Check how config.json is read and how errors in it are named."""
 
 import json
 import os
@@ -87,8 +87,11 @@ def test_invalid_value_is_named_by_its_key(tmp_path: Path, content: Any, named: 
         load(written(tmp_path, content))
     assert "config.json" in refused.value.message
     assert refused.value.details["field"]
-    assert settings.limits_of(tmp_path, "plans") == (200, 64 << 20)  # what is kept goes on
-    assert "code-intel init" not in refused.value.hint  # it makes no such file
+    assert settings.limits_of(tmp_path, "plans") == (
+        200,
+        64 << 20,
+    )  # saving continues with the defaults
+    assert "code-intel init" not in refused.value.hint  # init does not create the file
 
 
 def test_unknown_key_is_a_warning_with_a_suggestion(tmp_path: Path) -> None:

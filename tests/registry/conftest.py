@@ -1,4 +1,4 @@
-"""What tests of executing stand on."""
+"""Fixtures for tests of execution."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ from registry.executing import project
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A project with a prompt, and something to give to it."""
+    """Return a project with a prompt and an input file."""
     return project(tmp_path)

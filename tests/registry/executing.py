@@ -1,4 +1,4 @@
-"""A project whose commands are executed, and programs that execute them well or badly."""
+"""Make projects whose commands are executed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,9 +24,9 @@ GROUP = Command(
     ),
 )
 BARE = Command("climpt-meta", "build", "frontmatter", "Generate frontmatter")
-"""A command that does not say what it takes."""
+"""A command that does not list its options."""
 CLOSED = Command("climpt-meta", "create", "instruction", "Create one", options=CommandOptions())
-"""A command that says that it takes nothing."""
+"""A command without options."""
 PROMPT = """---
 c1: climpt-git
 title: "{input_text} in the front matter is not read"
@@ -52,7 +52,7 @@ def write_prompt(
 
 
 def project(folder: Path) -> Path:
-    """Make a project with a prompt, and something to give to it."""
+    """Make a project with a prompt and an input file."""
     root = folder / "project"
     write_prompt(root)
     (root / "docs").mkdir()
@@ -61,12 +61,12 @@ def project(folder: Path) -> Path:
 
 
 def registry_of(root: Path) -> Path:
-    """Return the registry that the prompts are beside; nothing of it is read by an execution."""
+    """Return the path of the registry, which an execution does not read."""
     return root / ".agent/climpt/registry.json"
 
 
 def settings_of(root: Path, runner: Path | str = "prompts", **environ: str) -> Settings:
-    """Return settings with a runner; PATH has the system's programs alone."""
+    """Return settings with a runner; PATH has only system folders."""
     told = {"PATH": "/usr/bin:/bin", "CODE_INTEL_COMMAND_RUNNER": str(runner), **environ}
     return load_settings(root, told)
 

@@ -1,4 +1,4 @@
-"""Registries for tests of ranking, and embedders that behave in a way of their own."""
+"""Make registries and embedders for tests of ranking."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ from doubles import HashEmbedder
 def loaded_of(
     commands: Sequence[Command], digest: str = "one", agent: str = "climpt"
 ) -> LoadedRegistry:
-    """A registry as if its file had been read."""
+    """Return a registry as read from a file."""
     return LoadedRegistry(Registry(agent, Path("/nowhere/registry.json"), tuple(commands)), digest)
 
 
 @contextmanager
 def meanings_of(embedder: Embedder, folder: Path, patience: float = 20) -> Iterator[CommandVectors]:
-    """Offer the vectors of registries, kept in a folder."""
+    """Open the vectors of registries, cached in a folder."""
     with (
         closing(VectorCache(folder)) as cache,
         closing(CommandVectors(embedder, cache, patience)) as all_,
@@ -37,14 +37,14 @@ def meanings_of(embedder: Embedder, folder: Path, patience: float = 20) -> Itera
 
 
 def many(count: int) -> list[Command]:
-    """As many commands, no two alike."""
+    """Return this many different commands."""
     return [
         Command("git", f"do-{at}", f"thing-{at}", f"Do thing number {at}") for at in range(count)
     ]
 
 
 class Hashed(HashEmbedder):
-    """Hashed words under the name of an engine that has constants."""
+    """Hash words under the identity of a calibrated engine."""
 
     def __init__(self) -> None:
         super().__init__(identity=IDENTITY)
@@ -56,7 +56,7 @@ class Hashed(HashEmbedder):
 
 
 class Gated(Hashed):
-    """One that makes no passage until it is let."""
+    """An embedder that waits for its gate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Gated(Hashed):
 
 
 class Broken(Hashed):
-    """One whose model fails while `broken`."""
+    """An embedder that fails while `broken`."""
 
     broken = True
 
@@ -81,7 +81,7 @@ class Broken(Hashed):
 
 
 class Nonsense(Hashed):
-    """One that answers what is no number, and is not found out."""
+    """An embedder that returns NaN."""
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
         return np.full((len(texts), self.dimensions), np.nan, dtype=np.float32)

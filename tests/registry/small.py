@@ -1,4 +1,4 @@
-"""Two small registries whose numbers were worked out by hand."""
+"""Two small registries with scores worked out by hand."""
 
 from code_intel.registry import Command
 

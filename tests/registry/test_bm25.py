@@ -1,4 +1,4 @@
-"""BM25 against the worked numbers, which a formula written here once more has to give, too."""
+"""Check BM25 against worked numbers and a second implementation."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def plain_tokens(text: str) -> list[str]:
 
 
 def plain_scores(commands: Sequence[Command], query: str) -> list[float]:
-    """The formula of seed 000, written down as it stands there."""
+    """Compute the formula of seed 000."""
     documents = [plain_tokens(f"{c.c1} {c.c2} {c.c3} {c.description}") for c in commands]
     average = sum(map(len, documents)) / len(documents)
     scores = []

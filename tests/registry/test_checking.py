@@ -1,4 +1,4 @@
-"""What a registry says, entry by entry."""
+"""Check the entries of registries and configs."""
 
 from pathlib import Path
 from typing import Any

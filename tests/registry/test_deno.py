@@ -1,7 +1,4 @@
-"""A real Deno runs a stand-in for climpt in the same way as climpt itself.
-
-Nothing uses a network.
-"""
+"""Run a stand-in for climpt with a real Deno, without a network."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,12 +19,12 @@ deno = pytest.importorskip("deno")
 pytestmark = pytest.mark.anyio
 STAND_IN = Path(__file__).with_name("stand_in") / "climpt.ts"
 NOBODY = "http://127.0.0.1:9"
-"""Where no registry is, and no proxy."""
+"""An address without a server."""
 
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """Give a folder that is not below /dev/shm: Deno reads no file below /dev."""
+    """Return a folder outside /dev/shm, because Deno reads no files below /dev."""
     with TemporaryDirectory() as folder:
         yield Path(folder).resolve()
 
@@ -39,7 +36,7 @@ def cache() -> Iterator[Path]:
 
 
 def settings_of(root: Path, cache: Path, **environ: str) -> Settings:
-    """Return settings with a Deno that knows no address of anybody."""
+    """Return settings for a Deno without network access."""
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOBODY)
     told = {
         "PATH": str(Path(deno.find_deno_bin()).parent),

@@ -1,4 +1,4 @@
-"""An execution that goes badly: the error of seed 001, soon, and nobody left behind."""
+"""Check failing executions: the error of seed 001 and no process left."""
 
 import errno
 import os
@@ -23,12 +23,12 @@ from registry.executing import GROUP, executed
 pytestmark = pytest.mark.anyio
 
 SOON = 60
-"""Seconds; none takes a second by itself."""
+"""Seconds within which each failure is reported."""
 NAME = "climpt-git group-commit unstaged-changes"
 
 
 class Fault(NamedTuple):
-    """What a program does; what the message, stderr and the details then say."""
+    """A script, and its message, stderr and details."""
 
     script: str
     message: str
@@ -75,7 +75,7 @@ FAULTS = {
 
 
 def told(error: CodeIntelError) -> dict[str, Any]:
-    """Return what goes over the wire, once the fields of seed 001 were looked at."""
+    """Check the fields of seed 001 and return the wire error."""
     wire = error.as_dict()
     assert wire["error"] == "Execution failed"
     assert wire["command"] == NAME
@@ -223,7 +223,7 @@ async def test_children_that_outlive_the_program_are_killed(
 async def test_process_in_another_group_does_not_delay_the_answer(
     root: Path, tmp_path: Path
 ) -> None:
-    """It is nobody's to end any more; but it does not hold the answer."""
+    """Such a process is not killed, but it does not delay the answer."""
     gone = tmp_path / "gone"
     script = f"setsid sh -c 'until [ -e \"{gone}\" ]; do sleep 0.05; done' & echo prompt"
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Executions that succeed: the program's input, its output, and the order of concurrent calls."""
+"""Check input, output and concurrency of successful executions."""
 
 from pathlib import Path
 
@@ -119,7 +119,7 @@ async def test_output_is_cut_between_characters(root: Path, tmp_path: Path) -> N
 
 
 async def test_commands_run_at_the_same_time(root: Path, tmp_path: Path) -> None:
-    """Each waits until all have begun: one after the other they would run into the deadline."""
+    """Each program waits for the others, so a sequence would reach the time limit."""
     folder = tmp_path / "bin"
     script = f"while [ $(wc -l < '{folder}/pids') -lt 4 ]; do :; done; echo together"
     runner = program(folder, script)

@@ -1,4 +1,4 @@
-"""A server that ends while it executes takes the command with it."""
+"""Check that a command ends with its server."""
 
 import json
 import os

@@ -1,7 +1,4 @@
-"""The number of programs that run at the same time is limited.
-
-Further calls wait, and are refused if that takes too long.
-"""
+"""Check the limit of concurrent programs."""
 
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from upstreams import until
 pytestmark = pytest.mark.anyio
 
 UNTIL_TOLD = "while [ ! -e go ]; do sleep .02; done; echo done"
-"""What a program does that waits for a file of the project."""
+"""A script that waits for a file of the project."""
 
 
 def noted(folder: Path) -> int:

@@ -38,13 +38,13 @@ def at(moment: datetime, root: Path) -> CommandExperience:
 
 
 def row(**changed: Any) -> dict[str, Any]:
-    """A row as the file has it."""
+    """Return a row of the file."""
     use = {**COMMIT._asdict(), "feature": "commit in groups", "times": 2}
     return {**use, "last": NOON.isoformat()} | changed
 
 
 def plant(root: Path, rows: Any, version: Any = 1) -> CommandExperience:
-    """A file that a repository brought."""
+    """Write a history file as a repository may contain it."""
     experience = at(NOON + timedelta(days=1), root)
     experience.path.parent.mkdir(exist_ok=True)
     experience.path.write_text(json.dumps({"version": version, "uses": rows}), encoding="utf-8")

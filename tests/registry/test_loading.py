@@ -1,4 +1,4 @@
-"""Registries are read once a state of their files, and never stale."""
+"""Check that registries are read once per version of their files."""
 
 import gc
 import json
@@ -44,7 +44,7 @@ def _description(loaded: LoadedRegistry) -> str:
 
 
 def _replaced(path: Path, content: Any, like: os.stat_result) -> None:
-    """Put another file in place, with the times of the one that was there."""
+    """Replace a file and keep its times."""
     fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(content), encoding="utf-8")
     os.utime(fresh, ns=(like.st_atime_ns, like.st_mtime_ns))

@@ -85,7 +85,7 @@ def test_large_registry_answers_at_once_and_reports_pending_vectors(tmp_path: Pa
 def test_long_timeout_waits_for_a_slow_cache(tmp_path: Path) -> None:
     class Slow(VectorCache):
         def get(self, identity: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:  # type: ignore[explicit-override]  # typing.override needs 3.12
-            threading.Event().wait(1.2)  # longer than a third of a server's patience
+            threading.Event().wait(1.2)  # longer than a third of a server's timeout
             return super().get(identity, texts)
 
     with closing(Slow(tmp_path)) as cache, closing(CommandVectors(Hashed(), cache, 60)) as meanings:
@@ -128,7 +128,7 @@ def test_closing_stops_the_work_and_keeps_finished_vectors(tmp_path: Path) -> No
         assert embedder.begun.wait(60)
         closer = threading.Thread(target=meanings.close)
         closer.start()
-        while not meanings._closed:  # noqa: SLF001 - else all may be made before it begins to close
+        while not meanings._closed:  # noqa: SLF001 - wait until closing has begun
             pass
         embedder.gate.set()
         closer.join(60)
@@ -152,7 +152,7 @@ def test_failing_model_is_reported_and_retried(tmp_path: Path, retry: float) -> 
 
 
 class Exhausted(Broken):
-    """One that there is no memory for while it is `broken`."""
+    """An embedder that runs out of memory while `broken`."""
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
         if self.broken:

@@ -1,4 +1,4 @@
-"""Values that are passed to a command: identifiers and options, refused by name before a start."""
+"""Check identifiers and options before a command starts."""
 
 from pathlib import Path
 from typing import Any

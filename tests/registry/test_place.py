@@ -1,4 +1,4 @@
-"""Where registries are looked for."""
+"""Check where registries are searched."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Where prompts lie is swapped for a link while they are read; nothing outside the project is."""
+"""Swap the folder of prompts for a link while prompts are read."""
 
 from pathlib import Path
 
@@ -53,4 +53,4 @@ def test_folder_swapped_before_opening_is_not_followed(
     with pytest.raises(ExecutionError, match="cannot be read"):
         _read(root)
     linked = prompts_of(registry_of(root)).joinpath(*BARE.key[1:], "f_default.md")
-    assert linked.read_text("utf-8") == OUTSIDE  # so reads who does not look
+    assert linked.read_text("utf-8") == OUTSIDE  # without the check

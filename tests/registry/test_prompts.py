@@ -1,4 +1,4 @@
-"""A registry's own prompts, rendered here: which file, what is replaced, and what is never read."""
+"""Check how prompts are selected and rendered."""
 
 import os
 from pathlib import Path

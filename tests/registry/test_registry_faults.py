@@ -1,7 +1,4 @@
-"""Any content in place of a registry or a config.
-
-It is read, or refused in the words of seed 001.
-"""
+"""Check that any content of a registry or config is read or refused."""
 
 import codecs
 import json
@@ -88,7 +85,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "100,000 commands": (_many(100_000), "tools.commands has 100,000 entries; the limit is 20,000"),
     "too large": (b" " * (MAX_REGISTRY_BYTES + 1), "It is larger than 8,192 KiB"),
 }
-"""What the file has, and how `details` begin."""
+"""Content by kind, and the beginning of `details`."""
 
 
 @pytest.fixture
@@ -103,7 +100,7 @@ def _registries(project: Path) -> Registries:
 
 
 def _refused(registries: Registries, path: str, reason: str) -> None:
-    """The error names the path, says why, and repeats nothing of the file."""
+    """Assert an error with path and reason that repeats no content."""
     with pytest.raises(RegistryError) as error:
         registries.of()
     told = error.value.as_dict()
@@ -270,7 +267,7 @@ def test_folder_swapped_before_opening_is_refused(
     with monkeypatch.context() as patch:
         patch.setattr(loading, "open_resolved", swapped)
         _refused(_registries(project), "data/registry.json", "")
-    assert PRIVATE in (folder / "registry.json").read_text("utf-8")  # so reads who does not look
+    assert PRIVATE in (folder / "registry.json").read_text("utf-8")  # without the check
     folder.unlink()
     (project / "moved").rename(folder)
     assert _registries(project).of().registry.commands[0].description == "Merge up"

@@ -1,4 +1,4 @@
-"""Who executes a command: the setting, what is on PATH, and the exact command line."""
+"""Check how the runner is selected and its command line."""
 
 from pathlib import Path
 

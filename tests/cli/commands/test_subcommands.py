@@ -1,4 +1,4 @@
-"""`code-intel commands` with a word: the registry in the terminal."""
+"""Check the subcommands of `code-intel commands`."""
 
 import argparse
 import io
@@ -72,7 +72,7 @@ Run = Callable[..., Said]
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a registry, in which this process stands; its prompts are rendered here."""
+    """Enter a project with a registry and prompts."""
     root = tmp_path / "project"
     put(root, ".agent/climpt/registry.json", json.dumps(REGISTRY))
     put(root, ".agent/climpt/prompts/docs/write/release-notes/f_default.md", PROMPT)
@@ -222,7 +222,7 @@ def test_dry_run_shows_the_command_line_and_runs_nothing(
 
 
 def runner(folder: Path, code: str) -> Path:
-    """A program that takes climpt's arguments."""
+    """Write a program that takes the arguments of climpt."""
     program = put(folder, "stand-in", f"#!{sys.executable}\nimport sys\n{code}\n")
     program.chmod(0o755)
     return program

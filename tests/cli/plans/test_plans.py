@@ -1,4 +1,4 @@
-"""`code-intel plans`: what plans have left is listed, told and tidied up."""
+"""Check `code-intel plans`: list, show, presets, prune and clear."""
 
 import json
 from collections.abc import Callable
@@ -38,7 +38,7 @@ Run = Callable[..., str]
 
 
 def plan(at: int, score: float = 0.8) -> QueryPlan:
-    """A plan of two queries; the second found what the first missed."""
+    """Return a plan of two queries, of which only the second has results."""
     metrics = Metrics(score, 1.0, score, 1.0, 0.5, score)
     return QueryPlan(
         id=IDS[at],
@@ -86,7 +86,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kept(project: Path) -> Path:
-    """Two plans, a page of knowledge and a kept answer; return the folder of all of it."""
+    """Save two plans, a page and a cached answer; return their folder."""
     root = project / ".gistdex"
     keeping.save(root, plan(0))
     keeping.save(root, plan(1, 0.4))

@@ -1,4 +1,4 @@
-"""Answers about commands made to be cut in the wrong place, to overflow, or to give orders."""
+"""Check size limits and hostile text in answers about commands."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 TOKEN = planted()["GitHub classic"].text
 HALF = TOKEN[:12]
 TAG = "\U000e0041"
-"""Nobody sees it, and as an escape of JSON it has twelve characters."""
+"""An invisible character with a JSON escape of twelve characters."""
 
 
 @pytest.mark.parametrize("place", [600, 250, 100, 40])

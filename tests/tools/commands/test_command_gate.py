@@ -1,7 +1,4 @@
-"""Commands on the gateway.
-
-They are found in every phase, executed in READY alone, and remembered for the session's subject.
-"""
+"""Check commands on the gateway: phases, records and learning."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""The four tools of commands, field by field, as seed 001 has them."""
+"""Check the fields of the four command tools of seed 001."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def name_of(row: dict[str, Any]) -> tuple[str, str, str]:
 
 @pytest.fixture
 def stock(tmp_path: Path) -> Path:
-    """A project with a registry and nothing else."""
+    """Return a project with only a registry."""
     return stocked(tmp_path / "stock")
 
 

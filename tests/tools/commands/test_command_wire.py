@@ -1,7 +1,4 @@
-"""The server of commands as clients start it.
-
-They start it over stdio and HTTP, in both protocol eras, light, and guarded.
-"""
+"""Check the command server over stdio and HTTP in both protocol eras."""
 
 import json
 import os
@@ -108,7 +105,7 @@ import code_intel.servers.protocol as protocol
 protocol.CALM = 3600
 cli.run()
 """
-"""The program, without opening anything in the background after the answer to the handshake."""
+"""The program without background work after the handshake."""
 
 
 async def test_handshake_opens_no_registry(stock: Path, empty_home: Path) -> None:

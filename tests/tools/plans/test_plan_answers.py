@@ -1,4 +1,4 @@
-"""What is told of a query plan fits the budgets of all answers, however long the plan is."""
+"""Check that the answer of any plan fits the token budgets."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""`gistdex_query_plan` through the gateway.
-
-The tests check each input and output, and what a plan leaves behind.
-"""
+"""Check inputs, outputs and saved files of `gistdex_query_plan` through the gateway."""
 
 import json
 import shutil
@@ -212,7 +209,7 @@ async def test_evaluation_mode_decides_which_keywords_match(shop: Path) -> None:
         assert not await matched("strict", "shoppingcart")
         assert await matched("fuzzy", "shoppingcart")
         assert await matched(None, "shoppingcatr") is False
-        assert await matched("fuzzy", "shoppingcard")  # one letter off
+        assert await matched("fuzzy", "shoppingcard")  # one letter differs
         assert await matched("semantic", "shoppingcart")
 
 
@@ -450,7 +447,7 @@ async def test_answers_for_an_unchanged_index_are_reused(shop: Path) -> None:
     async def planned() -> dict[str, Any]:
         async with gateway(shop) as call:
             await settled(call)
-            await call("start_session", intent="MODIFY", query=GOAL)  # words alone
+            await call("start_session", intent="MODIFY", query=GOAL)  # words only
             return await call("gistdex_query_plan", goal=GOAL, expectedResults=UNREACHED)
 
     first, second = await planned(), await planned()
@@ -464,7 +461,7 @@ async def test_answers_for_an_unchanged_index_are_reused(shop: Path) -> None:
 
 
 def index(root: Path) -> None:
-    """Bring the words of both indexes up to date."""
+    """Update the words of both indexes."""
     for service in open_project(settings_of(root)):
         service.index.complete(words_only=True)
         service.index.close()
@@ -476,7 +473,7 @@ async def test_successful_plan_is_reused_for_the_same_goal(
     expected = {"keywords": ["cart"], "confidence": 0.1}
     async with gateway(shop) as call:
         await settled(call)
-        at_rest(monkeypatch)  # an index at work has no answers to keep
+        at_rest(monkeypatch)  # answers are not cached while indexing
         await call("start_session", intent="MODIFY", query=GOAL)
         first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
         second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)

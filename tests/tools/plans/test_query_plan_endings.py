@@ -1,4 +1,4 @@
-"""However a plan ends, what it has found is there, and nothing of it goes on."""
+"""Check that any end of a plan keeps its results and stops its work."""
 
 import threading
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ NEVER = ExpectedResults(keywords=["nowheretobefound"], confidence=1)
 
 
 class Scripted:
-    """Answers for the forest as a function of the query says."""
+    """Answer forest searches by a function of the query."""
 
     def __init__(self, forest: Callable[[str], Awaitable[SearchAnswer]]) -> None:
         self._forest = forest
@@ -82,7 +82,7 @@ async def test_timeout_returns_earlier_results_and_stops_the_search(
         raise AssertionError(query)
 
     context = a_context(shop, forest)
-    await run_read(str)  # the pool has a worker
+    await run_read(str)  # start a worker of the pool
     before = threading.active_count()
     work = run(context, initialQueries=["answers", "hangs"], maxIterations=2, timeoutSeconds=60)
     answer = await late(work, begun.is_set, seconds=60)
@@ -168,8 +168,8 @@ async def test_cancelled_request_reaches_the_upstream_search(
             await until(lambda: log.is_file() and "call" in log.read_text("utf-8"))
             group.cancel_scope.cancel()
         await until(lambda: "cancelled" in log.read_text("utf-8"))
-        assert (await call("files_search", query="cart"))["results"]  # others are served
-    assert told == [(0, 3, GOAL)]  # what the upstream counts is no query
+        assert (await call("files_search", query="cart"))["results"]  # other calls are served
+    assert told == [(0, 3, GOAL)]  # progress of the upstream is not forwarded
     assert [entry.iterations for entry in kept(shop)] in ([], [0])
 
 

@@ -1,4 +1,4 @@
-"""A plan begins with what an earlier one for a goal like it has learned, and says so."""
+"""Check that a plan starts from similar earlier plans and reports them."""
 
 import shutil
 from pathlib import Path
@@ -61,7 +61,7 @@ async def test_similar_goal_in_another_language_is_offered(
     assert 0.88 <= offer["likeness"] < 1
     assert [each["query"] for each in second["iterations"]] == [JAPANESE, WORKED]
     assert {"cart", "total"} <= set(second["iterations"][0]["expectedKeywords"])
-    # Who says what to expect is taken at their word.
+    # Expectations of the caller are not changed.
     assert [each["query"] for each in said["iterations"]] == [f"{JAPANESE}。", WORKED]
     assert said["iterations"][0]["expectedKeywords"] == ["合計"]
 
@@ -72,7 +72,7 @@ async def test_repeated_learned_plan_is_answered_from_the_cache(
     easy = {"confidence": 0.3}
     async with gateway(shop, embedding="faithful") as call:
         await settled(call)
-        at_rest(monkeypatch)  # an index at work has no answers to keep
+        at_rest(monkeypatch)  # answers are not cached while indexing
         words = {"keywords": ["cart", "total"], **easy}
         await call("gistdex_query_plan", goal=GOAL, initialQueries=[WORKED], expectedResults=words)
         taught = await call("gistdex_query_plan", goal=JAPANESE, expectedResults=easy)

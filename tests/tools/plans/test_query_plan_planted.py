@@ -1,7 +1,4 @@
-"""Files in `.gistdex` may be planted.
-
-No result or note from them is reported unless the index confirms it.
-"""
+"""Check that planted files in `.gistdex` are reported only if the index confirms them."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +29,7 @@ PLANTED: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 def change(folder: Path, planted: Callable[[dict[str, Any]], object]) -> int:
-    """Change the results of every kept file, as an intruder with write access could.
+    """Change the results in every saved file.
 
     Return the number of files.
     """
@@ -49,7 +46,7 @@ def change(folder: Path, planted: Callable[[dict[str, Any]], object]) -> int:
 
 
 def seen(root: Path) -> str:
-    """Return what every session was told of calls, as text."""
+    """Return the recorded calls of all sessions as text."""
     journals = (root / ".code-intel" / "sessions").glob("*.jsonl")
     lines = (line for journal in journals for line in journal.read_text("utf-8").splitlines())
     return "\n".join(line for line in lines if json.loads(line)["event"] == "called")
@@ -73,7 +70,7 @@ async def test_planted_answer_that_the_index_lacks_is_searched_again(
     kept = shop / ".gistdex" / kind
     async with gateway(shop) as call:
         await settled(call)
-        at_rest(monkeypatch)  # an index at work has no answers to keep
+        at_rest(monkeypatch)  # answers are not cached while indexing
         await framed(call)
         first = await planned(call)
         again = await planned(call)

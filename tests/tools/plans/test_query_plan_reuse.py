@@ -1,4 +1,4 @@
-"""What a plan leaves behind does not outdate what it knows."""
+"""Check that the page of a plan does not invalidate its cache."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ GOAL = "How is the cart total computed?"
 
 
 class Local:
-    """Answers for the forest from its index here."""
+    """Answer forest searches from an index in this process."""
 
     def __init__(self, forest: Index) -> None:
         self.forest = forest
@@ -58,11 +58,11 @@ async def test_page_without_a_vector_does_not_invalidate_the_cache(shop: Path) -
         context = GatewayContext(settings, Local(forest), agreed, forest, LazyEmbedder(settings))
         assert await hits(context) == 0
         assert forest.store.pending_count() == 1  # the page of that plan
-        assert forest.freshness().pending == 0  # which nobody has to wait for
+        assert forest.freshness().pending == 0  # but answers are complete without it
         assert await hits(context) == 1
         (shop / "src" / "new.py").write_text("def cart_total(): ...\n", "utf-8")
         forest.complete(words_only=True)
-        assert forest.freshness().pending == 2  # a source, too
+        assert forest.freshness().pending == 2  # the page and a source file
         assert [await hits(context), await hits(context)] == [0, 0]
         forest.complete()
         assert [await hits(context), await hits(context)] == [0, 1]

@@ -1,4 +1,4 @@
-"""A plan within a session: what it may ask, and what the session believes of it."""
+"""Check plans within a session: searches, records and evidence."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ MISSED = {"keywords": ["password", "nowheretobefound"], "confidence": 1}
 
 
 def calls(root: Path) -> list[dict[str, Any]]:
-    """Return the calls of the project's only session, as its journal has them."""
+    """Return the recorded calls of the only session."""
     (journal,) = (root / ".code-intel" / "sessions").glob("*.jsonl")
     lines = map(json.loads, journal.read_text("utf-8").splitlines())
     return [line["data"] for line in lines if line["event"] == "called"]
@@ -118,7 +118,6 @@ async def test_plan_results_are_recorded_like_search_forest(shop: Path, tmp_path
 
 
 async def test_plan_alone_is_no_understanding_or_evidence(shop: Path) -> None:
-    """Who plans, and looks at nothing, has understood nothing; a plan is no evidence either."""
     async with gateway(shop) as call:
         await framed(call)
         answer = await plan(call)
@@ -159,7 +158,7 @@ async def test_map_provider_follows_the_phase_and_does_not_move_it(shop: Path) -
         await to_verification(call)
         refused = await call.refused("gistdex_query_plan", goal="login", provider="map")
     assert answer["finalResults"]["data"][0]["symbol"] == LOGIN
-    assert early["error"] == "phase_blocked"  # asking the map through a plan is no miss of it
+    assert early["error"] == "phase_blocked"  # a plan on the map does not count as a miss
     assert refused["error"] == "phase_blocked"
     (asked,) = [each for each in calls(shop) if each["tool"] == "search_map"]
     assert (asked["files"], asked["symbols"]) == ([], [])

@@ -1,4 +1,4 @@
-"""Searches of an agent's own as steps of a query plan: compared with what is expected, and kept."""
+"""Check searches that are evaluated and added to a query plan."""
 
 import uuid
 from pathlib import Path
