@@ -6,7 +6,7 @@ from code_intel.foundation.text import hidden_character
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.feedback import costliest, feedback, in_common, in_vain, suggestions
-from code_intel.planning.records import Evaluation, Expected, Metrics, Result
+from code_intel.planning.records import DEFAULT_CONFIDENCE, Evaluation, Expected, Metrics, Result
 
 RESULTS = (
     Result("docs/a.md", "VitePress config: export default defineConfig({themeConfig})", 0.2),
@@ -19,13 +19,13 @@ EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"
 def test_feedback_names_missing_items_and_the_largest_deduction() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
-        "0.50 of 0.70. Not found: `threshold`, `it\\(`. 3 of 5 results. "
+        f"0.50 of {DEFAULT_CONFIDENCE:.2f}. Not found: `threshold`, `it\\(`. 3 of 5 results. "
         "The results are not similar to the query (0.20). Largest deduction: similarity to the "
         "query (-0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
-        "0.50(目標 0.70)",
+        f"0.50(目標 {DEFAULT_CONFIDENCE:.2f})",
         "見つからないもの: `threshold`、`it\\(`",
         "結果は 3 件",
         "クエリとの類似度",
@@ -94,10 +94,14 @@ def test_common_terms_are_in_most_of_the_best_results() -> None:
 
 
 def test_score_is_not_rounded_up_to_the_confidence() -> None:
-    nearly = Evaluation(Metrics(*[0.699] * 6), 0.699)
-    assert feedback(nearly, RESULTS, EXPECTED, "en").startswith("0.69 of 0.70")
-    reached = Evaluation(Metrics(*[0.7] * 6), 0.7)
-    assert feedback(reached, RESULTS, EXPECTED, "en").startswith("Good enough: 0.70 of 0.70")
+    nearly = Evaluation(Metrics(*[0.699] * 6), DEFAULT_CONFIDENCE - 0.001)
+    assert feedback(nearly, RESULTS, EXPECTED, "en").startswith(
+        f"{DEFAULT_CONFIDENCE - 0.01:.2f} of {DEFAULT_CONFIDENCE:.2f}"
+    )
+    reached = Evaluation(Metrics(*[0.7] * 6), DEFAULT_CONFIDENCE)
+    assert feedback(reached, RESULTS, EXPECTED, "en").startswith(
+        f"Good enough: {DEFAULT_CONFIDENCE:.2f} of {DEFAULT_CONFIDENCE:.2f}"
+    )
 
 
 def test_costliest_metric_has_the_greatest_weighted_loss() -> None:

@@ -16,7 +16,7 @@ from code_intel.errors import EmbeddingError
 from code_intel.planning import keeping, learning
 from code_intel.planning.goals import distinct
 from code_intel.planning.learning import MAX_OFFERED_PLANS, Template, similar, taught
-from code_intel.planning.records import Expected, QueryPlan
+from code_intel.planning.records import DEFAULT_CONFIDENCE, Expected, QueryPlan
 from doubles import HashEmbedder
 from kept_plans import iteration, plan
 
@@ -48,7 +48,7 @@ def test_similar_goal_is_a_template_and_another_is_not(
 
 
 def test_failed_plans_and_other_indexes_teach_nothing(tmp_path: Path) -> None:
-    kept(tmp_path, LOGIN, score=0.69)
+    kept(tmp_path, LOGIN, score=DEFAULT_CONFIDENCE - 0.01)
     kept(tmp_path, LOGIN, source="map, words and vectors")
     assert ids(tmp_path, AGAIN) == []
 

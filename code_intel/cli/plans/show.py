@@ -47,7 +47,7 @@ def _story(plan: QueryPlan, *, everything: bool) -> Iterator[str]:
     seconds = plan.milliseconds / 1000
     yield f"{plan.id}: {outcome.status(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
     yield from expectations(plan)
-    yield f"Asked: {plain(plan.source)}"
+    yield f"Searched: {plain(plan.source)}"
     for each in plan.iterations:
         yield from _iteration(each)
     shown = plan.final if everything else plan.final[:MAX_RESULTS_SHOWN]
@@ -58,7 +58,7 @@ def _story(plan: QueryPlan, *, everything: bool) -> Iterator[str]:
     missing = dict.fromkeys(note for each in plan.iterations for note in each.degraded)
     yield from (f"Note: {plain(note)}" for note in missing)
     if plan.knowledge:
-        yield f"Written down in {plain(plan.knowledge)}"
+        yield f"Summary in {plain(plan.knowledge)}"
 
 
 def expectations(plan: QueryPlan) -> Iterator[str]:

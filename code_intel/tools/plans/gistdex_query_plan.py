@@ -11,6 +11,7 @@ from code_intel.index.cancellation import run_read
 from code_intel.planning import keeping, learning, likeness, loop
 from code_intel.planning.learning import Template
 from code_intel.planning.records import (
+    ITERATIONS,
     MAX_INITIAL_QUERIES,
     MAX_ITERATIONS,
     MAX_PLAN_SECONDS,
@@ -58,7 +59,7 @@ async def gistdex_query_plan(
     ] = [],
     maxIterations: Annotated[
         int | None,
-        Field(ge=1, le=MAX_ITERATIONS, description="Maximum queries; default 5."),
+        Field(ge=1, le=MAX_ITERATIONS, description=f"Maximum queries; default {ITERATIONS}."),
     ] = None,
     evaluationMode: Annotated[
         Mode | None,
@@ -73,7 +74,9 @@ async def gistdex_query_plan(
         Field(
             ge=MIN_PLAN_SECONDS,
             le=MAX_PLAN_SECONDS,
-            description="Time limit; default 120. After it, the results so far are returned.",
+            description=(
+                f"Time limit; default {SECONDS}. After it, the results so far are returned."
+            ),
         ),
     ] = None,
     expectedResults: Annotated[

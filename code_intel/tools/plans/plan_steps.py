@@ -108,9 +108,8 @@ async def evaluating(
     async with AsyncExitStack() as held:
         plan = None
         if named:
-            await run_in_thread(
-                keeping.load, root, named
-            )  # fail before waiting if there is no such plan
+            # Fail before waiting if there is no such plan.
+            await run_in_thread(keeping.load, root, named)
             await held.enter_async_context(
                 locked_plan(context, root, named, MAX_EVALUATION_SECONDS)
             )

@@ -61,8 +61,7 @@ async def held_plan(
             yield new
         return
     root = await run_in_thread(place.root_of, context.settings)
-    await run_in_thread(
-        keeping.load, root, asked.plan_id
-    )  # fail before waiting if there is no such plan
+    # Fail before waiting if there is no such plan.
+    await run_in_thread(keeping.load, root, asked.plan_id)
     async with locked_plan(context, root, asked.plan_id, seconds):
         yield await run_in_thread(initial_plan, context.settings, asked)

@@ -19,6 +19,7 @@ from code_intel.planning import keeping, knowledge, queries
 from code_intel.planning.catalog import CatalogRow, beyond
 from code_intel.planning.presets import PRESETS
 from code_intel.planning.records import (
+    DEFAULT_CONFIDENCE,
     Evaluation,
     Expected,
     FoundResults,
@@ -43,7 +44,7 @@ def plan(at: int, score: float = 0.8) -> QueryPlan:
     return QueryPlan(
         id=IDS[at],
         goal=GOALS[at],
-        expected=Expected(("total", "round"), (r"def \w+",), 2, 0.7),
+        expected=Expected(("total", "round"), (r"def \w+",), 2),
         strategy=Strategy("broad", "keywords", ("add money",)),
         iterations=(
             Iteration(
@@ -180,9 +181,12 @@ def test_show_prints_a_plan_query_by_query(run: Run) -> None:
         f"{IDS[0]}: success, 0.80, 0.0 s, reached",
         "Expected: total, round",
         r"  pattern def \w+",
-        "  at least 2, confidence 0.70, fuzzy; broad first, refined by keywords",
+        (
+            f"  at least 2, confidence {DEFAULT_CONFIDENCE:.2f}, fuzzy; broad first, "
+            "refined by keywords"
+        ),
         "  rule add money",
-        "Asked: forest, words",
+        "Searched: forest, words",
         "1. 0.00  “total”: 0 results, 12 ms",
         (
             "     keywords 0.00  patterns 0.00  meaning 0.00  coverage 0.00  precision 0.00  "
