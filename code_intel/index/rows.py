@@ -87,21 +87,21 @@ def normalize_symbol(symbol: str) -> str:
     return _SCOPE.sub(".", bare).strip(". ")
 
 
-def names_symbol(asked: str, qualified: str, path: str) -> bool:
-    """Whether `asked` (see `normalize_symbol`) names the symbol `qualified` of the file `path`.
+def names_symbol(name: str, qualified: str, path: str) -> bool:
+    """Whether `name` (see `normalize_symbol`) names the symbol `qualified` of the file `path`.
 
     Outer scopes may be omitted (`login`) or taken from the path: with the file name where files are
     modules (`auth.service.AuthService`), without it where folders are packages
     (`com.shop.Cart.add`).
     """
-    if asked == qualified or qualified.endswith(f".{asked}"):
+    if name == qualified or qualified.endswith(f".{name}"):
         return True
-    if not asked.endswith(f".{qualified}"):
+    if not name.endswith(f".{qualified}"):
         return False
-    module = asked[: -len(qualified) - 1]
-    folder, _, name = path.rpartition("/")
+    module = name[: -len(qualified) - 1]
+    folder, _, file_name = path.rpartition("/")
     package = "." + folder.strip("/").replace("/", ".")
-    file = f"{package.rstrip('.')}.{name.partition('.')[0]}"
+    file = f"{package.rstrip('.')}.{file_name.partition('.')[0]}"
     return any(place.endswith(f".{module}") for place in (file, package))
 
 

@@ -138,11 +138,11 @@ def _opened(root: Path, name: str) -> int:
         except PermissionError:
             if hasattr(os, "O_PATH"):
                 raise
-    asked = _beneath(root, name)
-    if not asked.is_relative_to(os.path.realpath(root)) or ".." in asked.parts:
+    target = _beneath(root, name)
+    if not target.is_relative_to(os.path.realpath(root)) or ".." in target.parts:
         raise OSError(0, "is not inside the project")
-    file = os.open(asked, _FILE)
-    if os.path.realpath(asked) != str(asked):
+    file = os.open(target, _FILE)
+    if os.path.realpath(target) != str(target):
         os.close(file)
         raise OSError(0, "is behind a link")
     return file

@@ -149,14 +149,14 @@ class Store:
 
         With `exact=False`, symbols that contain the name in any case follow the exact ones.
         """
-        asked = normalize_symbol(symbol)
-        if not asked or limit <= 0:
+        name = normalize_symbol(symbol)
+        if not name or limit <= 0:
             return []
-        named = self._db.rows(schema.NAMED_SYMBOLS, (asked.rpartition(".")[2], asked))
+        named = self._db.rows(schema.NAMED_SYMBOLS, (name.rpartition(".")[2], name))
         rows = (Definition(*row) for row in named)
-        found = [d for d in rows if names_symbol(asked, d.qualified, d.file)]
+        found = [d for d in rows if names_symbol(name, d.qualified, d.file)]
         if not exact and len(found) < limit:
-            values = (asked.casefold(), limit + len(found))
+            values = (name.casefold(), limit + len(found))
             similar = (Definition(*row) for row in self._db.rows(schema.SIMILAR, values))
             found = list(dict.fromkeys([*found, *similar]))
         return found[:limit]

@@ -99,12 +99,12 @@ async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path
 
 def test_every_question_has_valid_expectations() -> None:
     known = expectations(EXPECTATIONS)
-    asked = {
+    labelled = {
         (row["repo"], row["id"])
         for data in (OWN, OTHERS)
         for row in map(json.loads, data.read_text(encoding="utf-8").splitlines())
     }
-    assert set(known) == asked
+    assert set(known) == labelled
     for wanted in known.values():
         assert wanted.keywords
         for at, pattern in enumerate(wanted.patterns):

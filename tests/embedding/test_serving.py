@@ -103,8 +103,8 @@ async def test_an_answer_without_a_model_has_reason_and_remedy(shop: Path) -> No
             for _ in range(2):
                 answer = await Caller(client)("search", query="shipping fee", top_k=1)
                 assert answer["results"]
-                said = " ".join(answer["index"]["degraded"])
-                assert "The weights are damaged. Reinstall them" in said
+                notes = " ".join(answer["index"]["degraded"])
+                assert "The weights are damaged. Reinstall them" in notes
 
 
 async def test_a_call_that_waits_for_the_model_delays_no_other_call(shop: Path) -> None:

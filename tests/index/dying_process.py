@@ -1,4 +1,4 @@
-"""Replace documents and be killed, once at each possible place, each time in a copy of the index.
+"""Replace documents in a copy of an index, and end by a signal, once at every third statement.
 
 python dying_process.py DB      makes DB.0, DB.1 ... until one completes, prints how each ended
 """

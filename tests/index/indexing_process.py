@@ -1,4 +1,4 @@
-"""A process that indexes a folder over and over, with one model after another, to be killed.
+"""Index a folder repeatedly with changing models, until the process is killed.
 
 python indexing_process.py FOLDER DB
 """

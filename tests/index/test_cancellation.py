@@ -1,7 +1,4 @@
-"""A read that no caller waits for ends soon.
-
-A read with a waiting caller, and a write, does not.
-"""
+"""Test that the read of a cancelled call ends, and that other reads and writes do not."""
 
 import threading
 from pathlib import Path
@@ -38,7 +35,7 @@ async def test_the_statement_of_a_cancelled_call_is_interrupted(
     async with anyio.create_task_group() as group:
         group.start_soon(run_read, work)
         await until(begun.is_set)
-        with anyio.move_on_after(0.1):  # so that it is, usually, within the statement
+        with anyio.move_on_after(0.1):  # the statement is usually running by then
             await anyio.sleep_forever()
         group.cancel_scope.cancel()
     with anyio.fail_after(60):

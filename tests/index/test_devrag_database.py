@@ -54,10 +54,7 @@ def rows(path: Path) -> list[object]:
 
 @pytest.fixture(params=[(name, mode) for name in VARIANTS for mode in ("delete", "wal", "killed")])
 def devrag(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Make a database as devrag does.
-
-    `killed` leaves it as a process does that had no time to close.
-    """
+    """Make a database as devrag does; `killed` leaves it as a killed process does."""
     name, mode = request.param
     place, made = tmp_path / "p" / "vectors.db", tmp_path / "made.db"
     place.parent.mkdir()
@@ -115,9 +112,9 @@ def test_reading_a_devrag_database_reports_it_and_changes_nothing(devrag: Path) 
         Store.open(devrag, readonly=True)
     assert "it keeps the file as vectors.db.devrag-bak" in refusal.value.hint
     found = examine(config(devrag), command="devrag sync")
-    (said,) = [finding for finding in found if "made by devrag" in finding.what]
-    assert said.level == "error"
-    assert said.remedy.startswith("Run `devrag sync`: it keeps the file as vectors.db.devrag-bak")
+    (report,) = [finding for finding in found if "made by devrag" in finding.what]
+    assert report.level == "error"
+    assert report.remedy.startswith("Run `devrag sync`: it keeps the file as vectors.db.devrag-bak")
     with Index(config(devrag), readonly=True) as index:
         assert index.freshness().state == "missing"
     assert data_files(devrag.parent) == before

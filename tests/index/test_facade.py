@@ -250,7 +250,7 @@ def test_an_index_deleted_with_its_project_is_an_error_and_is_not_created(
         assert index.indexer is not None
         assert index.indexer.wait(lambda status: status.scans > 0, LONG)
         assert index.store.document_count() == 1
-        shutil.rmtree(config.folder.rename(tmp_path / "away"))  # at once
+        shutil.rmtree(config.folder.rename(tmp_path / "away"))
         index.request_scan()
         assert index.indexer.wait(lambda status: "is gone" in status.problem, LONG)
         with pytest.raises(StorageError, match="is gone, and its index with it") as refusal:

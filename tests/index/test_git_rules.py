@@ -111,7 +111,7 @@ def test_a_second_work_tree_has_the_same_rules(tmp_path: Path) -> None:
     write(tmp_path / "beside", "c.py", "d.log", "e.swp")
     assert names(config(tmp_path / "beside")) == listed(tmp_path / "beside")
     assert names(config(tmp_path / "beside")) == ["a.py", "c.py", "src/b.py"]
-    assert names(config(root)) == ["a.py", "src/b.py"]  # what is inside is the same once more
+    assert names(config(root)) == ["a.py", "src/b.py"]  # not the second work tree inside
 
 
 def test_a_submodule_has_its_own_rules(tmp_path: Path) -> None:

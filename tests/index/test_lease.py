@@ -108,7 +108,7 @@ def test_a_check_keeps_the_lease_free(config: IndexConfig, monkeypatch: pytest.M
     assert asking.acquire()
     with ThreadPoolExecutor(1) as threads:
         taken = threads.submit(lease.acquire)
-        time.sleep(0.2)  # long enough for who does not wait to have been refused
+        time.sleep(0.2)  # an acquisition that does not wait has failed by then
         asking.release()
         assert taken.result()
     lease.release()

@@ -14,7 +14,7 @@ from code_intel.index.store import Store
 from index.samples import DIMENSIONS, chunks_of, parsed, put_vectors, unit_vector
 
 PATHS = ("a.py", "b.py", "c.py")
-QUERY = unit_vector("asked")
+QUERY = unit_vector("query")
 
 
 def write(store: Store, path: str, text: str) -> None:

@@ -1,7 +1,4 @@
-"""A reader checks the disk itself.
-
-The tests check its report about an index that no process updates, and what it leaves.
-"""
+"""Test the check of the disk by a reader of an index that no process updates."""
 
 from collections.abc import Callable
 from pathlib import Path

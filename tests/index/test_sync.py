@@ -37,7 +37,7 @@ def write(folder: Path, name: str, text: str = "") -> Path:
 
 
 def age(path: Path, seconds: float = 100) -> None:
-    """Make a file look as if nobody had touched it for a while."""
+    """Set the modification time of a file to some seconds ago."""
     then = time.time_ns() - int(seconds * 1e9)
     os.utime(path, ns=(then, then))
 

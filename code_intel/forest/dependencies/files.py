@@ -13,7 +13,7 @@ _STANDARD = frozenset(
     math.h pthread.h setjmp.h signal.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h
     stdlib.h stdnoreturn.h string.h tgmath.h threads.h time.h uchar.h unistd.h wchar.h wctype.h""")
 )
-"""Headers of C and POSIX. With `<…>`, a project's header of the same name is not meant."""
+"""Headers of C and POSIX. `#include <…>` of such a name never means a header of the project."""
 _INCLUDED = frozenset({"include", "inc", "includes", "src", "lib"})
 _VARIABLE = re.compile(r"^(?:.*[)}]|\$\w+)/")
 _PUBLIC = ("public", "static", "src", "assets")

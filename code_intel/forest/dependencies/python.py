@@ -30,8 +30,8 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 def _roots(project: Project, path: str, first: str) -> Sequence[str]:
     """Return the roots from which a module may import a name, the nearest first."""
-    asked = dirname(path), first
-    if asked not in project.importable:
+    key = dirname(path), first
+    if key not in project.importable:
         all_roots = project.python_roots.get(first, ())
         roots = {
             root
@@ -39,8 +39,8 @@ def _roots(project: Project, path: str, first: str) -> Sequence[str]:
             if _may_import(project, path, root, first, certain=certain)
         }
         distance = distance_from(path)
-        project.importable[asked] = sorted(roots, key=lambda root: distance(f"{root}/{first}"))
-    return project.importable[asked]
+        project.importable[key] = sorted(roots, key=lambda root: distance(f"{root}/{first}"))
+    return project.importable[key]
 
 
 def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:

@@ -76,9 +76,9 @@ def _define(files: Mapping[str, File], name: Name, rows: Sequence[ChunkRow]) -> 
 
 
 def _match(symbols: Iterable[str], name: Name) -> float:
-    asked = name.qualified
-    if any(symbol == asked for symbol in symbols):
+    qualified = name.qualified
+    if any(symbol == qualified for symbol in symbols):
         return 1.0
-    if any(symbol.endswith(f".{asked}") for symbol in symbols):
+    if any(symbol.endswith(f".{qualified}") for symbol in symbols):
         return 0.7
     return 0.3

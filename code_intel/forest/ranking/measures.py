@@ -132,7 +132,7 @@ def of_kind(kind: PathKind) -> Measure:
 
 def older(state: RankingState) -> Values:
     """Return the files in a version's folder (`v3/`) beside one of a later version."""
-    asked = set(state.question.terms)
+    question_terms = set(state.question.terms)
     latest: dict[str, int] = {}
     versions: list[tuple[str, str, int]] = []
     for file in state.files:
@@ -141,7 +141,7 @@ def older(state: RankingState) -> Values:
             if match := _VERSION.fullmatch(part):
                 number = int(match[1])
                 latest[above] = max(latest.get(above, 0), number)
-                if part not in asked:
+                if part not in question_terms:
                     versions.append((file.path, above, number))
             above += part + "/"
     return {path: 1.0 for path, above, number in versions if number < latest[above]}

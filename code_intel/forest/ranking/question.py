@@ -89,8 +89,8 @@ def read(query: str) -> RankedQuestion:
     japanese = _LOOKALIKES.sub(" ", folded)
     topics = {
         topic
-        for topic, asked in _TOPIC_WORDS.items()
-        if any(word in plain if word.isascii() else word in japanese for word in asked)
+        for topic, topic_words in _TOPIC_WORDS.items()
+        if any(word in plain if word.isascii() else word in japanese for word in topic_words)
     }
     translated = query_words(" ".join(_english(query, ALTERNATIVES)))
     terms = dict.fromkeys((*translated, *query_words(query)))

@@ -123,7 +123,7 @@ RANKING = (
         "adds",
         0.1,
         lambda state: state.situation.recent,
-        "Recently changed files are more often asked about; settles ties.",
+        "Questions are more often about recently changed files; settles ties.",
     ),
     Signal(
         "copy",

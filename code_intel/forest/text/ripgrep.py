@@ -71,7 +71,7 @@ async def files(
 
     async def collect(process: Process) -> None:
         nonlocal whole
-        assert process.stdout is not None  # noqa: S101 - asked for a pipe
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
         async for part in process.stdout:
             names.extend(part)
             if len(names) > MAX_LISTING:
@@ -126,8 +126,8 @@ async def _run_program(
                 group.cancel_scope.cancel()
         finally:
             await processes.end(process)
-    said = message.decode("utf-8", "replace")
-    return _End(process.returncode or 0, said, scope.cancelled_caught)
+    text = message.decode("utf-8", "replace")
+    return _End(process.returncode or 0, text, scope.cancelled_caught)
 
 
 @dataclass
@@ -232,7 +232,7 @@ async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[st
     Raises:
         ValueError: A line is not an event of ripgrep.
     """
-    assert process.stdout is not None  # noqa: S101 - asked for a pipe
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
     rest = b""
     async for part in process.stdout:
         reading.size += len(part)

@@ -211,10 +211,7 @@ def test_languages_page_says_whose_imports_are_followed() -> None:
 def test_threads_with_and_without_a_snapshot_do_not_deadlock(
     tmp_path: Path,
 ) -> None:
-    """Each store has a lock, and so have the graphs.
-
-    Locking them in another order would deadlock two threads.
-    """
+    """Stores and graphs have locks; taking them in different orders would deadlock."""
     with Store.open(tmp_path / "a.db") as one, Store.open(tmp_path / "b.db") as two:
         seen: list[int] = []
 

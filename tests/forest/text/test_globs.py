@@ -51,7 +51,7 @@ def test_a_glob_without_two_stars_matches_as_in_pathlib(glob: list[str], path: l
     "bomb", ["**/" * 100 + "z", "**/a/" * 60 + "z", "*a" * 150 + "z", "a*" * 100 + "[z]"]
 )
 def test_a_glob_with_many_stars_ends_without_a_match(bomb: str) -> None:
-    matches = selector(bomb)  # one that tried every way would outlast the timeout of any test
+    matches = selector(bomb)
     paths = ["/".join(["a"] * 40), "a" * 250, "a/" * 100 + "b" * 100]
     assert [path for path in paths if matches(path)] == []
 

@@ -1,7 +1,4 @@
-"""A ripgrep that is missing, old, broken, endless or wrong.
-
-The result is an answer or a typed error, and no process is left.
-"""
+"""Test searches with a missing, old, broken or hanging ripgrep. No process may be left."""
 
 import json
 import os
@@ -202,7 +199,7 @@ async def test_plain_words_are_found_equally_with_and_without_ripgrep(
     if kind == "a repository":
         await anyio.run_process(["git", "init", "-q", str(tree)])
     else:
-        (tree / ".git").mkdir()  # ripgrep heeds .gitignore in repositories alone
+        (tree / ".git").mkdir()  # ripgrep reads .gitignore only in repositories
     with_it = await grep(tree, question)
     without = await grep(tree, question, program="/nowhere/rg")
     assert places(with_it) == places(without) == expected
