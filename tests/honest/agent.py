@@ -1,4 +1,4 @@
-"""An agent that does what the answers tell it, and nothing else."""
+"""An agent that makes the calls which the answers name, and no others."""
 
 import re
 from collections.abc import Callable
@@ -10,16 +10,16 @@ from honest.sessions import Honest
 from projects import Caller
 
 _TOOLS = sorted((tool.name for tool in GATEWAY_TOOLS), key=len, reverse=True)
-_NAMED = re.compile(rf"\b(?:{'|'.join(_TOOLS)})\b")
-_NEEDS = re.compile(r"(\d+) (symbol|entry point|file|pattern)")
-LOOKS = ("find_definitions", "find_references", "search_text")
-_MOST = 20
+_TOOL_NAME = re.compile(rf"\b(?:{'|'.join(_TOOLS)})\b")
+_NEED = re.compile(r"(\d+) (symbol|entry point|file|pattern)")
+EVIDENCE_TOOLS = ("find_definitions", "find_references", "search_text")
+MAX_CALLS = 20
 """Calls after which an agent would give up."""
 
 
-def named(text: str) -> list[str]:
+def tools_in(text: str) -> list[str]:
     """Return the tools that a text names, in order, each once."""
-    return list(dict.fromkeys(_NAMED.findall(text)))
+    return list(dict.fromkeys(_TOOL_NAME.findall(text)))
 
 
 @dataclass
@@ -28,16 +28,17 @@ class Agent:
 
     Attributes:
         call: The connection.
-        plan: What it says and thinks.
-        calls: The tools it has called so far.
+        plan: What it says and assumes.
+        calls: The tools that it has called.
         agenda: The tools that the answers name next.
-        needs: How much understanding takes, as the answers say.
-        files: Files that answers have named, the surest first.
-        symbols: Symbols likewise.
-        found: Those that find_definitions has found.
-        refused: What was refused or fell short, with what was said.
-        told: What the last answer said.
-        looked: The last call that looked at the code, and what for.
+        needs: The counts that the answers require.
+        files: Files in answers, in order of appearance.
+        symbols: Symbols in answers, likewise.
+        found: Symbols that find_definitions has found.
+        places: `file:line` of symbols.
+        refused: Refusals and incomplete submissions, with their messages.
+        advice: The messages of the last answer.
+        evidence: The last call of an evidence tool, and its target.
     """
 
     call: Caller
@@ -51,8 +52,8 @@ class Agent:
     places: dict[str, str] = field(default_factory=dict)
     hypotheses: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    told: str = ""
-    looked: tuple[str, str] = ("", "")
+    advice: str = ""
+    evidence: tuple[str, str] = ("", "")
     phase: str = ""
     handle: str = ""
 
@@ -60,93 +61,84 @@ class Agent:
         """Work until READY."""
         await self.do("start_session", intent=self.plan.intent, query=self.plan.query)
         while self.phase != "READY":
-            assert len(self.calls) < _MOST, self.story
+            assert len(self.calls) < MAX_CALLS, self.story
             tool = self.next_tool()
             await self.do(tool, **self.arguments(tool))
 
     def next_tool(self) -> str:
-        """Return what the answers name next.
-
-        Look at one more thing if too little would be submitted.
-        """
+        """Return the next tool of the agenda, or a search if too few symbols were found."""
         if not self.agenda:
             return "get_session_status"
-        short = len(self.found) < self.needs.get("symbol", 0) and len(self.found) > 0
+        short = 0 < len(self.found) < self.needs.get("symbol", 0)
         if self.agenda[0] == "submit_understanding" and short and not self.plan.supposes:
             return "query" if "query" not in self.calls else "find_definitions"
         return self.agenda.pop(0)
 
     @property
     def story(self) -> str:
-        """What happened, for whoever reads why a test failed."""
+        """The calls and refusals, as the message of a failed test."""
         return "\n".join([f"{self.plan.id}: {' > '.join(self.calls)}", *self.refused])
 
     async def do(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool, and take in what its answer says."""
+        """Call a tool and read its answer."""
         self.calls.append(tool)
-        if tool in LOOKS:
-            self.looked = tool, next(iter(arguments.values()))
+        if tool in EVIDENCE_TOOLS:
+            self.evidence = tool, next(iter(arguments.values()))
         if self.handle:
             arguments["session_id"] = self.handle
         result = await self.call.client.call_tool(tool, arguments)
         answer: dict[str, Any] = dict(result.structured_content or {})
         if result.is_error or answer.get("missing_requirements"):
             self.refused.append(f"{tool}: {answer['message']} {answer['hint']}")
-        self.read(tool, answer)
-        return answer
-
-    def read(self, tool: str, answer: dict[str, Any]) -> None:
-        """Take in what an answer shows, and what it says is next."""
         self.handle = self.handle or str(answer.get("session_id", ""))
         self.phase = str(answer.get("next_phase") or answer.get("current_phase") or self.phase)
         self.hypotheses = answer.get("hypotheses_to_verify", self.hypotheses)
+        self.read_results(tool, answer)
+        self.read_advice(tool, answer)
+        return answer
+
+    def read_results(self, tool: str, answer: dict[str, Any]) -> None:
+        """Remember the files and symbols of an answer."""
         rows = answer.get("results", ())
         if tool == "query":
+            names = {"file": "file_path", "symbol": "symbol_name", "start_line": "start_line"}
             rows = [
-                {
-                    "file": row["file_path"],
-                    "symbol": row["symbol_name"],
-                    "start_line": row["start_line"],
-                }
+                {name: row[key] for name, key in names.items()}
                 for row in rows
                 if row["source_tool"] == "find_definitions"
             ]
             self.found += [row["symbol"] for row in rows]
-        self.found += [row["name"] for row in answer.get("definitions", ())]
-        for row in (
-            *answer.get("definitions", ()),
-            *rows,
-            *answer.get("references", ()),
-            *answer.get("matches", ()),
-        ):
+        definitions = answer.get("definitions", ())
+        self.found += [row["name"] for row in definitions]
+        more = (*answer.get("references", ()), *answer.get("matches", ()))
+        for row in (*definitions, *rows, *more):
             file, symbol = (
                 row.get("file") or row.get("document"),
-                row.get("name") or row.get("symbol"),
+                row.get("name", row.get("symbol")),
             )
             self.files += [file] if file not in self.files else []
-            self.symbols += [symbol] if symbol and symbol not in self.symbols else []
             if symbol:
+                self.symbols += [symbol] if symbol not in self.symbols else []
                 self.places[symbol] = f"{file}:{row.get('line') or row.get('start_line')}"
-        said = [
-            str(answer.get(key) or "") for key in ("next_action", "hint", "message", "next_step")
-        ]
+
+    def read_advice(self, tool: str, answer: dict[str, Any]) -> None:
+        """Plan the next calls: the tools that the first text with a tool name contains."""
+        keys = ("next_action", "hint", "message", "next_step")
+        texts = [str(answer.get(key) or "") for key in keys]
+        self.advice = " ".join(texts)
         if tool == "set_query_frame":
-            self.needs = {thing: int(count) for count, thing in _NEEDS.findall(" ".join(said))}
-        self.told = " ".join(said)
-        if told := next((tools for tools in map(named, said) if tools), []):
-            prove = "submit_semantic" in told and self.plan.supposes
-            self.agenda = ["submit_semantic"] if prove else told
-        elif (
-            tool in LOOKS
-            and (answer.get("definitions") or answer.get("total_matches"))
-            and self.phase == "VERIFICATION"
-        ):
-            self.agenda = [name for name in self.agenda if name not in LOOKS]
+            self.needs = {thing: int(count) for count, thing in _NEED.findall(self.advice)}
+        found_evidence = answer.get("definitions") or answer.get("total_matches")
+        if tools := next(filter(None, map(tools_in, texts)), []):
+            supposes = "submit_semantic" in tools and self.plan.supposes
+            self.agenda = ["submit_semantic"] if supposes else tools
+        elif tool in EVIDENCE_TOOLS and found_evidence and self.phase == "VERIFICATION":
+            self.agenda = [name for name in self.agenda if name not in EVIDENCE_TOOLS]
         elif not self.agenda and tool != "get_session_status":
             self.agenda = ["get_session_status"]
 
     def next_look(self) -> str:
-        """Return the symbol to look up: the assumed symbol of the feature, then other suggestions.
+        """Return the symbol to look up: the assumed one, then others that answers have shown.
 
         A class is looked up with all its members.
         """
@@ -158,19 +150,26 @@ class Agent:
 
     @property
     def known(self) -> str:
-        """The symbol that the feature is taken for, as the answers spell it."""
+        """The assumed symbol of the feature, as the answers spell it."""
         return next((name for name in self.symbols if self.plan.means in name), self.plan.means)
 
     def arguments(self, tool: str) -> dict[str, Any]:
-        """Return what the agent calls a tool with."""
+        """Return the arguments for a tool."""
         made: dict[str, Callable[[], dict[str, Any]]] = {
-            "set_query_frame": self.frame,
+            "set_query_frame": lambda: {
+                name: {"value": words, "quote": words} for name, words in self.plan.slots.items()
+            },
             "query": lambda: {"question": self.plan.query},
             "search_forest": lambda: {"query": self.plan.query},
             "search_text": lambda: {"pattern": self.plan.means},
             "find_definitions": lambda: {"symbol": self.next_look()},
             "find_references": lambda: {"symbol": self.known},
-            "confirm_symbol_relevance": self.relevance,
+            "confirm_symbol_relevance": lambda: {
+                "relevant_symbols": [self.known],
+                "code_evidence": (
+                    f"{self.known} ({self.places.get(self.known, '')}) {self.plan.does}"
+                ),
+            },
             "submit_understanding": self.understanding,
             "submit_semantic": lambda: {
                 "hypotheses": [self.plan.supposes],
@@ -182,30 +181,20 @@ class Agent:
         }
         return made[tool]() if tool in made else {}
 
-    def frame(self) -> dict[str, Any]:
-        """Return the query frame, in the user's own words."""
-        return {name: {"value": words, "quote": words} for name, words in self.plan.slots.items()}
-
-    def relevance(self) -> dict[str, Any]:
-        """Return what says that the symbol carries out the feature, with its place."""
-        said = f"{self.known} ({self.places.get(self.known, '')}) {self.plan.does}"
-        return {"relevant_symbols": [self.known], "code_evidence": said}
-
     def understanding(self) -> dict[str, Any]:
-        """Return as much as was said to be needed, of what was found."""
-        symbols = list(dict.fromkeys([self.known, *self.found]))[
-            : max(self.needs.get("symbol", 1), 1)
-        ]
+        """Return a submission with as many findings as are needed."""
+        need = self.needs.get
+        symbols = list(dict.fromkeys([self.known, *self.found]))[: max(need("symbol", 1), 1)]
         return {
             "symbols_identified": symbols,
-            "entry_points": symbols[: self.needs.get("entry point", 0)],
-            "files_analyzed": self.files[: max(self.needs.get("file", 1), 1)],
+            "entry_points": symbols[: need("entry point", 0)],
+            "files_analyzed": self.files[: max(need("file", 1), 1)],
             "existing_patterns": list(self.plan.patterns) if self.files else [],
         }
 
     def verified(self, hypothesis: str) -> dict[str, Any]:
-        """Return the answer to a hypothesis, by the last call that looked for it."""
-        tool, target = self.looked
+        """Return the confirmation of a hypothesis, by the last call of an evidence tool."""
+        tool, target = self.evidence
         files = [self.plan.writes] if self.plan.writes else []
         evidence = {"tool": tool, "target": target, "result": self.plan.does, "files": files}
         return {"hypothesis": hypothesis, "status": "confirmed", "evidence": evidence}

@@ -1,7 +1,4 @@
-"""Projects for honest sessions.
-
-They are the shop with its vectors, an empty one, and one in a language without a grammar.
-"""
+"""Projects: the shop with vectors, an empty one, and one in a language without a grammar."""
 
 import shutil
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""Ten sessions as agents have them.
-
-Each has a user's words, and what an agent does with them and the answers.
-"""
+"""Ten typical sessions: the words of a user, and how an agent understands them."""
 
 from typing import NamedTuple
 

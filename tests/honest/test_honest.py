@@ -1,6 +1,4 @@
-"""An agent that follows the answers is READY in few calls, writes what it explored, and is
-remembered.
-"""
+"""An agent that follows the answers reaches READY in few calls, writes, and is remembered."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +6,7 @@ from typing import Any
 import pytest
 
 from code_intel.session.phases import Intent
-from honest.agent import Agent, named
+from honest.agent import Agent, tools_in
 from honest.sessions import SESSIONS, Honest
 from projects import Caller
 from served import gateway
@@ -38,16 +36,16 @@ async def test_an_honest_session_is_ready_in_few_calls_and_the_next_one_at_once(
         assert len(agent.calls) <= plan.calls, agent.story
         status = await call("get_session_status", session_id=agent.handle)
         assert status["ready_by"] == plan.route, agent.story
-        await writes_what_it_explored(agent, call, project)
+        await writes_only_what_it_explored(agent, call, project)
         if plan.writes:
             outcome = await agent.do("record_outcome", outcome="success")
             learned = [pair["symbol"] for pair in outcome["cached_pairs"]]
             assert learned == ([plan.learns] if plan.again != "EXPLORATION" else [])
-            await is_remembered(call, plan)
+            await finds_what_was_learned(call, plan)
 
 
-async def writes_what_it_explored(agent: Agent, call: Caller, project: Path) -> None:
-    """Change the file that was explored, and be kept from others."""
+async def writes_only_what_it_explored(agent: Agent, call: Caller, project: Path) -> None:
+    """Check that only the explored file may be written, and change it."""
     plan, handle = agent.plan, agent.handle
     status = await call("get_session_status", session_id=handle)
     for file in [*others(project, status["exploration"]["explored_files"]), "elsewhere/new.py"]:
@@ -59,22 +57,22 @@ async def writes_what_it_explored(agent: Agent, call: Caller, project: Path) -> 
     answer = await call("check_write_target", session_id=handle, file_path=plan.writes)
     assert answer["allowed"], (answer, agent.story)
     if edit(project / plan.writes, plan.intent):
-        await looks_at_what_is_new(agent)
+        await explores_the_new_file(agent)
 
 
-async def looks_at_what_is_new(agent: Agent) -> None:
-    """Follow what was said of a file that was only announced."""
-    plan, said = agent.plan, agent.told
+async def explores_the_new_file(agent: Agent) -> None:
+    """Follow the advice about a file that was only announced."""
+    plan, advice = agent.plan, agent.advice
     evidence = f"{plan.learns} in {plan.writes}:4 reads the todo list"
     calls: dict[str, dict[str, Any]] = {
         "find_definitions": {"symbol": plan.learns},
         "add_explored_files": {"files": [plan.writes]},
         "confirm_symbol_relevance": {"relevant_symbols": [plan.learns], "code_evidence": evidence},
     }
-    assert named(said)[: len(calls)] == list(calls), said
+    assert tools_in(advice)[: len(calls)] == list(calls), advice
     for tool, arguments in calls.items():
         await agent.do(tool, **arguments)
-    assert agent.refused[1:] == [], agent.story  # the first is what was short of understanding
+    assert agent.refused[1:] == [], agent.story  # the first is the incomplete submission
 
 
 def others(project: Path, explored: list[str]) -> list[str]:
@@ -94,8 +92,8 @@ def edit(file: Path, intent: str) -> bool:
     return new
 
 
-async def is_remembered(call: Caller, plan: Honest) -> None:
-    """Ask again with the same words: the map answers where something was learned."""
+async def finds_what_was_learned(call: Caller, plan: Honest) -> None:
+    """Ask with the same words again: the map answers if something was learned."""
     again = Agent(call, plan)
     await again.do("start_session", intent=plan.intent, query=plan.query)
     await again.do("set_query_frame", **again.arguments("set_query_frame"))

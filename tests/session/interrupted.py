@@ -1,9 +1,9 @@
-"""A step of a session that is interrupted at its n-th write: a program, since it forks.
+"""Interrupt a step of a session at its n-th write. This is a program, since it forks.
 
     python interrupted.py FOLDER
 
-It writes a JSON object for each point and way: the result of the step, what is found
-afterwards, and the result of the next step.
+It writes a JSON object for each point and way: the result of the step, the session afterwards,
+and the result of the next step.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""What a session can be asked to do, as functions that return the steps to append.
-
-They raise what the session refuses.
-"""
+"""Calls of a session, as functions that return the steps to append or raise the refusal."""
 
 from collections.abc import Callable, Iterable
 

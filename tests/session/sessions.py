@@ -1,4 +1,4 @@
-"""Sessions for tests, made of the events that would have led to them."""
+"""Build sessions for tests from events."""
 
 import json
 from collections.abc import Iterable, Mapping

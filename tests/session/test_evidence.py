@@ -1,4 +1,4 @@
-"""Hypotheses and what settles them."""
+"""Hypotheses are confirmed by evidence from calls, or rejected."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The query frame: quotes must occur, values must be covered by them."""
+"""A query frame quotes the query, and its values keep to the words of the quotes."""
 
 from typing import Any
 

@@ -1,12 +1,13 @@
-"""Sessions are protected by the head outside the project (docs/decisions/0029)."""
+"""Handles and heads protect sessions (docs/decisions/0029)."""
 
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,14 @@ from hypothesis import strategies as st
 
 from code_intel.errors import SessionError, StorageError
 from code_intel.session import heads, journal, steps
-from code_intel.session.heads import SessionPaths, session_paths
+from code_intel.session.heads import (
+    SESSION_NAME_PATTERN,
+    Handle,
+    SessionPaths,
+    mint,
+    parse,
+    session_paths,
+)
 from code_intel.session.journal import NewSession, encode, journal_files, prune
 from code_intel.session.phases import Event, Intent, Phase
 from faulty_disk import DIED, REFUSED, TAKEN, WAYS
@@ -25,6 +33,7 @@ from programs import output_of
 from session.sessions import QUERY, place_in
 
 LOOK = steps.called("query", "login", found=1)
+ABSENT = Handle("session_20200101_000000_00000000", "0" * 32)
 
 
 def begun(place: SessionPaths, length: int = 3) -> NewSession:
@@ -45,7 +54,7 @@ def forged(
 
 
 def refused(place: SessionPaths, handle: str, code: str = "session_broken") -> SessionError:
-    """Check that nobody can use or inspect a session, and that the attempt changes no file."""
+    """Check that a session can be neither used nor inspected, and that no file changes."""
     name = handle.rpartition("_")[0]
     files = [path for path in (place.journal(name), place.head(name)) if path.is_file()]
     before = [path.read_bytes() for path in files]
@@ -353,3 +362,84 @@ def test_a_first_line_written_by_hand_starts_no_session(place: SessionPaths) -> 
     data |= {"name": name, "seal": "0" * 64}
     place.journal(name).write_bytes(encode(1, datetime.now(UTC), Event.STARTED, data))
     refused(place, f"{name}_{'0' * 32}", "no_active_session")
+
+
+def test_a_handle_is_a_name_in_utc_and_a_random_secret_of_128_bits() -> None:
+    tokyo = datetime(2026, 1, 2, 8, 4, 5, tzinfo=timezone(timedelta(hours=9)))
+    handle = mint(tokyo)
+    assert handle.name.startswith("session_20260101_230405_")
+    assert SESSION_NAME_PATTERN.fullmatch(handle.name)
+    assert len(bytes.fromhex(handle.secret)) == 16
+    assert handle.text == f"{handle.name}_{handle.secret}"
+    assert parse(handle.text) == handle
+    assert len({mint(datetime.now(UTC)).secret for _ in range(100)}) == 100
+
+
+@pytest.mark.covers("rule.session.secret")
+def test_only_a_hash_of_the_secret_is_kept(place: SessionPaths) -> None:
+    session, text = journal.create(place, Intent.MODIFY, QUERY)
+    journal.append(place, text, LOOK)
+    secret = parse(text).secret
+    assert session.seal == hashlib.sha256(secret.encode()).hexdigest()
+    files = [path for folder in place[1:] for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == 2
+    assert [path for path in files if secret in path.read_text("utf-8")] == []
+    assert secret not in repr(session)
+
+
+@pytest.mark.covers("rule.session.secret", "error.no_active_session")
+def test_a_wrong_secret_is_refused_as_if_there_were_no_session(place: SessionPaths) -> None:
+    session, text = journal.create(place, Intent.MODIFY, QUERY)
+    _, others = journal.create(place, Intent.MODIFY, QUERY)
+    secret = parse(text).secret
+    with pytest.raises(SessionError) as none:
+        journal.load(place, ABSENT.text)
+    assert none.value.error == "no_active_session"
+    for wrong in ("0" * 32, secret[::-1], parse(others).secret, session.seal[:32]):
+        for act in (journal.load, journal.append):
+            with pytest.raises(SessionError) as caught:
+                act(place, Handle(session.name, wrong).text)
+            answer = caught.value.as_dict()
+            message = str(answer["message"]).replace(session.name, ABSENT.name)
+            assert {**answer, "message": message} == none.value.as_dict()
+            assert "start_session" in str(answer["hint"])
+    assert journal.load(place, text).seq == 1
+
+
+@pytest.mark.covers("rule.session.handle")
+def test_a_malformed_handle_is_refused_without_repeating_its_secret() -> None:
+    text = mint(datetime.now(UTC)).text
+    wide = "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in text)
+    malformed = (
+        *(text.upper(), f" {text}", f"{text}\n", text[:-1], f"{text}0", f"{text}_{text[-32:]}"),
+        *(text.replace("_", "-"), f"./{text}", f"{text}.jsonl", wide),
+        *("", "../../etc/passwd", f"{ABSENT.name}/../x", f"{ABSENT.name}\x00", "x" * 5000),
+    )
+    for handle in malformed:
+        with pytest.raises(SessionError, match="is not a session id") as caught:
+            parse(handle)
+        answer = json.dumps(caught.value.as_dict()).lower()
+        assert parse(text).secret[:8] not in answer
+        assert "start_session" in answer
+
+
+def test_a_name_passed_as_a_handle_is_explained() -> None:
+    # There is no session of this name: the refusal reveals nothing.
+    with pytest.raises(SessionError, match="the name of a session") as caught:
+        parse(ABSENT.name)
+    assert "start_session" in caught.value.hint
+
+
+def test_a_session_can_be_shown_by_its_name_without_any_change(place: SessionPaths) -> None:
+    session, text = journal.create(place, Intent.MODIFY, QUERY)
+    session = journal.append(place, text, LOOK)
+    before = {path: path.read_bytes() for path in place.journals.iterdir()}
+    assert journal.inspect(place, session.name) == session
+    assert len(journal.read_intact(place, session.name).records) == 2
+    for wrong in (text, "", "../x", session.name.upper()):
+        with pytest.raises(SessionError, match="not the name of a session") as caught:
+            journal.inspect(place, wrong)
+        assert parse(text).secret[:9] not in caught.value.message
+    with pytest.raises(SessionError, match="There is no session"):
+        journal.inspect(place, ABSENT.name)
+    assert {path: path.read_bytes() for path in place.journals.iterdir()} == before

@@ -1,4 +1,4 @@
-"""Sessions are replayed from their journals, and damage is noticed."""
+"""Sessions are replayed from their journals; damaged journals are refused."""
 
 import resource
 import subprocess

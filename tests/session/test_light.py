@@ -1,4 +1,4 @@
-"""A hook imports the package in the time of an interpreter start."""
+"""Hooks import the package, so it must load quickly."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""How a path is written, and how a session keeps it."""
+"""Paths are normalized."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a regular expression asks for, whatever it is dressed in."""
+"""Count the word characters that every match of a regular expression has."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Slots to tools, tools to calls: what the server runs by itself for a question."""
+"""A question is planned as calls of tools, by the slots of its frame."""
 
 import re
 from collections.abc import Sequence

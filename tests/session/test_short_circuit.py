@@ -1,4 +1,4 @@
-"""Bands and guards of the map's short-circuit."""
+"""Score and guards decide whether a map hit replaces the search."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Only what was explored, by its real path, and only when READY."""
+"""Only explored files may be written, by their real path and in READY."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A tool is its signature: schemas, what is accepted, what is refused and how it is said."""
+"""The signature of a tool determines its schema and the arguments that it accepts."""
 
 import importlib
 import json

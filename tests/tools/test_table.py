@@ -1,4 +1,4 @@
-"""Every tool that a phase, a requirement, a plan or a hint names exists, and belongs to a phase."""
+"""Phases, requirements, plans and hints name existing tools only."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a call decided, in words for the log."""
+"""Decisions of calls are logged with their reasons."""
 
 import pytest
 

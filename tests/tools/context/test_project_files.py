@@ -1,4 +1,4 @@
-"""Whether a session has changed what it explored, as far as git can tell."""
+"""Git shows whether a session has changed its explored files."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ FILE, OTHER = "door.py", "window.py"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository of yesterday with two files."""
+    """Return a repository with an old commit of two files."""
     for name in (FILE, OTHER):
         (tmp_path / name).write_text("def opened():\n    return 1\n", encoding="utf-8")
     git(tmp_path, "init", "-q", "-b", "main")
@@ -40,7 +40,7 @@ def commit(root: Path) -> None:
 
 
 def begin(root: Path) -> Session:
-    """Start a session that explores the one file."""
+    """Start a session that has explored `FILE`."""
     place = session_paths(root, root.parent / "sessions", root.parent / "state")
     started = journal.create(place, Intent.MODIFY, "q", baseline=baseline(root))
     return started.session._replace(explored_files=(FILE,), commit=head(root))

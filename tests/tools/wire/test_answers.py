@@ -1,4 +1,4 @@
-"""Answers fit their budget, say what was cut, and keep the best first."""
+"""Answers fit their budget and are marked when cut."""
 
 import json
 from collections.abc import Sequence

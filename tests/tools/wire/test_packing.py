@@ -1,4 +1,4 @@
-"""A bundle fits its budget; the first files come soon; compact leaves the text out."""
+"""A bundle fits its budget, with the best files first."""
 
 import json
 

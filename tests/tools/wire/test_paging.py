@@ -1,4 +1,4 @@
-"""Cursors: pages rejoin to the rows, and a cursor of another question is refused."""
+"""Pages join to all rows, and a cursor is valid for its question only."""
 
 import json
 
