@@ -180,7 +180,7 @@ def _is_url(value: str) -> bool:
 def _useless(where: str, table: Mapping[str, Any]) -> list[str]:
     kind = "url" if table.get("url") else "command"
     rows = [key for key in UPSTREAM_KEYS if key.name in table and key.of not in {kind, "both"}]
-    return [f"{where}.{key.name} has no effect: it goes with {key.of}." for key in rows]
+    return [f"{where}.{key.name} has no effect without {key.of}." for key in rows]
 
 
 def _config(

@@ -70,7 +70,7 @@ def prepare_folder(home: Path, path: Path) -> None:
         return
     if not home.is_dir():
         raise StorageError(
-            f"{home} is gone, and its index with it.", hint="Restore the folder, then try again."
+            f"{home} and its index no longer exist.", hint="Restore the folder, then try again."
         )
     with suppress(StorageError):  # opening the index raises the reason
         make_folder(path.parent)

@@ -220,7 +220,7 @@ def checked(agreement: Agreement, now: datetime) -> Agreement:
             details={"field": "code_evidence"},
         )
     if not merge_agreements.is_time(agreement.learned_at):
-        raise UsageError("learned_at is no ISO 8601 time.", details={"field": "learned_at"})
+        raise UsageError("learned_at is not an ISO 8601 time.", details={"field": "learned_at"})
     for item in evidence:
         _bounded("code_evidence", item)
     return replace(

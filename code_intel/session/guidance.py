@@ -30,8 +30,8 @@ REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
         "confirm_symbol_relevance: a confirmed symbol counts for target_feature and for each slot "
         "whose words are in code_evidence",
         "nl_symbol_mapping": "Call confirm_symbol_relevance with the symbols that implement the "
-        "target feature; this is needed above all if its words are in another language than the "
-        "code",
+        "target feature; this is needed especially if the feature's name is not in the language of "
+        "the code",
     }
 )
 """How to supply each kind of missing requirement; required tools come first."""
@@ -63,15 +63,16 @@ _UNAGREED = (
     "feature, then call submit_verification."
 )
 FOUND = (
-    "The calls have found what understanding needs: unless done, name the symbol that implements "
-    "the target feature with confirm_symbol_relevance, then call submit_understanding."
+    "The calls have found everything that submit_understanding requires. If you have not done so, "
+    "name the symbol that implements the target feature with confirm_symbol_relevance. Then call "
+    "submit_understanding."
 )
 SEARCH_FIRST = (
-    "The index reads no symbols here: call search_text with words of the query, then submit "
+    "No symbols can be read here: call search_text with words of the query, then submit "
     "again. The call counts even without results."
 )
 UNREADABLE = (
-    "The index reads no symbols here: call submit_semantic with your hypotheses, and confirm them "
+    "No symbols can be read here: call submit_semantic with your hypotheses, and confirm them "
     "in VERIFICATION with search_text."
 )
 GREENFIELD = (

@@ -288,7 +288,7 @@ def open_plain(path: Path, flags: int = os.O_RDONLY) -> int:
     handle = os.open(path, flags | _PLAIN_FLAGS)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     return handle
 
 

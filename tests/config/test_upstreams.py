@@ -104,7 +104,7 @@ def test_unknown_keys_get_a_warning_with_a_suggestion(tmp_path: Path) -> None:
     assert "expire_day is unknown and ignored; did you mean expire_days?" in notes
     assert "upstreams.devrag-maps is unknown and ignored; did you mean devrag-map?" in notes
     assert "upstreams.devrag-forest.arg is unknown and ignored; did you mean args?" in notes
-    assert "upstreams.devrag-forest.headers has no effect: it goes with url." in notes
+    assert "upstreams.devrag-forest.headers has no effect without url." in notes
 
 
 def test_gateway_started_as_an_upstream_connects_no_upstream() -> None:

@@ -114,7 +114,7 @@ async def test_confident_hit_moves_the_phase_unless_a_guard_applies(
             "source": "map",
             "status": "PREVIOUS_SUCCESS",
             "query": TERM,
-            "message": "An agreement answers this; the forest was not asked.",
+            "message": "An agreement answers this; the forest was not searched.",
             "next_phase": "READY",
             "guards": [],
             "guard_details": [],
@@ -123,7 +123,7 @@ async def test_confident_hit_moves_the_phase_unless_a_guard_applies(
             "truncated": False,
         }
         assert (free["source"], free["next_phase"]) == ("map", "EXPLORATION")
-        assert "with other words than the session's" in free["message"]
+        assert "not the session's target feature" in free["message"]
         assert "check_write_target" in hit["next_action"]
         assert hit["results"][0]["score"] == 1.0
         assert hit["results"][0]["agreement"]["status"] == "valid"

@@ -44,7 +44,7 @@ def test_committed_memory_is_reported_and_confirms_nothing(team: Machine) -> Non
     state = team.settings.state
     team.git("add", "-f", str(state / "state.db"), str(state / "learned_pairs.json"))
     team.git("commit", "-q", "-m", "too much")
-    assert "Git carries learned_pairs.json, state.db" in told(team)
+    assert "Git tracks learned_pairs.json, state.db" in told(team)
     clone = cloned(team, team.root.parent / "clone", trust_git=False)
     assert {each.status for each in clone.said().values()} == {"unconfirmed"}
 
@@ -58,7 +58,7 @@ def test_unresolved_deletion_is_reported(team: Machine) -> None:
     team.learn(LOGIN, "more", hours=1)
     team.commit()
     team.conflicts("merge", "-q", "one")
-    assert f"decide about {path.name}." in told(team)
+    assert f"merge conflict affects {path.name}." in told(team)
     team.git("add", "-A")
     assert misshared(team.settings) == []
 

@@ -252,14 +252,14 @@ def test_an_index_deleted_with_its_project_is_an_error_and_is_not_created(
         assert index.store.document_count() == 1
         shutil.rmtree(config.folder.rename(tmp_path / "away"))
         index.request_scan()
-        assert index.indexer.wait(lambda status: "is gone" in status.problem, LONG)
-        with pytest.raises(StorageError, match="is gone, and its index with it") as refusal:
+        assert index.indexer.wait(lambda status: "no longer exist" in status.problem, LONG)
+        with pytest.raises(StorageError, match="and its index no longer exist") as refusal:
             index.store.document_count()
         assert "Restore" in refusal.value.hint
         found = index.freshness()
         assert found.state == "missing"
-        assert [reason for reason in found.degraded if "is gone" in reason]
-        with pytest.raises(StorageError, match="gone"):
+        assert [reason for reason in found.degraded if "no longer exist" in reason]
+        with pytest.raises(StorageError, match="no longer exist"):
             index.complete()
         turns = index.indexer.status.turns
         index.request_scan()

@@ -156,7 +156,9 @@ async def test_invalid_parts_of_an_answer_are_dropped_and_counted(root: Path) ->
             (0.5, 0.75),
         ]
         assert "devrag-forest: 1 x hits without a document" in answer.index.degraded
-        assert "devrag-forest: 3 x a score that is no number of 0 to 1" in answer.index.degraded
+        assert (
+            "devrag-forest: 3 x a score that is not a number from 0 to 1" in answer.index.degraded
+        )
         counted = dict(upstreams.states()[1].ignored)
         assert counted["messages that are not JSON-RPC"] == 3
 

@@ -94,7 +94,7 @@ async def test_missing_token_file_is_the_reason(tmp_path: Path) -> None:
 
 USELESS = {
     "refuses": "it answered HTTP 503",
-    "page": "what is not MCP, such as a page",
+    "page": "is not MCP but, for example, a web page",
     "packed": "it compressed its answer",
     "babbles": "it sent more than 8 MiB",
     "hangs": "did not answer within 20 s",
@@ -150,4 +150,4 @@ async def test_token_file_that_is_a_pipe_does_not_block(tmp_path: Path) -> None:
     with team() as server:
         pointed(tmp_path, server, **{FILE: "token"})
         async with supervised(tmp_path) as upstreams:
-            assert "is no file" in await refused(upstreams)
+            assert "is not a file" in await refused(upstreams)

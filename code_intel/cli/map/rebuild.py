@@ -64,7 +64,7 @@ async def _rebuild(context: GatewayContext, source: Source, *, dry: bool) -> Ans
     }
     lines = [f"{row['nl_term']} → {row['symbol']}: {STEPS[row['step']]}" for row in steps]
     lines += [
-        f"{row['nl_term']} → {row['symbol']}: not taken in, its file cannot be read or written"
+        f"{row['nl_term']} → {row['symbol']}: not imported, its file cannot be read or written"
         for row in waiting
     ]
     head = "To be written" if dry else "Written"

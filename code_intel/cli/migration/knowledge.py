@@ -27,7 +27,7 @@ MAX_ITEMS_NAMED = 5
 """Items that a report names."""
 MAX_TERM_CHARS = 60
 """Characters of a term or symbol that a report shows."""
-TAKEN_IN = "`code-intel map rebuild --from pairs` takes in pairs that are no agreements yet"
+TAKEN_IN = "`code-intel map rebuild --from pairs` imports pairs that are not agreements yet"
 _BOM = b"\xef\xbb\xbf"
 
 

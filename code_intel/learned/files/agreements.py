@@ -197,13 +197,13 @@ def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -
     unread = [visible(entry.path.name) for entry in among if entry.agreement is None]
     name = f"{term}{f' → {symbol}' if symbol else ''}"
     if not unread:
-        hint = "Look at list_agreements, or `code-intel map list`, for what there is."
+        hint = "list_agreements and `code-intel map list` list the agreements."
         return NotFoundError(f"There is no agreement {name}.", hint=hint)
     likely = min(unread, key=lambda file: not file.startswith(term))
     return NotFoundError(
-        f"There is no agreement {name} that can be read; {len(unread)} cannot, such as {likely}.",
-        hint="If it is in there, mend that file first: "
-        "`code-intel map check` says what is wrong with it.",
+        f"There is no readable agreement {name}. Unreadable: {len(unread)}, such as {likely}.",
+        hint="If one of these files has it, correct the file first: "
+        "`code-intel map check` says what is wrong.",
     )
 
 
@@ -318,7 +318,7 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
         found = load(path)
         if found.agreement is None:
             raise StorageError(
-                f"{visible(str(path))} is in the way and cannot be read as an agreement: "
+                f"{visible(str(path))} exists already and cannot be read as an agreement: "
                 f"{found.reason}",
                 hint="Resolve its merge conflict or correct it, then try again.",
             )
@@ -344,7 +344,7 @@ def _parsed(data: bytes) -> AgreementEntry:
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
-        reason = "Its bytes are no text. Save it as UTF-8."
+        reason = "It is not text in a known encoding. Save it as UTF-8."
         return replace(found, problem="conflict" if conflict else "invalid", reason=reason)
     try:
         return replace(found, agreement=read(text))
@@ -363,7 +363,7 @@ def _united(entries: list[AgreementEntry]) -> AgreementEntry:
         agreement=unite([agreement for _, agreement in known]),
         digest=_digest_of_all([entry.digest for entry in entries]),
         git_ids=tuple(ids for entry in entries for ids in entry.git_ids),
-        reason=f"United with {', '.join(visible(entry.path.name) for entry in others)}: "
+        reason=f"Merged with {', '.join(visible(entry.path.name) for entry in others)}: "
         "the same term and symbol.",
         also=tuple(entry.path for entry in others),
     )

@@ -31,7 +31,7 @@ NOTES: Mapping[Condition, str] = MappingProxyType(
     {
         "edited": f"{pairs.PAIRS_FILE} was edited by hand and is left as it is. "
         "Run `code-intel map rebuild "
-        "--from pairs` to take the edits in, or `code-intel map rebuild` to replace them.",
+        "--from pairs` to import the edits, or `code-intel map rebuild` to replace them.",
         "damaged": f"{pairs.PAIRS_FILE} is damaged. "
         "Run `code-intel map sync` to set it aside and generate it again.",
         "newer": f"{pairs.PAIRS_FILE} was written by a newer version of code-intel "

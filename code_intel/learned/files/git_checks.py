@@ -39,17 +39,18 @@ def _hidden(settings: Settings) -> Iterator[GitProblem]:
     said = os.fsdecode(git.run(folder, "check-ignore", "-v", "--", name) or b"")
     where = visible(said.partition("\t")[0]) or "a rule"
     what = f"Git ignores the agreements ({where}): what is learned here is not shared."
-    yield GitProblem(what, "Take that line out, or let it name what it means.")
+    yield GitProblem(what, "Remove that line, or make it more specific.")
 
 
 def _carried(settings: Settings) -> Iterator[GitProblem]:
     names = _listed(settings.state, *MACHINE_FILES)
     if names:
         what = (
-            f"Git carries {_named(names)}: it is this machine's own, "
-            "and is not believed from elsewhere."
+            f"Git tracks {_named(names)}, which belongs to one machine only. "
+            "Copies from other machines are ignored."
         )
-        yield GitProblem(what, "`git rm --cached` it, and commit; `code-intel init` keeps it out.")
+        hint = "Run `git rm --cached` on it and commit. `code-intel init` keeps it out of git."
+        yield GitProblem(what, hint)
 
 
 def _missing(settings: Settings) -> Iterator[GitProblem]:
@@ -61,11 +62,11 @@ def _missing(settings: Settings) -> Iterator[GitProblem]:
         if Path(name).is_relative_to(below) and (facts[0] == "S" or not facts.endswith(" 0")):
             names.setdefault("S" if facts[0] == "S" else "M", []).append(Path(name).name)
     if waiting := list(dict.fromkeys(names.get("M", ()))):
-        what = f"A merge waits for people to decide about {_named(waiting)}."
-        yield GitProblem(what, "Edit it and `git add` it, or `git rm` it.")
+        what = f"An unresolved merge conflict affects {_named(waiting)}."
+        yield GitProblem(what, "Edit it and run `git add` on it, or remove it with `git rm`.")
     if out := names.get("S"):
         what = f"A sparse checkout leaves out {counted(len(out), 'agreement')}, {_named(out)}."
-        yield GitProblem(what, "`git sparse-checkout add` their folder.")
+        yield GitProblem(what, "Run `git sparse-checkout add` with their folder.")
 
 
 def _listed(folder: Path, *words: str) -> list[str]:

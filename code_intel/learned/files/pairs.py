@@ -235,7 +235,7 @@ def set_aside(path: Path, now: datetime, label: str = "corrupt") -> Path:
 
 def _document(document: object) -> PairsFile:
     if not isinstance(document, dict):
-        raise ValueError("it holds no JSON object")  # noqa: TRY004 - damage is one kind of error here
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - damage is one kind of error here
     version, items = document.get("version", 1), document.get("pairs", [])
     if type(version) is not int or not isinstance(items, list):
         raise ValueError("version or pairs has the wrong type")
@@ -299,7 +299,7 @@ def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)

@@ -82,7 +82,7 @@ def _from_agreements(change: MapChange | None, known: Known, found: Examined) ->
         raise UsageError(
             f"There are no agreements, "
             f"and {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
-            hint="Take them in with `code-intel map rebuild --from pairs`.",
+            hint="Import them with `code-intel map rebuild --from pairs`.",
             details={"field": "from"},
         )
     note = change.generate(known, replace_edits=True) if change else ""
@@ -92,7 +92,7 @@ def _from_agreements(change: MapChange | None, known: Known, found: Examined) ->
 def _from_pairs(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
     if not found.file.exists or found.file.damage:
         raise UsageError(
-            f"{pairs.PAIRS_FILE} cannot be taken in: {found.file.damage or 'It does not exist.'}",
+            f"{pairs.PAIRS_FILE} cannot be imported: {found.file.damage or 'It does not exist.'}",
             hint="Correct it, or generate it with `code-intel map rebuild`.",
             details={"field": "from"},
         )

@@ -132,7 +132,7 @@ def _is_proven(old: Agreement, new: Agreement) -> bool:
 def _require_room(known: Known, old: Agreement, new: Agreement) -> None:
     if agreements.key_of(new) == agreements.key_of(old):
         raise UsageError(
-            f"{old.nl_term} → {old.symbol} is already its name.",
+            f"{old.nl_term} → {old.symbol} is already its term and symbol.",
             hint="Name a new symbol with --to, or a new term with --term.",
             details={"field": "to"},
         )

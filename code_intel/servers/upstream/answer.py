@@ -135,7 +135,7 @@ def project_name(root: Path, cwd: Path, document: str) -> str:
 
 def _hit(item: object, named: Naming, bad: Counter[str]) -> Hit | None:
     if not isinstance(item, Mapping):
-        bad["hits that are no objects"] += 1
+        bad["hits that are not objects"] += 1
         return None
     given = {**{ours: item[old] for ours, old in DEVRAG_1_1.items() if old in item}, **item}
     document = _text(given.get("document"))
@@ -144,7 +144,7 @@ def _hit(item: object, named: Naming, bad: Counter[str]) -> Hit | None:
         return None
     for name in ("score", "similarity"):
         if given.get(name) is not None and _unit(given[name]) is None:
-            bad[f"a {name} that is no number of 0 to 1"] += 1
+            bad[f"a {name} that is not a number from 0 to 1"] += 1
     return Hit(
         document=named(document),
         chunk=_text(given.get("chunk"), MAX_CHUNK_CHARS),

@@ -68,7 +68,7 @@ def _judge(response: httpx2.Response, link: Link) -> None:
         link.end("it has forgotten our session")
     elif response.headers.get("content-encoding", UNCOMPRESSED) != UNCOMPRESSED:
         # A few kilobytes may unpack to gigabytes before we can measure them.
-        link.drop("it compressed its answer, though we asked it not to")
+        link.drop("it compressed its answer although the request forbade it")
     elif response.request.method == "POST":
         link.http_error = ""
         if response.is_redirect:
@@ -100,14 +100,14 @@ class _Counted(httpx2.AsyncByteStream):
 def _token(file: Path) -> str:
     try:
         if not file.is_file():  # a pipe would block
-            raise UpstreamError(f"its token_file cannot be read: {file} is no file")
+            raise UpstreamError(f"its token_file cannot be read: {file} is not a file")
         with file.open(encoding="ascii") as text:
             token = text.read(MAX_TOKEN_CHARS).strip()
     except OSError as error:
         why = f"its token_file cannot be read: {error.strerror or error}"
         raise UpstreamError(why) from error
     except ValueError:
-        raise UpstreamError("its token_file holds no token: it is not ASCII") from None
+        raise UpstreamError("its token_file contains no token: it is not ASCII") from None
     if not token or not token.isprintable() or " " in token:
-        raise UpstreamError("its token_file holds no token")
+        raise UpstreamError("its token_file contains no token")
     return token

@@ -36,8 +36,11 @@ EXCEPTIONS = {
 }
 """Name of an exception or of a base of it -> what it means."""
 SDK_MESSAGES = (
-    ("Failed to parse JSON", "it answered with what is not JSON-RPC"),
-    ("Unexpected content type", "it answered with what is not MCP, such as a page; check its url"),
+    ("Failed to parse JSON", "its answer is not JSON-RPC"),
+    (
+        "Unexpected content type",
+        "its answer is not MCP but, for example, a web page; check its url",
+    ),
     ("server answered a request", "it accepted a question without answering it"),
 )
 """Beginnings of errors that the SDK makes in a server's name -> what they mean."""

@@ -13,7 +13,8 @@ from code_intel.records import UpstreamStatus
 from code_intel.tools.context.searchers import IN_PROCESS, UnavailableCorpus
 
 MEANWHILE = (
-    "Go on with find_definitions, find_references and search_text, which ask the project itself."
+    "Continue with find_definitions, find_references and search_text, which search the project "
+    "itself."
 )
 
 

@@ -155,7 +155,7 @@ async def _fallback(
     """Search the forest if the session's phase allows it."""
     if session and FOREST not in phases.allowed_tools(session):
         why = (
-            "the map was not asked in this session yet: search_smart asks it, then the forest"
+            "this session has not searched the map yet; search_smart does, and then the forest"
             if (session.phase, FOREST) in phases.AFTER_MAP_MISS
             else f"{FOREST} is not allowed in {session.phase}"
         )

@@ -166,12 +166,12 @@ def _from_map(
     words: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
 ) -> Answer:
     phase = session.phase if session else judged.verdict.phase
-    message = "An agreement answers this; the forest was not asked."
+    message = "An agreement answers this; the forest was not searched."
     guards = list(judged.verdict.failed)
     if session and fold(words) != fold(session.own_words):
         message += (
-            " It was asked with other words than the session's and moves no phase: "
-            f"ask without query for “{session.own_words}”."
+            " The query is not the session's target feature, so the phase does not change. "
+            f"Omit query to search for “{session.own_words}”."
         )
     elif guards:
         whys = "; ".join(
@@ -288,5 +288,5 @@ def _map_message(best: Hit | None, index: Freshness) -> str:
     if best is None or best.agreement is None or not best.score:
         return "The map does not know this."
     if any(reason.startswith("embedding") for reason in index.degraded):
-        return "By its words alone the map would say best_map; without a model it is never sure."
-    return f"The map is not sure of best_map ({best.score:.2f}; {VERIFICATION_SCORE:.2f} would do)."
+        return "best_map matches by words only. Without a model the map is never certain."
+    return f"best_map scores too low ({best.score:.2f}; needed: {VERIFICATION_SCORE:.2f})."

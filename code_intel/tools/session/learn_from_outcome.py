@@ -86,8 +86,9 @@ def _objections(gone: Sequence[Pair], absurd: Sequence[Pair], *, renamed: str) -
         yield f"{symbol} is not defined any more{renamed}"
     for pair in absurd:
         if pair not in gone:
-            person = f"a person says so by `code-intel map confirm {shlex.join(pair)}`"
-            yield f"{' → '.join(pair)} says the opposite of itself; if it is right, {person}"
+            person = f"a person can confirm it with `code-intel map confirm {shlex.join(pair)}`"
+            arrow = " → ".join(pair)
+            yield f"{arrow}: the symbol means the opposite of the term; if it is right, {person}"
 
 
 def _gone(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> list[Pair]:
@@ -113,7 +114,7 @@ def _remarks(written: list[Learned]) -> list[str]:
     if any(item.replaced for item in written):
         notes.append("Unconfirmed claims were replaced; a copy is in .code-intel/trash.")
     notes += [
-        f"The words asked with are no other name of it: {item.refused}."
+        f"The words of the question were not added as an alias: {item.refused}."
         for item in written
         if item.refused
     ]

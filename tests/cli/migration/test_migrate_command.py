@@ -107,7 +107,7 @@ def test_git_is_asked_whether_it_carries_what_it_should(project: Project) -> Non
     project.git("add", "-f", JSON)
     project.git("commit", "-q", "-m", "v3.7")
     steps = "\n".join(run(project)["next"])
-    assert "Git carries learned_pairs.json" in steps
+    assert "Git tracks learned_pairs.json" in steps
     assert "Git ignores the agreements (.gitignore:1:agreements" in steps
 
 

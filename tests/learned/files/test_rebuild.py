@@ -150,7 +150,7 @@ def test_empty_or_damaged_source_is_refused(config: Settings, tmp_path: Path) ->
         pairs.path_of(config).unlink(missing_ok=True)
         if damage:
             pairs.path_of(config).write_bytes(damage)
-        with pytest.raises(UsageError, match=r"learned_pairs\.json cannot be taken in"):
+        with pytest.raises(UsageError, match=r"learned_pairs\.json cannot be imported"):
             rebuild(config, "pairs", now=NOW)
 
 

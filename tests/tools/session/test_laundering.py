@@ -46,7 +46,7 @@ async def test_opposite_term_waits_for_a_person(shop: Path) -> None:
     async with model(shop) as call:
         outcome = await learn(call, shop, *opposite, LOGIN_FILE)
         for _ in range(2):
-            assert "says the opposite of itself" in outcome["note"]
+            assert "means the opposite of the term" in outcome["note"]
             assert f"map confirm {shlex.join(opposite)}" in outcome["note"]
             (row,) = (await call("list_agreements"))["agreements"]
             assert row["status"] == "unconfirmed"
