@@ -206,6 +206,7 @@ def faults(
     found: Counter[str],
     loose: re.Pattern[str] | None = None,
     ways: str = "",
+    every: int = 1,
 ) -> Iterator[str]:
     """Interrupt a work at each of its changes, do a next step, and yield the faults.
 
@@ -217,9 +218,10 @@ def faults(
         found: Counts the results.
         loose: Files that may remain where everything else is done; None if the work is not undone.
         ways: How it goes wrong, if only in one way.
+        every: Try every n-th change only.
     """
     before, end = tree(start), next(iter(then.values()))[1]
-    chosen = {way: step for way, step in PROJECT_WAYS.items() if ways in {"", way}}
+    chosen = {way: step * every for way, step in PROJECT_WAYS.items() if ways in {"", way}}
     for way, point, came, _ in trials(start, root, work, chosen):
         found[RESULTS.get(came, f"exit {came}")] += 1
         where = f"{work.__name__}, {way} at {point}: "

@@ -1,6 +1,6 @@
 """Migrate a project once for every change it makes to the disk, and let that change go wrong.
 
-Run as `python -m cli.migration.migration_faults FOLDER` in `tests`, in a process of its own because
+Run as `python -m cli.migration.migration_faults FOLDER EVERY` in `tests`, in its own process because
 it forks. It prints one JSON line: how often the disk refused, how often the process died, and what
 was wrong afterwards.
 """
@@ -38,8 +38,8 @@ def undo(root: Path) -> None:
         applying.undo(applying.last(root))
 
 
-def main(folder: Path) -> None:
-    """Try it all in a folder."""
+def main(folder: Path, every: int) -> None:
+    """Migrate and undo in a folder, with a fault at every n-th change."""
     found: Counter[str] = Counter()
     start = folder / "start" / "p"
     start.parent.mkdir(parents=True)
@@ -48,11 +48,11 @@ def main(folder: Path) -> None:
     shutil.copytree(start, migrated)
     migrate(migrated)
     done: Next = {migrate: (tree(migrated), tree(migrated))}
-    wrong = list(faults(start, folder / "one" / "p", migrate, done, found, NONE))
+    wrong = list(faults(start, folder / "one" / "p", migrate, done, found, NONE, every=every))
     undone: Next = {undo: (tree(start), tree(start))}
-    wrong += faults(migrated, folder / "two" / "p", undo, undone, found)
+    wrong += faults(migrated, folder / "two" / "p", undo, undone, found, every=every)
     sys.stdout.write(json.dumps({"wrong": wrong, **found}))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

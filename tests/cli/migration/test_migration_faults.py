@@ -1,4 +1,4 @@
-"""Whatever goes wrong while migrating: old or new, never mixed; done again it is complete."""
+"""A failed migration leaves the old or the new files, and the next run completes it."""
 
 import errno
 import json
@@ -14,39 +14,41 @@ from code_intel.foundation import state_folder
 from faulty_disk import Faulty, on
 from privileges import without_root
 from programs import output_of
+from sampling import sampled
 from small_disk import ADVICE, PAGE, fill, mounted
 
 
-def test_a_migration_stopped_at_any_change_is_taken_back_or_completed() -> None:
-    found = json.loads(output_of(Path(__file__).with_name("migration_faults.py")))
+@pytest.mark.parametrize("every", sampled([5, 1], 5))
+def test_a_migration_stopped_at_any_change_is_undone_or_completed(every: int) -> None:
+    found = json.loads(output_of(Path(__file__).with_name("migration_faults.py"), str(every)))
     assert found.pop("wrong") == []
-    assert found.keys() == {"died", "refused", "taken"}  # taken: what is only tidied up
-    assert min(found["died"], found["refused"]) > 50
+    assert found.keys() <= {"died", "refused", "taken"}  # taken: a failure while tidying up
+    assert min(found["died"], found["refused"]) > 50 // every
 
 
-def test_on_a_disk_that_fills_up_what_was_done_is_taken_back(tmp_path: Path) -> None:
+def test_a_migration_that_fills_the_disk_is_undone(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "400k") as disk:
         root = v37(disk / "p")
         before = tree(root)
-        told = []
+        hints = []
         for pages in range(26):
             fill(disk / "ballast", pages * PAGE)
             try:
                 applying.apply(plan(root))
             except StorageError as error:
-                told.append(error.hint)
+                hints.append(error.hint)
             else:
                 break
             now = tree(root)
             assert {name: now.get(name) for name in before} == before
             assert not (root / "devrag-map.json").exists()
         (disk / "ballast").unlink()
-        assert 10 < len(told) < 26
-        assert all(map(ADVICE.search, told))
+        assert 10 < len(hints) < 26
+        assert all(map(ADVICE.search, hints))
         assert plan(root).changes == ()
 
 
-def test_a_full_disk_is_told_with_the_next_step_and_nothing_is_begun(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_before_any_change(tmp_path: Path) -> None:
     root = later(tmp_path / "p")
     before = tree(root)
     with (
@@ -60,9 +62,7 @@ def test_a_full_disk_is_told_with_the_next_step_and_nothing_is_begun(tmp_path: P
 
 
 @pytest.mark.parametrize("place", [".", ".code-intel"])
-def test_a_folder_that_may_not_be_written_is_told_and_what_was_done_is_taken_back(
-    tmp_path: Path, place: str
-) -> None:
+def test_a_read_only_folder_is_reported_and_changes_are_undone(tmp_path: Path, place: str) -> None:
     root = v37(tmp_path / "p")
     before = tree(root)
     with without_root():

@@ -1,6 +1,6 @@
 """Set a project up, and undo that, once for each of its disk operations, which fails.
 
-Run as `python -m cli.setup.init_faults FOLDER CASE WAY` in `tests`, in a process of its own because
+Run as `python -m cli.setup.init_faults FOLDER CASE WAY EVERY` in `tests`, in its own process because
 it forks. It prints one JSON line: how often the disk refused, how often the process died, and what
 was wrong afterwards.
 """
@@ -64,7 +64,7 @@ def after(start: Path, work: Work, root: Path) -> Tree:
     return tree(root)
 
 
-def of_owned(folder: Path, found: Counter[str], way: str) -> Iterator[str]:
+def of_owned(folder: Path, found: Counter[str], way: str, every: int) -> Iterator[str]:
     """Stop a set-up of a project whose files are people's."""
     owned = write(folder / "owned" / "p", FILES)
     done = after(owned, init, folder / "made" / "p")
@@ -74,18 +74,18 @@ def of_owned(folder: Path, found: Counter[str], way: str) -> Iterator[str]:
         init_for_claude: (one, done),
         remove: (tree(owned), tree(owned)),
     }
-    return faults(owned, folder / "a" / "p", init, then, found, DERIVED, way)
+    return faults(owned, folder / "a" / "p", init, then, found, DERIVED, way, every)
 
 
-def of_nothing(folder: Path, found: Counter[str], way: str) -> Iterator[str]:
+def of_nothing(folder: Path, found: Counter[str], way: str, every: int) -> Iterator[str]:
     """Stop a set-up of an empty folder."""
     bare = write(folder / "bare" / "p", {})
     done = after(bare, init_for_claude, folder / "made" / "p")
     then: Next = {init_for_claude: (done, done), remove: (tree(bare), tree(bare))}
-    return faults(bare, folder / "a" / "p", init_for_claude, then, found, DERIVED, way)
+    return faults(bare, folder / "a" / "p", init_for_claude, then, found, DERIVED, way, every)
 
 
-def of_removal(folder: Path, found: Counter[str], way: str) -> Iterator[str]:
+def of_removal(folder: Path, found: Counter[str], way: str, every: int) -> Iterator[str]:
     """Stop what takes it all back, databases included."""
     owned = write(
         folder / "owned" / "p", {name: FILES[name] for name in (".gitignore", ".mcp.json")}
@@ -94,16 +94,16 @@ def of_removal(folder: Path, found: Counter[str], way: str) -> Iterator[str]:
     database = b"\0" * 68 + APPLICATION_ID.to_bytes(4)
     write(made, dict.fromkeys(("vectors-forest.db", ".code-intel/vectors-map.db"), database))
     then: Next = {remove: (tree(owned), tree(owned))}
-    return faults(made, folder / "a" / "p", remove, then, found, DERIVED, way)
+    return faults(made, folder / "a" / "p", remove, then, found, DERIVED, way, every)
 
 
 CASES = {case.__name__: case for case in (of_owned, of_nothing, of_removal)}
 
 
-def main(folder: Path, case: str, way: str) -> None:
-    """Try one case in a folder."""
+def main(folder: Path, case: str, way: str, every: str) -> None:
+    """Try one case in a folder, at every n-th change."""
     found: Counter[str] = Counter()
-    wrong = list(CASES[case](folder, found, way))
+    wrong = list(CASES[case](folder, found, way, int(every)))
     sys.stdout.write(json.dumps({"wrong": wrong, **found}))
 
 

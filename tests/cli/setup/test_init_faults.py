@@ -24,6 +24,7 @@ from code_intel.foundation import durable
 from faulty_disk import KEPT, PROJECT_WAYS, REAL, on, tree, without
 from privileges import without_root
 from programs import TESTS, output_of
+from sampling import sampled
 from small_disk import ADVICE, PAGE, fill, mounted
 
 Init = Callable[..., dict[str, Any]]
@@ -32,12 +33,15 @@ ALL = clients.chosen(["all"])
 
 @pytest.mark.parametrize("way", PROJECT_WAYS)
 @pytest.mark.parametrize("case", ["of_owned", "of_nothing", "of_removal"])
-def test_a_set_up_stopped_at_any_change_is_undone_or_completed(case: str, way: str) -> None:
-    found = json.loads(output_of(Path(__file__).with_name("init_faults.py"), case, way))
+@pytest.mark.parametrize("every", sampled([5, 1], 5))
+def test_a_set_up_stopped_at_any_change_is_undone_or_completed(
+    case: str, way: str, every: int
+) -> None:
+    found = json.loads(output_of(Path(__file__).with_name("init_faults.py"), case, way, str(every)))
     assert found.pop("wrong") == []
     expected = {"died"} if way.startswith("dies") else {"refused", "taken"}
     assert found.keys() <= expected  # taken: a failure while tidying up
-    assert sum(found.values()) >= (12 if way == "fails for good" else 60)
+    assert sum(found.values()) >= (12 if way == "fails for good" else 60) // every
 
 
 def test_on_a_disk_that_fills_up_nothing_is_changed(tmp_path: Path) -> None:
