@@ -1,8 +1,8 @@
 """Migrate a project once for every change it makes to the disk, and let that change go wrong.
 
-Run as `python -m cli.migration.migration_faults FOLDER EVERY` in `tests`, in its own process because
-it forks. It prints one JSON line: how often the disk refused, how often the process died, and what
-was wrong afterwards.
+Run as `python -m cli.migration.migration_faults FOLDER EVERY` in `tests`; it forks, so it needs its
+own process. It prints one JSON line: how often the disk refused, how often the process died, and
+what was wrong afterwards.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Set a project up, and undo that, once for each of its disk operations, which fails.
 
-Run as `python -m cli.setup.init_faults FOLDER CASE WAY EVERY` in `tests`, in its own process because
-it forks. It prints one JSON line: how often the disk refused, how often the process died, and what
-was wrong afterwards.
+Run as `python -m cli.setup.init_faults FOLDER CASE WAY EVERY` in `tests`; it forks, so it needs its
+own process. It prints one JSON line: how often the disk refused, how often the process died, and
+what was wrong afterwards.
 """
 
 import json
