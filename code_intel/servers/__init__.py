@@ -1,1 +1,4 @@
-"""The only package that knows MCP: the gateway, the index servers, and the client side to them."""
+"""Serve the tools over MCP, and search remote corpora as an MCP client.
+
+No other package imports MCP.
+"""

@@ -34,7 +34,10 @@ def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
 
 
 def _separate_reports(report: Report) -> tuple[Report, Report]:
-    """Return where the tool and its upstreams report; once the tool does, only it counts."""
+    """Return reports for the tool and for its upstreams.
+
+    The upstreams' progress is dropped once the tool has reported its own.
+    """
     by_tool = False
 
     async def of_tool(done: float, total: float | None, message: str) -> None:

@@ -39,7 +39,7 @@ MAX_MESSAGE_CHARS = 500
 LIST_CACHE = CacheHint(ttl_ms=300_000, scope="public")
 """Lists do not change while a server runs, but a newer server may be started."""
 BACKGROUND_DELAY_S = 0.3
-"""Time between the first answer and the background work; a client's first calls go first."""
+"""Delay of the background work after the first answer, so that first calls are answered quickly."""
 
 
 WRITE_TOOLS = frozenset({"delete_document", "add_frontmatter", "update_frontmatter"})
@@ -233,7 +233,7 @@ async def _call(
         return _success(_noting(await spec.invoke(tool, arguments, call), unknown))
     except CodeIntelError as error:
         data = error.as_dict()
-        # A misspelt name also means that a required argument is missing: say both.
+        # A misspelled name also leaves a required argument missing: report both.
         data["message"] = " ".join(filter(None, (data["message"], _ignored(tool.unknown(given)))))
         return _failure(data)
     except Exception as error:
@@ -310,7 +310,7 @@ def _wire(tool: Tool) -> types.Tool:
 
 
 def _success(answer: Answer) -> types.CallToolResult:
-    # The data is exact, because code is edited by it; models and terminals read the text.
+    # The data is exact, because clients edit code with it; models and terminals read the text.
     text = bounded_text(visible_lines(masked(answer.text)))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],

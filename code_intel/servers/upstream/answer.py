@@ -1,8 +1,8 @@
-"""Read what an upstream answered, with care: it may be another program, or a hostile one.
+"""Read the answer of an upstream, which may be another program or a hostile one.
 
-Understood are our own answers and those of the original devrag: JSON in a text, whose keys were
-`DocumentName`, `ChunkContent`, `Similarity`, `Position` up to version 1.1.0 and have our names
-since. What cannot be believed is left out and counted.
+The reader accepts our own answers and those of the original devrag: JSON in a text. Up to version
+1.1.0 its keys were `DocumentName`, `ChunkContent`, `Similarity`, `Position`; newer ones are ours.
+Invalid parts are dropped and counted.
 """
 
 import fnmatch
@@ -31,13 +31,13 @@ DEVRAG_1_1 = {
 """Our key -> devrag's until 1.1.0."""
 MAX_CHUNK_CHARS = 20_000
 MAX_HIT_TEXT_CHARS = 4096
-"""Of any other text, such as a path."""
+"""Longest text of any other field, such as a path."""
 MAX_LIST_ITEMS = 50
 MAX_ANSWER_HITS = 100
 _KIND = re.compile(r"[a-z]{1,20}")
 
 Naming = Callable[[str], str]
-"""From an upstream's name of a document to ours."""
+"""Converts an upstream's name of a document to the project's."""
 
 
 def content_of(result: CallToolResult) -> Mapping[str, Any]:
@@ -95,9 +95,9 @@ def answer_of(
 
 
 def with_notes(answer: SearchAnswer, name: str, bad: Counter[str]) -> SearchAnswer:
-    """Say in our words what the upstream's index lacks and what was left out.
+    """Add notes on what the upstream's index lacks and on dropped parts.
 
-    Of the upstream's own notes only the kind is kept: they are another program's text.
+    The upstream's own notes are untrusted text; only their kind is kept.
     """
     kinds = {note.partition(":")[0].strip() for note in answer.index.degraded}
     known = sorted({kind if _KIND.fullmatch(kind) else "other" for kind in kinds})
@@ -107,7 +107,7 @@ def with_notes(answer: SearchAnswer, name: str, bad: Counter[str]) -> SearchAnsw
 
 
 def filtered(answer: SearchAnswer, directory: str, file_pattern: str) -> SearchAnswer:
-    """Keep the hits below a folder whose file name matches, for a server that cannot filter."""
+    """Keep the hits below a folder whose file name matches, because some servers cannot filter."""
     folder = PurePosixPath(directory or ".")
 
     def matches(hit: Hit) -> bool:

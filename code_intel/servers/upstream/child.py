@@ -1,8 +1,7 @@
-"""Speak to an upstream that is a command: a child process in its own process group, over its pipes.
+"""Connect to an upstream that is a command, over the pipes of a child in its own process group.
 
-The SDK's stdio client is used only on Windows. Elsewhere it would keep a line of any length in
-memory, and
-it hides the process: nothing could end its children if we are killed (docs/decisions/0018).
+The SDK's stdio client is used only on Windows. It keeps a line of any length in memory, and it
+hides the process, so that nothing could end its children if we are killed (docs/decisions/0018).
 """
 
 import signal
@@ -24,12 +23,12 @@ from code_intel.servers.upstream.trouble import MAX_SAID_CHARS, quoted
 
 GRACE_S = 0.7
 """Time a child has to end when its stdin was closed, and again after SIGTERM."""
-LAST_WORDS_S = 0.2
-"""Time to read what a child wrote before it ended, or to learn how it ended."""
+END_REASON_TIMEOUT_S = 0.2
+"""Time to read the rest of a child's stderr, or to learn its exit code."""
 STDERR_BYTES = 2000
-"""How much of the end of stderr is kept."""
+"""How many bytes at the end of stderr are kept."""
 MAX_QUEUED_MESSAGES = 64
-"""Messages that wait for a child that does not read."""
+"""Most messages that wait for a child that does not read."""
 
 
 @asynccontextmanager
@@ -63,10 +62,10 @@ async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, queue = anyio.create_memory_object_stream[SessionMessage](MAX_QUEUED_MESSAGES)
-    last_words, drained = bytearray(), anyio.Event()
+    stderr_end, drained = bytearray(), anyio.Event()
 
     async def read_messages() -> None:
-        async with send:  # closed once it is known why: its end ends the session
+        async with send:  # its end ends the session, so learn the reason first
             async for line in _lines(stdout, link):
                 await send.send(_message(line))
             drained.set()
@@ -75,8 +74,8 @@ async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
     async def read_stderr() -> None:
         async for data in stderr:
             link.receive(len(data))
-            last_words.extend(data)
-            del last_words[:-STDERR_BYTES]
+            stderr_end.extend(data)
+            del stderr_end[:-STDERR_BYTES]
 
     async def write_messages() -> None:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -90,9 +89,9 @@ async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
         await end_after(drained.wait)
 
     async def end_after(known: Callable[[], Awaitable[object]]) -> None:
-        with anyio.move_on_after(LAST_WORDS_S):
+        with anyio.move_on_after(END_REASON_TIMEOUT_S):
             await known()
-        said = last_words[-MAX_SAID_CHARS:].decode("utf-8", "replace")
+        said = stderr_end[-MAX_SAID_CHARS:].decode("utf-8", "replace")
         link.end(_how_it_ended(process), quoted(said))
 
     async with send, receive, write, queue, anyio.create_task_group() as group:

@@ -3,9 +3,9 @@
     idle ──question──▶ starting ──▶ ready ──lost──▶ backoff ──question──▶ starting …
                            └───────useless──────▶ failed  ──question──▶ starting …
 
-One task (`run`) enters and leaves the client, as the SDK demands; questions only wait for it. After
-a first failure the next question connects again. After more, questions fail at once until a pause
-is over, which doubles each time. Only a good answer resets it (docs/decisions/0018).
+One task (`run`) enters and leaves the client, as the SDK requires; questions wait for it. After a
+first failure the next question connects again. After further failures, questions fail at once
+during a pause, which doubles each time. A valid answer resets it (docs/decisions/0018).
 """
 
 import logging
@@ -40,44 +40,46 @@ from code_intel.servers.upstream.trouble import LOST, SAID_FIELD, Trouble, quote
 from code_intel.tools.declaration import Report
 
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
-MAX_MISSED = 2
+MAX_TIMEOUTS = 2
 """Questions in a row that may time out before the connection is ended."""
 REASON_TIMEOUT_S = 0.3
 """Time to learn why a connection was lost."""
 
 State = Literal["idle", "starting", "ready", "backoff", "failed"]
 
-# Problems stand in the status; the SDK would log tracebacks that quote the server.
+# The status reports problems; the SDK would log tracebacks that quote the server.
 logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
-"""Takes the progress of the call that is being served."""
+"""Receives the progress of the current call."""
 
 
 class Connection:
     """A supervised connection to one upstream."""
 
-    def __init__(self, config: UpstreamConfig, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, config: UpstreamConfig, on_change: Callable[[], None] = lambda: None
+    ) -> None:
         self.config = config
-        self._changed = changed
+        self._on_change = on_change
         self._state: State = "idle"
         self._trouble = Trouble("")
         self._since, self._failing_since = _now(), ""
-        self._failures = self._missed = self._starts = 0
+        self._failures = self._timeouts = self._starts = 0
         self._retry_at = 0.0
         self._ignored: Counter[str] = Counter()
         self._legacy = False
         self._link = Link()
         self._client: Client | None = None
         self._tool: Tool | None = None
-        self._wanted, self._moved = anyio.Event(), anyio.Event()
+        self._requested, self._state_changed = anyio.Event(), anyio.Event()
         if config.problem:
             self._state, self._failing_since = "failed", _now()
             self._trouble = Trouble(self._masked(config.problem))
 
     @property
     def status(self) -> UpstreamStatus:
-        """How it is doing now."""
+        """The current state."""
         waits = self._state in {"backoff", "failed"} and not self.config.problem
         left = self._retry_at - anyio.current_time() if waits else 0.0
         return UpstreamStatus(
@@ -93,14 +95,14 @@ class Connection:
         )
 
     async def run(self) -> None:
-        """Connect whenever a question wants it, until cancelled."""
+        """Connect whenever a question needs it, until cancelled."""
         if self.config.problem:
-            self._changed()
+            self._on_change()
             return
         while True:
-            await self._wanted.wait()
+            await self._requested.wait()
             self._starts += 1
-            self._move("starting")
+            self._set_state("starting")
             state, trouble = await self._connect()
             self._client = self._tool = None
             self._ignored += self._link.ignored
@@ -109,8 +111,8 @@ class Connection:
             pause = MAX_PAUSE_S if state == "failed" else pause_after(self._failures)
             self._retry_at = anyio.current_time() + pause * random.uniform(0.5, 1)
             self._fail(trouble)
-            self._wanted = anyio.Event()
-            self._move(state)
+            self._requested = anyio.Event()
+            self._set_state(state)
 
     async def _connect(self) -> tuple[State, Trouble]:
         """Connect and wait for the end; return the next state, and why the connection ended."""
@@ -126,7 +128,7 @@ class Connection:
                         self._tool = await search_tool(client)
                         starting.deadline = float("inf")
                         reached, self._client = True, client
-                        self._move("ready")
+                        self._set_state("ready")
                         await link.ended.wait()
                     except UselessError as error:
                         _reject(link, error)
@@ -135,7 +137,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - whatever a server does becomes a status
             trouble = trouble_of(error, link.http_error)
         if not reached and not link.useless:
-            # Some servers end, or never answer, when they are asked in the newer protocol.
+            # Some servers end or hang on a request of the newer protocol.
             self._legacy = not self._legacy
         state: State = "failed" if link.useless else "backoff"
         return state, Trouble(link.reason, link.said) if link.reason else trouble
@@ -161,15 +163,15 @@ class Connection:
                     link = self._link
                     result = await self._call(client, link, arguments, last=last)
                     if result is not None:
-                        self._missed = 0
+                        self._timeouts = 0
                         return self._content(result)
         except TimeoutError:
             limit = f"{self.config.call_seconds:g} s"
             if link is None:
                 raise self.failure(Trouble(f"it was still starting after {limit}")) from None
-            self._missed += 1
-            if self._missed >= MAX_MISSED:
-                self._missed = 0
+            self._timeouts += 1
+            if self._timeouts >= MAX_TIMEOUTS:
+                self._timeouts = 0
                 link.end("it left several questions in a row unanswered")
             raise self.failure(Trouble(f"it did not answer within {limit}")) from None
         raise AssertionError  # the last attempt returns or raises
@@ -180,9 +182,9 @@ class Connection:
             paused = self._state in {"backoff", "failed"} and anyio.current_time() < self._retry_at
             if self.config.problem or paused:
                 raise self.failure(self._trouble)
-            moved = self._moved
-            self._wanted.set()
-            await moved.wait()
+            state_changed = self._state_changed
+            self._requested.set()
+            await state_changed.wait()
         return client
 
     async def _call(
@@ -205,7 +207,7 @@ class Connection:
             if isinstance(error, UselessError):
                 _reject(link, error)
             if link.useless or not (_is_lost(error) or link.ended.is_set()):
-                self._tool = None  # look at its tools again before the next question
+                self._tool = None  # list its tools again before the next question
                 raise self.failure(trouble_of(error, link.http_error)) from None
         if self._client is client:
             self._client = None
@@ -233,18 +235,18 @@ class Connection:
             raise self.bad_answer(error) from None
 
     def bad_answer(self, error: UpstreamError) -> UpstreamError:
-        """Return the error for a useless answer; the next question looks at the tools again."""
+        """Return the error for an invalid answer; the next question lists the tools again."""
         self._tool = None
         return self.failure(trouble_of(error))
 
     def good_answer(self, ignored: Counter[str]) -> None:
-        """Note that a question was answered, and what of the answer could not be used."""
+        """Record a valid answer, and its unusable parts."""
         self._ignored += ignored
         self._link.received_bytes = 0
         self._failures = 0
         if self._failing_since:
             self._failing_since = ""
-            self._changed()
+            self._on_change()
 
     def failure(self, trouble: Trouble) -> UpstreamError:
         """Return the error that a question ends with."""
@@ -260,18 +262,18 @@ class Connection:
         self._trouble = masked
         self._failing_since = self._failing_since or _now()
         if new:
-            self._changed()
+            self._on_change()
 
     def _masked(self, text: str) -> str:
         text = self.config.masked(text)
         return text.replace(self._link.secret, MASK) if self._link.secret else text
 
-    def _move(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         """Change the state, and wake the questions that wait for it."""
         self._state, self._since = state, _now()
-        moved, self._moved = self._moved, anyio.Event()
-        moved.set()
-        self._changed()
+        state_changed, self._state_changed = self._state_changed, anyio.Event()
+        state_changed.set()
+        self._on_change()
 
 
 def pause_after(failures: int) -> float:

@@ -1,7 +1,7 @@
-"""Watch one connection: whether it has ended and why, and how much came since the last good answer.
+"""Record why a connection ended, and limit how much a server sends.
 
-A server that talks without end would fill our memory and our time. So everything it sends counts
-towards a maximum, answers and stderr included, and each answer that we can use sets the count back.
+Everything that a server sends counts, including stderr. Above the limit the connection is dropped,
+so that no server can use unbounded memory or time. A valid answer resets the count.
 """
 
 from collections import Counter
@@ -18,9 +18,9 @@ Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessa
 Transport = AbstractAsyncContextManager[Streams]
 
 MAX_ANSWER_BYTES = 8 << 20
-"""Most that a server may send between two good answers; the largest answer is far smaller."""
+"""Most bytes between two valid answers; the largest answer is far smaller."""
 MESSAGE_COST_BYTES = 1024
-"""Cost of a message beside its bytes: reading one takes time, however short it is."""
+"""Cost of a message in addition to its bytes, because reading even a short one takes time."""
 
 
 @dataclass
@@ -29,14 +29,14 @@ class Link:
 
     Attributes:
         ended: Set when it is over.
-        reason: Why, in our words; empty while it is open, or if nothing is known.
-        said: What the server said of it, or empty.
+        reason: Why it is over, in our words; empty while it is open, or if unknown.
+        said: The server's own text on the reason, or empty.
         dropped: Whether we ended it because of what the server sent.
         useless: Whether the server cannot answer our questions at all.
         http_error: The last HTTP response that was an error, such as `HTTP 503`; or empty.
         secret: A token that must not be shown; or empty.
-        ignored: What could not be used, counted by kind.
-        received_bytes: What came since the last good answer.
+        ignored: Counts of unusable messages, by kind.
+        received_bytes: Bytes since the last valid answer.
     """
 
     ended: anyio.Event = field(default_factory=anyio.Event)
@@ -61,7 +61,7 @@ class Link:
         self.end(reason)
 
     def receive(self, size: int) -> None:
-        """Count what came, and drop the connection if it is too much."""
+        """Count received bytes, and drop the connection above the limit."""
         self.received_bytes += size
         if self.received_bytes > MAX_ANSWER_BYTES:
             self.drop(
@@ -71,7 +71,7 @@ class Link:
 
 @asynccontextmanager
 async def watched(transport: Transport, link: Link) -> AsyncIterator[Streams]:
-    """Count and pass on the messages of a transport; notice its end at any time."""
+    """Count and forward the messages of a transport, and notice its end."""
     async with transport as (read, write):
         send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 

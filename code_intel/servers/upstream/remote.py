@@ -1,4 +1,4 @@
-"""Speak to an upstream that is a URL: the SDK's HTTP client with a token, limits and reasons."""
+"""Connect to an upstream that is a URL, with the SDK's HTTP client, a token and limits."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -48,7 +48,7 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
         httpx2.AsyncClient(
             headers=headers, timeout=timeout, event_hooks={"response": [inspect]}
         ) as client,
-        # To end the session politely would mean to wait for a server that may hang.
+        # Ending the session would wait for a server that may hang.
         streamable_http_client(
             config.url,
             http_client=client,
@@ -80,7 +80,7 @@ def _judge(response: httpx2.Response, link: Link) -> None:
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """A response body that ends when too much has come."""
+    """A response body that ends above the size limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, link: Link) -> None:
         self._stream = stream

@@ -1,8 +1,8 @@
-"""Tell other processes how a gateway's upstreams are doing, such as `code-intel status`.
+"""Report the state of a gateway's upstreams to other processes, such as `code-intel status`.
 
 Each gateway writes `.code-intel/logs/upstreams-<pid>.json` and holds a lock beside it. The kernel
-releases the lock when the process ends, so the file of a killed gateway is ignored. Nothing of MCP
-is imported here.
+releases the lock when the process ends, so the file of a killed gateway is ignored. This module
+does not import MCP.
 """
 
 import json
@@ -38,9 +38,9 @@ class StatusFile:
 
     def write(self, states: tuple[UpstreamStatus, ...]) -> None:
         """Replace the file; a failure is ignored, because the gateway works without it."""
-        # The file is read later, when the time until the next attempt is no longer true.
-        lasting = [status_data(replace(status, retry_in=None)) for status in states]
-        text = json.dumps(lasting, ensure_ascii=False)
+        # The time until the next attempt would be outdated when the file is read.
+        states_data = [status_data(replace(status, retry_in=None)) for status in states]
+        text = json.dumps(states_data, ensure_ascii=False)
         with suppress(OSError, StorageError, Timeout):
             durable.make_folder(self._file.parent)
             if not self._lock.is_locked:

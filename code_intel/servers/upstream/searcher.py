@@ -1,4 +1,4 @@
-"""Answer for the corpora that the settings point at a command or a URL."""
+"""Search the corpora for which the settings name a command or a URL."""
 
 from dataclasses import replace
 from functools import partial
@@ -66,7 +66,7 @@ class Upstreams:
         )
 
     async def run(self) -> None:
-        """Keep the connections until cancelled, and leave nothing behind."""
+        """Keep the connections until cancelled, then remove the status file."""
         try:
             async with anyio.create_task_group() as group:
                 for connection in self._connections.values():
@@ -84,9 +84,9 @@ def try_out(config: UpstreamConfig) -> str:
     Raises:
         UpstreamError: It did not answer, or with nothing that can be used.
     """
-    # A question waits for the start, so both must fit into its limit.
-    patient = replace(config, call_seconds=config.start_seconds + config.call_seconds)
-    hits = anyio.run(_hits, Connection(patient))
+    # The question waits for the start, so its time limit must include both.
+    with_start_time = replace(config, call_seconds=config.start_seconds + config.call_seconds)
+    hits = anyio.run(_hits, Connection(with_start_time))
     return f"{hits} hit" if hits else "no hit, which may be right"
 
 
@@ -98,7 +98,7 @@ async def _hits(connection: Connection) -> int:
         try:
             data = await connection.ask({"query": "test", "top_k": 1})
             hits = len(answer_of(data, top_k=1)[0].hits)
-        except UpstreamError as error:  # raised here, it would come as a group
+        except UpstreamError as error:  # raised here, it would become an exception group
             failure = error
         group.cancel_scope.cancel()
     if failure is not None:

@@ -16,14 +16,14 @@ MAX_PAGES = 10
 
 
 class UselessError(UpstreamError):
-    """The server cannot answer, however often it is asked."""
+    """The server can never answer our questions."""
 
 
 async def search_tool(client: Client) -> Tool:
     """Return the tool `search` of a connected server.
 
     Raises:
-        UselessError: It is a gateway, so that we would ask ourselves; or it cannot search.
+        UselessError: It is a gateway, which would ask itself, or it cannot search.
     """
     tools: dict[str, Tool] = {}
     cursor: str | None = None

@@ -1,8 +1,7 @@
-"""Say what went wrong with an upstream, in our words, with the words of others apart.
+"""Describe errors of an upstream in our own words, with text of other programs kept apart.
 
-Readers may believe `why`, so nothing that another program wrote stands there: not its refusal, not
-its stderr, not a library's message that quotes it. Such text is data, and named `said`
-(docs/decisions/0018).
+Readers trust `why`, so it never contains another program's text: no refusal, no stderr, no library
+message that quotes them. Such text is data, in `said` (docs/decisions/0018).
 """
 
 from typing import NamedTuple
@@ -34,7 +33,7 @@ EXCEPTIONS = {
     "PermissionError": "it may not be started",
     "NotADirectoryError": "its cwd is not a folder",
 }
-"""Name of an exception or of a base of it -> what it means."""
+"""Name of an exception class or of a base class -> its meaning."""
 SDK_MESSAGES = (
     ("Failed to parse JSON", "its answer is not JSON-RPC"),
     (
@@ -43,7 +42,7 @@ SDK_MESSAGES = (
     ),
     ("server answered a request", "it accepted a question without answering it"),
 )
-"""Beginnings of errors that the SDK makes in a server's name -> what they mean."""
+"""Beginnings of errors that the SDK raises in place of a server -> their meaning."""
 
 
 class Trouble(NamedTuple):

@@ -71,7 +71,7 @@ async def get_symbols(
     }
     lines = part.lines(definition_line, "symbols", len(found)) + ([TOO_MANY] if more else [])
     if not found:
-        data["message"] = _missed(path, defined)
+        data["message"] = _no_match_message(path, defined)
         lines.append(data["message"])
     return Answer(data, "\n".join(lines) + ("" if index.state == "fresh" else index_text(index)))
 
@@ -157,7 +157,7 @@ def _row(definition: Definition) -> dict[str, Any]:
     }
 
 
-def _missed(path: str, defined: list[Definition]) -> str:
+def _no_match_message(path: str, defined: list[Definition]) -> str:
     if not defined:
         return f"The index has no symbol in {path}."
     kinds = ", ".join(sorted({d.kind for d in defined}))

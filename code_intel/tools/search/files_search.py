@@ -89,7 +89,7 @@ async def _page(
             budget=MAX_SEARCH_TOKENS,
         )
         found = all_hits[part.start : part.end]
-        missed = "" if found else await run_in_thread(_missed, context, file_filter)
+        no_match = "" if found else await run_in_thread(_no_match_message, context, file_filter)
         index = await run_in_thread(context.forest.freshness)
         if locked is not None:
             symbols = (name for hit in found for name in hit.chunk.symbols[:1])
@@ -114,7 +114,7 @@ async def _page(
     lines += part.rest(len(all_hits))
     if not found:
         building = index.state == "building"
-        data["message"] = NO_HITS_YET if building else missed or "No file has any of these words."
+        data["message"] = NO_HITS_YET if building else no_match or "No file has any of these words."
     text = "\n".join(lines) or str(data["message"])
     return found, Answer(data, text + index_text(index))
 
@@ -168,7 +168,7 @@ def _found(
     )
 
 
-def _missed(context: GatewayContext, file_filter: FileFilter) -> str:
+def _no_match_message(context: GatewayContext, file_filter: FileFilter) -> str:
     """Return a message if no document passes the filter, else an empty text."""
     documents = context.forest.store.documents() if any(file_filter) else []
     if not documents or any(file_filter.has(each.path, each.language) for each in documents):

@@ -1,7 +1,7 @@
 """Judge a map answer for a session: gather facts locally, and apply `session.short_circuit`.
 
-Scores come from the map that answered. Validity, confirmation and definitions are looked up in the
-project's own files and index, whatever an upstream says of them (docs/decisions/0002).
+Scores come from the map that answered. Validity, confirmation and definitions always come from the
+project's own files and index, even if an upstream states them (docs/decisions/0002).
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def _judged(
 ) -> JudgedAnswer:
     agreement = best.agreement
     assert agreement is not None  # noqa: S101 - the caller's condition
-    _freshen(context, agreement)
+    _refresh_index(context, agreement)
     keys = {_key(hit.agreement) for hit in hits if hit.agreement}
     standings = standings_of(
         context.settings, context.forest, keys, since=since, cache=context.map_cache
@@ -106,7 +106,7 @@ def _judged(
     return JudgedAnswer(best, short_circuit.judge(facts), bool(definitions), files, served)
 
 
-def _freshen(context: GatewayContext, agreement: AgreementHit) -> None:
+def _refresh_index(context: GatewayContext, agreement: AgreementHit) -> None:
     """Refresh the index for an agreement's files and the files that define its symbol."""
     paths = spelled_files(context.root, [file.path for file in agreement.files])
     names = filter(None, (agreement.symbol, agreement.renamed_to))
@@ -155,7 +155,7 @@ def _matching_files(
         for file in spelled_files(context.root, named)
         if _still_matches(found, definitions, file)
     )
-    return tuple(dict.fromkeys(f for f in (*proven, *files) if _is_ours(context.root, f)))
+    return tuple(dict.fromkeys(f for f in (*proven, *files) if _is_in_project(context.root, f)))
 
 
 def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], file: str) -> bool:
@@ -171,7 +171,7 @@ def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], fi
     return found.confirmed
 
 
-def _is_ours(root: Path, file: str) -> bool:
+def _is_in_project(root: Path, file: str) -> bool:
     """Return whether a file that an agreement names is in the project and can be read."""
     try:
         return bool(file) and _is_readable(root, confined(root, file))

@@ -108,7 +108,7 @@ async def query(
     head = _head(call, outputs, fallback, decisions, index, show_plan=show_plan)
     budget = max(MIN_PLACE_TOKENS, MAX_SEARCH_TOKENS - tokens(json.dumps(head, ensure_ascii=False)))
     shown = page(found, start, lambda one: one.data, *key, most=MAX_PLACES, budget=budget)
-    notes = await _noted(context, handle, call, outputs, found[shown.start : shown.end])
+    notes = await _record(context, handle, call, outputs, found[shown.start : shown.end])
     await context.note(session, *decisions)
     return _answer(head, shown, len(found), fallback, index, notes)
 
@@ -208,7 +208,7 @@ def _target(step: PlannedCall) -> str:
     return str(next(step.params[name] for name in names if name in step.params))
 
 
-async def _noted(
+async def _record(
     context: GatewayContext,
     handle: str | None,
     call: _QueryCall,
