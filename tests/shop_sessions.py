@@ -47,15 +47,14 @@ async def claim(call: Caller, symbol: str) -> None:
     )
 
 
-async def explore(call: Caller, symbol: str, file: str) -> None:
-    """Lead a session to READY after a map miss, with the symbol confirmed."""
+async def explore(call: Caller, symbol: str, file: str, *, confirmed: bool = True) -> None:
+    """Lead a session to READY after a map miss, by default with the symbol confirmed."""
     await call("search_smart")
     await call("search_text", pattern="def ", path=file)
     await call("find_definitions", symbol=symbol)
     await call("find_references", symbol=symbol)
-    await call(
-        "confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=f"{symbol} is it"
-    )
+    if confirmed:
+        await claim(call, symbol)
     answer = await call(
         "submit_understanding",
         symbols_identified=[symbol],

@@ -12,9 +12,9 @@ from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import write
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
-from code_intel.learned.learn import learn
 from code_intel.records import Agreement, FileReference
 from code_intel.session.short_circuit import GUARDS
+from contract.journeys import agree
 from privileges import without_root
 from programs import git
 from projects import Caller
@@ -43,19 +43,6 @@ def shop(embedded_shop: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(agreed_shop, tmp_path / "shop"))
-
-
-def agree(shop: Path, term: str, symbol: str) -> None:
-    """Add a confirmed agreement about the current definition of a symbol."""
-    config = settings_of(shop)
-    with Index(config.forest) as forest:
-        (found,) = forest.store.definitions(symbol, exact=True, limit=2)
-    agreement = Agreement(
-        term, symbol, ("It is.",), (FileReference(found.file, found.line),),
-        digest=found.digest, body=found.body,
-    )  # fmt: skip
-    learn(config, agreement, confirmed=True)
-    synced(shop)
 
 
 def synced(shop: Path) -> None:

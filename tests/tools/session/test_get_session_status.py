@@ -9,16 +9,11 @@ import pytest
 from code_intel.session import heads, journal, steps
 from code_intel.session.heads import session_paths
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
+from contract.journeys import begin
 from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, settings_of
 
 pytestmark = pytest.mark.anyio
-
-QUERY = "ログインできない。login fails with an error"
-
-
-async def start(call: Caller, intent: str = "MODIFY", query: str = QUERY) -> str:
-    return str((await call("start_session", intent=intent, query=query))["session_id"])
 
 
 async def frame(call: Caller, **slots: str) -> None:
@@ -30,7 +25,7 @@ async def test_status_has_the_last_results_of_map_and_forest(shop: Path) -> None
     text = "---\nnl_term: 決済\nsymbol: PaymentGateway\n---\n\n## Evidence\n\n- it charges\n"
     (shop / AGREEMENTS / "payment.md").write_text(text, encoding="utf-8")
     async with gateway(shop) as call:
-        await start(call)
+        await begin(call)
         status = await call("get_session_status")
         assert (status["map_results"], status["forest_results"]) == ([], [])
         answer = await call("search_smart", query="login of a customer")
@@ -51,7 +46,7 @@ async def test_status_has_the_last_results_of_map_and_forest(shop: Path) -> None
 async def test_recovery_options_are_allowed_calls(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         for intent in ("MODIFY", "QUESTION", "INVESTIGATE"):
-            handle = await start(call, intent)
+            handle = await begin(call, intent)
             status = await call("get_session_status", session_id=handle)
             options = [option["tool"] for option in status["recovery_options"]]
             assert options
@@ -63,7 +58,7 @@ async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
     feature = "ログイン画面が真っ白になる現象" * 12
     action = "注文の支払いを必ず完了させること" * 12
     async with gateway(shop) as call:
-        handle = await start(call, query=feature + action)
+        handle = await begin(call, query=feature + action)
         await frame(call, target_feature=feature, desired_action=action)
         where = settings_of(shop)
         place = session_paths(shop, where.state / "sessions", where.state_dir)
@@ -105,7 +100,7 @@ def decisions_of(root: Path) -> list[dict[str, Any]]:
 @pytest.mark.covers("rule.decision.logged")
 async def test_moves_refusals_and_map_verdicts_are_logged(shop: Path) -> None:
     async with gateway(shop) as call:
-        handle = await start(call)
+        handle = await begin(call)
         await call("search_smart", query="login")
         await call.refused("submit_semantic", hypotheses=["x"], devrag_reason="y")
         await call.refused("add_explored_files", files=["src/auth/service.py"])

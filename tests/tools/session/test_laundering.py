@@ -20,6 +20,7 @@ from shop_sessions import (
     ask,
     change,
     claim,
+    explore,
     learn,
     score,
     start,
@@ -141,23 +142,7 @@ async def test_only_confirmed_and_found_symbols_are_learned(shop: Path) -> None:
 async def test_success_without_a_confirmed_symbol_names_the_next_step(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "login")
-        await call("search_smart")
-        for name in (LOGIN, "verify_password"):
-            await call("find_definitions", symbol=name)
-            await call("find_references", symbol=name)
-        await call(
-            "submit_understanding",
-            symbols_identified=[LOGIN],
-            entry_points=[LOGIN],
-            files_analyzed=[LOGIN_FILE],
-        )
-        if (await call("get_session_status"))["current_phase"] == "SEMANTIC":
-            await call(
-                "submit_semantic",
-                hypotheses=[f"{LOGIN} is it"],
-                devrag_reason="architecture_unknown",
-            )
-            await verify(call, LOGIN, LOGIN_FILE)
+        await explore(call, LOGIN, LOGIN_FILE, confirmed=False)
         change(shop, LOGIN_FILE)
         outcome = await call("record_outcome", outcome="success")
         assert outcome["cached_pairs"] == []

@@ -11,12 +11,11 @@ from code_intel.records import VERIFICATION_SCORE
 from code_intel.session import journal
 from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.table import CORE
+from contract.journeys import framed, look, to_semantic
 from projects import Caller, both_eras
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
-
-QUERY = "fix the login of the shop"
 CALLS: dict[str, dict[str, Any]] = {
     "search_map": {"query": "login"},
     "search_smart": {},
@@ -50,27 +49,6 @@ FINDING: dict[str, dict[str, Any]] = {
         "find_references",
     )
 } | {"search_smart": {"query": "login"}, "list_agreements": {}}
-
-
-async def start(call: Caller, **more: Any) -> str:
-    session = await call("start_session", **({"intent": "MODIFY", "query": QUERY} | more))
-    frame = {"target_feature": {"value": "login", "quote": "login"}}
-    await call("set_query_frame", session_id=session["session_id"], **frame)
-    return str(session["session_id"])
-
-
-async def to_semantic(call: Caller) -> None:
-    await call("search_smart")
-    for tool in ("find_definitions", "find_references"):
-        await call(tool, symbol="AuthService.login")
-    answer = await call("submit_understanding", symbols_identified=["AuthService.login"])
-    assert answer["next_phase"] == "SEMANTIC"
-
-
-async def to_verification(call: Caller) -> None:
-    await to_semantic(call)
-    answer = await call("submit_semantic", **CALLS["submit_semantic"])
-    assert answer["next_phase"] == "VERIFICATION"
 
 
 @pytest.mark.covers("rule.allowed.without_session")
@@ -108,7 +86,7 @@ async def test_every_tool_refuses_an_unknown_handle(shop: Path, era: str) -> Non
 @both_eras
 async def test_session_continues_in_another_connection_by_its_handle(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
-        session = await start(call)
+        session = await framed(call)
         await to_semantic(call)
         before = await call("get_session_status")
     async with gateway(shop, era) as call:
@@ -124,7 +102,7 @@ async def test_session_continues_in_another_connection_by_its_handle(shop: Path,
 @both_eras
 async def test_parallel_calls_on_one_session_are_all_recorded(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
-        session, other = await start(call), await start(call)
+        session, other = await framed(call), await framed(call)
         async with anyio.create_task_group() as group:
             for number in range(12):
                 for handle in (session, other):
@@ -145,10 +123,8 @@ async def find(call: Caller, symbol: str, session: str) -> None:
 @both_eras
 async def test_concurrent_submissions_move_the_session_once(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
-        await start(call)
-        await call("search_smart")
-        for tool in ("find_definitions", "find_references"):
-            await call(tool, symbol="AuthService.login")
+        await framed(call)
+        await look(call)
         answers: list[dict[str, Any]] = []
 
         async def submit() -> None:
@@ -168,7 +144,7 @@ async def test_concurrent_submissions_move_the_session_once(shop: Path, era: str
 
 async def test_two_servers_record_every_step_of_a_shared_session(shop: Path) -> None:
     async with gateway(shop) as one, gateway(shop) as two:
-        session = await start(one)
+        session = await framed(one)
         async with anyio.create_task_group() as group:
             for number in range(10):
                 group.start_soon(find, one, f"a_{number}", session)
@@ -182,7 +158,7 @@ async def test_tool_list_is_the_same_in_every_phase(shop: Path, era: str) -> Non
     async with gateway(shop, era) as call:
         before = await call.client.list_tools()
         assert [tool.name for tool in before.tools] == [tool.name for tool in CORE.tools]
-        await start(call)
+        await framed(call)
         await to_semantic(call)
         after = await call.client.list_tools()
         assert [tool.model_dump() for tool in after.tools] == [
@@ -196,7 +172,7 @@ async def test_answers_by_words_alone_say_so_and_search_the_forest(shop: Path, e
         await call(
             "add_agreement", nl_term="login", symbol="AuthService.login", code_evidence="it logs in"
         )
-        await start(call)
+        await framed(call)
         for name in ("search_map", "search_smart", "search_forest"):
             answer = await call(name, **({} if name == "search_smart" else {"query": "login"}))
             assert any("embedding" in note for note in answer["index"]["degraded"]), name
