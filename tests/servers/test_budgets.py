@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from code_intel.tools.wire.answers import tokens
-from programs import git
 from projects import both_eras
 from served import AGREEMENTS, gateway, index_server
 
@@ -18,21 +17,10 @@ CAP = 10_000
 
 @pytest.fixture
 def crowded(shop: Path) -> Path:
-    """Add long lines, many matches and many agreements to the shop."""
+    """Add long lines and many matches to the shop."""
     line = "needle = 'x' # " + "語 needle " * 60 + "\n"
     (shop / "src" / "crowded.py").write_text(line * 500, encoding="utf-8")
     (shop / "src" / "min.js").write_text("var needle=1;" * 3000, encoding="utf-8")
-    folder = shop / AGREEMENTS
-    for number in range(120):
-        place = folder / ("sub" if number % 3 else "")
-        place.mkdir(parents=True, exist_ok=True)
-        (place / f"{number % 7}-{number}.md").write_text(
-            (
-                f"---\nnl_term: 用語 {number}\nsymbol: Symbol{number}\n---\n\n## Evidence\n\n"
-                f"- {'証拠 ' * 100}\n"
-            ),
-            encoding="utf-8",
-        )
     return shop
 
 
@@ -54,41 +42,6 @@ async def test_many_long_matches_are_cut(crowded: Path) -> None:
             assert len(rows) > 5
         minified = await call("search_text", pattern="needle", path="src/min.js")
         assert size(minified) <= CAP
-
-
-async def test_every_agreement_is_on_exactly_one_page(crowded: Path) -> None:
-    async with gateway(crowded) as call:
-        for limit in (7, 500):
-            seen: list[str] = []
-            cursor = ""
-            while True:
-                page = await call("list_agreements", limit=limit, cursor=cursor)
-                assert size(page) <= CAP
-                assert page["total"] == 120
-                seen += [row.get("nl_term", row["file"]) for row in page["agreements"]]
-                cursor = page["next_cursor"] or ""
-                if not cursor:
-                    break
-            assert len(seen) == len(set(seen)) == 120
-
-
-async def test_definitions_beyond_the_limit_are_found_by_their_folder(
-    shop: Path,
-) -> None:
-    for number in range(70):
-        folder = shop / "many" / f"p{number:02}"
-        folder.mkdir(parents=True)
-        (folder / "m.py").write_text("def handler():\n    return 1\n", encoding="utf-8")
-    git(shop, "add", "-A")
-    async with index_server(shop, "forest") as forest:
-        await forest("sync")
-    async with gateway(shop) as call:
-        answer = await call("find_definitions", symbol="handler", exact_match=True)
-        assert len(answer["definitions"]) == 50
-        assert answer["truncated"]
-        assert size(answer) <= CAP
-        last = await call("find_definitions", symbol="handler", path="many/p69")
-        assert [row["file"] for row in last["definitions"]] == ["many/p69/m.py"]
 
 
 def write_bytes_name(folder: Path, name: bytes, text: str) -> None:

@@ -80,15 +80,3 @@ async def test_name_with_other_definitions_is_only_should_verify(shop: Path) -> 
         found = await call("analyze_impact", target_files=["src/one.py"])
         assert files(found, "must_verify") == []
         assert files(found, "should_verify") == ["src/two.py", "src/user.py"]
-
-
-async def test_list_as_json_text_is_read_and_unindexed_files_are_named(
-    shop: Path,
-) -> None:
-    (shop / "logo.png").write_bytes(b"\x89PNG\0")
-    async with gateway(shop) as call:
-        found = await call("analyze_impact", target_files=f'["{TARGET}", "logo.png"]')
-        assert found["target_files"] == [TARGET]
-        assert found["not_indexed"] == ["logo.png"]
-        await call("start_session", intent="MODIFY", query="fix the login")
-        assert (await call("analyze_impact", target_files=[TARGET]))["must_verify"]

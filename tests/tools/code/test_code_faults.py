@@ -60,26 +60,6 @@ async def test_expressions_and_other_encodings_are_bounded(shop: Path) -> None:
         assert japanese["total_matches"] == 1
 
 
-async def test_text_like_json_is_text(shop: Path) -> None:
-    (shop / "src" / "j.txt").write_text('x = ["a"]\ny = {"k": 12}\n', encoding="utf-8")
-    async with gateway(shop) as call:
-        assert (await call("search_text", pattern=r'\["a"\]'))["total_matches"] == 1
-        assert (await call("search_text", pattern="12"))["pattern"] == "12"
-        assert (await call("search_files", pattern='["a"].txt'))["pattern"] == '["a"].txt'
-        outlined = await call("analyze_structure", code='["a"]', language="json")
-        assert outlined["summary"]["total_lines"] == 1
-        as_text = await call(
-            "search_text",
-            pattern="x = ",
-            max_results="1",
-            case_sensitive="false",
-            context_lines="1",
-        )
-        assert as_text["matches"][0]["after"] == ['y = {"k": 12}']
-        line = await call("get_function_at_line", file_path=SERVICE, line_number="30")
-        assert line["name"]
-
-
 @both_eras
 async def test_unusual_names_are_exact_in_data_and_escaped_in_text(shop: Path, era: str) -> None:
     names = [

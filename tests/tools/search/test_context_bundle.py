@@ -1,6 +1,5 @@
 """context_bundle collects the current files for a goal."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,39 +8,10 @@ from code_intel.cli.setup.init import apply, setup
 from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from code_intel.tools.code.deps_closure import INDEX_INCOMPLETE
-from code_intel.tools.wire.answers import NO_HITS_YET, tokens
+from code_intel.tools.wire.answers import NO_HITS_YET
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_bundle_fits_its_budget(shop: Path) -> None:
-    async with gateway(shop) as call:
-        for budget in (200, 500, 1000):
-            answer = await call(
-                "context_bundle", goal="cart total price items", token_budget=budget, limit=20
-            )
-            rows = [
-                json.dumps(row, ensure_ascii=False)
-                for row in (*answer["files"], *answer["further"])
-            ]
-            assert sum(map(tokens, rows)) <= answer["tokens_estimate"] <= budget
-
-
-async def test_failing_test_brings_its_file_and_its_imports(shop: Path) -> None:
-    async with gateway(shop) as call:
-        plain = await call("context_bundle", goal="why is it wrong")
-        answer = await call(
-            "context_bundle",
-            goal="why is it wrong",
-            profile="testfail",
-            artifacts={"failing_tests": ["tests/test_cart.py::test_equal_products_are_merged"]},
-        )
-    found = {file["file"]: file["why"] for file in answer["files"]}
-    assert "tests/test_cart.py" not in {file["file"] for file in plain["files"]}
-    assert "artifact:failing_test" in found["tests/test_cart.py"]
-    assert "dep:tests/test_cart.py" in found["src/cart/cart.py"]
-    assert answer["profile"] == "testfail"
 
 
 async def test_edited_file_may_have_any_name(shop: Path) -> None:
@@ -124,15 +94,3 @@ async def test_unknown_artifacts_get_a_warning_and_null_is_ignored(shop: Path) -
     assert answer["warnings"] == [
         "artifacts.failing_test is unknown and ignored; did you mean failing_tests?"
     ]
-
-
-async def test_bundle_moves_no_phase(shop: Path) -> None:
-    file = "src/cart/shipping.py"
-    async with gateway(shop) as call:
-        session = await call("start_session", intent="INVESTIGATE", query="shipping fee")
-        handle = session["session_id"]
-        await call("context_bundle", goal="shipping fee of an order")
-        refused = await call.refused("semantic_rerank", query="fee", candidates=[file])
-        before = await call("get_session_status", session_id=handle)
-    assert refused["error"] == "phase_blocked"
-    assert before["current_phase"] == "EXPLORATION"

@@ -20,6 +20,7 @@ from code_intel.tools.search.run_calls import run
 from code_intel.tools.session.set_query_frame import SlotValue, set_query_frame
 from code_intel.tools.session.start_session import start_session
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
+from contract.journeys import LOGIN, SUPPOSED
 from projects import Caller
 from served import gateway, index_server, settings_of
 
@@ -31,6 +32,12 @@ def journaled(root: Path, event: str = "called") -> list[dict[str, Any]]:
     (journal,) = (root / ".code-intel" / "sessions").glob("*.jsonl")
     lines = map(json.loads, journal.read_text("utf-8").splitlines())
     return [line["data"] for line in lines if line["event"] == event]
+
+
+async def index_words(shop: Path) -> None:
+    """Index the words of new files."""
+    async with index_server(shop, "forest") as forest:
+        await forest("sync")
 
 
 async def start(call: Caller, query: str, intent: str = "MODIFY", **slots: str) -> str:
@@ -93,8 +100,7 @@ async def test_long_answer_is_split_into_pages_within_the_budget(shop: Path) -> 
     for number in range(40):
         text = f"def handle_{number}():\n    return 'order {number}: 注文を処理する'\n"
         (shop / "src" / f"orders_{number:02}.py").write_text(text, encoding="utf-8")
-    async with index_server(shop, "forest") as forest:
-        await forest("sync")
+    await index_words(shop)
     async with gateway(shop) as call:
         seen: list[tuple[str, int]] = []
         cursor = ""
@@ -194,8 +200,7 @@ async def test_only_the_exact_symbol_of_many_counts_as_seen(shop: Path) -> None:
     text = "".join(f"def handle_{number}():\n    return {number}\n\n" for number in range(20))
     (shop / "src" / "handlers.py").write_text(text, encoding="utf-8")
     (shop / "src" / "handle.py").write_text("def handle():\n    return 0\n", encoding="utf-8")
-    async with index_server(shop, "forest") as forest:
-        await forest("sync")
+    await index_words(shop)
     async with gateway(shop) as call:
         await start(call, "how are orders handled", intent="INVESTIGATE")
         answer = await call("query", question="orders, and how to handle them")
@@ -226,27 +231,18 @@ async def test_one_broad_question_does_not_lead_to_ready(shop: Path) -> None:
 
 
 @pytest.mark.covers("error.phase_blocked")
-async def test_query_is_refused_in_semantic(shop: Path) -> None:
+async def test_query_is_refused_in_semantic_and_is_evidence_in_verification(shop: Path) -> None:
+    question = f"{LOGIN} verify_password"
+    evidence = {"tool": "query", "target": question, "result": "it calls verify_password"}
+    verified = [{"hypothesis": SUPPOSED, "status": "confirmed", "evidence": evidence}]
     async with gateway(shop) as call:
         await start(call, "fix the login", target_feature="login")
-        await call("query", question="AuthService.login")
-        await call("submit_understanding", symbols_identified=["AuthService.login"])
+        await call("query", question=question)
+        await call("submit_understanding", symbols_identified=[LOGIN])
         error = await call.refused("query", question="login")
         assert (error["error"], error["current_phase"]) == ("phase_blocked", "SEMANTIC")
-        await call(
-            "submit_semantic",
-            hypotheses=["AuthService.login checks the password"],
-            devrag_reason="architecture_unknown",
-        )
-        question = "AuthService.login verify_password"
-        evidence = {"tool": "query", "target": question, "result": "it calls verify_password"}
-        verified = [
-            {
-                "hypothesis": "AuthService.login checks the password",
-                "status": "confirmed",
-                "evidence": evidence,
-            }
-        ]
+        supposed = {"hypotheses": [SUPPOSED], "devrag_reason": "architecture_unknown"}
+        await call("submit_semantic", **supposed)
         error = await call.refused("submit_verification", verified=verified)
         assert error["error"] == "requirements_missing"
         await call("query", question=question)
@@ -379,8 +375,7 @@ async def test_rarest_word_is_searched_first(shop: Path) -> None:
     common = "def session():\n    return 'the session of a session'\n"
     for number in range(20):
         (shop / "src" / f"session_{number}.py").write_text(common, encoding="utf-8")
-    async with index_server(shop, "forest") as forest:
-        await forest("sync")
+    await index_words(shop)
     async with gateway(shop) as call:
         answer = await call("query", question="how is a session revoked")
         words = [step["params"].get("symbol") for step in answer["plan"]]

@@ -197,19 +197,3 @@ async def test_nested_arrays_may_be_json_text(shop: Path) -> None:
     log = (shop / ".code-intel" / "logs" / "outcomes.jsonl").read_text("utf-8")
     said = json.loads(log.splitlines()[-1])["analysis"]
     assert said["related_symbols"] == ["AuthService.login", "login"]
-
-
-@both_eras
-async def test_unknown_arguments_are_ignored_with_a_warning(shop: Path, era: str) -> None:
-    async with gateway(shop, era) as call:
-        answer = await call("find_definitions", symbol="Cart", zeta=1)
-        assert answer["definitions"]
-        assert answer["warnings"] == ["Ignored unknown arguments: zeta."]
-        assert "warnings" not in await call("list_agreements", session_id="whose ever")
-        refused = await call.refused("set_query_frame", target_feature="login")
-        assert refused["message"] == "set_query_frame: target_feature is an object."
-        refused = await call.refused("search_smart")
-        assert "session_id" in refused["hint"]
-        refused = await call.refused("find_definitions", symbols="Cart")
-        assert refused["field"] == "symbol"
-        assert refused["message"].endswith("Ignored unknown arguments: symbols.")

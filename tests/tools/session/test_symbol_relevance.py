@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from contract.journeys import to_semantic
 from projects import Caller
 from served import gateway
 from shop_sessions import FEE, LOGIN, LOGIN_FILE, learn, start, verify
@@ -68,9 +69,7 @@ async def test_japanese_session_gets_a_clear_next_step(
 ) -> None:
     async with gateway(shop) as call:
         await start(call, "認証の入口")
-        for tool in ("find_definitions", "find_references"):
-            await call(tool, symbol=LOGIN)
-        await call("submit_understanding", symbols_identified=[LOGIN], files_analyzed=[LOGIN_FILE])
+        await to_semantic(call)
         await call(
             "submit_semantic",
             hypotheses=[f"認証の入口は {LOGIN} である"],
@@ -96,9 +95,7 @@ async def test_japanese_session_gets_a_clear_next_step(
 async def test_evidence_may_be_json_text(shop: Path) -> None:
     async with gateway(shop) as call:
         await start(call, "login")
-        for tool in ("find_definitions", "find_references"):
-            await call(tool, symbol=LOGIN)
-        await call("submit_understanding", symbols_identified=[LOGIN], files_analyzed=[LOGIN_FILE])
+        await to_semantic(call)
         guess = json.dumps({"text": f"{LOGIN} is it", "confidence": "high"})
         supposed = await call(
             "submit_semantic", hypotheses=[guess], devrag_reason="architecture_unknown"
