@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -64,12 +64,14 @@ class MapChange:
         state: Its store.
         now: The time of the change.
         cache: What is kept of the agreements, at least during the change.
+        dry: Whether nothing may be written.
     """
 
     settings: Settings
     state: State
     now: datetime
     cache: SnapshotCache
+    dry: bool = False
 
     def known(self) -> Known:
         """Return the agreements as they are now."""
@@ -135,23 +137,29 @@ class MapChange:
 
 @contextmanager
 def changing(
-    settings: Settings, now: datetime, cache: SnapshotCache | None = None
+    settings: Settings, now: datetime, cache: SnapshotCache | None = None, *, dry: bool = False
 ) -> Iterator[MapChange]:
-    """Hold the lock of a project's agreements.
+    """Hold the lock of a project's agreements; a dry run only reads and needs no lock.
 
     Args:
         settings: The project.
         now: The time of the change.
         cache: What a server, or a caller with several changes, keeps of the agreements.
+        dry: Whether nothing may be written.
 
     Raises:
         BusyError: Another process is writing for longer than `LOCK_TIMEOUT_S`.
         StorageError: The lock or the state store cannot be used.
     """
+    cache = cache or SnapshotCache()
+    if dry:
+        with open_state(settings.state, create=False) as state:
+            yield MapChange(settings, state, now, cache, dry=True)
+        return
     with locked(settings), open_state(settings.state) as state:
         durable.sweep(settings.state)
         durable.sweep(settings.agreements)
-        yield MapChange(settings, state, now, cache or SnapshotCache())
+        yield MapChange(settings, state, now, cache)
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -184,8 +192,8 @@ def sync(settings: Settings, now: datetime) -> generated.Generated:
 
 def planned(settings: Settings) -> generated.Generated:
     """Return what `sync` would do now; writes nothing."""
-    with open_state(settings.state, create=False) as state:
-        known, digests = agreements.look(settings.agreements), state.generated()
+    with changing(settings, datetime.now(UTC), dry=True) as change:
+        known, digests = change.known(), change.state.generated()
     found = generated.examine(settings, known, digests)
     note = generated.NOTES.get(found.condition, "")
     return generated.Generated({} if found.condition in {"edited", "newer"} else found.steps, note)

@@ -9,7 +9,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -150,31 +149,10 @@ def dump(file: PairsFile) -> bytes:
         "version": PAIRS_VERSION,
         "updated_at": file.updated_at,
         "embedding_model": file.embedding_model,
-        "pairs": [],
+        "pairs": [*map(as_json, file.pairs), *file.strange],
         **dict(file.extra),
     }
-    items = [*map(_text, file.pairs), *map(_indented, file.strange)]
-    text = _json(document)
-    if items:  # a line end cannot occur within a JSON string, so this finds the list
-        text = text.replace('\n  "pairs": []', '\n  "pairs": [\n' + ",\n".join(items) + "\n  ]", 1)
-    return f"{text}\n".encode("utf-8", "replace")
-
-
-def _text(pair: Pair) -> str:
-    return _indented(as_json(pair)) if pair.extra else _text_of_known_keys(pair)
-
-
-@lru_cache(maxsize=1 << 15)
-def _text_of_known_keys(pair: Pair) -> str:
-    return _indented(as_json(pair))
-
-
-def _indented(value: object) -> str:
-    return "    " + _json(value).replace("\n", "\n    ")
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return f"{json.dumps(document, ensure_ascii=False, indent=2)}\n".encode("utf-8", "replace")
 
 
 def as_json(pair: Pair) -> dict[str, Any]:

@@ -27,25 +27,23 @@ class Reason(NamedTuple):
         name: Its name on the command line.
         about: The reason as a clause.
         applies: Whether it applies; the second argument is the time for `unconfirmed`.
-        is_default: Whether it is used by default.
-        is_proven: Whether it needs a complete index of the source.
+        is_proven: Whether a complete index of the source proves it; then it is used by default.
     """
 
     name: str
     about: str
     applies: Callable[[AgreementStatus, datetime], bool]
-    is_default: bool = False
     is_proven: bool = False
 
 
 REASONS = (
     Reason(
         "broken", "its symbol is gone from the code", lambda it, _: it.validity == "broken",
-        is_default=True, is_proven=True,
+        is_proven=True,
     ),
     Reason(
         "expired", "it was not used for a long time and is not known to be valid",
-        lambda it, _: it.validity == "expired", is_default=True, is_proven=True,
+        lambda it, _: it.validity == "expired", is_proven=True,
     ),
     Reason(
         "unconfirmed", "it was not confirmed for a long time",
@@ -59,7 +57,7 @@ REASONS = (
     ),
 )  # fmt: skip
 """The first chosen reason that applies counts."""
-DEFAULT_REASONS = tuple(reason.name for reason in REASONS if reason.is_default)
+DEFAULT_REASONS = tuple(reason.name for reason in REASONS if reason.is_proven)
 
 
 class PruneCandidate(NamedTuple):

@@ -5,8 +5,7 @@ is replaced is kept beside the new one, and an agreement that is updated leaves 
 """
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -20,7 +19,6 @@ from code_intel.learned.files.changes import MapChange, changing
 from code_intel.learned.files.generated import NOTES, Examined
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.pairs import Pair
-from code_intel.learned.history.state import open_state
 from code_intel.records import Agreement
 
 Source = Literal["agreements", "pairs"]
@@ -53,8 +51,8 @@ def rebuild(
     Args:
         settings: The project.
         source: What is right.
-        now: When.
-        dry: Only say what would be done.
+        now: The time.
+        dry: Whether to only return what would be done.
 
     Raises:
         UsageError: That side is empty or damaged, and the other one is not.
@@ -62,22 +60,16 @@ def rebuild(
             refused.
         BusyError: Another process is writing for too long.
     """
-    with ExitStack() as stack:
-        change = None if dry else stack.enter_context(changing(settings, now or datetime.now(UTC)))
-        state = (
-            change.state
-            if change
-            else stack.enter_context(open_state(settings.state, create=False))
-        )
-        known = change.known() if change else agreements.look(settings.agreements)
-        found = generated.examine(settings, known, state.generated())
+    with changing(settings, now or datetime.now(UTC), dry=dry) as change:
+        known = change.known()
+        found = generated.examine(settings, known, change.state.generated())
         if found.condition == "newer":
             raise StorageError(NOTES["newer"], hint="Use the newer code-intel.")
         work = _from_agreements if source == "agreements" else _from_pairs
         return work(change, known, found)
 
 
-def _from_agreements(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
+def _from_agreements(change: MapChange, known: Known, found: Examined) -> Rebuilt:
     if found.file.pairs and not known.by_key:
         raise UsageError(
             f"There are no agreements, "
@@ -85,45 +77,38 @@ def _from_agreements(change: MapChange | None, known: Known, found: Examined) ->
             hint="Import them with `code-intel map rebuild --from pairs`.",
             details={"field": "from"},
         )
-    note = change.generate(known, replace_edits=True) if change else ""
+    note = "" if change.dry else change.generate(known, replace_edits=True)
     return Rebuilt(found.steps, len(found.wanted) - len(found.steps), notes=_notes(note))
 
 
-def _from_pairs(change: MapChange | None, known: Known, found: Examined) -> Rebuilt:
+def _from_pairs(change: MapChange, known: Known, found: Examined) -> Rebuilt:
     if not found.file.exists or found.file.damage:
         raise UsageError(
             f"{pairs.PAIRS_FILE} cannot be imported: {found.file.damage or 'It does not exist.'}",
             hint="Correct it, or generate it with `code-intel map rebuild`.",
             details={"field": "from"},
         )
-    plan = _plan(known, found)
-    note = ""
-    if change:
-        for key, new in plan.agreements.items():
-            entry = known.by_key.get(key)
-            if entry and entry.agreement and merge_agreements.adds(entry.agreement, new):
-                trash.copy(change.settings, entry.path, now=change.now)
-        agreements.write_all(change.settings.agreements, plan.agreements.values(), known)
-        note = change.generate(replace_edits=True)
-    kept = len(known.by_key) - len(plan.agreements.keys() & known.by_key.keys())
-    return Rebuilt(plan.steps, kept, tuple(plan.waiting), (*plan.notes, *_notes(note)))
+    new, rebuilt = _plan(known, found)
+    if change.dry:
+        return rebuilt
+    for key, agreement in new.items():
+        entry = known.by_key.get(key)
+        if entry and entry.agreement and merge_agreements.adds(entry.agreement, agreement):
+            trash.copy(change.settings, entry.path, now=change.now)
+    agreements.write_all(change.settings.agreements, new.values(), known)
+    note = change.generate(replace_edits=True)
+    return replace(rebuilt, notes=(*rebuilt.notes, *_notes(note)))
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What taking the pairs in would do."""
-
-    agreements: dict[Key, Agreement] = field(default_factory=dict)
-    steps: dict[Key, Step] = field(default_factory=dict)
-    waiting: list[Key] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def _plan(known: Known, found: Examined) -> _Plan:
-    plan = _Plan()
+def _plan(known: Known, found: Examined) -> tuple[dict[Key, Agreement], Rebuilt]:
+    """Return the agreements to write, and what taking the pairs in would do."""
+    chosen: dict[Key, Agreement] = {}
+    steps: dict[Key, Step] = {}
+    waiting: list[Key] = []
+    notes: list[str] = []
+    newer = 0
     wanted = {pair.key: pair for pair in found.wanted}
     unreadable = {entry.path.name for entry in known.entries if entry.agreement is None}
-    newer = 0
     for pair in found.file.pairs:
         entry = known.by_key.get(pair.key)
         old = entry.agreement if entry else None
@@ -135,21 +120,22 @@ def _plan(known: Known, found: Examined) -> _Plan:
         name = (pair.agreement_file or file_name(*pair.key)).rpartition("/")[2]
         new = _agreement(pair, old)
         if new is None or (old is None and name in unreadable):
-            plan.waiting.append(pair.key)
+            waiting.append(pair.key)
         else:
-            plan.agreements[pair.key] = new
-            plan.steps[pair.key] = "update_agreement" if old else "write_agreement"
+            chosen[pair.key] = new
+            steps[pair.key] = "update_agreement" if old else "write_agreement"
     if newer:
-        plan.notes.append(
+        notes.append(
             f"{counted(newer, 'agreement')} learned again since the file was written "
             "stay as they are."
         )
     if alone := known.by_key.keys() - {pair.key for pair in found.file.pairs}:
-        plan.notes.append(
+        notes.append(
             f"{counted(len(alone), 'agreement')} without a pair stay. "
             "To delete one, delete its file."
         )
-    return plan
+    kept = len(known.by_key) - len(chosen.keys() & known.by_key.keys())
+    return chosen, Rebuilt(steps, kept, tuple(waiting), tuple(notes))
 
 
 def _agreement(pair: Pair, old: Agreement | None) -> Agreement | None:

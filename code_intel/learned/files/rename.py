@@ -1,7 +1,6 @@
-"""An agreement under another term or another symbol, with everything that is remembered of it."""
+"""Rename an agreement: its term, its symbol, and everything that is remembered of it."""
 
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +13,6 @@ from code_intel.foundation import durable
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import AgreementEntry, Key, Known
 from code_intel.learned.files.changes import MapChange, changing
-from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import spoken
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.learned.status.validity import is_confirmed
@@ -54,27 +52,18 @@ def rename(
         symbol: The new symbol; empty keeps the old one.
         definition: Where the new symbol is defined now.
         body: Its `Symbol.body`, if that is its alone.
-        left: The files that define the old symbol, as far as anybody knows.
-        now: When.
-        dry: Only say what would be.
+        left: The files that define the old symbol, if the index knows them.
+        now: The time.
+        dry: Whether to only return what would be renamed.
         cache: What a server keeps of the agreements.
 
     Raises:
         NotFoundError: There is no such agreement.
-        UsageError: There is one already under the new names, or they are the old ones; names the
-            field.
+        UsageError: An agreement has the new names, or they are the old ones; names the field.
         StorageError: The disk refused; the agreement has its old name or its new one.
     """
-    now = now or datetime.now(UTC)
-    cache = cache or SnapshotCache()
-    with ExitStack() as stack:
-        change = None if dry else stack.enter_context(changing(settings, now, cache))
-        state = (
-            change.state
-            if change
-            else stack.enter_context(open_state(settings.state, create=False))
-        )
-        known = cache.known(settings)
+    with changing(settings, now or datetime.now(UTC), cache, dry=dry) as change:
+        known = change.known()
         entry, old = agreements.existing(known, key)
         new = _renamed(old, term, symbol)
         if definition is not None and new.symbol != old.symbol:
@@ -82,12 +71,12 @@ def rename(
             new = replace(new, digest=definition.digest, body=body, files=files)
         new = canonical(new)
         _require_room(known, old, new)
-        confirmed = is_confirmed(settings, entry, state) and _is_proven(old, new)
+        confirmed = is_confirmed(settings, entry, change.state) and _is_proven(old, new)
         new = replace(new, confirmed=confirmed)
         file = entry.path
         if file.name != file_name(new.nl_term, new.symbol):
             file = agreements.new_path(file.parent, new)
-        if change:
+        if not dry:
             _write(change, entry, new, file)
     return Renamed(agreements.key_of(new), file, confirmed)
 

@@ -43,15 +43,14 @@ def restore(
     """
     entry = trash.named(settings, name)
     restored = Restored(settings.agreements / entry.origin, agreements.load(entry.path).key)
-    if dry:
-        _is_back(settings, restored, entry.read())
-        return restored
-    with changing(settings, now or datetime.now(UTC)) as change:
+    with changing(settings, now or datetime.now(UTC), dry=dry) as change:
         data = entry.read()
-        if not _is_back(settings, restored, data):
-            durable.create(restored.path, data)
-        change.generate()
-        durable.remove(entry.path)
+        is_back = _is_back(settings, restored, data)
+        if not dry:
+            if not is_back:
+                durable.create(restored.path, data)
+            change.generate()
+            durable.remove(entry.path)
     return restored
 
 

@@ -5,11 +5,10 @@ differs. What is found here never raises a score, it only bounds it (docs/decisi
 """
 
 import re
-import unicodedata
 from functools import lru_cache
 
 from code_intel.learned.recall.glossary import content_words
-from code_intel.learned.recall.opposites import contrasted, opposed
+from code_intel.learned.recall.opposites import contrasted, folded, opposed
 
 MAX_OTHER_WORDS = 2
 """Most words by which a question differs from a term; with more it is a sentence for the fit."""
@@ -125,7 +124,7 @@ def _negates(one: str, other: str, content: frozenset[str]) -> bool:
     denied = _denied(one)
     if not denied or _denied(other):
         return False
-    spoken = _plain(other)
+    spoken = folded(other)
     return any(what in spoken or bool(content_words(what) & content) for what in denied)
 
 
@@ -135,9 +134,5 @@ def _denied(text: str) -> frozenset[str]:
     return frozenset(
         match["ja"] or match["en"]
         for pattern in (_NOT_BEFORE, _NOT_AFTER)
-        for match in pattern.finditer(_plain(text))
+        for match in pattern.finditer(folded(text))
     )
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()

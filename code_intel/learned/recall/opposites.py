@@ -233,15 +233,15 @@ def _pattern(japanese: str, english: str) -> re.Pattern[str]:
 @lru_cache(maxsize=1 << 14)
 def actions(text: str) -> frozenset[str]:
     """Return the actions a text names; code identifiers must have been split into words."""
-    folded = _folded(text)
-    return frozenset(name for name, words in ACTIONS.items() if _pattern(*words).search(folded))
+    plain = folded(text)
+    return frozenset(name for name, words in ACTIONS.items() if _pattern(*words).search(plain))
 
 
 @lru_cache(maxsize=4096)
 def sides(text: str) -> Mapping[int, frozenset[int]]:
     """Return the sides a text names, by row of `SIDES`; leave out rows without a named side."""
-    folded = _folded(text)
-    named = {row: _named(folded, row) for row in range(len(SIDES))}
+    plain = folded(text)
+    named = {row: _named(plain, row) for row in range(len(SIDES))}
     return {row: which for row, which in named.items() if which}
 
 
@@ -265,13 +265,14 @@ def contrasted(one: str, other: str) -> bool:
     rows = sides(one)
     if not rows:
         return False
-    folded = _folded(other)
-    return any((there := _named(folded, row)) and not here & there for row, here in rows.items())
+    plain = folded(other)
+    return any((there := _named(plain, row)) and not here & there for row, here in rows.items())
 
 
-def _named(folded: str, row: int) -> frozenset[int]:
-    return frozenset(at for at, side in enumerate(SIDES[row]) if _pattern(*side).search(folded))
+def _named(plain: str, row: int) -> frozenset[int]:
+    return frozenset(at for at, side in enumerate(SIDES[row]) if _pattern(*side).search(plain))
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a text in NFKC and case-folded."""
     return unicodedata.normalize("NFKC", text).casefold()
