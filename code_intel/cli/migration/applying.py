@@ -10,7 +10,6 @@ from code_intel.cli.setup.transaction import BACKUPS, MIGRATION, Transaction, Tr
 from code_intel.config import STATE_FOLDER, Settings, load_settings
 from code_intel.errors import NotFoundError
 from code_intel.foundation import durable
-from code_intel.learned.files import agreements
 from code_intel.learned.history.state import open_state
 
 
@@ -29,10 +28,7 @@ def apply(
         StorageError: The disk refused; everything was restored, as far as the disk allows.
     """
     work = Transaction(plan.root, MIGRATION, plan.changes, (plan.agreements,))
-    with (
-        transaction.locked(plan.root),
-        durable.locked(agreements.lock_path(plan.agreements)),
-    ):
+    with transaction.locked(plan.root):
         return transaction.apply(work, now=now, advance=advance)
 
 

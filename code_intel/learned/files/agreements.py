@@ -212,11 +212,6 @@ def relative(folder: Path, path: Path) -> str:
     return path.as_posix().removeprefix(f"{folder.as_posix()}/")
 
 
-def lock_path(folder: Path) -> Path:
-    """Return the lock to hold while a file of the folder is read, changed and written."""
-    return folder.parent / f".{folder.name}.lock"
-
-
 class Draft(NamedTuple):
     """An agreement about to be written.
 
@@ -263,8 +258,9 @@ def write_all(
 ) -> list[Path]:
     """Write agreements to the files with their keys, else to new files; return the paths in order.
 
-    Write nothing before all of them are known to be readable again. Of several agreements with one
-    key, write the last. Do not touch a file that says the same already.
+    The caller holds `changes.lock_path`. Write nothing before all of them are known to be readable
+    again. Of several agreements with one key, write the last. Do not touch a file that says the
+    same already.
 
     Args:
         folder: Where they are.
@@ -273,15 +269,13 @@ def write_all(
 
     Raises:
         StorageError: The disk refused, or a file that cannot be read is in the way.
-        BusyError: Another process is writing for too long.
     """
-    with durable.locked(lock_path(folder)):
-        known = known or look(folder)
-        drafts = [draft(folder, known, agreement) for agreement in agreements]
-        todo = {each.path: each.data for each in drafts if each.data is not None}
-        last = {path.parent: path for path in todo}
-        for path, data in todo.items():
-            durable.replace(path, data, flushed=path == last[path.parent])
+    known = known or look(folder)
+    drafts = [draft(folder, known, agreement) for agreement in agreements]
+    todo = {each.path: each.data for each in drafts if each.data is not None}
+    last = {path.parent: path for path in todo}
+    for path, data in todo.items():
+        durable.replace(path, data, flushed=path == last[path.parent])
     return [each.path for each in drafts]
 
 

@@ -104,8 +104,7 @@ class MapChange:
         pair = pairs.of_agreement(agreement, agreements.relative(folder, draft.path), {})
         note = self.generate(known, pair)
         if draft.data is not None:
-            with durable.locked(agreements.lock_path(folder)):
-                durable.replace(draft.path, draft.data)
+            durable.replace(draft.path, draft.data)
         found = self.known().by_key.get(key) if entry and entry.also else None
         return Written(found or agreements.load(draft.path), note)
 

@@ -18,7 +18,7 @@ from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageE
 from code_intel.foundation import durable
 from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.safe_files import read_resolved
-from code_intel.learned.files import agreements
+from code_intel.learned.files import changes
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.documents.operations import locate
 
@@ -154,7 +154,7 @@ def _lock(service: CorpusService) -> Path:
     """Return the lock file for changes; for the map, the lock that learning takes, too."""
     config = service.index.config
     if config.corpus == "map":
-        return agreements.lock_path(service.settings.agreements)
+        return changes.lock_path(service.settings)
     return config.db_path.with_name(f"{config.db_path.name}.lock")
 
 

@@ -3,25 +3,23 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from code_intel.config import Settings, load_settings
+from code_intel.config import load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import BusyError
 from code_intel.index.facade import Index
 from code_intel.learned.files import changes
-from code_intel.learned.files.agreements import lock_path
 from code_intel.learned.learn import learn
 from code_intel.records import Agreement
 from code_intel.tools.context.corpus_service import CorpusService
 from learned.builders import NOW, agreements_of, confirmed_keys, pairs_of, rewrite
 from programs import quick_folder
-from sampling import sampled
 
 LEARNER = """
 import sys
@@ -73,10 +71,6 @@ def test_concurrent_processes_lose_nothing(processes: int, each: int) -> None:
         assert not list(settings.state.rglob("*.tmp"))
 
 
-LOCKS: dict[str, Callable[[Settings], Path]] = {
-    "learned.lock": changes.lock_path,
-    ".agreements.lock": lambda settings: lock_path(settings.agreements),
-}
 FEE = Agreement("送料計算", "shipping_fee", ("charges by weight",))
 HOLDER = """
 import sys
@@ -101,20 +95,19 @@ def stopped_holder(lock: Path) -> Iterator[None]:
             process.kill()
 
 
-@pytest.mark.parametrize("name", sampled(LOCKS, "learned.lock"))  # the other waits 5 seconds
 def test_search_ignores_a_held_lock_and_a_writer_names_it(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = load_settings(tmp_path, {"CODE_INTEL_EMBEDDING": "off"})
     file = learn(settings, FEE, confirmed=True, now=NOW).agreement_file
     with Index(settings.map) as index, Index(settings.forest) as forest:
         index.complete(words_only=True)
         service = CorpusService(settings, index, forest, LazyEmbedder(settings, []))
-        with stopped_holder(LOCKS[name](settings)):
+        with stopped_holder(changes.lock_path(settings)):
             rewrite(file, lambda text: text.replace("by weight", "by size"))
             answer = service.search("送料計算", 3)
             monkeypatch.setattr(changes, "LOCK_TIMEOUT_S", 0.1)
-            with pytest.raises(BusyError, match=name):
+            with pytest.raises(BusyError, match=r"learned\.lock"):
                 learn(settings, FEE, confirmed=True)
     assert answer.hits[0].agreement
     assert "by size" in answer.hits[0].chunk
