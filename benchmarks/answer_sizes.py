@@ -40,7 +40,7 @@ TEXT = 4000
 TEXT_BY_DEFAULT = 2000
 """Tokens that the text of a search may take when nothing but the question is given."""
 WHOLE = frozenset({"execute", "command_execute"})
-"""Tools whose text is a prompt: half of one is none, so it may be as long as an answer."""
+"""Tools whose text is a prompt, which is never cut and may be as long as an answer."""
 AGREEMENTS = 2000
 WIDE = "^"
 """A pattern that every line matches."""

@@ -117,7 +117,7 @@ ENDS = (
 )
 
 
-class Measured(NamedTuple):
+class Timings(NamedTuple):
     """What one run has found; milliseconds, seconds and MB by name."""
 
     milliseconds: dict[str, list[float]]
@@ -213,7 +213,7 @@ def wait_for_vectors(client: Client) -> float:
     raise AssertionError("the vectors are not there in time")
 
 
-def race(folder: Path, few: Path, home: Path, rounds: int) -> Measured:
+def race(folder: Path, few: Path, home: Path, rounds: int) -> Timings:
     """Ask the servers in turn; return what it took, and their memory."""
     serve = [str(BIN / "code-intel"), "commands"]
     with_vectors = started(home, *serve)
@@ -249,7 +249,7 @@ def race(folder: Path, few: Path, home: Path, rounds: int) -> Measured:
                 rows.setdefault(name, []).append(client.call(tool, arguments))
         memory["after questions"] = pss(meaning.pid)
         memory["words only, after questions"] = pss(words.pid)
-    return Measured(rows, seconds, memory, {})
+    return Timings(rows, seconds, memory, {})
 
 
 def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float], dict[str, float]]:
@@ -290,7 +290,7 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
     return seconds, {name: statistics.median(values) for name, values in times.items()}
 
 
-def measure(commands: int, rounds: int, *, embed: bool) -> Measured:
+def measure(commands: int, rounds: int, *, embed: bool) -> Timings:
     """Make the projects and run everything."""
     with tempfile.TemporaryDirectory() as scratch:
         home, few, folder = (Path(scratch) / name for name in ("home", "few", "project"))
@@ -304,7 +304,7 @@ def measure(commands: int, rounds: int, *, embed: bool) -> Measured:
         return found._replace(seconds=found.seconds | loading, parts=spent)
 
 
-def show(commands: int, found: Measured, *, embed: bool) -> None:
+def show(commands: int, found: Timings, *, embed: bool) -> None:
     """Print the tables."""
     print(
         f"{commands:,} commands, vectors {'real' if embed else 'made up'}; milliseconds over stdio"

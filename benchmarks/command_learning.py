@@ -42,7 +42,7 @@ DEEP = 10_000
 LISTED = 3
 
 
-class Asked(NamedTuple):
+class QuestionRanks(NamedTuple):
     """One question: its command, its places without and with experience (0: none), its offer."""
 
     command: Name
@@ -52,8 +52,8 @@ class Asked(NamedTuple):
     right: bool
 
 
-class Asker:
-    """Asks one set in one way; what is asked without experience is asked once."""
+class QuestionRunner:
+    """Asks the questions of one set in one way; the ranks without experience are computed once."""
 
     def __init__(self, of: Set, meanings: CommandVectors | None) -> None:
         self.of = of
@@ -66,13 +66,15 @@ class Asker:
             self._plain[query.id] = self._found(query, None)
         return self._plain[query.id]
 
-    def asked(self, query: Query, experience: CommandExperience) -> Asked:
+    def asked(self, query: Query, experience: CommandExperience) -> QuestionRanks:
         """Ask one question with experience and, the first time, without."""
         plain = self.plain(query)
         near = experience.near(query.query)
         right = bool(near) and near[0][0][1:] in query.relevant
         after = self._found(query, experience) if near else plain
-        return Asked(_first(query), _place(plain, query), _place(after, query), bool(near), right)
+        return QuestionRanks(
+            _first(query), _place(plain, query), _place(after, query), bool(near), right
+        )
 
     def _found(self, query: Query, experience: CommandExperience | None) -> list[Name]:
         found = find(
@@ -85,14 +87,14 @@ class Asker:
         return [(one.command.c1, one.command.c2, one.command.c3) for one in found]
 
 
-def rounds(asker: Asker) -> Mapping[str, list[Asked]]:
+def rounds(runner: QuestionRunner) -> Mapping[str, list[QuestionRanks]]:
     """Return what came of all questions of all rounds, by what is known of them."""
     draw = random.Random(SEED)
     by_command: dict[Name, list[Query]] = {}
-    for query in asker.of.queries:
+    for query in runner.of.queries:
         if query.relevant:
             by_command.setdefault(_first(query), []).append(query)
-    rows: dict[str, list[Asked]] = {"known": [], "not known": [], "the same": []}
+    rows: dict[str, list[QuestionRanks]] = {"known": [], "not known": [], "the same": []}
     names = sorted(by_command)
     every = [(name, query) for name in names for query in by_command[name]]
     for _ in range(ROUNDS):
@@ -102,19 +104,21 @@ def rounds(asker: Asker) -> Mapping[str, list[Asked]]:
             for name, query in every:
                 same = noted.get(name) is query
                 kind = "the same" if same else "known" if query.relevant & known else "not known"
-                rows[kind].append(asker.asked(query, experience))
+                rows[kind].append(runner.asked(query, experience))
     wrong = [draw.choice([name for name in names if name not in q.relevant]) for _, q in every]
-    first = [[name for name in asker.plain(q) if name not in q.relevant][:LISTED] for _, q in every]
+    first = [
+        [name for name in runner.plain(q) if name not in q.relevant][:LISTED] for _, q in every
+    ]
     for kind, commands in {"planted": [[name] for name in wrong], "aimed": first}.items():
         uses = [(n, q.query) for (_, q), some in zip(every, commands, strict=True) for n in some]
         with _experience(uses) as experience:
-            rows[kind] = [asker.asked(query, experience) for _, query in every]
+            rows[kind] = [runner.asked(query, experience) for _, query in every]
     return rows
 
 
-def told(rows: Sequence[Asked]) -> dict[str, Any]:
+def figures_of(rows: Sequence[QuestionRanks]) -> dict[str, Any]:
     """Return the figures of some questions."""
-    groups: dict[Name, list[Asked]] = {}
+    groups: dict[Name, list[QuestionRanks]] = {}
     for row in rows:
         groups.setdefault(row.command, []).append(row)
     figures: dict[str, Any] = {"questions": len(rows)}
@@ -134,9 +138,9 @@ def main() -> None:
     with prepared(args) as (sets, meanings):
         for of in sets:
             for way, using in {"words": None, "fusion": meanings}.items():
-                for kind, rows in rounds(Asker(of, using)).items():
+                for kind, rows in rounds(QuestionRunner(of, using)).items():
                     figures.append(
-                        {"set": of.name, "way": way, "questions are": kind, **told(rows)}
+                        {"set": of.name, "way": way, "questions are": kind, **figures_of(rows)}
                     )
                     print(_line(figures[-1]), flush=True)
     if args.json:
@@ -159,7 +163,7 @@ def _first(query: Query) -> Name:
 
 
 def _place(found: Sequence[Name], query: Query) -> int:
-    """Return the first place of a command that answers, 0 where there is none."""
+    """Return the first rank of a command that answers, or 0 if no command does."""
     return next((at for at, name in enumerate(found, 1) if name in query.relevant), 0)
 
 

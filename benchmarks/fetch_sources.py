@@ -92,7 +92,7 @@ def unpack(archive: Path, target: Path, sha256: str) -> None:
     """Unpack what lies in the one folder of an archive.
 
     Raises:
-        NotFetchedError: It is another archive than the one that was labelled.
+        NotFetchedError: The archive is not the one that was labelled.
     """
     with archive.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != sha256:

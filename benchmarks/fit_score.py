@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.engines import ENGINES
-from benchmarks.map_asking import Once
+from benchmarks.map_asking import CachingEmbedder
 from benchmarks.map_fit import (
     Array,
-    Fitted,
+    FitResult,
     Store,
     cross_validated,
     fit,
@@ -29,7 +29,7 @@ from benchmarks.map_fit import (
     sigmoid,
     stack,
 )
-from benchmarks.map_judging import Judged, curve, judged, pooled, reliability
+from benchmarks.map_judging import Judgements, curve, judged, pooled, reliability
 from benchmarks.map_labels import FOLDER, Labels, sets_from
 from benchmarks.map_tables import show_curve, show_rates, show_reliability
 from code_intel.chunking.agreement import card
@@ -61,7 +61,9 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, nargs="+", default=list(ENGINES))
     arguments = parser.parse_args()
     for name in arguments.engine:
-        fitted_for(Once(ENGINES[name]()), arguments.data, arguments.out or constants_folder())
+        fitted_for(
+            CachingEmbedder(ENGINES[name]()), arguments.data, arguments.out or constants_folder()
+        )
 
 
 def fitted_for(embedder: Embedder, data: Path, out: Path) -> None:
@@ -127,7 +129,7 @@ def operating_point(stores: Sequence[Store], logits: Sequence[Array]) -> float:
     return round(good, 2)
 
 
-def judged_all(stores: Sequence[Store], logits: Sequence[Array]) -> Judged:
+def judged_all(stores: Sequence[Store], logits: Sequence[Array]) -> Judgements:
     """Judge the questions of all stores, each asked of its own map."""
     return pooled(
         [
@@ -171,7 +173,7 @@ def ready_margin(stores: Sequence[Store], logits: Sequence[Array]) -> float:
 
 
 def write(
-    out: Path, identity: str, digest: str, space: calibration.Space, fitted: Fitted,
+    out: Path, identity: str, digest: str, space: calibration.Space, fitted: FitResult,
     margin: float, stores: Sequence[Store],
 ) -> None:  # fmt: skip
     """Write the constants and read them back."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.map_judging import Judged, Scores, judged
+from benchmarks.map_judging import Judgements, Scores, judged
 from benchmarks.map_labels import Labels, chosen
 from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
@@ -22,7 +22,7 @@ NO_QUOTE = ("sentence", "request")
 """Kinds that a session does not name a feature by, so that they become no alias."""
 
 
-class Once:
+class CachingEmbedder:
     """An embedder that embeds each text once."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -100,7 +100,7 @@ def fillers(labels: Labels, others: Mapping[str, Labels], size: int) -> list[Agr
     return [free[at] for at in order[: max(0, size - len(labels.agreements))]]
 
 
-def filled(labels: Labels, strangers: Sequence[Agreement], embedder: Embedder) -> Judged:
+def filled(labels: Labels, strangers: Sequence[Agreement], embedder: Embedder) -> Judgements:
     """Ask a set of its map together with agreements of others.
 
     Left out, whatever the size: questions that agreements of another set answer.
@@ -110,15 +110,15 @@ def filled(labels: Labels, strangers: Sequence[Agreement], embedder: Embedder) -
     return judged(labels, asked(labels, embedder, cards))
 
 
-class Aliased(NamedTuple):
+class AliasRound(NamedTuple):
     """One round: every agreement has one alias, and the rest is asked. The same questions each."""
 
-    without: Judged
-    one_session: Judged
-    two_sessions: Judged
+    without: Judgements
+    one_session: Judgements
+    two_sessions: Judgements
 
 
-def aliased(labels: Labels, embedder: Embedder, plain: Scores, rounds: int) -> Iterator[Aliased]:
+def aliased(labels: Labels, embedder: Embedder, plain: Scores, rounds: int) -> Iterator[AliasRound]:
     """Make one question of each agreement its alias, and ask all others, so many times.
 
     Args:
@@ -134,7 +134,7 @@ def aliased(labels: Labels, embedder: Embedder, plain: Scores, rounds: int) -> I
         rest = sorted(set(range(len(labels.queries))) - set(alias.values()))
         asking = chosen(labels, rest)
         said = {place: labels.queries[row] for place, row in alias.items()}
-        yield Aliased(
+        yield AliasRound(
             judged(asking, plain[rest]),
             *(
                 judged(asking, asked(asking, embedder, with_aliases(cards, said, certain)))

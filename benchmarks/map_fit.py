@@ -57,15 +57,15 @@ class Pairs(NamedTuple):
     weight: Array
 
 
-class Fitted(NamedTuple):
+class FitResult(NamedTuple):
     """Log-odds are `features @ weights + bias`."""
 
     weights: Array
     bias: float
 
-    def stretched(self, slope: float, shift: float) -> "Fitted":
+    def stretched(self, slope: float, shift: float) -> "FitResult":
         """Return the same order on another scale."""
-        return Fitted(self.weights * slope, self.bias * slope + shift)
+        return FitResult(self.weights * slope, self.bias * slope + shift)
 
 
 def pairs_of(store: Store) -> Pairs:
@@ -131,7 +131,7 @@ def stack(stores: Sequence[Store], pairs: Sequence[Pairs]) -> tuple[Array, Array
     )
 
 
-def fit(data: tuple[Array, Array, Array]) -> Fitted:
+def fit(data: tuple[Array, Array, Array]) -> FitResult:
     """Fit a ridge logistic regression; a feature that pulls against its sign is left out."""
     features, truth, weight = data
     kept = weight > 0
@@ -150,7 +150,7 @@ def fit(data: tuple[Array, Array, Array]) -> Fitted:
     full = np.zeros(len(FEATURES) + 1)
     full[used] = beta
     weights = full[:-1] / scale
-    return Fitted(weights, float(full[-1] - centre @ weights))
+    return FitResult(weights, float(full[-1] - centre @ weights))
 
 
 def newton(rows: Array, truth: Array, weight: Array, ridge: float) -> Array:

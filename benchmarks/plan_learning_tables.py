@@ -22,7 +22,7 @@ class Way(NamedTuple):
     milliseconds: float
 
 
-class Asked(NamedTuple):
+class PlannedQuestion(NamedTuple):
     """One wording, planned in every way.
 
     Attributes:
@@ -51,13 +51,13 @@ class Asked(NamedTuple):
         return self.near == self.id or bool(set(self.near_relevant) & set(self.relevant))
 
 
-def show_learning(asked: Sequence[Asked], label: str) -> dict[str, Any]:
+def show_learning(asked: Sequence[PlannedQuestion], label: str) -> dict[str, Any]:
     """Print every table and return what they say."""
     known = [each for each in asked if each.known]
     unknown = [each for each in asked if not each.known]
     print(f"# {label}: {len(known)} wordings of what is known, {len(unknown)} of what is not")
     report: dict[str, Any] = {"label": label}
-    likenesses: Mapping[str, tuple[Callable[[Asked], float], Sequence[float]]] = {
+    likenesses: Mapping[str, tuple[Callable[[PlannedQuestion], float], Sequence[float]]] = {
         "cosine of the goals": (lambda each: each.cosine, COSINES),
         "words of the goals in common": (lambda each: each.words, WORDS),
     }
@@ -71,7 +71,10 @@ def show_learning(asked: Sequence[Asked], label: str) -> dict[str, Any]:
 
 
 def _show(
-    asked: Sequence[Asked], kind: str, of: Callable[[Asked], float], least: float
+    asked: Sequence[PlannedQuestion],
+    kind: str,
+    of: Callable[[PlannedQuestion], float],
+    least: float,
 ) -> dict[str, Any]:
     """Tell what learning is worth where it is used above one likeness."""
     used = {id(each) for each in asked if of(each) >= least}
@@ -111,7 +114,9 @@ def _show(
     return row
 
 
-def _paired(asked: Sequence[Asked], change: Callable[[Asked], float]) -> Difference:
+def _paired(
+    asked: Sequence[PlannedQuestion], change: Callable[[PlannedQuestion], float]
+) -> Difference:
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for each in asked:
         groups[each.repo, each.id].append(change(each))

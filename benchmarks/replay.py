@@ -44,7 +44,7 @@ from benchmarks.labels import HERE, OWN_MANIFEST, Repository, manifest_of, repos
 from benchmarks.map_labels import FOLDER, labels_from
 from benchmarks.replay_plot import plot
 from benchmarks.replay_sessions import NOTHING, Agent, Lesson, Need
-from benchmarks.replay_tables import Asked, show
+from benchmarks.replay_tables import ReplayedQuestion, show
 from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.learned.recall.recall import fold
@@ -113,7 +113,7 @@ async def connected(settings: Settings) -> AsyncIterator[Agent]:
 def again(
     needs: Iterable[Need], languages: Sequence[str] = LANGUAGES, kind: str = "again"
 ) -> list[Question]:
-    """Return the other wordings of some needs; one that happens to be in the same words is none."""
+    """Return the other wordings of some needs, without those in the same words."""
     return [
         Question(kind, each, need.again[each], need)
         for need in needs
@@ -158,7 +158,7 @@ async def teach(
 
 async def asked(
     agent: Agent, questions: Sequence[Question], turn: int, intent: str, draw: random.Random
-) -> list[Asked]:
+) -> list[ReplayedQuestion]:
     """Ask questions in a shuffled order.
 
     Ask the forest alone before or after, by lot, so that neither is warmer.
@@ -174,14 +174,14 @@ async def asked(
             alone = await agent.alone(each.query, intent, each.need)
         name, symbol = (each.need.id, each.need.symbol) if each.need else ("", "")
         who = (agent.root.name, turn, each.kind, name, each.language, each.query, symbol)
-        rows.append(Asked(*who, reply, *alone))
+        rows.append(ReplayedQuestion(*who, reply, *alone))
         _say(f"{agent.root.name} asked {at}/{len(questions)}")
     return rows
 
 
 async def play(
     settings: Settings, needs: Sequence[Need], others: Sequence[Need], args: argparse.Namespace
-) -> tuple[list[Lesson], list[Asked]]:
+) -> tuple[list[Lesson], list[ReplayedQuestion]]:
     """Play all passes in one project."""
     draw = random.Random(args.seed)
     held = draw.sample(needs, round(args.hold_back * len(needs)))
@@ -261,7 +261,7 @@ def main() -> None:
     corpora = repositories(args.data, manifest, args.sources, "root")
     needs = {corpus.name: needs_of(corpus) for corpus in corpora}
     lessons: dict[str, list[Lesson]] = {}
-    rows: list[Asked] = []
+    rows: list[ReplayedQuestion] = []
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as scratch:
         for corpus in corpora:

@@ -1,4 +1,4 @@
-"""The sequence of `replay.py` as a drawing: what was answered, how often wrongly, what it saved."""
+"""Draw the passes of `replay.py`: share of answers, share of wrong ones, and the savings."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from html import escape
 from itertools import accumulate, chain, zip_longest
 from typing import NamedTuple
 
-from benchmarks.replay_tables import Asked
+from benchmarks.replay_tables import ReplayedQuestion
 
 WIDTH, HEIGHT, LEFT, GAP = 760, 200, 70, 50
 """Of a panel, in user units; what is left of it; what is between two."""
@@ -20,9 +20,9 @@ class Line(NamedTuple):
     values: Sequence[float]
 
 
-def sequence(rows: Iterable[Asked]) -> list[Asked]:
+def sequence(rows: Iterable[ReplayedQuestion]) -> list[ReplayedQuestion]:
     """Return the questions in order, the n-th of every repository before any (n+1)-th; by pass."""
-    by_turn: dict[int, dict[str, list[Asked]]] = defaultdict(lambda: defaultdict(list))
+    by_turn: dict[int, dict[str, list[ReplayedQuestion]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         by_turn[row.turn][row.repo].append(row)
     return [
@@ -33,7 +33,7 @@ def sequence(rows: Iterable[Asked]) -> list[Asked]:
     ]
 
 
-def panels(rows: Sequence[Asked]) -> list[tuple[str, list[Line]]]:
+def panels(rows: Sequence[ReplayedQuestion]) -> list[tuple[str, list[Line]]]:
     """Return the titles and lines of the panels.
 
     Shares are running ones: of the questions asked again so far, and for wrong answers of all
@@ -69,7 +69,7 @@ def panels(rows: Sequence[Asked]) -> list[tuple[str, list[Line]]]:
     ]
 
 
-def plot(rows: Iterable[Asked]) -> str:
+def plot(rows: Iterable[ReplayedQuestion]) -> str:
     """Return the drawing as SVG."""
     drawn = panels(sequence(rows))
     height = len(drawn) * (HEIGHT + 2 * GAP)

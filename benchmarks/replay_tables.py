@@ -1,4 +1,4 @@
-"""The tables of `replay.py`: who was answered by what, how truly, and what it saved."""
+"""Tables of `replay.py`: which answers came from the map, how many were right, and the savings."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ LIMIT = 0.01
 """Share of all questions that may be answered wrongly."""
 
 
-class Asked(NamedTuple):
-    """One question of a pass, how the map stood to it, and what the forest alone cost.
+class ReplayedQuestion(NamedTuple):
+    """One question of a pass, the answer of the map, and the cost of the forest alone.
 
     Attributes:
         kind: `again`, `held back`, `unrelated` or `foreign`.
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
         return self.reply.verdict == "wrong"
 
 
-def summary(rows: Sequence[Asked]) -> dict[str, Any]:
+def summary(rows: Sequence[ReplayedQuestion]) -> dict[str, Any]:
     """Return the figures of some rows; shares are of the questions asked again by default.
 
     Ratios are the cost of asking the map first, divided by the cost of the forest alone: below 1 is
@@ -88,16 +88,21 @@ def summary(rows: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
-def parts(rows: Sequence[Asked]) -> dict[str, list[Asked]]:
+def parts(rows: Sequence[ReplayedQuestion]) -> dict[str, list[ReplayedQuestion]]:
     """Return all rows, and those that the map answered rightly, wrongly, or not."""
     names = {"right": "right", "near": "right", "wrong": "wrong", "": "unanswered"}
-    found: dict[str, list[Asked]] = {"all": list(rows), "right": [], "wrong": [], "unanswered": []}
+    found: dict[str, list[ReplayedQuestion]] = {
+        "all": list(rows),
+        "right": [],
+        "wrong": [],
+        "unanswered": [],
+    }
     for row in rows:
         found[names[row.reply.verdict]].append(row)
     return found
 
 
-def ratios(rows: Sequence[Asked], *, ready: bool = False) -> dict[str, float]:
+def ratios(rows: Sequence[ReplayedQuestion], *, ready: bool = False) -> dict[str, float]:
     """Return calls, tokens and milliseconds of asking the map first, over the forest alone."""
     spent = [row.reply.settled if ready else row.reply.cost for row in rows]
     alone = [row.settled if ready else row.forest for row in rows]
@@ -119,7 +124,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def show(
-    lessons: Mapping[str, Sequence[Lesson]], rows: Sequence[Asked], label: str
+    lessons: Mapping[str, Sequence[Lesson]], rows: Sequence[ReplayedQuestion], label: str
 ) -> dict[str, Any]:
     """Print the tables and return what they say."""
     print(f"# {label}")
@@ -128,7 +133,7 @@ def show(
     for turn in sorted({row.turn for row in rows}):
         mine = [row for row in rows if row.turn == turn]
         print(f"\n## Pass {turn}: asked again in other words, and what nothing here is about")
-        groups: dict[str, Sequence[Asked]] = {
+        groups: dict[str, Sequence[ReplayedQuestion]] = {
             name: [row for row in mine if row.repo == name] for name in lessons
         }
         if len(lessons) > 1:
@@ -213,7 +218,7 @@ def _show_whole(row: Mapping[str, Any]) -> None:
         print(f"  {name:<25}" + "   ".join(cells))
 
 
-def _show_wrong(rows: Sequence[Asked]) -> None:
+def _show_wrong(rows: Sequence[ReplayedQuestion]) -> None:
     for row in rows:
         if row.wrong:
             got = f"{row.reply.symbol}" + (f", not {row.symbol}" if row.symbol else "")

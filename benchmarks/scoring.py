@@ -1,4 +1,4 @@
-"""What an answer is worth, and how sure a difference is."""
+"""Score answers, and estimate the confidence of a difference."""
 
 import math
 import statistics

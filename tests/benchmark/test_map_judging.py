@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from benchmarks.map_asking import aliased, asked, filled, fillers, quotes
 from benchmarks.map_judging import (
-    Judged,
+    Judgements,
     best_within,
     binned,
     error,
@@ -37,9 +37,9 @@ LABELS = Labels(
 SCORES = np.array([[0.9, 0.1], [0.75, 0.2], [0.72, 0.0], [0.1, 0.3]])
 
 
-def made(value: list[float], right: list[bool]) -> Judged:
+def made(value: list[float], right: list[bool]) -> Judgements:
     size = len(value)
-    return Judged(
+    return Judgements(
         np.array(["sentence"] * size),
         np.array(value),
         np.array(right),

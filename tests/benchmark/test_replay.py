@@ -12,7 +12,7 @@ from benchmarks.labels import OWN as SEARCHED
 from benchmarks.labels import Repository
 from benchmarks.replay import OWN, Question, again, asked, connected, make, needs_of, teach
 from benchmarks.replay_sessions import Cost, Need, Reply, files_of, read_until, same_symbol
-from benchmarks.replay_tables import Asked, show, summary
+from benchmarks.replay_tables import ReplayedQuestion, show, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 JAPANESE = re.compile("[ぁ-ヿ一-鿿]")
@@ -29,9 +29,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def row(reply: Reply, kind: str = "again", repo: str = "r", turn: int = 2) -> Asked:
+def row(reply: Reply, kind: str = "again", repo: str = "r", turn: int = 2) -> ReplayedQuestion:
     alone = (ALONE, ALONE_READY) if kind == "again" else (Cost(0, 0, 0.0),) * 2
-    return Asked(repo, turn, kind, "1", "en", "q", "a", reply, *alone)
+    return ReplayedQuestion(repo, turn, kind, "1", "en", "q", "a", reply, *alone)
 
 
 def test_replayed_questions_are_those_of_the_search_benchmark() -> None:
