@@ -85,9 +85,7 @@ def canonical(agreement: Agreement) -> Agreement:
 def render(agreement: Agreement, *, notes: str = "") -> str:
     """Return the file's text; equal agreements give equal text.
 
-    Args:
-        agreement: The agreement; `canonical` is applied.
-        notes: People's own sections of the old text, from `notes_of`.
+    `notes` are people's own sections of the old text, from `notes_of`.
     """
     agreement = canonical(agreement)
     parts = [

@@ -37,13 +37,7 @@ _EVERYTHING = frozenset({"self", "*", "_", "given"})
 def targets(
     matches: "Sequence[Captures]", text_of: "Callable[[Node], str]", language: Language
 ) -> tuple[str, ...]:
-    """Return the targets in order of appearance, each once.
-
-    Args:
-        matches: The matches of the query of `language`.
-        text_of: Returns the text of a node.
-        language: The row of the language.
-    """
+    """Return the targets in order of appearance, each once."""
     found: dict[int, tuple[str, bool]] = {}
     for match in matches:
         for kind in ("import", "relative", "reexport"):

@@ -64,11 +64,7 @@ def body_digest(text: str, span: Span, names: Iterable[Span], kind: str) -> str:
     A routine's name is removed from its declaration only. Calls of a function of that name stay, so
     that wrappers of different functions have different digests.
 
-    Args:
-        text: The file.
-        span: The definition in it.
-        names: The places of its own name.
-        kind: The kind of the symbol, part of the digest.
+    `span` is the definition in the text, `names` are the places of its own name.
 
     Returns:
         16 hex digits; empty if the rest is too short to identify the definition.

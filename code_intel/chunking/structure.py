@@ -91,14 +91,7 @@ class Structure(NamedTuple):
 def structure(
     text: str, language: Language, symbols: Sequence[Symbol], imports: Sequence[str] = ()
 ) -> Structure:
-    """Return the parameters of the functions among `symbols`, and the exports; never fails.
-
-    Args:
-        text: The file.
-        language: Its row.
-        symbols: Its symbols, from `chunking.parse_file`.
-        imports: Its imports, from `chunking.parse_file`.
-    """
+    """Return the parameters of the functions among `symbols`, and the exports; never fails."""
     if language.reader == "script":
         text, language = code_of(text), TYPESCRIPT
     passed = [name.removeprefix(REEXPORT) for name in imports if name.startswith(REEXPORT)]

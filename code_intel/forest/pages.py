@@ -43,11 +43,7 @@ def best(
 ) -> ChunkRow | None:
     """Return the page whose goal is closest to the question, or None if no page matches.
 
-    Args:
-        store: The forest's index.
-        question: The question.
-        vector: Its embedding, if any.
-        nearest: The best cosine of any source chunk. A page with at least that cosine matches.
+    A page also matches if its cosine is at least `nearest`, the best one of any source chunk.
     """
     pages = store.chunk_rows(pages_of(store)[-MAX_PAGES:])
     cosines = {} if vector is None else _cosines(store, pages, vector)

@@ -94,8 +94,7 @@ class Database:
     def broken(self, also: Callable[[], None] = lambda: None) -> list[str]:
         """Return one line per broken invariant; empty for an intact database.
 
-        Args:
-            also: A further check, which raises StorageError for damage.
+        `also` is a further check, which raises StorageError for damage.
         """
         try:
             with self.snapshot():

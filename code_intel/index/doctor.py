@@ -37,10 +37,7 @@ def examine(
 ) -> list[IndexFinding]:
     """Return the findings about the index of `config`.
 
-    Args:
-        config: The configuration of the index.
-        model: Identity of the embedding model in use, if known.
-        command: The command line that builds the index, for remedies.
+    `model` is the identity of the model in use, if known; `command` builds the index.
     """
     return [*_files(config), *disk(config), *_database(config, model, command), *_indexer(config)]
 

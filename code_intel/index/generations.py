@@ -133,10 +133,7 @@ class Generations:
     ) -> list[tuple[int, str]]:
         """Return (chunk id, card) of chunks that wait for a vector, most useful first.
 
-        Args:
-            generation: The generation that lacks the vectors.
-            limit: Maximum number of chunks.
-            path: Limits the answer to one document.
+        With `path`, only chunks of that document are returned.
         """
         if path is not None:
             return self._db.rows(PENDING_CARDS_OF_DOCUMENT, (generation.id, path, limit))

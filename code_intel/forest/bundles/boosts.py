@@ -82,12 +82,7 @@ _AMBIGUOUS = frozenset({"docs", "dist", "build", "coverage", "tmp"})
 
 
 def file_type(path: str, language: str) -> FileType:
-    """Return the kind of a file.
-
-    Args:
-        path: Relative to the indexed folder.
-        language: The name that chunking gave it, or empty.
-    """
+    """Return the kind of a file, by its language and its path relative to the indexed folder."""
     if _DOCUMENT.search(path):
         return FileType.DOCUMENT
     if _TEST.search(path):
@@ -105,11 +100,7 @@ def multiplied(score: float, kind: FileType, profile: BoostProfile) -> float:
 def added(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0) -> float:
     """Return a score of `context_bundle` plus its boost; a penalty only if the score is positive.
 
-    Args:
-        score: The score.
-        kind: The kind of file.
-        profile: The boost profile.
-        unit: The size of a term of 1 on the scale of the score.
+    `unit` is the size of a term of 1 on the scale of the score.
     """
     term = unit * BOOSTS[profile].terms.get(kind, 0.0)
     return score + term if term > 0 or score > 0 else score
@@ -126,10 +117,7 @@ def tag(kind: FileType, profile: BoostProfile) -> str:
 def blacklisted(path: str, profile: BoostProfile, exempt: Collection[str] = ()) -> str:
     """Return the blacklisted folder that a file is in, or an empty text.
 
-    Args:
-        path: Relative to the indexed folder.
-        profile: `docs` allows `docs`, `none` allows all.
-        exempt: Files that the artifacts name.
+    The files of `exempt`, which artifacts name, are in no such folder.
     """
     if path in exempt:
         return ""

@@ -106,11 +106,7 @@ def fragments(
 ) -> list[Fragment]:
     """Return the fragments of a file to show at a size, in the order of its lines.
 
-    Args:
-        source: The file.
-        chunks: Its chunks, best first.
-        terms: Index tokens that the shown lines should contain.
-        size: How much to show.
+    `chunks` are its chunks, best first; the lines should contain the index tokens `terms`.
     """
     if size is Size.NAMED or not source.lines:
         return []

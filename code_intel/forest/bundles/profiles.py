@@ -77,10 +77,6 @@ class ChosenProfile(NamedTuple):
 def choose(name: str, state: Path) -> ChosenProfile:
     """Return the profile of that name; an unknown one is `default`, with a warning.
 
-    Args:
-        name: The requested name; empty means `default`.
-        state: The project's `.code-intel`.
-
     Raises:
         ConfigError: The user's file is invalid; the message names file, profile and key.
     """

@@ -26,10 +26,7 @@ class Reach(NamedTuple):
 def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[str, Reach]:
     """Return every file that is connected to a named one, including named ones.
 
-    Args:
-        named: Files that the caller named.
-        graph: The import graph.
-        paths: All files that may be neighbours.
+    Any of `paths` may be a neighbour.
     """
     edges: dict[str, float] = {}
     why: dict[str, list[str]] = {}

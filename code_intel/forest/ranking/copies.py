@@ -27,10 +27,7 @@ _MIN_LINE_CHARS = 9
 def derived(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
     """Return the paths of files that repeat a better file of the same name.
 
-    Args:
-        files: The files that were found.
-        factors: The factor of each path by its kind, 0 to 1: a bundle in `dist/` is not the
-            original.
+    `factors` are those of the paths by kind, 0 to 1: a bundle in `dist/` is not the original.
     """
     families: dict[str, list[File]] = defaultdict(list)
     for file in files:

@@ -87,9 +87,7 @@ def search(
 def rank(state: RankingState, without: Collection[str] = ()) -> list[Ranked]:
     """Return the files with any evidence, best first, ties by path.
 
-    Args:
-        state: What was found and what is known; the scores are computed here.
-        without: Names of rows of `RANKING` to skip, to measure what they are worth.
+    `without` names rows of `RANKING` to skip, to measure what they are worth.
 
     Raises:
         UsageError: There is no such row.
