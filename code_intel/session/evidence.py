@@ -314,46 +314,46 @@ def _answer_problems(
 ) -> list[str]:
     problems: list[str] = []
     for item in answers:
-        said, evidence = f"{item.hypothesis[:_QUOTED_CHARS]!r}", item.evidence
+        quoted, evidence = f"{item.hypothesis[:_QUOTED_CHARS]!r}", item.evidence
         if item.status not in STATUSES:
             problems.append(f"status: {item.status!r} is not one of {', '.join(STATUSES)}")
         elif evidence.tool not in EVIDENCE_TOOLS:
-            problems.append(f"evidence of {said}: {evidence.tool!r} is not an evidence tool")
+            problems.append(f"evidence of {quoted}: {evidence.tool!r} is not an evidence tool")
         elif not evidence.target.strip() or not evidence.result.strip():
-            problems.append(f"evidence of {said}: target and result must not be empty")
+            problems.append(f"evidence of {quoted}: target and result must not be empty")
         elif item.status == "confirmed":
-            problems += _unproven(session, said, evidence, calls)
+            problems += _unproven(session, quoted, evidence, calls)
     return problems
 
 
 def _unproven(
-    session: Session, said: str, evidence: CallEvidence, calls: Sequence[SessionCall]
+    session: Session, quoted: str, evidence: CallEvidence, calls: Sequence[SessionCall]
 ) -> Iterator[str]:
     if not corroborate(evidence, calls, greenfield=session.greenfield):
-        asked = any(
+        called = any(
             call.ok and call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
             for call in calls
         )
         yield (
-            f"evidence of {said}: {evidence.tool} found nothing for {evidence.target!r}, or the "
+            f"evidence of {quoted}: {evidence.tool} found nothing for {evidence.target!r}, or the "
             "target is too short"
-            if asked
-            else f"evidence of {said}: no successful {evidence.tool} call for "
+            if called
+            else f"evidence of {quoted}: no successful {evidence.tool} call for "
             f"{evidence.target!r} was made in this phase"
         )
     elif not corroborate(evidence, calls) and not _planned(session, evidence):
-        yield f"evidence of {said}: nothing exists yet; list the files you will create in files"
+        yield f"evidence of {quoted}: nothing exists yet; list the files you will create in files"
 
 
 def _unsettled(session: Session, answers: Sequence[HypothesisAnswer]) -> list[str]:
     """Return the hypotheses that are unanswered, unknown or answered twice, compared folded."""
-    asked = {fold(item.text): item.text for item in session.hypotheses}
-    given = [fold(item.hypothesis) for item in answers]
-    problems = [f"unanswered: {text}" for key, text in asked.items() if key not in given]
-    for key, item in zip(given, answers, strict=True):
-        if key not in asked:
+    hypotheses = {fold(item.text): item.text for item in session.hypotheses}
+    answered = [fold(item.hypothesis) for item in answers]
+    problems = [f"unanswered: {text}" for key, text in hypotheses.items() if key not in answered]
+    for key, item in zip(answered, answers, strict=True):
+        if key not in hypotheses:
             problems.append(f"unknown hypothesis: {item.hypothesis[:_QUOTED_CHARS]}")
-        elif given.count(key) > 1:
+        elif answered.count(key) > 1:
             problems.append(f"answered twice: {item.hypothesis[:_QUOTED_CHARS]}")
     return problems
 
@@ -371,18 +371,19 @@ def _unrelated_evidence(
 
     Evidence of a map hit must ask for its symbol; other evidence must concern the hypothesis.
     """
-    supposed = {fold(item.text): item.text for item in session.hypotheses}
+    texts = {fold(item.text): item.text for item in session.hypotheses}
     problems: list[str] = []
     for item in answers:
-        said, symbol = f"{item.hypothesis[:_QUOTED_CHARS]!r}", _map_symbol(session, item.hypothesis)
-        text = supposed.get(fold(item.hypothesis), "")
+        quoted = f"{item.hypothesis[:_QUOTED_CHARS]!r}"
+        symbol = _map_symbol(session, item.hypothesis)
+        text = texts.get(fold(item.hypothesis), "")
         if item.status != "confirmed" or not text:
             continue
         if symbol and not _asks_for(item.evidence, symbol, calls):
-            problems.append(f"evidence of {said}: ask about {symbol} itself")
+            problems.append(f"evidence of {quoted}: ask about {symbol} itself")
         elif not (symbol or session.greenfield or _concerns(session, text, item.evidence, calls)):
             target = item.evidence.target[:_QUOTED_CHARS]
-            problems.append(f"evidence of {said}: {target!r} is unrelated to the hypothesis")
+            problems.append(f"evidence of {quoted}: {target!r} is unrelated to the hypothesis")
     return problems
 
 

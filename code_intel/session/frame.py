@@ -157,14 +157,14 @@ def investigation_guidance(
 def _repeated(filled: Sequence[Slot], old: Frame | None) -> list[dict[str, str]]:
     """Return an error for each slot that repeats another one."""
     given = {slot.name for slot in filled}
-    said = [slot for slot in (old.slots if old else ()) if slot.name not in given]
+    others = [slot for slot in (old.slots if old else ()) if slot.name not in given]
     errors = []
     for slot in filled:
-        twin = next((other for other in said if says_the_same(slot.value, other.value)), None)
+        twin = next((other for other in others if says_the_same(slot.value, other.value)), None)
         if twin:
             error = f"repeats {twin.name}; leave it out"
             errors.append({"slot": slot.name, "error": error})
-        said.append(slot)
+        others.append(slot)
     return errors
 
 

@@ -19,32 +19,32 @@ class _Group:
 
     def __init__(self) -> None:
         self.least: int | None = None
-        self.said = 0
+        self.count = 0
         self.last = 0
 
     def add(self, count: int) -> None:
-        self.said += count
+        self.count += count
         self.last = count
 
     def repeat(self, times: int) -> None:
-        self.said += self.last * (times - 1)
+        self.count += self.last * (times - 1)
         self.last *= times
 
     def end(self) -> None:
-        self.least = self.said if self.least is None else min(self.least, self.said)
-        self.said = self.last = 0
+        self.least = self.count if self.least is None else min(self.least, self.count)
+        self.count = self.last = 0
 
 
 @functools.lru_cache(1024)
-def least_said(pattern: str) -> int:
+def least_word_chars(pattern: str) -> int:
     """Return how many word characters `pattern` spells out for each of its matches.
 
     Classes, escapes and optional parts count as 0; of alternatives the shortest counts. An invalid
     pattern, or one in verbose mode, counts as 0.
 
-    >>> least_said("[Ll]og(in|out)+")
+    >>> least_word_chars("[Ll]og(in|out)+")
     4
-    >>> least_said("login|.")
+    >>> least_word_chars("login|.")
     0
     """
     groups = [_Group()]

@@ -223,19 +223,19 @@ def _lack(
     locations: Sequence[SymbolLocation],
 ) -> tuple[str, str] | None:
     """Return what evidence a band still needs and how to give it; None if none is missing."""
-    said = (
+    reason = (
         f"its likeness to the target feature is {band.name}"
         if band.name
         else "its likeness to the target feature is unknown"
     )
     if band.found and not session.corroborated(name):
         return (
-            f"{said}, and no call of this session has looked it up",
+            f"{reason}, and no call of this session has looked it up",
             f"Look up {name} with find_definitions",
         )
     if band.named and not _names(evidence, name, locations):
         return (
-            f"{said}, and code_evidence names neither it nor its file and line",
+            f"{reason}, and code_evidence names neither it nor its file and line",
             f"Describe in code_evidence what {name} does, and name it or give file:line",
         )
     return None
@@ -243,14 +243,14 @@ def _lack(
 
 def _names(evidence: str, name: str, locations: Sequence[SymbolLocation]) -> bool:
     """Return whether evidence names a symbol, or its file and one of its lines."""
-    said = fold(evidence)
+    folded = fold(evidence)
     bare = re.escape(fold(symbol_parts(name)[-1]))
-    if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", said):
+    if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", folded):
         return True
     for location in locations:
         base = re.escape(fold(location.file.rpartition("/")[2]))
-        rest = re.sub(rf"[\w./-]*{base}", " ", said)
-        if rest != said and any(
+        rest = re.sub(rf"[\w./-]*{base}", " ", folded)
+        if rest != folded and any(
             location.first <= int(number) <= location.last
             for number in re.findall(r"[0-9]{1,7}", rest)
         ):

@@ -121,8 +121,8 @@ def plan(
     """
     steps: dict[tuple[str, str], tuple[str, Params, str]] = {}
     skipped: list[SkippedCall] = []
-    meant = intent_of(intent)
-    for terms, tool in _terms_and_tools(question, slots, meant, missing):
+    kind = intent_of(intent)
+    for terms, tool in _terms_and_tools(question, slots, kind, missing):
         calls = CALLS_BY_TOOL[tool].calls(terms, scope) if tool in available else ()
         if not calls:
             why = CALLS_BY_TOOL[tool].why if tool in available else "it is not available"
@@ -138,7 +138,7 @@ def plan(
         PlannedCall(tool, PURPOSE[tool], len(steps) - number, params, slot)
         for number, (tool, params, slot) in enumerate(steps.values())
     )
-    return CallPlan(planned, tuple(dict.fromkeys(skipped)), _reasoning(question, slots, meant))
+    return CallPlan(planned, tuple(dict.fromkeys(skipped)), _reasoning(question, slots, kind))
 
 
 def intent_of(name: str) -> Intent:

@@ -256,8 +256,8 @@ class Session(NamedTuple):
 
     def _is_unused(self, call: SessionCall) -> bool:
         name = ".".join(symbol_parts(call.target))
-        asked = call.tool == "find_references" and call.ok
-        return asked and name in self._found({"find_definitions"})
+        searched = call.tool == "find_references" and call.ok
+        return searched and name in self._found({"find_definitions"})
 
     @property
     def corroborated_symbols(self) -> frozenset[str]:

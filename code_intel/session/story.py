@@ -181,13 +181,13 @@ def _confirmed(data: Data) -> Iterator[Words]:
 def _map_answered(data: Data) -> Iterator[Words]:
     pair = f"{plain(data['nl_term'])} → {plain(data['symbol'])}"
     score = f"{data['score']:.2f}" if isinstance(data["score"], int | float) else "no score"
-    asked = f"“{plain(data['query'])}”"
+    query = f"“{plain(data['query'])}”"
     guards = "; ".join(item["reason"] for item in explained(data["failed"]))
     reason = f"; not READY because {guards}" if guards else ""
     if data["band"] == "forest" or not data["nl_term"]:
-        yield "map", f"no answer to {asked}; search_forest is allowed{reason}"
+        yield "map", f"no answer to {query}; search_forest is allowed{reason}"
     else:
-        yield "map", f"answers {asked} with {pair} ({score}){reason}"
+        yield "map", f"answers {query} with {pair} ({score}){reason}"
 
 
 def _understood(data: Data) -> Iterator[Words]:
@@ -241,13 +241,13 @@ def _learned(data: Data) -> Iterator[Words]:
 
 def _ended(data: Data) -> Iterator[Words]:
     analysis = data["analysis"]
-    why = [
+    parts = [
         plain(analysis.get("root_cause") or ""),
         f"failed in {analysis['failure_point']}" if analysis.get("failure_point") else "",
         plain(analysis.get("user_feedback_summary") or ""),
     ]
-    said = "; ".join(filter(None, why))
-    yield "ended", f"{data['outcome']}: {said}" if said else data["outcome"]
+    reasons = "; ".join(filter(None, parts))
+    yield "ended", f"{data['outcome']}: {reasons}" if reasons else data["outcome"]
 
 
 DESCRIPTIONS: Mapping[Event, Callable[[Data], Iterable[Words]]] = MappingProxyType(

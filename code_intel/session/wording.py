@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from code_intel.session.patterns import least_said
+from code_intel.session.patterns import least_word_chars
 
 # Patterns are strings: `re` compiles them at first use, and hooks never use them.
 _PLAIN = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
@@ -62,7 +62,7 @@ _CONTRACTED = "いっん"
 """Kana that replace any of `_ROWS` before て and た: 書いて, 使って, 読んで."""
 _MIN_WORD_CHARS = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
 """Where a compound may be cut: the fewest characters before and after the cut."""
-_MIN_SAID_CHARS = 2
+_MIN_DISTINCTIVE_CHARS = 2
 """Word characters; a text with fewer occurs in every file."""
 
 
@@ -113,10 +113,10 @@ def symbol_parts(name: str) -> list[str]:
 def says_something(text: str, *, pattern: bool = False) -> bool:
     """Return whether `text` has at least two word characters.
 
-    With `pattern` each match of the regular expression must have them (`patterns.least_said`).
+    With `pattern` each match of the regular expression must have them.
     """
-    said = least_said(text) if pattern else len(re.findall(r"[^\W_]", text))
-    return said >= _MIN_SAID_CHARS
+    count = least_word_chars(text) if pattern else len(re.findall(r"[^\W_]", text))
+    return count >= _MIN_DISTINCTIVE_CHARS
 
 
 def occurs(quote: str, text: str) -> bool:
@@ -178,19 +178,19 @@ def covers(quote: str, value: str) -> bool | None:
     """
     if fold(quote).replace(" ", "") == fold(value).replace(" ", ""):
         return True
-    said, claimed = list(_runs(quote)), list(_runs(value))
-    content = [run for run in claimed if not run.is_filler]
+    quote_runs, value_runs = list(_runs(quote)), list(_runs(value))
+    content = [run for run in value_runs if not run.is_filler]
     if not content:
         return None
-    if _is_stretch(said, claimed):
+    if _is_stretch(quote_runs, value_runs):
         return True
     covered = (
-        _run_covered(said, run) or _is_inflection(said, before, run)
-        for before, run in zip([None, *claimed], claimed, strict=False)
+        _run_covered(quote_runs, run) or _is_inflection(quote_runs, before, run)
+        for before, run in zip([None, *value_runs], value_runs, strict=False)
     )
     if not all(covered):
         return None
-    return False if _same_polarity(quote, value, content, claimed) else None
+    return False if _same_polarity(quote, value, content, value_runs) else None
 
 
 def _runs(text: str) -> Iterator[WordRun]:
@@ -216,11 +216,11 @@ def _cuts(run: WordRun) -> frozenset[int]:
     return frozenset({0, len(run.text), *inside})
 
 
-def _is_stretch(said: list[WordRun], claimed: list[WordRun]) -> bool:
-    """Return whether the claimed text occurs in the quoted one, on word boundaries."""
-    text = "".join(run.text for run in said)
-    wanted = "".join(run.text for run in claimed)
-    edges = {run.start + cut for run in said for cut in _cuts(run)}
+def _is_stretch(quote_runs: list[WordRun], value_runs: list[WordRun]) -> bool:
+    """Return whether the value occurs in the quote, on word boundaries."""
+    text = "".join(run.text for run in quote_runs)
+    wanted = "".join(run.text for run in value_runs)
+    edges = {run.start + cut for run in quote_runs for cut in _cuts(run)}
     return any(at in edges and at + len(wanted) in edges for at in _places(text, wanted))
 
 
@@ -232,11 +232,11 @@ def _places(text: str, wanted: str) -> Iterator[int]:
         at = text.find(wanted, at + 1)
 
 
-def _run_covered(said: list[WordRun], run: WordRun) -> bool:
+def _run_covered(quote_runs: list[WordRun], run: WordRun) -> bool:
     """Return whether a run can be composed of fillers and words of the quote in the same script."""
     if run.is_filler:
         return True
-    same = [other for other in said if other.script == run.script]
+    same = [other for other in quote_runs if other.script == run.script]
     if run.script == "word" and _stem(run.text) in {_stem(other.text) for other in same}:
         return True
     reached = {0}
@@ -246,7 +246,7 @@ def _run_covered(said: list[WordRun], run: WordRun) -> bool:
     return len(run.text) in reached
 
 
-def _is_inflection(said: list[WordRun], before: WordRun | None, run: WordRun) -> bool:
+def _is_inflection(quote_runs: list[WordRun], before: WordRun | None, run: WordRun) -> bool:
     """Return whether a kana run after the kanji of `before` inflects a word of the quote."""
     if before is None or (before.script, run.script) != ("han", "hiragana"):
         return False
@@ -255,7 +255,7 @@ def _is_inflection(said: list[WordRun], before: WordRun | None, run: WordRun) ->
         (kanji.script, kana.script) == ("han", "hiragana")
         and kanji.text[-1] == before.text[-1]
         and _same_row(kana.text[0], run.text[0])
-        for kanji, kana in pairwise(said)
+        for kanji, kana in pairwise(quote_runs)
     )
 
 
@@ -277,13 +277,15 @@ def _is_piece(same: list[WordRun], piece: str) -> bool:
     )
 
 
-def _same_polarity(quote: str, value: str, content: list[WordRun], claimed: list[WordRun]) -> bool:
+def _same_polarity(
+    quote: str, value: str, content: list[WordRun], value_runs: list[WordRun]
+) -> bool:
     """Return whether a rephrasing keeps the negation of the quote; a single noun has none."""
     denied, denies = (bool(re.search(_NEGATION, _spelled(text))) for text in (quote, value))
     if denied == denies:
         return True
     noun = len(content) == 1 and all(
-        re.fullmatch(_PARTICLES, run.text) for run in claimed if run.script == "hiragana"
+        re.fullmatch(_PARTICLES, run.text) for run in value_runs if run.script == "hiragana"
     )
     return denied and noun
 

@@ -108,20 +108,20 @@ class CorpusService:
         self, query: str, top_k: int, directory: str, file_pattern: str
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """Return the hits, and notes on what is missing."""
-        asked = self.comparable(self.question(query))
+        question = self.comparable(self.question(query))
         hits, conflicts = search_map(
             self.settings,
             self.index,
             self.forest,
             query,
-            asked.vector,
-            asked.identity,
+            question.vector,
+            question.identity,
             top_k=UNFILTERED_HITS if directory or file_pattern else top_k,
             cache=self.cache,
         )
         waiting = (IN_CONFLICT.format(conflicts),) if conflicts else ()
         found = [hit for hit in hits if within(hit.document, directory, file_pattern)]
-        return found[:top_k], (*asked.degraded, *waiting)
+        return found[:top_k], (*question.degraded, *waiting)
 
     def _search_forest(
         self, query: str, top_k: int, directory: str, file_pattern: str

@@ -43,9 +43,9 @@ def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
     for file in files:
         plain = plain_path(file)
         with suppress(UsageError, ValueError):
-            asked = confined(root, plain) if plain else plain
-            if asked != plain and same_name(asked, plain):
-                found.append(asked)
+            spelled = confined(root, plain) if plain else plain
+            if spelled != plain and same_name(spelled, plain):
+                found.append(spelled)
                 continue
         found.append(file)
     return found

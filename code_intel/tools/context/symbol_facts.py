@@ -102,10 +102,10 @@ async def created_since(
     """
     found = await definitions_of(context, symbols)
     places = {s: {project_path_of(context, d.file) for d in rows} for s, rows in found.items()}
-    asked = {file: session.relative(file) for file in files}
+    relative = {file: session.relative(file) for file in files}
 
     def look() -> frozenset[str]:
-        wanted = {*asked.values(), *(file for each in places.values() for file in each)}
+        wanted = {*relative.values(), *(file for each in places.values() for file in each)}
         before = written_since(context.root, session, wanted)
         had = {file: _defined_in(file, content) for file, content in before.items()}
         known = frozenset[str]().union(*had.values())
@@ -115,7 +115,7 @@ async def created_since(
             if places[symbol] <= had.keys()
             and known.isdisjoint(part for d in rows for part in (d.qualified, d.body))
         }
-        return frozenset(new | {file for file, name in asked.items() if before.get(name) == b""})
+        return frozenset(new | {file for file, name in relative.items() if before.get(name) == b""})
 
     return await run_in_thread(look)
 

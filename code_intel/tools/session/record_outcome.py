@@ -122,7 +122,7 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     offer = last_map_answer(session)
     # search_smart asks the forest only once the map has missed.
-    asked = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
+    searches = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
     return {
         "record_id": f"outcome_{session.name}_{now}",
         "session_id": session.name,
@@ -130,7 +130,7 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
         "outcome": outcome,
         "phase_at_outcome": session.phase.value,
         "intent": session.intent.value,
-        "devrag_used": any(call.tool in asked for call in session.calls),
+        "devrag_used": any(call.tool in searches for call in session.calls),
         "confidence_was": _confidence(session),
         "ready_by": session.ready_by,
         "band": offer.band if offer else "forest",

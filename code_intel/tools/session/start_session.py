@@ -86,12 +86,12 @@ async def start_session(
 
 
 def _check_project(root: Path, repo_path: str) -> None:
-    asked = os.path.realpath(root / repo_path)
-    if not os.path.isdir(asked):  # noqa: PTH112 - Path.is_dir raises if the name is too long
+    given = os.path.realpath(root / repo_path)
+    if not os.path.isdir(given):  # noqa: PTH112 - Path.is_dir raises if the name is too long
         raise UsageError(
             f"repo_path {repo_path[:200]} is not a folder.", details={"field": "repo_path"}
         )
-    if asked != os.path.realpath(root):
+    if given != os.path.realpath(root):
         raise UsageError(
             f"repo_path {repo_path[:200]} is not the project of this server.",
             hint=f"Omit repo_path: this server serves {root}. Start another server for another "

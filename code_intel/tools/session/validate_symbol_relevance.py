@@ -53,16 +53,16 @@ async def validate_symbol_relevance(
     The result is a suggestion: read the code, then call confirm_symbol_relevance. Returns for each
     symbol its band (high, gray or low) and what confirming it takes.
     """
-    asked = list(dict.fromkeys([*symbols_identified, *symbols]))
-    if not asked:
+    names = list(dict.fromkeys([*symbols_identified, *symbols]))
+    if not names:
         raise UsageError("symbols_identified is empty.", details={"field": "symbols_identified"})
     async with context.session(session_id, "validate_symbol_relevance") as locked:
         handle, session = locked.handle, locked.session
-    defined = await defined_symbols(context, asked)
+    defined = await defined_symbols(context, names)
     scores = await symbol_scores(context, target_feature, defined)
-    agreed = await agreed_symbols(context, target_feature, asked)
+    agreed = await agreed_symbols(context, target_feature, names)
     usable, reason = context.embedder.available()
-    undefined = [s for s in asked if s not in defined]
+    undefined = [s for s in names if s not in defined]
     message = (
         "Read these symbols, then call confirm_symbol_relevance with those that implement the "
         "feature."
@@ -71,7 +71,7 @@ async def validate_symbol_relevance(
     data = {
         "session_id": handle,
         "target_feature": target_feature,
-        "symbols_count": len(asked),
+        "symbols_count": len(names),
         "validation_prompt": f"Which of these implement “{target_feature}”? Decide from the code.",
         "action_required": message,
         "response_schema": RESPONSE_SCHEMA,

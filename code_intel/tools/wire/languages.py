@@ -36,5 +36,5 @@ def type_named(language: str) -> str:
 
 
 def _row(language: str) -> Language:
-    asked = language.strip().lower().removeprefix(".")
-    return _NAMES.get(asked) or row_of(f"x.{asked}")
+    name = language.strip().lower().removeprefix(".")
+    return _NAMES.get(name) or row_of(f"x.{name}")
