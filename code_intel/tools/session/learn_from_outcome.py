@@ -31,7 +31,7 @@ from code_intel.tools.search.map_answers import (
 Pair = tuple[str, str]
 """Term and symbol."""
 
-GONE = (
+RENAME_ADVICE = (
     "; if it was renamed, look its new name up with find_definitions, confirm that with "
     "confirm_symbol_relevance, then call record_outcome again"
 )
@@ -47,24 +47,26 @@ class LearnedOutcome(NamedTuple):
     note: str = ""
 
 
-async def teach(context: GatewayContext, session: Session, *, insist: bool) -> LearnedOutcome:
+async def learn_from_success(
+    context: GatewayContext, session: Session, *, insist: bool
+) -> LearnedOutcome:
     """Learn what the session has earned; with `insist`, write what it has not as unconfirmed.
 
-    A pair that says the opposite of itself waits, unconfirmed, for a person.
+    A pair whose symbol means the opposite of its term needs a person to confirm it.
     """
     await refresh_source(context, session.explored_files)
     changed = await run_in_thread(changed_in, context.root, session)
     if changed is not False:
-        await _judge_offer(context, session)
+        await _record_use(context, session)
     may, reason = learning.may_learn(session, git_changed=changed)
     pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
-    gone = await run_in_thread(_gone, context, session, pairs)
-    absurd = await run_in_thread(_absurd, context, pairs)
-    earned = tuple(pair for pair in pairs if may and pair not in {*gone, *absurd})
-    chosen = pairs if insist else tuple(pair for pair in pairs if may and pair not in gone)
+    undefined = await run_in_thread(_undefined, context, session, pairs)
+    contradictory = await run_in_thread(_contradictory, context, pairs)
+    earned = tuple(pair for pair in pairs if may and pair not in {*undefined, *contradictory})
+    chosen = pairs if insist else tuple(pair for pair in pairs if may and pair not in undefined)
     reasons = [
         *filter(None, [reason]),
-        *_objections(gone, absurd, renamed=GONE if not earned else ""),
+        *_objections(undefined, contradictory, renamed=RENAME_ADVICE if not earned else ""),
     ]
     if not chosen:
         return LearnedOutcome(note=f"Nothing learned: {'; '.join(reasons)}.")
@@ -76,23 +78,26 @@ async def teach(context: GatewayContext, session: Session, *, insist: bool) -> L
         notes.append(
             f"{'Unconfirmed' if left & set(chosen) else 'Not learned'}: {'; '.join(reasons)}."
         )
-    notes += _remarks(written)
+    notes += _learning_notes(written)
     sync = next((one for one in synced if one.state != "done"), synced[0])
     return LearnedOutcome(chosen, earned, files, sync, " ".join(notes))
 
 
-def _objections(gone: Sequence[Pair], absurd: Sequence[Pair], *, renamed: str) -> Iterator[str]:
-    for _, symbol in gone:
-        yield f"{symbol} is not defined any more{renamed}"
-    for pair in absurd:
-        if pair not in gone:
-            person = f"a person can confirm it with `code-intel map confirm {shlex.join(pair)}`"
-            arrow = " → ".join(pair)
-            yield f"{arrow}: the symbol means the opposite of the term; if it is right, {person}"
+def _objections(
+    undefined: Sequence[Pair], contradictory: Sequence[Pair], *, renamed: str
+) -> Iterator[str]:
+    for _, symbol in undefined:
+        yield f"{symbol} is no longer defined{renamed}"
+    for pair in contradictory:
+        if pair not in undefined:
+            yield (
+                f"in {' → '.join(pair)} the symbol means the opposite of the term; a person can "
+                f"confirm the pair with `code-intel map confirm {shlex.join(pair)}`"
+            )
 
 
-def _gone(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs whose symbol the session's own change has renamed or deleted."""
+def _undefined(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs whose symbol this session has renamed or deleted."""
     if context.forest.freshness().state not in {"fresh", "stale"}:
         return []
     files = tuple(FileReference(file) for file in session.explored_files)
@@ -100,8 +105,8 @@ def _gone(context: GatewayContext, session: Session, pairs: Sequence[Pair]) -> l
     return [pair for pair, known in facts.items() if known.complete and not known.definitions]
 
 
-def _absurd(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs whose symbol does the opposite of their term, unless they are agreed on."""
+def _contradictory(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs whose symbol means the opposite of the term, except confirmed ones."""
     doubtful = [pair for pair in pairs if contradicts(*pair)]
     keys = (make_key(*pair) for pair in doubtful)
     here = standings_of(context.settings, context.forest, keys, cache=context.map_cache)
@@ -109,14 +114,12 @@ def _absurd(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in doubtful if make_key(*pair) not in agreed]
 
 
-def _remarks(written: list[Learned]) -> list[str]:
+def _learning_notes(written: list[Learned]) -> list[str]:
     notes = []
     if any(item.replaced for item in written):
         notes.append("Unconfirmed claims were replaced; a copy is in .code-intel/trash.")
     notes += [
-        f"The words of the question were not added as an alias: {item.refused}."
-        for item in written
-        if item.refused
+        f"The query was not added as an alias: {item.refused}." for item in written if item.refused
     ]
     notes += dict.fromkeys(item.note for item in written if item.note)
     return notes
@@ -125,7 +128,7 @@ def _remarks(written: list[Learned]) -> list[str]:
 async def _write(
     context: GatewayContext, session: Session, pair: Pair, *, confirmed: bool
 ) -> Learned:
-    """Write one pair: the agreement that answered this session once more, or one of its own."""
+    """Write one pair: confirm the agreement that answered this session, or write a new one."""
     term, symbol = pair
     mapped = session.symbol(symbol)
     assert mapped is not None  # noqa: S101 - pairs come from the session's symbols
@@ -148,30 +151,32 @@ async def _write(
         if session.frame
         else (),
     )
-    offer = await run_in_thread(with_current_name, context, last_map_answer(session))
-    if confirmed and offer and lookup_name(offer.now) == lookup_name(symbol):
+    answer = await run_in_thread(with_current_name, context, last_map_answer(session))
+    if confirmed and answer and lookup_name(answer.now) == lookup_name(symbol):
         with suppress(NotFoundError, UsageError):  # deleted meanwhile: learn it again
-            return await _once_more(context, offer, agreement)
+            return await _confirm_again(context, answer, agreement)
     return await run_in_thread(
         learn, context.settings, agreement, confirmed=confirmed, cache=context.map_cache
     )
 
 
-async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agreement) -> Learned:
+async def _confirm_again(
+    context: GatewayContext, answer: MapAnswer, agreement: Agreement
+) -> Learned:
     """Confirm the agreement that answered this session; add the query as an alias."""
-    if offer.now != offer.symbol:  # the code has renamed it, and the session has verified that
+    if answer.now != answer.symbol:  # the code has renamed it, and the session has verified that
         await run_in_thread(
             rename,
             context.settings,
-            (offer.nl_term, offer.symbol),
-            symbol=offer.now,
+            (answer.nl_term, answer.symbol),
+            symbol=answer.now,
             cache=context.map_cache,
         )
     return await run_in_thread(
         reconfirm,
         context.settings,
-        (offer.nl_term, offer.now),
-        alias=offer.words if len(offer.words) <= MAX_FIELD_CHARS["alias"] else agreement.nl_term,
+        (answer.nl_term, answer.now),
+        alias=answer.words if len(answer.words) <= MAX_FIELD_CHARS["alias"] else agreement.nl_term,
         session_id=agreement.session_id,
         digest=agreement.digest,
         body=agreement.body,
@@ -181,20 +186,20 @@ async def _once_more(context: GatewayContext, offer: MapAnswer, agreement: Agree
     )
 
 
-async def _judge_offer(context: GatewayContext, session: Session) -> None:
+async def _record_use(context: GatewayContext, session: Session) -> None:
     """Count a success with a change for the agreement that led to it, or for another symbol.
 
     It counts for another symbol only if the session confirmed that one and changed nothing in the
     agreement's files.
     """
-    offer = last_map_answer(session)
-    if offer is None or not session.intent.writes:
+    answer = last_map_answer(session)
+    if answer is None or not session.intent.writes:
         return
     if session.ready_by not in {"map", "verification"}:
         return
-    its_files = session._replace(explored_files=offer.files, planned_files=())
+    its_files = session._replace(explored_files=answer.files, planned_files=())
     elsewhere = await run_in_thread(changed_in, context.root, its_files) is not True
-    if elsewhere and learning.chose_another(session, offer.now):
-        await record_feedback(context, session, "rejected", offer, "another symbol")
+    if elsewhere and learning.chose_another(session, answer.now):
+        await record_feedback(context, session, "rejected", answer, "another symbol")
     else:
-        await record_feedback(context, session, "accepted", offer)
+        await record_feedback(context, session, "accepted", answer)

@@ -12,7 +12,7 @@ from code_intel.session.state import Session
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
-from code_intel.tools.session.learn_from_outcome import LearnedOutcome, teach
+from code_intel.tools.session.learn_from_outcome import LearnedOutcome, learn_from_success
 
 Names = Annotated[
     list[Annotated[str, Field(max_length=300)]],
@@ -67,40 +67,37 @@ async def record_outcome(
             outcomes.append, outcomes.folder_of(context.settings.state), record
         )
         await locked.append(steps.outcome(outcome, analysis.model_dump()))
+        error = None
         if outcome == "success":
-            taught, error = await _taught(context, session, insist=insist)
+            result, error = await _learn(context, session, insist=insist)
         else:
-            taught, error = (
-                LearnedOutcome(note=await _note_failure(context, session, outcome)),
-                None,
-            )
-        if learned := [steps.learned(*pair) for pair in taught.earned]:
+            result = LearnedOutcome(note=await _note_failure(context, session, outcome))
+        if learned := [steps.learned(*pair) for pair in result.earned]:
             await locked.append(*learned)
-    files = [file.name for file in taught.files]
-    message = f"Recorded {outcome}. {taught.note}"
+    files = [file.name for file in result.files]
     data = {
         "success": True,
         "session_id": locked.handle,
         "log_file": str(log.relative_to(context.root)),
         "record_id": record["record_id"],
-        "cached_pairs": [{"nl_term": term, "symbol": symbol} for term, symbol in taught.pairs],
+        "cached_pairs": [{"nl_term": term, "symbol": symbol} for term, symbol in result.pairs],
         "agreement_files": files,
         "agreement_file": files[0] if files else None,
         "map_updated": bool(files),
-        **taught.map_sync.data,
-        "cache_note": taught.note,
+        **result.map_sync.data,
+        "cache_note": result.note,
         "cache_error": error,
-        "note": taught.note,
+        "note": result.note,
     }
-    return Answer(data, message)
+    return Answer(data, f"Recorded {outcome}. {result.note}")
 
 
-async def _taught(
+async def _learn(
     context: GatewayContext, session: Session, *, insist: bool
 ) -> tuple[LearnedOutcome, str | None]:
-    """Return what a success has taught, and what kept it from teaching."""
+    """Learn from a success; return the result and the error, if learning failed."""
     try:
-        return await teach(context, session, insist=insist), None
+        return await learn_from_success(context, session, insist=insist), None
     except CodeIntelError as error:
         note = f"Not learned: {error.message} {error.hint} Then call record_outcome again."
         return LearnedOutcome(note=note), error.message
@@ -108,19 +105,19 @@ async def _taught(
 
 async def _note_failure(context: GatewayContext, session: Session, outcome: str) -> str:
     """Count a failure after a short-circuit against the agreement, unless it was verified."""
-    offer = last_map_answer(session)
-    if outcome != "failure" or offer is None or session.ready_by != "map":
+    answer = last_map_answer(session)
+    if outcome != "failure" or answer is None or session.ready_by != "map":
         return "Only successes are learned."
-    await record_feedback(context, session, "failed", offer)
+    await record_feedback(context, session, "failed", answer)
     return (
         "Only successes are learned. The failure counts against the agreement "
-        f"{offer.nl_term} → {offer.symbol}."
+        f"{answer.nl_term} → {answer.symbol}."
     )
 
 
 def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    offer = last_map_answer(session)
+    answer = last_map_answer(session)
     # search_smart asks the forest only once the map has missed.
     searches = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
     return {
@@ -133,7 +130,7 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
         "devrag_used": any(call.tool in searches for call in session.calls),
         "confidence_was": _confidence(session),
         "ready_by": session.ready_by,
-        "band": offer.band if offer else "forest",
+        "band": answer.band if answer else "forest",
         "trigger_message": trigger,
         "analysis": analysis.model_dump(),
     }

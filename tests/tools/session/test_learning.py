@@ -103,7 +103,7 @@ async def test_symbol_renamed_by_the_session_is_learned_under_its_new_name(
         source.write_text(text.replace("def login(", "def sign_in("), encoding="utf-8")
         outcome = await call("record_outcome", outcome="success")
         assert (outcome["cached_pairs"], outcome["map_updated"]) == ([], False)
-        assert f"{LOGIN} is not defined any more; if it was renamed" in outcome["note"]
+        assert f"{LOGIN} is no longer defined; if it was renamed" in outcome["note"]
         await call("find_definitions", symbol="AuthService.sign_in")
         await call(
             "confirm_symbol_relevance",
