@@ -86,20 +86,6 @@ def test_refreshing_without_a_model_indexes_words_with_a_warning(tmp_path: Path)
     index.close()
 
 
-def test_a_read_only_index_is_not_created(tmp_path: Path) -> None:
-    config = map_config(tmp_path)
-    sibling = Index(config, readonly=True)
-    with pytest.raises(NotFoundError):
-        _ = sibling.store
-    sibling.start()
-    assert sibling.indexer is None
-    assert not config.db_path.exists()
-    with Index(config) as index:
-        index.complete()
-    assert len(sibling.store.documents()) == 2
-    sibling.close()
-
-
 def test_complete_waits_only_for_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.facade.CHECK_INTERVAL_S", 0)
     config = map_config(tmp_path)
@@ -119,13 +105,6 @@ def levels(config: IndexConfig, model: str | None = None) -> list[tuple[str, str
     return [(f.level, f.what) for f in found if f.level != "info"]
 
 
-def test_doctor_finds_nothing_in_an_intact_index(tmp_path: Path) -> None:
-    config = map_config(tmp_path)
-    with Index(config, embedder=HashEmbedder()) as index:
-        index.complete()
-    assert levels(config, "hash-1") == []
-
-
 def test_doctor_names_missing_parts_and_changes_nothing(tmp_path: Path) -> None:
     config = map_config(tmp_path)
     assert levels(config) == [("warning", "map.db does not exist yet.")]
@@ -134,6 +113,7 @@ def test_doctor_names_missing_parts_and_changes_nothing(tmp_path: Path) -> None:
         index.complete(words_only=True)
         assert levels(config) == [("warning", "2 chunks without a vector; only words find them.")]
         index.complete()
+        assert levels(config, "hash-1") == []
         assert levels(config, "other")[0][1].startswith("The vectors were made by hash-1")
     config.db_path.write_bytes(b"garbage " * 999)
     assert levels(config)[0][0] == "error"
@@ -150,6 +130,10 @@ def test_doctor_accepts_a_map_without_agreements(tmp_path: Path) -> None:
 def test_a_read_only_index_is_missing_until_a_process_builds_it(tmp_path: Path) -> None:
     config = map_config(tmp_path)
     with Index(config, readonly=True) as reader:
+        with pytest.raises(NotFoundError):
+            _ = reader.store
+        reader.start()
+        assert reader.indexer is None
         freshness = reader.freshness()
         assert freshness.state == "missing"
         assert freshness.degraded[0].endswith("Run `code-intel sync`.")
