@@ -42,11 +42,11 @@ from code_intel.chunking.lexicon import english
 from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.records import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.registry import checking
 from code_intel.registry.finding import CommandFinding, find
 from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.meaning import CommandVectors
-from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 
 HERE = Path(__file__).resolve().parent
 SETS = (HERE / "data" / "commands" / "tuning", HERE / "data" / "commands" / "heldout")

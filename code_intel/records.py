@@ -14,6 +14,8 @@ READY_SCORE = 0.8
 """Calibrated score from which a map answer may lead to READY; the fit targets this number."""
 VERIFICATION_SCORE = 0.7
 """Calibrated score from which a map answer may lead to VERIFICATION; a lower one is a miss."""
+VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE = 0.8, 0.5, 0.2
+"""Lower bounds of the score bands of commands (seed 001)."""
 
 Corpus = Literal["map", "forest"]
 """The content of an index: agreements (map) or source (forest)."""

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from mcp import Client
 
-import registry.small
+import registry.small_registries
 from code_intel.config import Settings
 from code_intel.servers.commands import build_commands_server
 from code_intel.servers.gateway import build_gateway
@@ -40,7 +40,7 @@ SEVEN: tuple[dict[str, Any], ...] = tuple(
         if each.c2 == GROUP["c2"]
         else {}
     )
-    for each in registry.small.SEVEN
+    for each in registry.small_registries.SEVEN
 )
 PROMPT = (
     "# Group commits\n\nLook at every change, {input_text}, and commit what belongs together.\n"

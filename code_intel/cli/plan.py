@@ -161,7 +161,7 @@ def _queries(plan: QueryPlan) -> list[str]:
 
 def _plan_text(plan: QueryPlan) -> Iterator[str]:
     yield from expectations(plan)
-    first, *others = _queries(plan) or ["none; all were asked already"]
+    first, *others = _queries(plan) or ["none; all were tried already"]
     yield f"First query: {visible(first)}"
     yield from (f"  then: {visible(query)}" for query in others)
 
@@ -183,13 +183,13 @@ def _progress() -> Iterator[Report]:
 
 def _print_stored_plan(root: Path, given: Mapping[str, Any], began: str) -> None:
     """Print how to continue the interrupted plan: the named one, or the one that was made."""
-    made = (
+    interrupted = (
         entry.id
         for entry in keeping.entries(root)
         if entry.stop == "stopped" and entry.used >= began and entry.goal == masked(given["goal"])
     )
-    if kept := given.get("planId") or next(made, ""):
-        print(f"To continue: code-intel plan --continue {kept[:SHORT]}", file=sys.stderr)
+    if plan_id := given.get("planId") or next(interrupted, ""):
+        print(f"To continue: code-intel plan --continue {plan_id[:SHORT]}", file=sys.stderr)
 
 
 def _go_on(data: Mapping[str, Any]) -> str:
@@ -204,11 +204,11 @@ def _text(data: Mapping[str, Any]) -> str:
     """Return the answer as text: result, a line per query, the findings, and where it is stored."""
     lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
     for each in data["iterations"]:
-        said = each.get("error") or each["feedback"]
+        note = each.get("error") or each["feedback"]
         head = (
             f"{each['iterationNumber']}. {each['evaluationScore']:.2f}  “{visible(each['query'])}”"
         )
-        lines.append(f"{head}  {cut(' '.join(said.split()), _COLUMNS)}")
+        lines.append(f"{head}  {cut(' '.join(note.split()), _COLUMNS)}")
     found = data["finalResults"]["data"]
     lines.append("Found:" if found else "Nothing found.")
     for each in found:

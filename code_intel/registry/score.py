@@ -1,6 +1,6 @@
 """Convert a share of words and a cosine to a score of 0 to 1 with the bands of seed 001.
 
-| score from | seed 001 | here |
+| score from (`records`) | seed 001 | here |
 |---|---|---|
 | VERY_GOOD_SCORE | very high | nine of ten such results are right |
 | FAIR_SCORE | medium | more are right than wrong |
@@ -25,10 +25,6 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-VERY_GOOD_SCORE = 0.8
-FAIR_SCORE = 0.5
-WEAK_SCORE = 0.2
-"""From this score on, a search counts as one for the command."""
 MIN_SCORE = 0.03
 """Score below which a command is not returned."""
 RIVAL_COUNT = 5

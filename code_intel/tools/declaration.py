@@ -28,8 +28,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.foundation.text import visible, without_hidden
-from code_intel.records import READY_SCORE, VERIFICATION_SCORE
-from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
+from code_intel.records import (
+    FAIR_SCORE,
+    READY_SCORE,
+    VERIFICATION_SCORE,
+    VERY_GOOD_SCORE,
+    WEAK_SCORE,
+)
 from code_intel.session.relevance import GRAY, HIGH
 
 THRESHOLDS: Mapping[str, float] = MappingProxyType(

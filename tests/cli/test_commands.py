@@ -204,7 +204,7 @@ def test_search_without_a_query_asks_about_the_project(shop: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "asked"),
+    ("file", "text", "question"),
     [
         ("README.md", "# Ferry\n\nTimes of the ferry.\n", "what is in README.md"),
         ("notes.txt", "ferry\n", "what is in notes.txt"),
@@ -212,12 +212,14 @@ def test_search_without_a_query_asks_about_the_project(shop: Project) -> None:
         ("b.py", 'def g():\n    pass\n\n\ndef f():\n    """Sail."""\n', "how does f work"),
     ],
 )
-def test_first_question_fits_the_project(bare: Project, file: str, text: str, asked: str) -> None:
+def test_first_question_fits_the_project(
+    bare: Project, file: str, text: str, question: str
+) -> None:
     (bare.root / file).write_text(text, encoding="utf-8")
     bare.call("code-intel", "init")
     answer(bare, "sync", "--json")
     data = answer(bare, "search", "--json")
-    assert data["query"] == asked
+    assert data["query"] == question
     assert data["results"][0]["document"] == file
 
 
@@ -229,7 +231,7 @@ def test_empty_index_has_no_first_question(bare: Project) -> None:
 
 
 def test_terminal_ignores_the_root_of_servers(shop: Project, bare: Project) -> None:
-    told = {"CODE_INTEL_ROOT": str(bare.root), "CLAUDE_PROJECT_DIR": str(bare.root)}
-    inside = Project(shop.root, {**shop.env, **told})
+    variables = {"CODE_INTEL_ROOT": str(bare.root), "CLAUDE_PROJECT_DIR": str(bare.root)}
+    inside = Project(shop.root, {**shop.env, **variables})
     assert answer(inside, "status", "--json")["project"] == str(shop.root)
     assert answer(inside, "search", "shipping fee", "--json")["results"]

@@ -54,8 +54,8 @@ def answer(text: str) -> dict[str, Any]:
     return found
 
 
-def kept(project: Path, told: dict[str, Any]) -> QueryPlan:
-    return keeping.load(project / ".gistdex", told["planId"])
+def load_plan(project: Path, data: dict[str, Any]) -> QueryPlan:
+    return keeping.load(project / ".gistdex", data["planId"])
 
 
 def test_text_lists_every_query_and_result(
@@ -81,12 +81,12 @@ def test_text_lists_every_query_and_result(
 
 
 def test_json_is_the_answer_of_the_tool(project: Path, run: Run) -> None:
-    told = answer(run(FEE, "--json"))
-    assert told["goal"] == FEE
-    assert told["status"] in {"success", "partial"}
-    assert told["iterations"][0]["query"] == FEE
-    assert told["finalResults"]["data"][0]["document"] == "src/cart/shipping.py"
-    assert (project / told["savedAt"]).is_file()
+    data = answer(run(FEE, "--json"))
+    assert data["goal"] == FEE
+    assert data["status"] in {"success", "partial"}
+    assert data["iterations"][0]["query"] == FEE
+    assert data["finalResults"]["data"][0]["document"] == "src/cart/shipping.py"
+    assert (project / data["savedAt"]).is_file()
 
 
 def test_every_option_has_its_effect(project: Path, run: Run) -> None:
@@ -95,8 +95,8 @@ def test_every_option_has_its_effect(project: Path, run: Run) -> None:
     words += ["--confidence", "0.95", "--mode", "strict", "--initial", "broad"]
     words += ["--refine", "keywords", "--rule", "add money", "--rule", "search in tests"]
     words += ["--max-iterations", "2", "--timeout", "20", "--provider", "forest"]
-    told = answer(run("delivery", "fee", *words, "--no-intermediate", "--json"))
-    plan = kept(project, told)
+    data = answer(run("delivery", "fee", *words, "--no-intermediate", "--json"))
+    plan = load_plan(project, data)
     assert plan.goal == "delivery fee"
     assert [each.query for each in plan.iterations] == ["free from", "zones"]
     assert plan.expected == Expected(("zone", "Decimal"), (r"def \w+",), 2, 0.95)
@@ -105,7 +105,7 @@ def test_every_option_has_its_effect(project: Path, run: Run) -> None:
     assert plan.iterations[0].results
     assert not any(each.text for done in plan.iterations for each in done.results)
     assert plan.final[0].text
-    assert told["stopReason"] == "iterations"
+    assert data["stopReason"] == "iterations"
 
 
 def test_database_path_is_relative_to_the_current_folder(
@@ -121,16 +121,16 @@ def test_database_path_is_relative_to_the_current_folder(
 def test_plan_continues_where_it_ended(project: Path, run: Run) -> None:
     assert answer(run("--continue", "last", "--json", code=1))["field"] == "id"
     words = ["--confidence", "1", "--max-iterations", "1"]
-    begun = answer(run(FEE, *words, "--json"))
-    assert begun["stopReason"] == "iterations"
+    first = answer(run(FEE, *words, "--json"))
+    assert first["stopReason"] == "iterations"
     words = ["--max-iterations", "1"]
-    shown = run("--continue", begun["planId"][:8], "--query", "zones", *words)
+    shown = run("--continue", first["planId"][:8], "--query", "zones", *words)
     assert shown.splitlines()[2].startswith("2. ")
-    assert [each.query for each in kept(project, begun).iterations] == [FEE, "zones"]
+    assert [each.query for each in load_plan(project, first).iterations] == [FEE, "zones"]
     assert "To continue: code-intel plan --continue " in shown
-    told = answer(run("--continue", "last", "--query", "domestic", *words, "--json"))
-    assert told["planId"] == begun["planId"]
-    assert told["metadata"]["totalIterations"] == 3
+    data = answer(run("--continue", "last", "--query", "domestic", *words, "--json"))
+    assert data["planId"] == first["planId"]
+    assert data["metadata"]["totalIterations"] == 3
     other = answer(run("another goal", "--continue", "last", "--json", code=2))
     assert other["field"] == "goal"
 
@@ -165,9 +165,9 @@ def test_dry_run_shows_the_first_query_and_writes_nothing(project: Path, run: Ru
         f"  pattern {PRESETS[2].patterns[0]}",
     ]
     assert "First query: rounding" in text
-    told = answer(run("カートの合計", "--dry-run", "--json"))
-    assert told["expectedResults"]["minMatches"] == 3
-    assert told["queries"] == ["カートの合計"]
+    data = answer(run("カートの合計", "--dry-run", "--json"))
+    assert data["expectedResults"]["minMatches"] == 3
+    assert data["queries"] == ["カートの合計"]
     assert not (project / ".gistdex").exists()
     assert answer(run("x", "--pattern", "(", "--dry-run", "--json", code=2))["field"] == (
         "expectedResults.contentPatterns[0]"
@@ -175,11 +175,11 @@ def test_dry_run_shows_the_first_query_and_writes_nothing(project: Path, run: Ru
 
 
 def test_dry_run_does_not_change_a_continued_plan(project: Path, run: Run) -> None:
-    begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
-    file = project / begun["savedAt"]
+    first = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
+    file = project / first["savedAt"]
     before = file.read_bytes()
-    told = answer(run("--continue", "last", "--query", "zones", "--dry-run", "--json"))
-    assert told["queries"] == ["zones"]
+    data = answer(run("--continue", "last", "--query", "zones", "--dry-run", "--json"))
+    assert data["queries"] == ["zones"]
     assert file.read_bytes() == before
 
 
@@ -220,13 +220,13 @@ def test_interrupted_plan_is_saved_and_named(project: Path) -> None:
 
 
 def test_interrupted_continuation_keeps_the_plan(project: Path, run: Run) -> None:
-    begun = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
+    first = answer(run(FEE, "--confidence", "1", "--max-iterations", "1", "--json"))
     root = project / ".gistdex"
     # Nothing is saved while this lock is held.
     hold = locked(place.prepared(root, place.PLANS) / LOCK, 1.0)
     err = interrupted("--continue", "last", "--query", "zones", at="0/", hold=hold)
-    assert f"To continue: code-intel plan --continue {begun['planId'][:8]}" in err
-    assert keeping.load(root, begun["planId"]).iterations[0].query == FEE
+    assert f"To continue: code-intel plan --continue {first['planId'][:8]}" in err
+    assert keeping.load(root, first["planId"]).iterations[0].query == FEE
 
 
 @pytest.mark.parametrize(

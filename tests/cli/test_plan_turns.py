@@ -71,7 +71,7 @@ def ended(process: "subprocess.Popen[str]") -> dict[str, Any]:
     return answer
 
 
-def begun(project: Path) -> str:
+def start_plan(project: Path) -> str:
     return str(run(project, GOAL)["planId"])
 
 
@@ -101,7 +101,7 @@ def locks(project: Path) -> list[str]:
 def test_processes_that_continue_one_plan_at_once_keep_all_results(
     project: Path,
 ) -> None:
-    plan_id = begun(project)
+    plan_id = start_plan(project)
     queries = ["zones 1", "zones 2"]
     together = [started(project, "--continue", plan_id, "--query", query) for query in queries]
     answers = [ended(process) for process in together]
@@ -117,7 +117,7 @@ def test_plan_locked_by_another_process_is_refused_and_unchanged(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("code_intel.tools.plans.gistdex_query_plan.LOCK_SHARE", 0.01)
-    plan_id = begun(project)
+    plan_id = start_plan(project)
     before = keeping.load(project / ".gistdex", plan_id)
     words = ("--continue", plan_id, "--query", "zones")
     with locked(project, plan_id) as holder:
@@ -134,7 +134,7 @@ def test_plan_locked_by_another_process_is_refused_and_unchanged(
 
 @pytest.mark.anyio
 async def test_search_that_is_a_step_of_a_plan_waits_for_the_lock(project: Path) -> None:
-    plan_id = begun(project)
+    plan_id = start_plan(project)
     turn = Turn(project / ".gistdex", plan_id)
     assert turn.take()
     async with gateway(project) as call, anyio.create_task_group() as tasks:
@@ -149,7 +149,7 @@ async def test_search_that_is_a_step_of_a_plan_waits_for_the_lock(project: Path)
 
 
 def test_unknown_plan_is_not_locked(project: Path) -> None:
-    begun(project)
+    start_plan(project)
     unknown = "aaaaaaaa-0000-4000-8000-000000000001"
     assert run(project, GOAL, "--continue", unknown)["error"] == "not_found"
     assert locks(project) == []

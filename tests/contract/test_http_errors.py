@@ -26,7 +26,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"{}"})
 
 
-async def asked(policy: Policy, *messages: Message, **headers: str) -> tuple[int, dict[str, Any]]:
+async def request(policy: Policy, *messages: Message, **headers: str) -> tuple[int, dict[str, Any]]:
     """Send one request to the guard; return the status and the body."""
     pairs = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
     sent: list[Message] = []
@@ -64,16 +64,16 @@ async def test_every_refusal_has_its_status_its_code_and_the_next_step() -> None
     here = f"127.0.0.1:{address.port}"
     half: Message = {"type": "http.request", "body": b"{", "more_body": True}
     try:
-        assert await asked(policy, host=here) == (200, {})
-        assert await asked(guarded, host=here, authorization=f"Bearer {TOKEN}") == (200, {})
+        assert await request(policy, host=here) == (200, {})
+        assert await request(guarded, host=here, authorization=f"Bearer {TOKEN}") == (200, {})
         refused = [
-            await asked(policy, host="evil.example.com"),
-            await asked(policy, host=here, origin="http://evil.example.com"),
-            await asked(guarded, host=here, authorization="Bearer guessed"),
-            await asked(policy, host=here, padding="x" * limits.head_bytes),
-            await asked(policy, host=here, content_length="1", transfer_encoding="chunked"),
-            await asked(policy, host=here, content_length="11"),
-            await asked(policy, half, host=here),
+            await request(policy, host="evil.example.com"),
+            await request(policy, host=here, origin="http://evil.example.com"),
+            await request(guarded, host=here, authorization="Bearer guessed"),
+            await request(policy, host=here, padding="x" * limits.head_bytes),
+            await request(policy, host=here, content_length="1", transfer_encoding="chunked"),
+            await request(policy, host=here, content_length="11"),
+            await request(policy, half, host=here),
         ]
     finally:
         address.socket.close()

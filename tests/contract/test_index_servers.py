@@ -193,8 +193,8 @@ async def test_a_document_is_parsed_again_by_either_name(shop: Path) -> None:
                 "filename": SHIPPING,
                 "warnings": WORDS_ONLY,
             }
-        gone = await call.refused("reindex_document", filename="gone.py")
-        assert (gone["error"], gone["field"]) == ("not_found", "path")
+        missing = await call.refused("reindex_document", filename="gone.py")
+        assert (missing["error"], missing["field"]) == ("not_found", "path")
 
 
 @pytest.mark.covers(
@@ -213,8 +213,8 @@ async def test_delete_removes_the_document_and_on_request_the_file(
             "file_deleted": False,
         }
         assert (shop / SHIPPING).exists()
-        gone = await call("delete_document", filepath="README.md", remove_file=True)
-        assert (gone["filename"], gone["file_deleted"]) == ("README.md", True)
+        missing = await call("delete_document", filepath="README.md", remove_file=True)
+        assert (missing["filename"], missing["file_deleted"]) == ("README.md", True)
         assert not (shop / "README.md").exists()
         left = {row["filename"] for row in (await call("list_documents"))["documents"]}
         assert not left & {SHIPPING, "README.md"}
@@ -284,8 +284,8 @@ async def test_front_matter_is_written_field_by_field_and_merged(shop: Path) -> 
 @pytest.mark.covers("error.read_failed", "error.read_failed.field", "error.path_outside_root.field")
 async def test_missing_or_outside_file_is_named_by_its_argument(shop: Path) -> None:
     async with index_server(shop, "forest") as call:
-        gone = await call.refused("update_frontmatter", filepath="docs/no.md", domain="other")
-        assert (gone["error"], gone["field"]) == ("read_failed", "path")
+        missing = await call.refused("update_frontmatter", filepath="docs/no.md", domain="other")
+        assert (missing["error"], missing["field"]) == ("read_failed", "path")
         outside = await call.refused("index_markdown", filepath="../x.md")
         assert (outside["error"], outside["field"]) == ("path_outside_root", "path")
 

@@ -34,8 +34,10 @@ def test_contract_lists_exactly_the_tools() -> None:
 
 
 def test_contract_lists_every_parameter_with_its_type() -> None:
-    said = {key: (found.type, found.flag == "required") for key, found in lines_of("field").items()}
-    assert said == declared.fields()
+    documented = {
+        key: (found.type, found.flag == "required") for key, found in lines_of("field").items()
+    }
+    assert documented == declared.fields()
 
 
 def test_contract_lists_exactly_the_error_codes() -> None:

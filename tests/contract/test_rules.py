@@ -102,11 +102,11 @@ async def test_risk_decides_the_requirements(shop: Path) -> None:
 
 @pytest.mark.covers("rule.need: HIGH reading")
 async def test_submission_is_measured_by_the_requirements(shop: Path) -> None:
-    asked = {"symbols_identified": [LOGIN], "files_analyzed": [SERVICE]}
+    submission = {"symbols_identified": [LOGIN], "files_analyzed": [SERVICE]}
     async with gateway(shop) as call:
         await begin(call)
         await look(call)
-        lacking = (await call("submit_understanding", **asked))["missing_requirements"]
+        lacking = (await call("submit_understanding", **submission))["missing_requirements"]
         assert lacking[:4] == [
             "symbols_identified: 1/5",
             "entry_points: 0/2",
@@ -117,5 +117,5 @@ async def test_submission_is_measured_by_the_requirements(shop: Path) -> None:
         assert "slot_evidence: observed_issue not evidenced" in lacking
         await begin(call, "INVESTIGATE")
         await look(call)
-        read = await call("submit_understanding", **asked)
+        read = await call("submit_understanding", **submission)
         assert (read["missing_requirements"], read["next_phase"]) == ([], "READY")

@@ -83,8 +83,8 @@ async def test_best_agreement_is_data_beside_a_forest_answer(shop: Path) -> None
         assert answer["best_map_score"] == best
         assert LOGIN not in answer["message"]
         await call("add_agreement", **added | {"nl_term": ORDERS})
-        told = (await call("search_smart", query=ORDERS))["best_map"]
-        assert told == {"nl_term": ORDERS, "symbol": LOGIN, "flags": ["instruction-like text"]}
+        flagged = (await call("search_smart", query=ORDERS))["best_map"]
+        assert flagged == {"nl_term": ORDERS, "symbol": LOGIN, "flags": ["instruction-like text"]}
 
 
 @pytest.mark.model

@@ -126,9 +126,9 @@ async def test_invalid_frame_names_every_invalid_slot(shop: Path) -> None:
         error = await call.refused("set_query_frame", **wrong)
         status = await call("get_session_status")
     assert error["error"] == "validation_failed"
-    told = {row["slot"]: row["error"] for row in error["validation_errors"]}
-    assert told.keys() == {"target_feature", "observed_issue"}
-    assert "quote does not occur" in told["observed_issue"]
+    errors = {row["slot"]: row["error"] for row in error["validation_errors"]}
+    assert errors.keys() == {"target_feature", "observed_issue"}
+    assert "quote does not occur" in errors["observed_issue"]
     assert status["risk_level"] == "HIGH"
 
 

@@ -245,15 +245,15 @@ async def test_impact_lists_affected_files_with_reasons(shop: Path) -> None:
         index.complete(words_only=True)
     async with gateway(shop) as call:
         mine, _ = await begin(call), await begin(call)
-        told = "CartItem gets a colour"
+        description = "CartItem gets a colour"
         answer = await call(
             "analyze_impact",
             target_files=[cart, "notes.bin"],
-            change_description=told,
+            change_description=description,
             session_id=mine,
         )
         assert answer == answer | {
-            "change_description": told,
+            "change_description": description,
             "tests": ["tests/test_cart.py"],
             "truncated": False,
             "next_cursor": None,

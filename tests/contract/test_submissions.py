@@ -83,10 +83,10 @@ async def test_complete_understanding_leads_to_ready(shop: Path) -> None:
         assert "check_write_target" in full["hint"]
         status = await call("get_session_status")
         assert (status["session_id"], status["ready_by"]) == (session, "understanding")
-        kept = "".join(
+        journals = "".join(
             path.read_text("utf-8") for path in (shop / ".code-intel" / "sessions").glob("*.jsonl")
         )
-        assert "passwords are hashed" in kept
+        assert "passwords are hashed" in journals
 
 
 @pytest.mark.covers(

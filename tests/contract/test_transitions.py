@@ -79,8 +79,8 @@ def test_every_event_is_tried() -> None:
 
 @pytest.mark.covers("transition.START.*")
 def test_a_journal_begins_in_the_phase_of_its_intent(place: SessionPaths) -> None:
-    begun = {intent: journal.create(place, intent, "what?").session.phase for intent in Intent}
-    assert begun == START
+    phases = {intent: journal.create(place, intent, "what?").session.phase for intent in Intent}
+    assert phases == START
 
 
 @pytest.mark.covers(

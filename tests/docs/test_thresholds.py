@@ -7,8 +7,13 @@ import pytest
 
 from code_intel.learned.history.experience import ONE_VOICE
 from code_intel.planning.records import DEFAULT_CONFIDENCE
-from code_intel.records import READY_SCORE, VERIFICATION_SCORE
-from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
+from code_intel.records import (
+    FAIR_SCORE,
+    READY_SCORE,
+    VERIFICATION_SCORE,
+    VERY_GOOD_SCORE,
+    WEAK_SCORE,
+)
 from code_intel.session.relevance import BANDS
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
 

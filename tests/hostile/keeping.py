@@ -93,12 +93,12 @@ async def another_projects(agent: Agent) -> Prize:
     agent.root = elsewhere
     await agent.restart()
     handle = await agent.ready()
-    kept = journal_of(agent, handle)
+    journal_file = journal_of(agent, handle)
     agent.root = here
     await agent.restart()
     assert not await agent.may_write(handle, SERVICE)
     agent.sessions.mkdir(parents=True, exist_ok=True)
-    shutil.copy(kept, agent.sessions)
+    shutil.copy(journal_file, agent.sessions)
     return Write(handle, (SERVICE,))
 
 
@@ -117,14 +117,14 @@ async def truncated(agent: Agent) -> Prize:
 async def rolled_back(agent: Agent) -> Prize:
     handle = await agent.ready()
     path = journal_of(agent, handle)
-    kept = path.read_bytes()
+    copy = path.read_bytes()
     await agent("revert_to_exploration", session_id=handle)
     longer = path.read_bytes()
-    path.write_bytes(kept)
+    path.write_bytes(copy)
     assert not await agent.may_write(handle, SERVICE)
-    path.write_bytes(kept + kept.splitlines(keepends=True)[-1])
+    path.write_bytes(copy + copy.splitlines(keepends=True)[-1])
     assert not await agent.may_write(handle, SERVICE)
-    path.write_bytes(kept + b" " * (len(longer) - len(kept) - 1) + b"\n")
+    path.write_bytes(copy + b" " * (len(longer) - len(copy) - 1) + b"\n")
     return Write(handle, (SERVICE,))
 
 
@@ -210,8 +210,8 @@ def replaced(by: Callable[[Path], None]) -> Script:
     async def script(agent: Agent) -> Prize:
         handle = await reverted(agent)
         path = journal_of(agent, handle)
-        kept = path.with_name("kept")
-        path.rename(kept)
+        moved = path.with_name("kept")
+        path.rename(moved)
         by(path)
         assert not await agent.may_write(handle, SERVICE)
         await agent("find_definitions", session_id=handle, symbol=LOGIN)
@@ -279,11 +279,11 @@ ATTEMPTS = (
             "The journal is deleted.": replaced(with_nothing),
             "The journal is empty.": replaced(Path.touch),
             "A folder stands in its place.": replaced(Path.mkdir),
-            "A pipe stands in its place, and nobody writes to it.": replaced(os.mkfifo),
+            "A pipe without a writer stands in its place.": replaced(os.mkfifo),
             "A link to a copy stands in its place.": replaced(with_a_link),
             "The journal cannot be written while READY is taken back.": read_only,
             "The session was begun in the future.": of_another_time(timedelta(days=400)),
-            "A session that expired is dated anew.": of_another_time(timedelta(days=-3)),
+            "The dates of an expired session are changed.": of_another_time(timedelta(days=-3)),
         },
     ),
 )

@@ -159,13 +159,18 @@ async def a_false_upstream(agent: Agent) -> Prize:
     git(agent.root, "add", "-A")
     git(agent.root, "commit", "-qm", "Agreed")
     assert await Agreed().won(agent)
-    told = {"nl_term": "theme switching", "symbol": THEME, "status": "valid", "files": [THEME_FILE]}
+    agreement = {
+        "nl_term": "theme switching",
+        "symbol": THEME,
+        "status": "valid",
+        "files": [THEME_FILE],
+    }
     hit = {
         "document": f"{AGREEMENTS}/theme.md",
         "chunk": "x",
         "score": 1.0,
         "similarity": 1.0,
-        "agreement": told,
+        "agreement": agreement,
     }
     point(agent.root, map=command("lies", "--hits", json.dumps([hit])) | {"call_seconds": 60})
     await agent.restart()

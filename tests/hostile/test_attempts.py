@@ -26,7 +26,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *timing.ATTEMPTS,
 )
 OVER_PIPES = {
-    "The server is started anew in each phase.",
+    "The server is restarted in each phase.",
     "One server takes READY back, another is asked.",
 }
 """Stories that are also tried with separate processes, because they involve several."""
@@ -42,7 +42,7 @@ async def test_attempt_fails_and_refusals_name_an_allowed_step(
     async with hostile(root, partial(gateway, embedding=attempt.embedding)) as agent:
         prize = await attempt.script(agent)
         assert not await prize.won(agent), attempt.story
-        assert agent.refusals, "nobody refused anything"
+        assert agent.refusals, "nothing was refused"
         stuck = [refusal for refusal in agent.refusals if not refusal.names_a_legal_step]
         assert not stuck
 

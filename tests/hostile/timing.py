@@ -135,8 +135,8 @@ ATTEMPTS = (
     *attempts(
         ANEW,
         {
-            "The server is started anew in each phase.": in_every_phase,
-            "The server is started anew after each refusal.": after_each_refusal,
+            "The server is restarted in each phase.": in_every_phase,
+            "The server is restarted after each refusal.": after_each_refusal,
         },
     ),
 )

@@ -100,14 +100,14 @@ def decomposed(root: Path) -> None:
 
 async def swapped_between_calls(agent: Agent) -> Prize:
     handle = await agent.ready()
-    path, kept = agent.root / SERVICE, agent.root.parent / "kept.py"
+    path, moved = agent.root / SERVICE, agent.root.parent / "kept.py"
     for _ in range(10):
         assert await agent.may_write(handle, SERVICE)
-        path.rename(kept)
-        path.symlink_to(kept)
+        path.rename(moved)
+        path.symlink_to(moved)
         assert not await agent.may_write(handle, SERVICE)
         path.unlink()
-        kept.rename(path)
+        moved.rename(path)
     path.unlink()
     path.symlink_to("../payments/gateway.py")
     return Write(handle, (SERVICE, UNSEEN))

@@ -20,15 +20,15 @@ KEY = QueryKey("forest", "A1")
 
 
 def test_cached_answer_out_of_range_is_ignored(tmp_path: Path) -> None:
-    kept = CachedQuery("login", KEY, (result(similarity=7.0),))
+    answer = CachedQuery("login", KEY, (result(similarity=7.0),))
     file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"version": 1, **as_json(kept)}), "utf-8")
+    file.write_text(json.dumps({"version": 1, **as_json(answer)}), "utf-8")
     assert queries.find(tmp_path, KEY, "login") is None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "claims",
     [
         {"hits": 10**4300 - 1},
         {"hits": -5},
@@ -36,14 +36,16 @@ def test_cached_answer_out_of_range_is_ignored(tmp_path: Path) -> None:
         {"used": "2026-01-01"},
     ],
 )
-def test_implausible_use_counts_do_not_protect_a_plan(tmp_path: Path, said: dict[str, Any]) -> None:
-    kept, other = plan(revision="R1"), plan("another goal")
-    keeping.save(tmp_path, kept)
+def test_implausible_use_counts_do_not_protect_a_plan(
+    tmp_path: Path, claims: dict[str, Any]
+) -> None:
+    first, other = plan(revision="R1"), plan("another goal")
+    keeping.save(tmp_path, first)
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_text("utf-8"))
-    document["files"][f"{kept.id}.json"] |= said
+    document["files"][f"{first.id}.json"] |= claims
     index.write_text(json.dumps(document), "utf-8")
-    assert keeping.same(tmp_path, kept, "R1") == kept
+    assert keeping.same(tmp_path, first, "R1") == first
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
     keeping.save(tmp_path, other)
     assert [entry.id for entry in keeping.entries(tmp_path)] == [other.id]
@@ -57,14 +59,14 @@ def test_running_plan_of_the_future_is_evicted(tmp_path: Path) -> None:
         row["used"] = "9999-01-01T00:00:00+00:00"
     index.write_text(json.dumps(document), "utf-8")
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
-    kept = plan("another goal")
-    keeping.save(tmp_path, kept)
-    assert [entry.id for entry in keeping.entries(tmp_path)] == [kept.id]
+    newest = plan("another goal")
+    keeping.save(tmp_path, newest)
+    assert [entry.id for entry in keeping.entries(tmp_path)] == [newest.id]
 
 
 def test_cancelled_call_stops_reading_unindexed_files(tmp_path: Path) -> None:
     keeping.save(tmp_path, plan())
-    told: list[str] = []
+    messages: list[str] = []
     ended = threading.Event()
 
     async def looked() -> None:
@@ -75,7 +77,7 @@ def test_cancelled_call_stops_reading_unindexed_files(tmp_path: Path) -> None:
             try:
                 keeping.entries(tmp_path)
             except BusyError as error:
-                told.append(error.message)
+                messages.append(error.message)
             ended.set()
 
         with anyio.CancelScope() as scope:
@@ -83,4 +85,4 @@ def test_cancelled_call_stops_reading_unindexed_files(tmp_path: Path) -> None:
         await to_thread.run_sync(ended.wait, 30)
 
     anyio.run(looked)
-    assert told == ["The call was cancelled."]
+    assert messages == ["The call was cancelled."]

@@ -110,12 +110,12 @@ def test_strict_score_rises_with_each_keyword() -> None:
 
 
 def test_semantic_mode_adds_matches_by_meaning() -> None:
-    asked: list[tuple[tuple[str, ...], int]] = []
+    calls: list[tuple[tuple[str, ...], int]] = []
 
     def likeness(keywords: object, results: object) -> list[list[float]]:
         assert isinstance(keywords, list)
         assert isinstance(results, list)
-        asked.append((tuple(keywords), len(results)))
+        calls.append((tuple(keywords), len(results)))
         return [[0.9, 0.59, math.nan] for _ in keywords]
 
     results = (Result("a", "login", 0.5), Result("b", "login", 0.5), Result("c", "login", 0.5))
@@ -123,10 +123,10 @@ def test_semantic_mode_adds_matches_by_meaning() -> None:
     found = evaluate(results, expected, "semantic", likeness)
     assert found.metrics.keyword_match == 4 / 6
     assert found.matched == ("認証", "login")
-    assert asked == [(("認証",), 3)]  # `login` is in all of them already
+    assert calls == [(("認証",), 3)]  # `login` is in all of them already
     assert evaluate(results, expected, "fuzzy", likeness).matched == ("login",)
     assert evaluate(results, expected, "semantic").matched == ("login",)
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_duplicate_results_count_once() -> None:

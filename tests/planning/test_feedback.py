@@ -74,9 +74,9 @@ def test_suggestions_come_from_the_evidence() -> None:
 
 def test_searched_word_without_results_is_not_suggested_again() -> None:
     found = evaluate(RESULTS, EXPECTED)
-    told = suggestions("vitepress threshold", found, RESULTS, EXPECTED, "en")
-    assert told[0] == "Remove `threshold`: in no result."
-    assert not any(each.startswith("Add `threshold`") for each in told)
+    lines = suggestions("vitepress threshold", found, RESULTS, EXPECTED, "en")
+    assert lines[0] == "Remove `threshold`: in no result."
+    assert not any(each.startswith("Add `threshold`") for each in lines)
 
 
 def test_words_without_results_consider_translations() -> None:
@@ -140,14 +140,14 @@ def test_feedback_is_short_and_visible(
     results = [Result(f"{at}", text, 0.1) for at, text in enumerate(texts)]
     expected = Expected(tuple(keywords))
     found = evaluate(results, expected)
-    told = suggestions(query, found, results, expected, language)
+    lines = suggestions(query, found, results, expected, language)
     text = feedback(found, results, expected, language)
-    assert len(told) <= 5
-    assert all(not hidden_character(each) and len(each) < 500 for each in (*told, text))
+    assert len(lines) <= 5
+    assert all(not hidden_character(each) and len(each) < 500 for each in (*lines, text))
 
 
 def test_fewer_words_are_suggested_only_for_several() -> None:
     for query, several in (("login", False), ("login form", True)):
         found = evaluate((), Expected(("login",)))
-        told = suggestions(query, found, (), Expected(("login",)), "en")
-        assert any("fewer words" in each for each in told) is several
+        lines = suggestions(query, found, (), Expected(("login",)), "en")
+        assert any("fewer words" in each for each in lines) is several

@@ -92,18 +92,18 @@ def test_first_query_is_the_goal_or_its_keywords(initial: InitialMode | None, qu
 
 
 def test_queries_of_the_caller_come_first_once_each() -> None:
-    asked = goals.first_queries(
+    queries = goals.first_queries(
         "cart total", Strategy(), ["b c", " ", "Total of CART", "c  B", "d"]
     )
-    assert asked == ("b c", "Total of CART", "d")
+    assert queries == ("b c", "Total of CART", "d")
 
 
 @given(st.lists(TEXTS, max_size=6), TEXTS.filter(str.strip))
 def test_first_queries_exist_and_are_distinct(initial: list[str], goal: str) -> None:
-    asked = goals.first_queries(goal, Strategy("broad"), initial)
-    assert asked
-    assert all(query.strip() for query in asked)
-    assert len({goals.folded(query) for query in asked}) == len(asked)
+    queries = goals.first_queries(goal, Strategy("broad"), initial)
+    assert queries
+    assert all(query.strip() for query in queries)
+    assert len({goals.folded(query) for query in queries}) == len(queries)
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def test_plan_is_unchanged_by_writing_and_reading(found: QueryPlan) -> None:
 
 @pytest.mark.covers("rule.plans.kept")
 def test_saved_plan_is_listed_and_loaded(tmp_path: Path) -> None:
-    kept = plan(knowledge=".gistdex/cache/knowledge/a-00000000.md")
+    stored = plan(knowledge=".gistdex/cache/knowledge/a-00000000.md")
     root = tmp_path / ".gistdex"
-    path = keeping.save(root, kept)
-    assert path == root / "cache" / "plans" / f"{kept.id}.json"
-    assert keeping.load(root, kept.id) == kept
+    path = keeping.save(root, stored)
+    assert path == root / "cache" / "plans" / f"{stored.id}.json"
+    assert keeping.load(root, stored.id) == stored
     document = json.loads(path.read_text(encoding="utf-8"))
     assert list(document)[:5] == ["version", "planId", "goal", "status", "score"]
-    told = document["iterations"][0]
+    row = document["iterations"][0]
     assert {
         "query",
         "evaluation",
@@ -86,7 +86,7 @@ def test_saved_plan_is_listed_and_loaded(tmp_path: Path) -> None:
         "refinements",
         "milliseconds",
         "actualResults",
-    } <= told.keys()
+    } <= row.keys()
     assert {
         "stopReason",
         "source",
@@ -99,24 +99,29 @@ def test_saved_plan_is_listed_and_loaded(tmp_path: Path) -> None:
     assert list(document["expectedResults"]) == names
     assert list(document["strategy"]) == ["initialMode", "refinementMethod", "expansionRules"]
     (entry,) = keeping.entries(root)
-    assert (entry.id, entry.goal, entry.status, entry.score) == (kept.id, kept.goal, "success", 0.9)
+    assert (entry.id, entry.goal, entry.status, entry.score) == (
+        stored.id,
+        stored.goal,
+        "success",
+        0.9,
+    )
     assert (entry.queries, entry.stop, entry.bytes) == (("login",), "reached", path.stat().st_size)
 
 
 def test_without_intermediate_results_only_final_texts_are_saved(tmp_path: Path) -> None:
-    kept = plan()
-    keeping.save(tmp_path, kept, intermediate=False)
-    found = keeping.load(tmp_path, kept.id)
-    assert found.final == kept.final
+    stored = plan()
+    keeping.save(tmp_path, stored, intermediate=False)
+    found = keeping.load(tmp_path, stored.id)
+    assert found.final == stored.final
     assert [each.text for each in found.iterations[0].results] == [""]
     assert found.iterations[0].results[0].document == "src/auth.py"
 
 
 def test_plan_that_is_too_large_keeps_its_final_results(tmp_path: Path) -> None:
     big = result(text="x" * 1_000_000)
-    kept = plan(iterations=tuple(iteration(n, results=(big,)) for n in range(1, 10)))
-    assert keeping.save(tmp_path, kept).stat().st_size < place.MAX_PLAN_FILE_BYTES
-    assert keeping.load(tmp_path, kept.id).final == kept.final
+    stored = plan(iterations=tuple(iteration(n, results=(big,)) for n in range(1, 10)))
+    assert keeping.save(tmp_path, stored).stat().st_size < place.MAX_PLAN_FILE_BYTES
+    assert keeping.load(tmp_path, stored.id).final == stored.final
 
 
 @pytest.mark.parametrize(
@@ -224,12 +229,12 @@ def test_damaged_plan_is_named_with_its_field_and_costs_no_other(tmp_path: Path,
 def test_unknown_keys_are_ignored_and_missing_ones_have_defaults(
     tmp_path: Path,
 ) -> None:
-    kept = plan()
-    path = keeping.save(tmp_path, kept)
+    stored = plan()
+    path = keeping.save(tmp_path, stored)
     document = json.loads(path.read_bytes())
     del document["waiting"]
     path.write_text(json.dumps({**document, "colour": "red"}), encoding="utf-8")
-    assert keeping.load(tmp_path, kept.id) == kept
+    assert keeping.load(tmp_path, stored.id) == stored
 
 
 @pytest.mark.parametrize(
@@ -255,16 +260,16 @@ def test_missing_or_damaged_index_is_rebuilt(tmp_path: Path, content: str | None
 def test_edited_index_is_checked_against_the_plans(
     tmp_path: Path,
 ) -> None:
-    kept = plan(score=0.1)
-    path = keeping.save(tmp_path, kept)
+    stored = plan(score=0.1)
+    path = keeping.save(tmp_path, stored)
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_bytes())
     document["files"][path.name] |= {"status": "success", "score": 1.0}
     index.write_text(json.dumps(document), encoding="utf-8")
-    assert keeping.same(tmp_path, kept, "A1") is None
+    assert keeping.same(tmp_path, stored, "A1") is None
     document["files"][path.name]["goal"] = 7
     index.write_text(json.dumps(document), encoding="utf-8")
-    assert keeping.entries(tmp_path)[0].goal == kept.goal
+    assert keeping.entries(tmp_path)[0].goal == stored.goal
 
 
 def test_files_added_or_removed_by_others_are_noticed(tmp_path: Path) -> None:
@@ -280,11 +285,11 @@ def test_files_added_or_removed_by_others_are_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.covers("rule.plans.once")
 def test_same_question_for_the_same_index_is_reused(tmp_path: Path) -> None:
-    kept = plan()
-    keeping.save(tmp_path, kept)
+    stored = plan()
+    keeping.save(tmp_path, stored)
     again = replace(plan(), goal="  How  does login work? ", iterations=(), final=())
-    assert keeping.same(tmp_path, again, "A1") == kept
-    assert keeping.same(tmp_path, again, "A1") == kept
+    assert keeping.same(tmp_path, again, "A1") == stored
+    assert keeping.same(tmp_path, again, "A1") == stored
     assert keeping.entries(tmp_path)[0].hits == 2
 
 
@@ -421,16 +426,16 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, link: str) -> None:
 
 
 def test_a_plan_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:
-    kept = plan()
-    path = keeping.save(tmp_path / "root", kept)
+    stored = plan()
+    path = keeping.save(tmp_path / "root", stored)
     moved = path.rename(tmp_path / "moved.json")
     path.symlink_to(moved)
     with pytest.raises(StorageError, match="is a link"):
-        keeping.load(tmp_path / "root", kept.id)
+        keeping.load(tmp_path / "root", stored.id)
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(StorageError, match="not a regular file"):
-        keeping.load(tmp_path / "root", kept.id)
+        keeping.load(tmp_path / "root", stored.id)
 
 
 def toml(root: Path, text: str) -> Path:

@@ -50,7 +50,7 @@ def forest(project: Path) -> Iterator[Index]:
         yield index
 
 
-def told(project: Path) -> dict[str, Any]:
+def page_entry(project: Path) -> dict[str, Any]:
     """Return the index entry of the only page."""
     (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
     return row.says
@@ -108,14 +108,14 @@ def test_failed_or_empty_plan_writes_no_page(project: Path) -> None:
 def test_page_is_replaced_only_by_a_better_or_fresher_one(project: Path) -> None:
     first = written(project, plan(GOAL, score=0.9))
     assert written(project, plan(GOAL, score=0.8)) == first
-    assert told(project)["confidence"] == 0.9
+    assert page_entry(project)["confidence"] == 0.9
     better = plan(GOAL, score=0.95)
     assert written(project, better) == first
-    assert told(project)["planId"] == better.id
+    assert page_entry(project)["planId"] == better.id
     (project / "src" / "auth.py").write_text("def login(): ...\n", encoding="utf-8")
     fresher = plan(GOAL, score=0.75)
     written(project, fresher)
-    assert told(project)["planId"] == fresher.id
+    assert page_entry(project)["planId"] == fresher.id
 
 
 def test_page_size_is_limited(project: Path) -> None:
@@ -303,8 +303,8 @@ def test_pages_in_a_moved_folder_are_indexed(project: Path) -> None:
     with Index(settings.forest) as index:
         index.complete(words_only=True)
         assert any("knowledge" in hit.why for hit in search(index.store, GOAL, None, top_k=5))
-        kept = [row.path for row in index.store.documents() if row.path.startswith("notes/")]
-        assert kept == [path.relative_to(project).as_posix()]
+        indexed = [row.path for row in index.store.documents() if row.path.startswith("notes/")]
+        assert indexed == [path.relative_to(project).as_posix()]
 
 
 def test_pages_are_indexed_beside_narrow_patterns(project: Path) -> None:
@@ -348,9 +348,9 @@ def test_other_files_of_plans_are_never_indexed(project: Path) -> None:
     (project / ".gistdex" / ".gitignore").unlink()
     with Index(load_settings(project, {}).forest) as index:
         index.complete(words_only=True)
-        kept = [row.path for row in index.store.documents() if row.path.startswith(".gistdex")]
-        assert len(kept) == 1
-        assert kept[0].endswith(".md")
+        indexed = [row.path for row in index.store.documents() if row.path.startswith(".gistdex")]
+        assert len(indexed) == 1
+        assert indexed[0].endswith(".md")
 
 
 def test_iterations_without_results_leave_a_page_of_the_others(project: Path) -> None:

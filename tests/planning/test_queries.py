@@ -20,11 +20,11 @@ pytestmark = pytest.mark.anyio
 KEY = QueryKey("forest, words and vectors", "A1", "engine")
 
 
-def made(root: Path) -> list[Path]:
+def entries(root: Path) -> list[Path]:
     return list(root.iterdir())
 
 
-class Asked:
+class RecordingSearch:
     """A search that records its queries."""
 
     def __init__(self, *degraded: str) -> None:
@@ -38,12 +38,12 @@ class Asked:
 
 
 async def test_repeated_query_is_answered_from_the_cache(tmp_path: Path) -> None:
-    asked = Asked()
-    search = queries.cached(tmp_path, asked, KEY)
+    recorder = RecordingSearch()
+    search = queries.cached(tmp_path, recorder, KEY)
     first, again = await search("login check"), await search("ｌｏｇｉｎ  check")
     assert (first.cached, again.cached) == (False, True)
     assert again.results == first.results
-    assert asked.queries == ["login check"]
+    assert recorder.queries == ["login check"]
     index = json.loads((tmp_path / place.QUERIES / place.INDEX).read_bytes())
     assert [row["hits"] for row in index["files"].values()] == [1]
 
@@ -55,11 +55,11 @@ async def test_repeated_query_is_answered_from_the_cache(tmp_path: Path) -> None
 async def test_cache_key_has_everything_the_answer_depends_on(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    asked = Asked()
-    await queries.cached(tmp_path, asked, KEY)("login")
-    assert not (await queries.cached(tmp_path, asked, KEY._replace(**changed))("login")).cached
-    assert not (await queries.cached(tmp_path, asked, KEY)("Login")).cached
-    assert (await queries.cached(tmp_path, asked, KEY)("login")).cached
+    recorder = RecordingSearch()
+    await queries.cached(tmp_path, recorder, KEY)("login")
+    assert not (await queries.cached(tmp_path, recorder, KEY._replace(**changed))("login")).cached
+    assert not (await queries.cached(tmp_path, recorder, KEY)("Login")).cached
+    assert (await queries.cached(tmp_path, recorder, KEY)("login")).cached
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ async def test_cache_key_has_everything_the_answer_depends_on(
 async def test_incomplete_answers_are_not_cached(
     tmp_path: Path, key: QueryKey, degraded: tuple[str, ...]
 ) -> None:
-    search = queries.cached(tmp_path, Asked(*degraded), key)
+    search = queries.cached(tmp_path, RecordingSearch(*degraded), key)
     assert [(await search("login")).cached for _ in range(2)] == [False, False]
-    assert made(tmp_path) == []
+    assert entries(tmp_path) == []
 
 
 async def test_answers_without_a_model_are_cached_for_word_searches(tmp_path: Path) -> None:
-    search = queries.cached(tmp_path, Asked("embedding: off"), KEY._replace(engine=""))
+    search = queries.cached(tmp_path, RecordingSearch("embedding: off"), KEY._replace(engine=""))
     await search("login")
     assert (await search("login")).cached
 
@@ -90,36 +90,36 @@ async def test_error_is_not_cached(tmp_path: Path) -> None:
 
     with pytest.raises(LookupError):
         await queries.cached(tmp_path, fails, KEY)("login")
-    assert made(tmp_path) == []
+    assert entries(tmp_path) == []
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"version": 1, "query": 3}', b'{"version": 9}']
 )
 async def test_damaged_answer_is_replaced(tmp_path: Path, content: bytes) -> None:
-    asked = Asked()
-    search = queries.cached(tmp_path, asked, KEY)
+    recorder = RecordingSearch()
+    search = queries.cached(tmp_path, recorder, KEY)
     await search("login")
     path = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
     path.write_bytes(content)
     assert not (await search("login")).cached
     assert (await search("login")).cached
-    assert asked.queries == ["login", "login"]
+    assert recorder.queries == ["login", "login"]
 
 
 async def test_answer_of_another_query_is_ignored(tmp_path: Path) -> None:
-    asked = Asked()
-    search = queries.cached(tmp_path, asked, KEY)
+    recorder = RecordingSearch()
+    search = queries.cached(tmp_path, recorder, KEY)
     await search("login")
     await search("logout")
     folder = tmp_path / place.QUERIES
     (folder / queries.name_of(KEY, "logout")).replace(folder / queries.name_of(KEY, "login"))
     assert (await search("login")).results[0].text == "login"
-    assert asked.queries == ["login", "logout", "login"]
+    assert recorder.queries == ["login", "logout", "login"]
 
 
 async def test_cached_answer_names_its_plan_and_score(tmp_path: Path) -> None:
-    search = queries.cached(tmp_path, Asked(), KEY)
+    search = queries.cached(tmp_path, RecordingSearch(), KEY)
     for query in ("login", "login token"):
         await search(query)
     done = plan(iterations=(iteration(1, "login", 0.4), iteration(2, "login token", 0.9)))
@@ -136,7 +136,7 @@ async def test_cached_answer_names_its_plan_and_score(tmp_path: Path) -> None:
 
 async def test_least_recently_used_answers_are_evicted(tmp_path: Path) -> None:
     tmp_path.joinpath("config.json").write_text('{"limits": {"queries": 2}}', encoding="utf-8")
-    search = queries.cached(tmp_path, Asked(), KEY)
+    search = queries.cached(tmp_path, RecordingSearch(), KEY)
     for query in ("one", "two", "one", "three"):
         await search(query)
     assert queries.find(tmp_path, KEY, "two") is None
@@ -146,7 +146,7 @@ async def test_least_recently_used_answers_are_evicted(tmp_path: Path) -> None:
 
 async def test_unwritable_cache_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
-    found = await queries.cached(tmp_path, Asked(), KEY)("login")
+    found = await queries.cached(tmp_path, RecordingSearch(), KEY)("login")
     assert found.results[0].text == "login"
     (warning,) = found.degraded
     assert warning.startswith("cache: ")
@@ -164,41 +164,41 @@ async def test_edited_file_invalidates_cached_answers(tmp_path: Path) -> None:
             hits = ask_forest(index.store, query, None, top_k=5)
             return FoundResults(tuple(Result(hit.document, hit.chunk, 0.0) for hit in hits))
 
-        async def asked() -> FoundResults:
+        async def ask() -> FoundResults:
             key = replace_revision(index)
             return await queries.cached(tmp_path / ".gistdex", search, key)("login")
 
         def replace_revision(index: Index) -> QueryKey:
             return KEY._replace(revision=index.store.revision())
 
-        await asked()
+        await ask()
         index.complete(words_only=True)
-        assert (await asked()).cached
+        assert (await ask()).cached
         source.write_text("def login():\n    return 2\n", encoding="utf-8")
         index.complete(words_only=True)
-        fresh = await asked()
+        fresh = await ask()
         assert not fresh.cached
         assert "return 2" in fresh.results[0].text
 
 
 @pytest.mark.covers("rule.plans.answers")
 async def test_answers_of_an_interrupted_plan_are_reused(tmp_path: Path) -> None:
-    asked, interrupted = Asked(), anyio.CancelScope()
+    recorder, interrupted = RecordingSearch(), anyio.CancelScope()
 
     async def slow(query: str) -> FoundResults:
         if query == "second":
             interrupted.cancel()
             await anyio.sleep_forever()
-        return await asked(query)
+        return await recorder(query)
 
     search = queries.cached(tmp_path, slow, KEY)
     with interrupted:
         for query in ("first", "second"):
             await search(query)
     assert interrupted.cancelled_caught
-    again = queries.cached(tmp_path, asked, KEY)
+    again = queries.cached(tmp_path, recorder, KEY)
     assert [(await again(query)).cached for query in ("first", "second")] == [True, False]
-    assert asked.queries == ["first", "second"]
+    assert recorder.queries == ["first", "second"]
 
 
 async def test_empty_answer_is_cached(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.executing import project
+from registry.execution_projects import project
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from code_intel.registry import Command, search
 from code_intel.registry.bm25 import BM25Index
-from registry.small import SEVEN, THREE
+from registry.small_registries import SEVEN, THREE
 
 
 def plain_tokens(text: str) -> list[str]:
@@ -110,8 +110,8 @@ def test_only_the_first_command_of_a_name_is_indexed() -> None:
 
 
 def test_commands_with_equal_scores_keep_the_order_of_the_registry() -> None:
-    said = ["the same words", "same", "words and the same"]
-    commands = [Command("c", "do", f"thing{n:03}", said[n % 3]) for n in range(600)]
+    descriptions = ["the same words", "same", "words and the same"]
+    commands = [Command("c", "do", f"thing{n:03}", descriptions[n % 3]) for n in range(600)]
     found = search(commands, "same words", 600)
     by_score: dict[float, list[str]] = {}
     for one in found:

@@ -13,7 +13,7 @@ from code_intel.errors import ExecutionError
 from code_intel.registry.execution import ExecutionResult, execute
 from code_intel.registry.records import Command
 from left_behind import none_left
-from registry.executing import GROUP, PROMPT, registry_of, write_prompt
+from registry.execution_projects import GROUP, PROMPT, registry_of, write_prompt
 
 deno = pytest.importorskip("deno")
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ def cache() -> Iterator[Path]:
 def settings_of(root: Path, cache: Path, **environ: str) -> Settings:
     """Return settings for a Deno without network access."""
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOBODY)
-    told = {
+    variables = {
         "PATH": str(Path(deno.find_deno_bin()).parent),
         "HOME": str(cache),
         "DENO_DIR": str(cache),
@@ -47,7 +47,7 @@ def settings_of(root: Path, cache: Path, **environ: str) -> Settings:
         **proxies,
         **environ,
     }
-    return load_settings(root, told)
+    return load_settings(root, variables)
 
 
 async def run(

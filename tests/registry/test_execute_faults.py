@@ -18,7 +18,7 @@ from code_intel.registry.records import Command
 from hurry import late
 from left_behind import none_left
 from left_behind import noting as program
-from registry.executing import GROUP, executed
+from registry.execution_projects import GROUP, executed
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +74,7 @@ FAULTS = {
 }
 
 
-def told(error: CodeIntelError) -> dict[str, Any]:
+def wire_error(error: CodeIntelError) -> dict[str, Any]:
     """Check the fields of seed 001 and return the wire error."""
     wire = error.as_dict()
     assert wire["error"] == "Execution failed"
@@ -96,7 +96,7 @@ async def test_failing_program_is_an_error_with_its_stderr(
     with pytest.raises(ExecutionError) as caught:
         await executed(root, runner, CODE_INTEL_COMMAND_TIMEOUT=str(6 * SOON))
     assert time.monotonic() - began < SOON
-    wire = told(caught.value)
+    wire = wire_error(caught.value)
     assert fault.message in wire["message"]
     assert fault.stderr in wire["stderr"]
     assert dict(fault.details).items() <= wire.items()
@@ -105,14 +105,14 @@ async def test_failing_program_is_an_error_with_its_stderr(
 
 
 async def test_output_of_a_hanging_program_is_in_the_error(root: Path, tmp_path: Path) -> None:
-    said = tmp_path / "said"
+    written = tmp_path / "said"
     # The program waits for the end of its input, which is sent once its time limit runs.
-    script = f"cat; echo begun; echo 'waiting for a lock' >&2; : > '{said}'; exec sleep 600"
+    script = f"cat; echo begun; echo 'waiting for a lock' >&2; : > '{written}'; exec sleep 600"
     runner = program(tmp_path / "bin", script)
     work = executed(root, runner, {"stdin": "x"}, CODE_INTEL_COMMAND_TIMEOUT="60")
     with pytest.raises(ExecutionError) as caught:
-        await late(work, said.exists, seconds=60)
-    wire = told(caught.value)
+        await late(work, written.exists, seconds=60)
+    wire = wire_error(caught.value)
     assert "climpt did not end within 60 seconds." in wire["message"]
     assert (wire["stderr"], wire["timeout"]) == ("waiting for a lock", 60)
     assert await none_left(tmp_path / "bin")
@@ -135,7 +135,7 @@ async def test_prompts_are_suggested_only_if_deno_cannot_load_climpt(
     deno = program(tmp_path / "bin", f'cat >&2 <<"END"\n{stderr}\nEND\nexit 1', "deno")
     with pytest.raises(ExecutionError) as caught:
         await executed(root, "deno", PATH=f"{deno.parent}:/usr/bin:/bin")
-    wire = told(caught.value)
+    wire = wire_error(caught.value)
     assert wire["stderr"] == stderr
     assert ("CODE_INTEL_COMMAND_RUNNER=prompts" in wire["hint"]) == NOT_FETCHED[stderr]
 
@@ -171,7 +171,7 @@ async def test_hanging_programs_and_children_are_killed(
 ) -> None:
     runner = program(tmp_path / "bin", HANGS[case])
     began = time.monotonic()
-    heard = await run(
+    output = await run(
         [str(runner)],
         root,
         environment={"PATH": "/usr/bin:/bin"},
@@ -179,7 +179,7 @@ async def test_hanging_programs_and_children_are_killed(
         seconds=0.2,
     )
     assert 0.2 <= time.monotonic() - began < SOON
-    assert heard.late
+    assert output.late
     assert await none_left(tmp_path / "bin")
 
 
@@ -224,14 +224,14 @@ async def test_process_in_another_group_does_not_delay_the_answer(
     root: Path, tmp_path: Path
 ) -> None:
     """Such a process is not killed, but it does not delay the answer."""
-    gone = tmp_path / "gone"
-    script = f"setsid sh -c 'until [ -e \"{gone}\" ]; do sleep 0.05; done' & echo prompt"
+    marker = tmp_path / "gone"
+    script = f"setsid sh -c 'until [ -e \"{marker}\" ]; do sleep 0.05; done' & echo prompt"
     began = time.monotonic()
     try:
         assert (await executed(root, program(tmp_path / "bin", script))).prompt == "prompt\n"
         assert time.monotonic() - began < SOON
     finally:
-        await anyio.Path(gone).write_text("", encoding="utf-8")
+        await anyio.Path(marker).write_text("", encoding="utf-8")
 
 
 async def test_cancelled_call_leaves_no_process(root: Path, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ async def not_started(root: Path, runner: Path | str, why: int | str, **told_of:
     reason = why if isinstance(why, str) else os.strerror(why)
     with pytest.raises(ExecutionError) as caught:
         await executed(root, runner, **told_of)  # type: ignore[arg-type]  # the environment
-    wire = told(caught.value)
+    wire = wire_error(caught.value)
     assert reason in wire["stderr"]
     assert "CODE_INTEL_COMMAND_RUNNER" in wire["hint"]
 

@@ -11,7 +11,7 @@ from code_intel.registry.program import MAX_OUTPUT_BYTES, run
 from code_intel.registry.records import Command
 from left_behind import none_left
 from left_behind import noting as program
-from registry.executing import (
+from registry.execution_projects import (
     BARE,
     GROUP,
     executed,
@@ -84,8 +84,8 @@ async def test_plan_names_the_command_line_and_runs_nothing(root: Path, tmp_path
     with pytest.raises(ExecutionError, match=r"There is no prompt: .*frontmatter/f_default\.md"):
         planned(settings_of(root), registry_of(root), BARE)
     write_prompt(root, command=BARE)
-    said = planned(settings_of(root), registry_of(root), BARE)
-    assert said == PlannedExecution("prompts", prompt=file)
+    rendered = planned(settings_of(root), registry_of(root), BARE)
+    assert rendered == PlannedExecution("prompts", prompt=file)
 
 
 async def test_prompt_in_the_home_folder_is_shown_with_a_tilde(
@@ -135,19 +135,19 @@ async def test_commands_run_at_the_same_time(root: Path, tmp_path: Path) -> None
 
 
 async def test_progress_is_reported_while_a_program_runs(root: Path, tmp_path: Path) -> None:
-    heard: list[tuple[float, float | None, str]] = []
+    progress: list[tuple[float, float | None, str]] = []
     go = anyio.Path(tmp_path / "go")
 
     async def report(done: float, total: float | None, message: str) -> None:
-        heard.append((done, total, message))
-        if len(heard) == 2:
+        progress.append((done, total, message))
+        if len(progress) == 2:
             await go.write_text("", encoding="utf-8")
 
     runner = program(tmp_path / "bin", f"until [ -e '{go}' ]; do :; done")
     await run(
         [str(runner)], root, environment={}, stdin=None, seconds=30, report=report, every=0.05
     )
-    assert heard[:2] == [
+    assert progress[:2] == [
         (0.05, 30, "climpt is executing the command"),
         (0.10, 30, "climpt is executing the command"),
     ]

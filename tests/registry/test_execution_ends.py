@@ -11,7 +11,7 @@ import pytest
 from left_behind import none_left, noting
 from piped import Pipe, started
 from projects import Project, processes
-from registry.executing import GROUP, registry_of, write_prompt
+from registry.execution_projects import GROUP, registry_of, write_prompt
 
 pytestmark = pytest.mark.anyio
 PARENT = 1
@@ -29,8 +29,8 @@ def project(tmp_path: Path) -> Project:
     registry_of(root).write_text(json.dumps(registry), encoding="utf-8")
     hangs = noting(tmp_path / "bin", "trap '' TERM HUP INT; sleep 600 & echo $! >> $PIDS; wait")
     folders = {f"CODE_INTEL_{name}_DIR": str(tmp_path / name) for name in ("CACHE", "STATE")}
-    told = {"CODE_INTEL_COMMAND_RUNNER": str(hangs), "CODE_INTEL_EMBEDDING": "off"}
-    return Project(root, {**os.environ, **folders, **told, "HOME": str(tmp_path)})
+    variables = {"CODE_INTEL_COMMAND_RUNNER": str(hangs), "CODE_INTEL_EMBEDDING": "off"}
+    return Project(root, {**os.environ, **folders, **variables, "HOME": str(tmp_path)})
 
 
 async def execute(server: Pipe, pids: Path) -> None:
@@ -42,11 +42,11 @@ async def execute(server: Pipe, pids: Path) -> None:
     arguments = dict(zip(("agent", "c1", "c2", "c3"), GROUP.key, strict=True))
     server.send("tools/call", {"name": "execute", "arguments": arguments})
     with anyio.fail_after(120):
-        while noted(pids) < 2 or not is_guarded(server):  # noqa: ASYNC110 - the process table sends no events
+        while started_count(pids) < 2 or not is_guarded(server):  # noqa: ASYNC110 - the process table sends no events
             await anyio.sleep(0.02)
 
 
-def noted(pids: Path) -> int:
+def started_count(pids: Path) -> int:
     return len(pids.read_text("utf-8").split()) if pids.exists() else 0
 
 

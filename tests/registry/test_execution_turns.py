@@ -10,7 +10,7 @@ from code_intel.errors import BusyError
 from code_intel.registry.execution import ExecutionResult
 from hurry import late
 from left_behind import none_left, noting
-from registry.executing import executed
+from registry.execution_projects import executed
 from upstreams import until
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ UNTIL_TOLD = "while [ ! -e go ]; do sleep .02; done; echo done"
 """A script that waits for a file of the project."""
 
 
-def noted(folder: Path) -> int:
+def started_count(folder: Path) -> int:
     pids = folder / "pids"
     return len(pids.read_text("utf-8").split()) if pids.exists() else 0
 
@@ -35,12 +35,12 @@ async def test_program_above_the_limit_starts_when_another_ends(root: Path, tmp_
         for _ in range(3):
             group.start_soon(execute)
         await until(
-            lambda: noted(runner.parent) == 2 and turns.statistics().tasks_waiting == 1, 120
+            lambda: started_count(runner.parent) == 2 and turns.statistics().tasks_waiting == 1, 120
         )
         assert not answers
         (root / "go").touch()
     assert [answer.prompt for answer in answers] == ["done\n"] * 3
-    assert noted(runner.parent) == 3
+    assert started_count(runner.parent) == 3
 
 
 async def test_waiting_longer_than_the_time_limit_is_busy(root: Path, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_waiting_longer_than_the_time_limit_is_busy(root: Path, tmp_path: 
     async with turns:
         with pytest.raises(BusyError) as caught:
             await late(work, lambda: turns.statistics().tasks_waiting, seconds=60)
-    assert not noted(runner.parent)
+    assert not started_count(runner.parent)
     assert "climpt-git group-commit unstaged-changes was not started" in caught.value.message
     assert "Call it again" in caught.value.hint
     assert "60 seconds" in caught.value.hint
@@ -61,7 +61,7 @@ async def test_cancelled_call_frees_its_slot(root: Path, tmp_path: Path) -> None
     async with anyio.create_task_group() as group:
         for _ in range(2):
             group.start_soon(lambda: executed(root, runner, turns=turns))
-        await until(lambda: noted(runner.parent) and turns.statistics().tasks_waiting, 120)
+        await until(lambda: started_count(runner.parent) and turns.statistics().tasks_waiting, 120)
         group.cancel_scope.cancel()
     assert await none_left(runner.parent)
     (root / "go").touch()

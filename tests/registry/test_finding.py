@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from code_intel.config import load_settings
 from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.records import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.registry import Command, bm25
 from code_intel.registry.finding import HISTORY_WEIGHT, find
 from code_intel.registry.learning import CommandExperience
 from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.meaning import NO_MODEL, CommandVectors
 from code_intel.registry.records import CommandKey
-from code_intel.registry.score import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
-from registry.meant import Broken, Gated, Hashed, Nonsense, loaded_of, many, meanings_of
-from registry.small import SEVEN
+from registry.embedders import Broken, Gated, Hashed, Nonsense, loaded_of, many, meanings_of
+from registry.small_registries import SEVEN
 
 EXAMPLE = (
     Command("climpt-git", "decide-branch", "working-branch",
@@ -267,7 +267,7 @@ def test_feature_of_the_session_selects_the_history(tmp_path: Path) -> None:
     experience = learnt(tmp_path, "decide-branch", "release the payment service")
     loaded = loaded_of(SEVEN)
     plain = find(loaded, ["merge branch"], meanings=None, experience=experience).results
-    told = find(
+    with_feature = find(
         loaded,
         ["merge branch"],
         meanings=None,
@@ -275,7 +275,7 @@ def test_feature_of_the_session_selects_the_history(tmp_path: Path) -> None:
         feature="release the payment service",
     ).results
     assert plain[0].command.c2 == "merge-up"
-    assert told[0].command.c2 == "decide-branch"
+    assert with_feature[0].command.c2 == "decide-branch"
 
 
 @pytest.fixture(scope="module")
@@ -333,10 +333,10 @@ def test_benchmark_sets_cover_every_command_in_both_languages(name: str) -> None
     lines = (DATA / name / "queries.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     keys = {(one["c1"], one["c2"], one["c3"]) for one in registry["tools"]["commands"]}
-    asked = [tuple(key) for row in rows for key in row["relevant"]]
+    labelled = [tuple(key) for row in rows for key in row["relevant"]]
     assert len(keys) >= 60
     assert len(rows) >= 150
-    assert set(asked) == keys
+    assert set(labelled) == keys
     assert len({row["id"] for row in rows}) == len(rows)
     assert {row["lang"] for row in rows} == {"en", "ja"}
 

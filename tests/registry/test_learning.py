@@ -26,7 +26,7 @@ from code_intel.registry.learning import (
 from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.records import CommandKey, Registry
 from faulty_disk import on
-from registry.small import SEVEN
+from registry.small_registries import SEVEN
 
 COMMIT = CommandKey("climpt", "climpt-git", "group-commit", "unstaged-changes")
 MERGE = CommandKey("climpt", "climpt-git", "merge-up", "base-branch")
@@ -72,7 +72,7 @@ def test_same_feature_returns_its_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "noted"),
+    ("query", "feature"),
     [
         ("Commit the changes in groups", "変更をグループ化してコミット"),
         ("変更をグループ化してコミット", "group changes and commit"),
@@ -80,21 +80,21 @@ def test_same_feature_returns_its_command(tmp_path: Path) -> None:
     ],
 )
 def test_similar_words_in_either_language_match_partially(
-    asked: str, noted: str, tmp_path: Path
+    query: str, feature: str, tmp_path: Path
 ) -> None:
     experience = CommandExperience(tmp_path)
-    experience.note(COMMIT, noted)
+    experience.note(COMMIT, feature)
     experience.note(MERGE, "release notes for customers")
-    ((key, share, _),) = experience.near(asked)
+    ((key, share, _),) = experience.near(query)
     assert key == COMMIT
     assert MIN_LIKENESS <= share < 1.0
 
 
-@pytest.mark.parametrize("asked", ["", "  ", "delete a database", "データベースを削除", "the of a"])
-def test_unrelated_feature_matches_nothing(asked: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("query", ["", "  ", "delete a database", "データベースを削除", "the of a"])
+def test_unrelated_feature_matches_nothing(query: str, tmp_path: Path) -> None:
     experience = CommandExperience(tmp_path)
     experience.note(COMMIT, "group changes and commit")
-    assert experience.near(asked) == []
+    assert experience.near(query) == []
 
 
 def test_most_similar_use_ranks_each_command(
@@ -190,9 +190,9 @@ def test_only_the_last_uses_are_stored(tmp_path: Path) -> None:
     ]
     experience = plant(tmp_path, rows)
     experience.note(MERGE, "one more")
-    kept = features(experience.uses())
-    assert len(kept) == MAX_USES
-    assert (kept[0], kept[-1]) == ("one more", f"feature {MAX_USES - 2}")
+    stored = features(experience.uses())
+    assert len(stored) == MAX_USES
+    assert (stored[0], stored[-1]) == ("one more", f"feature {MAX_USES - 2}")
 
 
 def test_longest_rows_can_be_read_again(tmp_path: Path) -> None:
@@ -431,14 +431,14 @@ words = st.lists(
 def test_likeness_is_symmetric_and_1_only_for_equal_words(
     tmp_path_factory: pytest.TempPathFactory, one: list[str], other: list[str]
 ) -> None:
-    folder, asked, noted = tmp_path_factory.mktemp("like"), " ".join(one), " ".join(other)
+    folder, first, second = tmp_path_factory.mktemp("like"), " ".join(one), " ".join(other)
 
     def share(of: str, to: str, root: Path) -> float:
         experience = CommandExperience(root)
         experience.note(COMMIT, to)
         return next((share for _, share, _ in experience.near(of)), 0.0)
 
-    found = share(asked, noted, folder / "a")
-    assert found == pytest.approx(share(noted, asked, folder / "b"))
+    found = share(first, second, folder / "a")
+    assert found == pytest.approx(share(second, first, folder / "b"))
     assert 0 <= found <= 1
-    assert (found == 1) is (asked == noted != "")
+    assert (found == 1) is (first == second != "")

@@ -97,10 +97,10 @@ def test_reading_a_registry_writes_nothing(project: Path) -> None:
 def test_missing_registry_is_the_error_of_the_seed(project: Path) -> None:
     with pytest.raises(RegistryError) as error:
         _registries(project).of()
-    told = error.value.as_dict()
-    assert told.pop("message")
-    assert place.CONFIG in told.pop("hint")
-    assert told == {
+    error_data = error.value.as_dict()
+    assert error_data.pop("message")
+    assert place.CONFIG in error_data.pop("hint")
+    assert error_data == {
         "error": "Failed to load registry",
         "path": ".agent/climpt/registry.json",
         "details": "File not found",

@@ -21,8 +21,8 @@ from code_intel.registry.meaning import (
 )
 from code_intel.registry.score import everyday
 from doubles import HashEmbedder
-from registry.meant import Broken, Gated, Hashed, loaded_of, many, meanings_of
-from registry.small import SEVEN
+from registry.embedders import Broken, Gated, Hashed, loaded_of, many, meanings_of
+from registry.small_registries import SEVEN
 
 
 def working() -> list[threading.Thread]:
@@ -136,8 +136,8 @@ def test_closing_stops_the_work_and_keeps_finished_vectors(tmp_path: Path) -> No
         assert 0 < len(embedder.passages_of) < 3000
         assert meanings.of(loaded) is None
     with closing(VectorCache(tmp_path)) as cache:
-        made = embedder.passages_of[:TEXTS_PER_BATCH]
-        assert set(cache.get(embedder.identity, made)) == set(made)
+        batch = embedder.passages_of[:TEXTS_PER_BATCH]
+        assert set(cache.get(embedder.identity, batch)) == set(batch)
 
 
 @pytest.mark.parametrize("retry", [0.0, 60.0])
@@ -171,21 +171,21 @@ def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
 
 def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 200))
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
     def tell(done: int, total: int) -> None:
-        told.append((done, total))
+        progress.append((done, total))
         embedder.gate.set()
 
     with meanings_of(embedder, tmp_path, patience=0) as meanings:
         assert meanings.of(loaded) is None
         assert meanings.complete(loaded, tell) == ""
         assert meanings.of(loaded) is not None
-        assert told[0] == (0, MAX_WAITED_TEXTS + 200 + len(everyday()))
-        assert told == sorted(told)
-        told.clear()
+        assert progress[0] == (0, MAX_WAITED_TEXTS + 200 + len(everyday()))
+        assert progress == sorted(progress)
+        progress.clear()
         assert meanings.complete(loaded, tell) == ""
-        assert told == []
+        assert progress == []
 
 
 @pytest.mark.parametrize(

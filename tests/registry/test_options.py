@@ -20,7 +20,7 @@ from code_intel.registry.options import (
     checked,
 )
 from code_intel.registry.records import Command
-from registry.executing import BARE, CLOSED, GROUP
+from registry.execution_projects import BARE, CLOSED, GROUP
 
 WHOLE = {
     "edition": "detailed",
@@ -39,9 +39,9 @@ def refused(given: Any, root: Path, command: Command = GROUP) -> UsageError:
 
 
 def test_every_option_has_the_flag_of_the_specification(root: Path) -> None:
-    asked = checked(WHOLE, GROUP, root)
-    assert asked.stdin == "the changes"
-    assert argv(asked) == [
+    request = checked(WHOLE, GROUP, root)
+    assert request.stdin == "the changes"
+    assert argv(request) == [
         "--edition=detailed",
         "--adaptation=strict",
         "--from=docs/todo.md",
@@ -213,12 +213,12 @@ def outcome(options: dict[str, str]) -> tuple[OptionRequest, UsageError | None]:
 def test_argument_is_a_known_flag_with_a_value(
     options: dict[str, str],
 ) -> None:
-    asked, error = outcome(options)
+    request, error = outcome(options)
     if error is not None:
         assert error.details["field"].startswith("options")
         assert not hidden_character(error.message)
     known = {option.flags[0] for option in COMMAND_OPTIONS if option.flags}
-    for argument in argv(asked):
+    for argument in argv(request):
         flag, equals, value = argument.partition("=")
         assert flag in known or flag[2:] in options
         assert equals

@@ -9,7 +9,7 @@ from code_intel.index.safe_files import read_inside
 from code_intel.registry import prompts
 from code_intel.registry.options import OptionRequest
 from code_intel.registry.place import prompts_of
-from registry.executing import BARE, project, registry_of, write_prompt
+from registry.execution_projects import BARE, project, registry_of, write_prompt
 
 OUTSIDE = "do-not-repeat-me"
 

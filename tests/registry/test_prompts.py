@@ -12,7 +12,7 @@ from code_intel.errors import ExecutionError
 from code_intel.registry.options import OptionRequest, checked
 from code_intel.registry.prompts import MAX_PROMPT_BYTES, RenderedPrompt, places, render
 from code_intel.registry.records import Command, CommandOptions
-from registry.executing import BARE, GROUP, write_prompt
+from registry.execution_projects import BARE, GROUP, write_prompt
 
 SHOWN = ".agent/climpt/prompts"
 
@@ -83,12 +83,12 @@ PLACES: list[tuple[CommandOptions | None, OptionRequest, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "asked", "names"), PLACES)
+@pytest.mark.parametrize(("options", "requested", "names"), PLACES)
 def test_prompt_files_are_searched_in_order(
-    options: CommandOptions | None, asked: OptionRequest, names: list[str]
+    options: CommandOptions | None, requested: OptionRequest, names: list[str]
 ) -> None:
     command = Command("a", "b", "c", "d", options=options)
-    assert places(command, asked) == tuple(f"a/b/c/f_{name}.md" for name in names)
+    assert places(command, requested) == tuple(f"a/b/c/f_{name}.md" for name in names)
 
 
 def test_fallback_prompt_is_noted(root: Path) -> None:

@@ -103,11 +103,11 @@ def _refused(registries: Registries, path: str, reason: str) -> None:
     """Assert an error with path and reason that repeats no content."""
     with pytest.raises(RegistryError) as error:
         registries.of()
-    told = error.value.as_dict()
-    assert set(told) == {"error", "message", "hint", "path", "details"}
-    assert (told["error"], told["path"]) == ("Failed to load registry", path)
-    assert told["details"].startswith(reason), told["details"]
-    assert PRIVATE not in json.dumps(told)
+    error_data = error.value.as_dict()
+    assert set(error_data) == {"error", "message", "hint", "path", "details"}
+    assert (error_data["error"], error_data["path"]) == ("Failed to load registry", path)
+    assert error_data["details"].startswith(reason), error_data["details"]
+    assert PRIVATE not in json.dumps(error_data)
 
 
 @pytest.mark.parametrize("case", FILES)
@@ -305,14 +305,16 @@ def test_any_value_is_a_registry_or_a_registry_error(
 ) -> None:
     project = tmp_path_factory.getbasetemp() / "any-value"
     written(project, value)
-    told: dict[str, Any] = {}
+    error_data: dict[str, Any] = {}
     try:
         loaded = Registries(project, project / "home").of()
     except RegistryError as error:
-        told = error.details
+        error_data = error.details
     else:
         assert len(loaded.registry.commands) == len(value["tools"]["commands"])
-    assert not told or (set(told) == {"path", "details"} and told["path"] == place.REGISTRY)
+    assert not error_data or (
+        set(error_data) == {"path", "details"} and error_data["path"] == place.REGISTRY
+    )
 
 
 PARTS = st.sampled_from(["..", ".", "", "/", "~", "home", "project", "etc", "passwd", "a.json"])

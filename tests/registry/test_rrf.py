@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from code_intel.registry import describe, search, search_with_rrf
 from code_intel.registry.rrf import fused
-from registry.small import SEVEN
+from registry.small_registries import SEVEN
 
 
 def test_two_lists_are_fused_as_worked_out() -> None:

@@ -10,11 +10,11 @@ from code_intel.registry.options import OptionRequest
 from code_intel.registry.records import Command
 from code_intel.registry.runners import Runner, chosen, command_line, environment
 from left_behind import noting as program
-from registry.executing import GROUP
+from registry.execution_projects import GROUP
 
 
-def settings(root: Path, path: str = "", **told: str) -> Settings:
-    return load_settings(root, {"PATH": path, **told})
+def settings(root: Path, path: str = "", **loaded: str) -> Settings:
+    return load_settings(root, {"PATH": path, **loaded})
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def deno(tmp_path: Path) -> Path:
 
 def test_command_line_of_deno_follows_the_specification(tmp_path: Path, deno: Path) -> None:
     runner = chosen(settings(tmp_path, str(deno.parent)))
-    asked = OptionRequest(edition="detailed", file="input.md", stdin="never an argument")
-    assert command_line(runner, GROUP, asked) == [
+    request = OptionRequest(edition="detailed", file="input.md", stdin="never an argument")
+    assert command_line(runner, GROUP, request) == [
         *(str(deno), "run"),
         *("--allow-read", "--allow-write", "--allow-env", "--allow-run", "--allow-net"),
         *("--no-config", "jsr:@aidevtool/climpt"),
@@ -80,9 +80,9 @@ def test_invalid_runner_setting_is_refused(tmp_path: Path, value: str) -> None:
 def test_module_that_looks_like_an_option_is_refused(
     tmp_path: Path, deno: Path, value: str
 ) -> None:
-    told = settings(tmp_path, str(deno.parent), CODE_INTEL_CLIMPT_MODULE=value)
+    loaded = settings(tmp_path, str(deno.parent), CODE_INTEL_CLIMPT_MODULE=value)
     with pytest.raises(ConfigError, match="climpt_module"):
-        chosen(told)
+        chosen(loaded)
 
 
 @pytest.mark.parametrize("path", [".", "", "bin", "node_modules/.bin:bin:."])
@@ -102,10 +102,10 @@ def test_project_config_cannot_set_runner_or_module(tmp_path: Path) -> None:
         'command_runner = "/bin/sh"\nclimpt_module = "file:///evil.ts"\ncommand_timeout = 7\n',
         encoding="utf-8",
     )
-    told = settings(tmp_path)
-    assert (told.command_runner, told.climpt_module) == ("auto", "jsr:@aidevtool/climpt")
-    assert told.command_timeout == 7
-    assert ["CODE_INTEL_COMMAND_RUNNER" in note for note in told.warnings] == [True, False]
+    loaded = settings(tmp_path)
+    assert (loaded.command_runner, loaded.climpt_module) == ("auto", "jsr:@aidevtool/climpt")
+    assert loaded.command_timeout == 7
+    assert ["CODE_INTEL_COMMAND_RUNNER" in note for note in loaded.warnings] == [True, False]
 
 
 @pytest.mark.parametrize("seconds", ["0", "3601", "-1", "x", "1.5"])
@@ -115,10 +115,15 @@ def test_time_limit_must_be_at_most_an_hour(tmp_path: Path, seconds: str) -> Non
 
 
 def test_program_environment_has_no_secrets(tmp_path: Path) -> None:
-    kept = {"HOME": "/home/me", "LANG": "C.UTF-8", "DENO_DIR": "/cache", "HTTPS_PROXY": "http://p"}
+    passed = {
+        "HOME": "/home/me",
+        "LANG": "C.UTF-8",
+        "DENO_DIR": "/cache",
+        "HTTPS_PROXY": "http://p",
+    }
     secret = dict.fromkeys(("GITHUB_TOKEN", "CODE_INTEL_HTTP_TOKEN", "DENO_AUTH_TOKENS"), "s3cret")
     loads = ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "DENO_V8_FLAGS", "BASH_ENV")
-    told = settings(tmp_path, "/bin", **kept, **secret, **dict.fromkeys(loads, "x"))
+    loaded = settings(tmp_path, "/bin", **passed, **secret, **dict.fromkeys(loads, "x"))
     quiet = {"NO_COLOR": "1", "DENO_NO_PROMPT": "1", "DENO_NO_UPDATE_CHECK": "1"}
-    assert environment(told) == {"PATH": "/bin", **kept, **quiet}
-    assert "/home/me" not in repr(told)
+    assert environment(loaded) == {"PATH": "/bin", **passed, **quiet}
+    assert "/home/me" not in repr(loaded)

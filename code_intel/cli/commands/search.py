@@ -56,12 +56,12 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
 
     for row in data["results"]:
         yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}"
-        said = " ".join(visible(row["description"]).split())
-        yield from (f"      {line}" for line in wrapped(said, _COLUMNS - 6, most=3))
+        description = " ".join(visible(row["description"]).split())
+        yield from (f"      {line}" for line in wrapped(description, _COLUMNS - 6, most=3))
         if "learned" in row:
-            known = row["learned"]
-            times = counted(known["times"], "time") if known["times"] > 1 else "once"
-            yield f"      used {times} for “{visible(known['feature'])}”"
+            learned = row["learned"]
+            times = counted(learned["times"], "time") if learned["times"] > 1 else "once"
+            yield f"      used {times} for “{visible(learned['feature'])}”"
     if not data["results"]:
         yield "No command was found. `code-intel commands list` lists all of them."
     yield from (f"Note: {visible(note)}" for note in (*data["degraded"], *data.get("warnings", ())))

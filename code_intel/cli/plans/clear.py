@@ -39,21 +39,25 @@ def run(args: argparse.Namespace) -> int:
     """Remove the files."""
     settings = project_of(args)
     root, problem = place.root_of(settings), ""
-    doomed = []
+    removals = []
     for kind, catalog in PLAN_FILE_KINDS.items():
         if kind in args.kind or "all" in args.kind:
             listing = catalog.listing(root)
-            doomed += [
+            removals += [
                 Removal(kind, name, "cleared", row.bytes) for name, row in listing.rows.items()
             ]
             for name in listing.damaged:
                 size = 0
                 with suppress(OSError):
                     size = catalog.path(root, name).lstat().st_size
-                doomed.append(Removal(kind, name, "damaged", size))
+                removals.append(Removal(kind, name, "damaged", size))
     if not args.dry_run:
-        doomed = remove_files(root, doomed)
-        problem = unindex_pages(settings, doomed)
-    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
-    emit(args, data, removal_text(doomed, dry=args.dry_run, problem=problem))
+        removals = remove_files(root, removals)
+        problem = unindex_pages(settings, removals)
+    data = {
+        "removed": [each.data for each in removals],
+        "dry_run": args.dry_run,
+        "problem": problem,
+    }
+    emit(args, data, removal_text(removals, dry=args.dry_run, problem=problem))
     return 0

@@ -36,26 +36,26 @@ class Removal(NamedTuple):
         return self._asdict()
 
 
-def remove_files(root: Path, doomed: Iterable[Removal]) -> list[Removal]:
+def remove_files(root: Path, removals: Iterable[Removal]) -> list[Removal]:
     """Remove files; return those that existed.
 
     Raises:
         StorageError: The disk refused; some files may be gone.
     """
-    wanted = list(doomed)
-    gone = {
+    wanted = list(removals)
+    removed = {
         (kind, name)
         for kind, catalog in PLAN_FILE_KINDS.items()
         if (names := [each.name for each in wanted if each.kind == kind])
         for name in catalog.remove(root, names)
     }
-    return [each for each in wanted if (each.kind, each.name) in gone]
+    return [each for each in wanted if (each.kind, each.name) in removed]
 
 
-def unindex_pages(settings: Settings, gone: Iterable[Removal]) -> str:
+def unindex_pages(settings: Settings, removals: Iterable[Removal]) -> str:
     """Remove deleted pages from the index; return a sentence if that failed, else an empty text."""
     root, index = place.root_of(settings), settings.forest
-    pages = [PAGES.path(root, each.name) for each in gone if each.kind == PAGES.kind]
+    pages = [PAGES.path(root, each.name) for each in removals if each.kind == PAGES.kind]
     if not pages or not index.db_path.exists():
         return ""
     try:
@@ -68,12 +68,12 @@ def unindex_pages(settings: Settings, gone: Iterable[Removal]) -> str:
     return ""
 
 
-def removal_text(doomed: Sequence[Removal], *, dry: bool, problem: str = "") -> str:
+def removal_text(removals: Sequence[Removal], *, dry: bool, problem: str = "") -> str:
     """Return the report: a line per file, the total, and the problem, if any."""
-    lines = [f"{each.kind}/{each.name}: {each.reason}" for each in doomed]
-    size = sum(each.bytes for each in doomed) / 1024
+    lines = [f"{each.kind}/{each.name}: {each.reason}" for each in removals]
+    size = sum(each.bytes for each in removals) / 1024
     verb = "would be removed" if dry else "removed"
-    lines.append(f"{len(doomed)} {verb}, {size:,.0f} KiB." if doomed else "Nothing to remove.")
+    lines.append(f"{len(removals)} {verb}, {size:,.0f} KiB." if removals else "Nothing to remove.")
     lines += [problem] if problem else []
     return "\n".join(lines)
 
@@ -85,11 +85,11 @@ def resolve_plan(root: Path, text: str) -> str:
         NotFoundError: None exists.
         UsageError: Several begin like this; the error names two.
     """
-    kept: list[PlanEntry] = entries(root)
+    stored: list[PlanEntry] = entries(root)
     wanted = text.strip().lower()
     if wanted == "last":
-        found = [entry.id for entry in kept[:1]]
+        found = [entry.id for entry in stored[:1]]
     else:
-        ids = [entry.id for entry in kept] + [name.removesuffix(".json") for name in damage(root)]
+        ids = [entry.id for entry in stored] + [name.removesuffix(".json") for name in damage(root)]
         found = [one for one in ids if wanted and one.startswith(wanted)]
-    return resolve_prefix(found, text, PLAN, some=bool(kept))
+    return resolve_prefix(found, text, PLAN, some=bool(stored))

@@ -51,32 +51,36 @@ def run(args: argparse.Namespace) -> int:
         )
     settings = project_of(args)
     root, problem = place.root_of(settings), ""
-    doomed = _candidates(root, days)
+    removals = _candidates(root, days)
     if not args.dry_run:
-        doomed = remove_files(root, doomed)
-        problem = unindex_pages(settings, doomed)
-    data = {"removed": [each.data for each in doomed], "dry_run": args.dry_run, "problem": problem}
-    emit(args, data, removal_text(doomed, dry=args.dry_run, problem=problem))
+        removals = remove_files(root, removals)
+        problem = unindex_pages(settings, removals)
+    data = {
+        "removed": [each.data for each in removals],
+        "dry_run": args.dry_run,
+        "problem": problem,
+    }
+    emit(args, data, removal_text(removals, dry=args.dry_run, problem=problem))
     return 0
 
 
 def _candidates(root: Path, days: int | None) -> list[Removal]:
     """Return old files, and of the rest those above the limits; never a plan in progress."""
-    kept = settings.load(root)
+    own_settings = settings.load(root)
     found: list[Removal] = []
     for kind, catalog in PLAN_FILE_KINDS.items():
         rows = catalog.listing(root).rows
-        made = catalog.spared(rows)
+        running = catalog.spared(rows)
         if days is not None:
             last = datetime.now(UTC) - timedelta(days=days)
-            old = [name for name, row in rows.items() if _used(row) <= last and name not in made]
+            old = [name for name, row in rows.items() if _used(row) <= last and name not in running]
             found += [
                 Removal(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
                 for name in old
             ]
         found += [
             Removal(kind, name, "above the limits", rows[name].bytes)
-            for name in beyond(rows, *kept.most(kind), made)
+            for name in beyond(rows, *own_settings.most(kind), running)
         ]
     return found
 

@@ -76,9 +76,11 @@ def expectations(plan: QueryPlan) -> Iterator[str]:
 
 
 def _iteration(each: Iteration) -> Iterator[str]:
-    known = ", known" if each.cached else ""
-    came = f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{known}"
-    yield f"{each.number}. {each.evaluation.score:.2f}  “{plain(each.query)}”: {came}"
+    cached_note = ", cached" if each.cached else ""
+    outcome_text = (
+        f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{cached_note}"
+    )
+    yield f"{each.number}. {each.evaluation.score:.2f}  “{plain(each.query)}”: {outcome_text}"
     if each.error:
         yield f"     {plain(each.error)}"
         return

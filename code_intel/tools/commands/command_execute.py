@@ -76,8 +76,8 @@ async def command_execute(
     Call command_search and command_describe first. The execution is recorded for the session's
     feature, so that searches for similar features rank the command higher.
     """
-    async with context.session(session_id, NAME) as held:
-        handle, began = held.handle, held.session
+    async with context.session(session_id, NAME) as locked_session:
+        handle, began = locked_session.handle, locked_session.session
     name, commands = (agent, c1, c2, c3), context.commands
     try:
         key, answer = await _executed(commands, *name, options)
@@ -145,14 +145,16 @@ def data_of(command: Command, done: ExecutionResult) -> dict[str, Any]:
 
 def _shown(prompt: str) -> tuple[str, bool]:
     """Return the first lines of a prompt that fit an answer, and whether any were cut."""
-    left, kept = MAX_PROMPT_TOKENS, 0
+    left, length = MAX_PROMPT_TOKENS, 0
     for line in prompt.splitlines(keepends=True):
         left -= tokens(json.dumps(line, ensure_ascii=False))
         if left < 0:
             break
-        kept += len(line)
+        length += len(line)
     return (
-        (prompt[: kept or MAX_PROMPT_TOKENS // 2], True) if kept < len(prompt) else (prompt, False)
+        (prompt[: length or MAX_PROMPT_TOKENS // 2], True)
+        if length < len(prompt)
+        else (prompt, False)
     )
 
 
@@ -174,10 +176,10 @@ async def _note_call(
     A failure to record does not undo the execution, so the answer stays.
     """
     try:
-        async with context.session(handle, ALWAYS_ALLOWED) as held:
-            if held.session.phase_seq != began.phase_seq:
+        async with context.session(handle, ALWAYS_ALLOWED) as locked_session:
+            if locked_session.session.phase_seq != began.phase_seq:
                 return (PHASE_CHANGED,)
-            await held.append(steps.called(NAME, " ".join(name[1:]), ok=ok))
+            await locked_session.append(steps.called(NAME, " ".join(name[1:]), ok=ok))
     except CodeIntelError as error:
         return (NOT_RECORDED.format(error.message),)
     return ()

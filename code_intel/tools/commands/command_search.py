@@ -60,11 +60,11 @@ async def search(
     fair one, below {weak} hardly any. Choose by score and description; an empty list means no
     match.
     """
-    asked = _queries(query, queries)
-    found = await _found(context, agent, asked, limit)
+    all_queries = _queries(query, queries)
+    found = await _found(context, agent, all_queries, limit)
     scores = {one.command.key: one.score for one in found.results}
-    context.answered.note(context.connection, asked[0], scores)
-    return _answer(agent, asked, found)
+    context.answered.note(context.connection, all_queries[0], scores)
+    return _answer(agent, all_queries, found)
 
 
 async def command_search(
@@ -81,10 +81,12 @@ async def command_search(
     from {fair} a fair one, below {weak} hardly any. Commands executed for similar features rank
     higher.
     """
-    asked = _queries(query, queries)
+    all_queries = _queries(query, queries)
     session, _ = await context.read_session(session_id, "command_search")
     feature = session.own_words if session else ""
-    return _answer(agent, asked, await _found(context.commands, agent, asked, limit, feature))
+    return _answer(
+        agent, all_queries, await _found(context.commands, agent, all_queries, limit, feature)
+    )
 
 
 def _queries(query: str, queries: Sequence[str]) -> tuple[str, ...]:

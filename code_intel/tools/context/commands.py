@@ -13,12 +13,12 @@ from anyio import CapacityLimiter
 from code_intel.config import Settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.records import WEAK_SCORE
 from code_intel.registry.execution import MAX_RUNNING
 from code_intel.registry.learning import CommandExperience
 from code_intel.registry.loading import Registries
 from code_intel.registry.meaning import VECTOR_TIMEOUT_S, CommandVectors
 from code_intel.registry.records import CommandKey
-from code_intel.registry.score import WEAK_SCORE
 from code_intel.tools.context.corpus_service import open_models
 from code_intel.tools.declaration import Report, ignore_progress
 

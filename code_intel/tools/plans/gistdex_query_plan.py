@@ -35,7 +35,7 @@ from code_intel.tools.plans.plan_inputs import (
 )
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
-from code_intel.tools.plans.plan_turns import held_plan
+from code_intel.tools.plans.plan_turns import locked_initial_plan
 
 TOOL_NAME = "gistdex_query_plan"
 LOCK_SHARE = 0.5
@@ -110,13 +110,13 @@ async def gistdex_query_plan(
     search_forest, else by words only. Hits are hypotheses and do not change the phase. Plans are
     saved in .gistdex.
     """
-    asked = PlanArguments(
+    arguments = PlanArguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
     )
     session, handle = await context.read_session(session_id, TOOL_NAME)
     began = anyio.current_time()
     waits = either(timeoutSeconds, SECONDS) * LOCK_SHARE
-    async with held_plan(context, asked, waits) as initial:
+    async with locked_initial_plan(context, arguments, waits) as initial:
         root, own, before, plan = initial
         usual = own.defaults
         end = began + either(timeoutSeconds, usual["timeoutSeconds"])
@@ -126,20 +126,22 @@ async def gistdex_query_plan(
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
             plan = replace(plan, source=source.name, revision=source.revision if same else "")
-            known, offers = None, list[Template]()
+            equal_plan, offers = None, list[Template]()
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                known = await store.same(plan, source, (end - anyio.current_time()) * LOOKUP_SHARE)
-                if known is None:
-                    plan, offers = await _taught(context, store, plan, asked, end)
+                equal_plan = await store.same(
+                    plan, source, (end - anyio.current_time()) * LOOKUP_SHARE
+                )
+                if equal_plan is None:
+                    plan, offers = await _taught(context, store, plan, arguments, end)
             else:
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
                 plan = await loop.judged_anew(
                     plan, before, (end - anyio.current_time()) * EVALUATE_SHARE
                 )
-            if known is not None:
-                plan = replace(known, id=plan.id, created=plan.created)
+            if equal_plan is not None:
+                plan = replace(equal_plan, id=plan.id, created=plan.created)
             else:
                 plan = await loop.run(
                     plan,
@@ -157,14 +159,16 @@ async def gistdex_query_plan(
             answer, shown = plan_answers.answer(plan, source, saved)
             notes = await record_calls(context, handle, session, source, fresh, shown)
     answer = plan_answers.offering(answer, offers)
-    return answer.noting(*unknown_key_warnings_of(asked), *own.warnings, *store.warnings, *notes)
+    return answer.noting(
+        *unknown_key_warnings_of(arguments), *own.warnings, *store.warnings, *notes
+    )
 
 
 async def _taught(
-    context: GatewayContext, store: PlanStore, plan: QueryPlan, asked: PlanArguments, end: float
+    context: GatewayContext, store: PlanStore, plan: QueryPlan, arguments: PlanArguments, end: float
 ) -> tuple[QueryPlan, list[Template]]:
     """Start a new plan from similar earlier plans, unless comparing the goals takes too long."""
     offers: list[Template] = []
     with anyio.move_on_after((end - anyio.current_time()) * COMPARE_SHARE):
         offers = await run_read(learning.similar, store.root, plan, context.embedder)
-    return learning.taught(plan, offers, expecting=not has_expectations(asked)), offers
+    return learning.taught(plan, offers, expecting=not has_expectations(arguments)), offers

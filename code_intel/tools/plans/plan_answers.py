@@ -223,10 +223,12 @@ def _text(plan: QueryPlan, message: str, results: Sequence[Mapping[str, Any]]) -
     head, _, rest = message.partition(". ")
     best = outcome.best(plan)
     tried = [f"{each.number}. {_line(each)}" for each in reversed(plan.iterations)]
-    kept = _within(tried, ITERATION_TOKENS)
+    shown_queries = _within(tried, ITERATION_TOKENS)
     lines = [f"{head}.", f"planId: {plan.id}"]
-    lines += [f"… {len(tried) - len(kept)} before"] if len(kept) < len(tried) else []
-    lines += reversed(kept)
+    lines += (
+        [f"… {len(tried) - len(shown_queries)} before"] if len(shown_queries) < len(tried) else []
+    )
+    lines += reversed(shown_queries)
     if best:
         refinements = [f"   - {_short(each)}" for each in best.refinements[:3]]
         which = f"Best, {best.number}: " if len(plan.iterations) > 1 else ""
@@ -253,9 +255,11 @@ def _within(lines: Sequence[str], budget: int) -> list[str]:
 
 
 def _line(each: Iteration) -> str:
-    known = ", known" if each.cached else ""
-    came = _short(each.error) if each.error else f"{counted(len(each.results), 'result')}{known}"
-    return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {came}"
+    cached_note = ", cached" if each.cached else ""
+    outcome_text = (
+        _short(each.error) if each.error else f"{counted(len(each.results), 'result')}{cached_note}"
+    )
+    return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {outcome_text}"
 
 
 def _short(text: str, most: int = MAX_LINE_CHARS) -> str:

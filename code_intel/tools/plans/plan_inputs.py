@@ -156,30 +156,33 @@ def preview(settings_: Settings, arguments: Mapping[str, Any]) -> QueryPlan:
     return initial_plan(settings_, PlanArguments(**given)).plan
 
 
-def initial_plan(settings_: Settings, asked: PlanArguments) -> InitialPlan:
+def initial_plan(settings_: Settings, plan_arguments: PlanArguments) -> InitialPlan:
     """Return the plan before its first query of this call."""
-    check_query(asked.goal, "goal")
-    for at, query in enumerate(asked.initial):
+    check_query(plan_arguments.goal, "goal")
+    for at, query in enumerate(plan_arguments.initial):
         check_query(query, f"initialQueries[{at}]")
-    patterns.all_compiled((asked.expected or ExpectedResults()).contentPatterns)
+    patterns.all_compiled((plan_arguments.expected or ExpectedResults()).contentPatterns)
     root = place.root_of(settings_)
     own = settings.load(root)
-    name = asked.preset.strip()
+    name = plan_arguments.preset.strip()
     chosen = presets.chosen(name, own.presets) if name else Preset("", "")
-    if asked.plan_id.strip():
-        before = keeping.load(root, asked.plan_id)
-        return InitialPlan(root, own, before, _continued(before, asked, chosen))
-    return InitialPlan(root, own, None, _new(asked, chosen, own))
+    if plan_arguments.plan_id.strip():
+        before = keeping.load(root, plan_arguments.plan_id)
+        return InitialPlan(root, own, before, _continued(before, plan_arguments, chosen))
+    return InitialPlan(root, own, None, _new(plan_arguments, chosen, own))
 
 
-def has_expectations(asked: PlanArguments) -> bool:
+def has_expectations(plan_arguments: PlanArguments) -> bool:
     """Whether the caller passed expectations."""
-    return bool(asked.preset.strip() or (asked.expected and asked.expected.keywords))
+    return bool(
+        plan_arguments.preset.strip()
+        or (plan_arguments.expected and plan_arguments.expected.keywords)
+    )
 
 
-def unknown_key_warnings_of(asked: PlanArguments) -> list[str]:
+def unknown_key_warnings_of(plan_arguments: PlanArguments) -> list[str]:
     """Return a warning for each unknown nested key."""
-    parts = {"expectedResults": asked.expected, "strategy": asked.strategy}
+    parts = {"expectedResults": plan_arguments.expected, "strategy": plan_arguments.strategy}
     return [
         note
         for name, part in parts.items()
@@ -188,16 +191,16 @@ def unknown_key_warnings_of(asked: PlanArguments) -> list[str]:
     ]
 
 
-def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> QueryPlan:
+def _new(plan_arguments: PlanArguments, preset: Preset, own: PlanSettings) -> QueryPlan:
     """Return a plan without iterations, from the arguments, the preset and the defaults."""
-    expected, strategy = _given(asked)
+    expected, strategy = _given(plan_arguments)
     usual = preset.strategy or Strategy(refinement=either(None, own.defaults["refinementMethod"]))
     how = Strategy(
         strategy.initialMode or usual.initial,
         strategy.refinementMethod or usual.refinement,
         tuple(strategy.expansionRules) or usual.rules,
     )
-    given = tuple(expected.keywords) or preset.expects(goals.keywords(asked.goal))
+    given = tuple(expected.keywords) or preset.expects(goals.keywords(plan_arguments.goal))
     if not given:
         raise UsageError(
             "goal has no word to search for.",
@@ -206,36 +209,38 @@ def _new(asked: PlanArguments, preset: Preset, own: PlanSettings) -> QueryPlan:
         )
     return QueryPlan(
         id=str(uuid.uuid4()),
-        goal=asked.goal,
+        goal=plan_arguments.goal,
         expected=Expected(
             given[:MAX_KEYWORDS],
             tuple(expected.contentPatterns) or preset.patterns,
             either(expected.minMatches, preset.min_matches, own.defaults["minMatches"]),
             either(expected.confidence, preset.confidence, own.defaults["confidence"]),
         ),
-        mode=either(asked.mode, preset.mode, own.defaults["evaluationMode"]),
+        mode=either(plan_arguments.mode, preset.mode, own.defaults["evaluationMode"]),
         strategy=how,
-        waiting=goals.first_queries(asked.goal, how, asked.initial),
+        waiting=goals.first_queries(plan_arguments.goal, how, plan_arguments.initial),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
-def _continued(plan: QueryPlan, asked: PlanArguments, preset: Preset) -> QueryPlan:
+def _continued(plan: QueryPlan, plan_arguments: PlanArguments, preset: Preset) -> QueryPlan:
     """Return a saved plan with the caller's changes, and those of a preset.
 
     Raises:
         UsageError: The plan has another goal.
     """
-    if fold(asked.goal) != fold(plan.goal):
+    if fold(plan_arguments.goal) != fold(plan.goal):
         raise UsageError(
             "planId belongs to a plan with another goal.",
             hint="Pass the same goal, or omit planId to start a new plan.",
             details={"field": "goal"},
         )
-    (given, strategy), old = _given(asked), plan.expected
-    known = preset.expects(old.keywords)[:MAX_KEYWORDS] if preset.keywords else old.keywords
+    (given, strategy), old = _given(plan_arguments), plan.expected
+    keywords_before = (
+        preset.expects(old.keywords)[:MAX_KEYWORDS] if preset.keywords else old.keywords
+    )
     expected = Expected(
-        tuple(given.keywords) or known,
+        tuple(given.keywords) or keywords_before,
         tuple(given.contentPatterns) or preset.patterns or old.patterns,
         either(given.minMatches, preset.min_matches, old.min_matches),
         either(given.confidence, preset.confidence, old.confidence),
@@ -247,8 +252,8 @@ def _continued(plan: QueryPlan, asked: PlanArguments, preset: Preset) -> QueryPl
         refinement=strategy.refinementMethod or usual.refinement,
         rules=tuple(strategy.expansionRules) or usual.rules or plan.strategy.rules,
     )
-    queries = tuple(goals.distinct([*asked.initial, *plan.waiting]))
-    mode = either(asked.mode, preset.mode, plan.mode)
+    queries = tuple(goals.distinct([*plan_arguments.initial, *plan.waiting]))
+    mode = either(plan_arguments.mode, preset.mode, plan.mode)
     same = (expected, mode, how) == (old, plan.mode, plan.strategy)
     return replace(
         plan,
@@ -260,8 +265,8 @@ def _continued(plan: QueryPlan, asked: PlanArguments, preset: Preset) -> QueryPl
     )
 
 
-def _given(asked: PlanArguments) -> tuple[ExpectedResults, StrategyGiven]:
-    return asked.expected or ExpectedResults(), asked.strategy or StrategyGiven()
+def _given(plan_arguments: PlanArguments) -> tuple[ExpectedResults, StrategyGiven]:
+    return plan_arguments.expected or ExpectedResults(), plan_arguments.strategy or StrategyGiven()
 
 
 def earlier_source(plan: QueryPlan) -> tuple[str, str]:

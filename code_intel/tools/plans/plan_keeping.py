@@ -54,9 +54,11 @@ class PlanStore:
             found = await self._tried("looked up", look)
         if found is None or await self.held(found, source) != found:
             return None
-        known = tuple(replace(each, cached=True, milliseconds=0.0) for each in found.iterations)
+        cached_iterations = tuple(
+            replace(each, cached=True, milliseconds=0.0) for each in found.iterations
+        )
         took = (anyio.current_time() - began) * 1000
-        return replace(found, iterations=known, milliseconds=took)
+        return replace(found, iterations=cached_iterations, milliseconds=took)
 
     async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
         """Return a saved plan with only those results that the index still has."""
@@ -150,8 +152,8 @@ async def record_calls(
             return [PLAN_SESSION_CHANGED_NOTE], []
         return [], calls
 
-    async with context.session(handle, "gistdex_query_plan") as held:
-        return await held.decide(judgement)
+    async with context.session(handle, "gistdex_query_plan") as locked_session:
+        return await locked_session.decide(judgement)
 
 
 def _call(source: PlanSource, iteration: Iteration, shown: Sequence[Result]) -> Step:

@@ -126,7 +126,7 @@ async def _hybrid(context: GatewayContext) -> PlanSource:
         source = PlanSource(name, search, QueryKey(name, ""), "search_forest", folder)
     else:
         key, index = await run_in_thread(_condition, name, context.forest, hybrid=True)
-        held = partial(held_in, context.forest.store)
+        held = partial(results_in_index, context.forest.store)
         source = PlanSource(name, search, key, "search_forest", folder, index, held)
     return source
 
@@ -154,9 +154,9 @@ async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: b
 
     full_name = f"{name}, {'words and vectors' if hybrid else 'words'}"
     key, index = await run_in_thread(_condition, full_name, service.index, hybrid=hybrid)
-    held = partial(held_in, service.index.store)
+    confirmed = partial(results_in_index, service.index.store)
     folder = service.index.config.folder
-    source = PlanSource(full_name, search, key, counts_as, folder, index, held)
+    source = PlanSource(full_name, search, key, counts_as, folder, index, confirmed)
     return source
 
 
@@ -208,7 +208,7 @@ def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]
     return {(row.path, row.position): row.text for row in rows}
 
 
-def held_in(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
+def results_in_index(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
     """Return the saved results that match the index; a plan's file may have been edited."""
     rows = {
         (row.path, row.position): row

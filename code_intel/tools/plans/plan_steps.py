@@ -76,8 +76,8 @@ class SearchEvaluator:
             source = PlanSource(
                 name, search, QueryKey(name, ""), "", self.context.forest.config.folder
             )
-            kept = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
-            await self.store.finish(kept, source)
+            stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
+            await self.store.finish(stored, source)
         answer = answer.noting(*self.store.warnings)
         if not self.adds_evaluation:
             return answer
@@ -105,12 +105,12 @@ async def evaluating(
         return
     root = await run_in_thread(place.root_of, context.settings)
     own = await run_in_thread(settings.load, root)
-    async with AsyncExitStack() as held:
+    async with AsyncExitStack() as stack:
         plan = None
         if named:
             # Fail before waiting if there is no such plan.
             await run_in_thread(keeping.load, root, named)
-            await held.enter_async_context(
+            await stack.enter_async_context(
                 locked_plan(context, root, named, MAX_EVALUATION_SECONDS)
             )
             plan = await run_in_thread(keeping.load, root, named)

@@ -28,10 +28,10 @@ async def locked_plan(
     """
     own = Turn(root, plan_id)
     lock = context.locks.setdefault(f"plan {plan_id.strip().lower()}", anyio.Lock())
-    async with AsyncExitStack() as held:
-        held.callback(own.give_up)
+    async with AsyncExitStack() as stack:
+        stack.callback(own.give_up)
         with anyio.move_on_after(seconds) as waiting:
-            await held.enter_async_context(lock)
+            await stack.enter_async_context(lock)
             while not await run_in_thread(own.take):  # noqa: ASYNC110 - another process sets no event
                 await anyio.sleep(POLL_SECONDS)
         if waiting.cancelled_caught:
@@ -45,8 +45,8 @@ async def locked_plan(
 
 
 @asynccontextmanager
-async def held_plan(
-    context: GatewayContext, asked: PlanArguments, seconds: float
+async def locked_initial_plan(
+    context: GatewayContext, arguments: PlanArguments, seconds: float
 ) -> AsyncIterator[InitialPlan]:
     """Lock a new plan, or an earlier one to continue.
 
@@ -55,13 +55,13 @@ async def held_plan(
         NotFoundError: There is no plan with this id.
         BusyError: The lock was not free in time.
     """
-    if not asked.plan_id.strip():
-        new = await run_in_thread(initial_plan, context.settings, asked)
+    if not arguments.plan_id.strip():
+        new = await run_in_thread(initial_plan, context.settings, arguments)
         async with locked_plan(context, new.root, new.plan.id, seconds):
             yield new
         return
     root = await run_in_thread(place.root_of, context.settings)
     # Fail before waiting if there is no such plan.
-    await run_in_thread(keeping.load, root, asked.plan_id)
-    async with locked_plan(context, root, asked.plan_id, seconds):
-        yield await run_in_thread(initial_plan, context.settings, asked)
+    await run_in_thread(keeping.load, root, arguments.plan_id)
+    async with locked_plan(context, root, arguments.plan_id, seconds):
+        yield await run_in_thread(initial_plan, context.settings, arguments)

@@ -62,12 +62,12 @@ For {uv-audience}, to {destination_path}, about {input_text_file}:
 NOTES = ("docs", "write", "release-notes")
 
 
-class Said(NamedTuple):
+class Output(NamedTuple):
     out: str
     err: str
 
 
-Run = Callable[..., Said]
+Run = Callable[..., Output]
 
 
 @pytest.fixture
@@ -85,9 +85,9 @@ def run(project: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run one line of `code-intel commands` in this process."""
     assert project.is_dir()
 
-    def line(*words: str, code: int = 0) -> Said:
+    def line(*words: str, code: int = 0) -> Output:
         found = main(["commands", *words])
-        said = Said(*capsys.readouterr())
+        said = Output(*capsys.readouterr())
         assert found == code, said
         assert "Traceback" not in said.err
         return said
@@ -305,11 +305,11 @@ def test_list_checks_every_registry_and_exits_2_for_a_broken_one(run: Run, proje
         "guide",
     ]
     run("list", "nothing", "--agent", "climpt", code=1)
-    told = json.loads(run("reload", "--json").out)
-    assert told | {"degraded": []} == {
+    counts = json.loads(run("reload", "--json").out)
+    assert counts | {"degraded": []} == {
         "success": True, "agent": "climpt", "commandCount": 3, "degraded": [],
     }  # fmt: skip
-    assert "switched off" in told["degraded"][0]
+    assert "switched off" in counts["degraded"][0]
     assert run("reload").out.splitlines()[0] == "3 commands of climpt"
     run("reload", "--agent", "*", code=2)
 

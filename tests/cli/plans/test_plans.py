@@ -86,7 +86,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(project: Path) -> Path:
+def plans_folder(project: Path) -> Path:
     """Save two plans, a page and a cached answer; return their folder."""
     root = project / ".gistdex"
     keeping.save(root, plan(0))
@@ -132,7 +132,7 @@ def test_empty_lists_say_so_and_create_nothing(project: Path, run: Run) -> None:
     assert not (project / ".gistdex").exists()
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("plans_folder")
 def test_plans_are_listed_by_last_use(run: Run) -> None:
     lines = run("list").splitlines()
     assert [line[:8] for line in lines] == ["abbbbbbb", "aaaaaaaa"]
@@ -159,21 +159,21 @@ def test_plans_are_listed_by_last_use(run: Run) -> None:
     }
 
 
-def test_list_shows_how_often_a_plan_was_reused(kept: Path, run: Run) -> None:
-    assert keeping.same(kept, plan(0), "7") is not None
+def test_list_shows_how_often_a_plan_was_reused(plans_folder: Path, run: Run) -> None:
+    assert keeping.same(plans_folder, plan(0), "7") is not None
     assert "×1" in run("list").splitlines()[0]
 
 
-def test_damaged_plan_is_named_and_can_be_cleared(kept: Path, run: Run) -> None:
-    (kept / "cache" / "plans" / f"{IDS[0]}.json").write_text("{", encoding="utf-8")
+def test_damaged_plan_is_named_and_can_be_cleared(plans_folder: Path, run: Run) -> None:
+    (plans_folder / "cache" / "plans" / f"{IDS[0]}.json").write_text("{", encoding="utf-8")
     assert f"{IDS[0]}.json cannot be read: " in run("list")
     assert run("show", "aaaa", code=1)
-    gone = data(run("clear", "plans", "--json"))["removed"]
-    assert {row["reason"] for row in gone} == {"cleared", "damaged"}
-    assert not list((kept / "cache" / "plans").glob("a*.json"))
+    removed = data(run("clear", "plans", "--json"))["removed"]
+    assert {row["reason"] for row in removed} == {"cleared", "damaged"}
+    assert not list((plans_folder / "cache" / "plans").glob("a*.json"))
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("plans_folder")
 def test_show_prints_a_plan_query_by_query(run: Run) -> None:
     text = run("show", "aaa")
     assert text.splitlines() == [
@@ -211,20 +211,20 @@ def test_show_prints_a_plan_query_by_query(run: Run) -> None:
     assert data(run("show", "last", "--json"))["planId"] == IDS[1]
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("plans_folder")
 def test_plan_is_selected_by_an_unambiguous_prefix(run: Run) -> None:
     assert "2 plans begin like this" in run("show", "a", code=2)
     assert "No plan is called zzz" in run("show", "zzz", code=1)
     assert "No plan is called ../.." in run("show", "../..", code=1)
 
 
-def test_presets_lists_shipped_and_own_presets(kept: Path, run: Run) -> None:
-    config = json.loads((kept / "config.json").read_text(encoding="utf-8"))
+def test_presets_lists_shipped_and_own_presets(plans_folder: Path, run: Run) -> None:
+    config = json.loads((plans_folder / "config.json").read_text(encoding="utf-8"))
     config["presets"] = {
         "tests": {"about": "Ours.", "expectedResults": {"keywords": ["spec"]}},
         "money": {"about": "What is paid."},
     }
-    (kept / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (plans_folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     text = run("presets")
     assert "money          What is paid.  (own)\n" in text
     assert "tests          Ours.  (own)\n" in text
@@ -239,44 +239,48 @@ def test_presets_lists_shipped_and_own_presets(kept: Path, run: Run) -> None:
     "words",
     [("clear",), ("clear", "queries", "plans"), ("prune", "--older-than", "0"), ("prune",)],
 )
-def test_dry_run_lists_what_the_run_removes(kept: Path, run: Run, words: tuple[str, ...]) -> None:
-    (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
-    before = files(kept)
-    said = data(run(*words, "--dry-run", "--json"))
-    assert files(kept) == before
+def test_dry_run_lists_what_the_run_removes(
+    plans_folder: Path, run: Run, words: tuple[str, ...]
+) -> None:
+    (plans_folder / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
+    before = files(plans_folder)
+    preview = data(run(*words, "--dry-run", "--json"))
+    assert files(plans_folder) == before
     done = data(run(*words, "--json"))
-    assert said["removed"] == done["removed"] != []
-    assert (said["dry_run"], done["dry_run"]) == (True, False)
-    gone = {name for name in before.keys() - files(kept).keys() if not name.endswith(".lock")}
-    assert gone == {f"cache/{row['kind']}/{row['name']}" for row in done["removed"]}
+    assert preview["removed"] == done["removed"] != []
+    assert (preview["dry_run"], done["dry_run"]) == (True, False)
+    removed = {
+        name for name in before.keys() - files(plans_folder).keys() if not name.endswith(".lock")
+    }
+    assert removed == {f"cache/{row['kind']}/{row['name']}" for row in done["removed"]}
 
 
-def test_prune_removes_the_least_used_above_the_limits(kept: Path, run: Run) -> None:
-    (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
+def test_prune_removes_the_least_used_above_the_limits(plans_folder: Path, run: Run) -> None:
+    (plans_folder / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
     text = run("prune")
     assert text.startswith(f"plans/{IDS[0]}.json: above the limits\n1 removed, ")
-    assert [entry.id for entry in keeping.entries(kept)] == [IDS[1]]
+    assert [entry.id for entry in keeping.entries(plans_folder)] == [IDS[1]]
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("plans_folder")
 def test_prune_keeps_recently_used_plans(run: Run) -> None:
     assert run("prune", "--older-than", "1") == "Nothing to remove.\n"
     assert "0 to 100,000" in run("prune", "--older-than", "-1", code=2)
 
 
-def test_prune_keeps_running_plans(kept: Path, run: Run) -> None:
-    keeping.save(kept, replace(plan(1), stop="stopped"))
-    (kept / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
+def test_prune_keeps_running_plans(plans_folder: Path, run: Run) -> None:
+    keeping.save(plans_folder, replace(plan(1), stop="stopped"))
+    (plans_folder / "config.json").write_text('{"limits": {"plans": 1}}', encoding="utf-8")
     run("prune", "--older-than", "0")
-    assert [entry.id for entry in keeping.entries(kept)] == [IDS[1]]
+    assert [entry.id for entry in keeping.entries(plans_folder)] == [IDS[1]]
 
 
-def test_clear_keeps_the_config(kept: Path, run: Run) -> None:
+def test_clear_keeps_the_config(plans_folder: Path, run: Run) -> None:
     run("clear")
-    assert (kept / "config.json").is_file()
-    assert keeping.entries(kept) == []
-    assert knowledge.PAGES.listing(kept).rows == {}
-    assert not list((kept / "cache" / "queries").glob("[0-9a-f]*.json"))
+    assert (plans_folder / "config.json").is_file()
+    assert keeping.entries(plans_folder) == []
+    assert knowledge.PAGES.listing(plans_folder).rows == {}
+    assert not list((plans_folder / "cache" / "queries").glob("[0-9a-f]*.json"))
 
 
 @pytest.mark.parametrize(
@@ -323,11 +327,11 @@ def test_eviction_removes_the_least_used_until_the_limits_hold(
         name: CatalogRow({}, size, 0, f"2026-01-{at + 1:02}T00:00:00+00:00")
         for at, (name, size) in enumerate(sizes.items())
     }
-    gone = beyond(rows, most, room)
-    left = [name for name in rows if name not in gone]
+    evicted = beyond(rows, most, room)
+    left = [name for name in rows if name not in evicted]
     assert len(left) <= most
     assert sum(sizes[name] for name in left) <= room
-    assert gone == list(rows)[: len(gone)]
-    if gone:
-        again = [gone[-1], *left]
+    assert evicted == list(rows)[: len(evicted)]
+    if evicted:
+        again = [evicted[-1], *left]
         assert len(again) > most or sum(sizes[name] for name in again) > room

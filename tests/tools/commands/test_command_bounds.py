@@ -42,9 +42,9 @@ async def test_cut_description_has_no_part_of_a_secret(tmp_path: Path, place: in
     many = [{**GROUP, "c3": f"c{number}", "description": text} for number in range(20)]
     async with command_server(stocked(tmp_path, *many)) as call:
         for limit in range(1, 21):
-            told = await text_of(call, "search", query="commit", limit=limit)
-            assert HALF not in told
-            assert "commit" in told
+            shown = await text_of(call, "search", query="commit", limit=limit)
+            assert HALF not in shown
+            assert "commit" in shown
 
 
 async def test_cut_prompt_has_no_part_of_a_secret(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ async def test_long_description_fits_an_answer_as_json(
     big = {**GROUP, "description": text, "usage": text, "options": names}
     async with command_server(stocked(tmp_path, *([big] * count))) as call:
         answer = await call("describe", **GROUP)
-        told = await text_of(call, "describe", **GROUP)
-    assert tokens(told) < MAX_ANSWER_TOKENS
-    assert json.loads(told) == answer
+        shown = await text_of(call, "describe", **GROUP)
+    assert tokens(shown) < MAX_ANSWER_TOKENS
+    assert json.loads(shown) == answer
     assert answer["truncated"]
     (first, *_) = answer["commands"] if count > 1 else [answer]
     assert first["description"].startswith(char * 250)
@@ -87,8 +87,8 @@ async def test_warnings_of_many_registries_fit_an_answer(tmp_path: Path) -> None
     configured(stock, **dict.fromkeys(agents, REGISTRY))
     async with command_server(stock) as call:
         answer = await call("reload", agent="*")
-        told = await text_of(call, "reload", agent="*")
-    assert json.loads(told) == answer
+        shown = await text_of(call, "reload", agent="*")
+    assert json.loads(shown) == answer
     assert answer["commandCount"] == 20 * len(agents)
     assert answer["warnings"][-1] == "1,080 more warnings"
 

@@ -77,9 +77,9 @@ async def test_invisible_characters_are_json_escapes(stock: Path) -> None:
     async with command_server(stock) as call:
         text = await text_of(call, "search", query="everything")
         described = await text_of(call, "describe", **GROUP)
-    for told in (text, described):
-        assert not any(char in told for char in "\u202e\u202c\u200b\x1b")
-        assert r"\u202e" in told
+    for output in (text, described):
+        assert not any(char in output for char in "\u202e\u202c\u200b\x1b")
+        assert r"\u202e" in output
     assert json.loads(text)[0]["description"] == json.loads(described)["description"] == HIDDEN
 
 
@@ -93,7 +93,7 @@ async def test_secrets_of_descriptions_and_prompts_are_masked(stock: Path) -> No
     ]
     written(stock, document(*rows, GROUP | {"description": "d"}))
     async with command_server(stock) as call:
-        told = ""
+        output = ""
         for place, line in enumerate(lines):
             prompted(stock, GROUP, f"Begin.\n{line}\n")
             for tool, arguments in (
@@ -101,18 +101,18 @@ async def test_secrets_of_descriptions_and_prompts_are_masked(stock: Path) -> No
                 ("execute", GROUP),
             ):
                 result = await call.client.call_tool(tool, arguments)
-                told += str(result.structured_content) + str(result.content)
+                output += str(result.structured_content) + str(result.content)
         found = await call.client.call_tool("search", {"query": "secret", "limit": 20})
-        told += str(found.structured_content) + str(found.content)
-    assert "Begin." in told
-    assert [secret for secret in secrets if secret in told] == []
+        output += str(found.structured_content) + str(found.content)
+    assert "Begin." in output
+    assert [secret for secret in secrets if secret in output] == []
 
 
 async def test_secrets_in_queries_and_options_are_masked(stock: Path) -> None:
     plant = planted(8)["GitHub classic"]
     prompted(stock, GROUP, "Use {uv-key} for {input_text}.\n")
     given = {"uv-key": plant.text, "stdin": f"all with {plant.text}"}
-    told = []
+    output = []
     async with command_server(stock) as call:
         for tool, arguments in (
             ("search", {"query": f"commit file changes with {plant.text}"}),
@@ -124,12 +124,12 @@ async def test_secrets_in_queries_and_options_are_masked(stock: Path) -> None:
             ("reload", {"agent": plant.text}),
         ):
             result = await call.client.call_tool(tool, arguments)
-            told.append(str(result.structured_content) + str(result.content))
-    kept = (stock / ".code-intel" / "commands.json").read_text(encoding="utf-8")
-    assert "commit file changes" in kept
-    assert "noted_for" in told[1]
-    assert "Use " in told[1]
-    assert [secret for secret in plant.secrets if secret in "".join((kept, *told))] == []
+            output.append(str(result.structured_content) + str(result.content))
+    history = (stock / ".code-intel" / "commands.json").read_text(encoding="utf-8")
+    assert "commit file changes" in history
+    assert "noted_for" in output[1]
+    assert "Use " in output[1]
+    assert [secret for secret in plant.secrets if secret in "".join((history, *output))] == []
 
 
 async def test_concurrent_calls_see_the_old_or_the_new_registry(

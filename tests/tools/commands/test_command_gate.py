@@ -75,8 +75,8 @@ async def test_execution_in_ready_is_recorded_and_learned(
         await to_ready(call)
         answer = await call("command_execute", session_id=session, **DECIDE)
         assert (answer["prompt"].strip(), answer["noted_for"]) == ("Decide.", FEATURE)
-        kept = journal.load(sessions_of(rendering(stock)), session)
-        last = kept.calls[-1]
+        stored = journal.load(sessions_of(rendering(stock)), session)
+        last = stored.calls[-1]
         assert (last.tool, last.target, last.ok) == (
             "command_execute",
             " ".join(DECIDE.values()),
@@ -178,8 +178,8 @@ async def test_commands_do_not_count_as_exploration(stock: Path) -> None:
         )
         assert error["error"] == "requirements_missing"
         await look(call)
-        kept = journal.load(sessions_of(rendering(stock)), session)
-    assert not {call.tool for call in kept.calls} & set(NAMES)
+        stored = journal.load(sessions_of(rendering(stock)), session)
+    assert not {call.tool for call in stored.calls} & set(NAMES)
 
 
 async def test_gateway_opens_commands_on_first_use_and_shares_its_model(
@@ -234,6 +234,6 @@ async def test_execution_does_not_block_the_session(stock: Path) -> None:
             (stock.parent / "go on").touch()
         assert answers[0]["prompt"].strip() == "done"
         assert any("not recorded" in warning for warning in answers[0]["warnings"])
-        kept = journal.load(sessions_of(rendering(stock)), session)
-    assert kept.phase == "EXPLORATION"
-    assert "command_execute" not in {each.tool for each in kept.calls}
+        stored = journal.load(sessions_of(rendering(stock)), session)
+    assert stored.phase == "EXPLORATION"
+    assert "command_execute" not in {each.tool for each in stored.calls}

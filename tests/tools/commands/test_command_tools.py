@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import pytest
 
+from code_intel.records import VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.registry import search
 from code_intel.registry.records import Command, CommandKey
-from code_intel.registry.score import VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.servers.commands import COMMANDS_INSTRUCTIONS
 from code_intel.tools.context.commands import (
     MAX_CONNECTIONS,
@@ -121,9 +121,9 @@ async def test_describe_returns_the_registry_entry(tmp_path: Path) -> None:
         }
         assert json.loads(await text_of(call, "describe", **GROUP)) == answer
         silent = await call("describe", **DECIDE)
-        told = await call("describe", **INSTRUCTION)
+        with_variables = await call("describe", **INSTRUCTION)
     assert silent == {**DECIDE, "description": "Decide whether to create a new branch"}
-    assert told["variables"] == {"uv-name": "its name"}
+    assert with_variables["variables"] == {"uv-name": "its name"}
 
 
 @pytest.mark.parametrize("server", [command_server, command_gateway], ids=["alone", "gateway"])
@@ -132,16 +132,16 @@ async def test_warning_about_an_argument_is_not_in_the_text(stock: Path, server:
         prefix = "" if server is command_server else "command_"
         if prefix:
             await call("start_session", intent="QUESTION", query="how are changes grouped")
-        told = {}
-        for tool, asked in (("search", {"query": "group"}), ("describe", GROUP), ("reload", {}),
+        texts = {}
+        for tool, arguments in (("search", {"query": "group"}), ("describe", GROUP), ("reload", {}),
                             ("execute", GROUP)):  # fmt: skip
-            result = await call.client.call_tool(prefix + tool, {**asked, "topN": 3})
+            result = await call.client.call_tool(prefix + tool, {**arguments, "topN": 3})
             assert "topN" in result.structured_content["warnings"][-1]
-            told[tool] = result.content[0].text
-        assert json.loads(told["search"])[0]["c2"] == "group-commit"
-        assert json.loads(told["describe"])["c2"] == "group-commit"
-        assert json.loads(told["reload"])["success"] is True
-        assert told["execute"] == PROMPT
+            texts[tool] = result.content[0].text
+        assert json.loads(texts["search"])[0]["c2"] == "group-commit"
+        assert json.loads(texts["describe"])["c2"] == "group-commit"
+        assert json.loads(texts["reload"])["success"] is True
+        assert texts["execute"] == PROMPT
 
 
 @pytest.mark.covers(
@@ -460,12 +460,12 @@ def test_remembered_searches_are_bounded() -> None:
 @pytest.mark.model
 @pytest.mark.covers("row.command_hit.similarity")
 async def test_example_of_the_seed_is_found_by_meaning(stock: Path) -> None:
-    asked = {"query": "変更をグループ化してコミット", "agent": "climpt"}
+    arguments = {"query": "変更をグループ化してコミット", "agent": "climpt"}
     async with command_server(stock, embedding="auto") as call:
         with anyio.fail_after(60):
-            answer = await call("search", **asked)
+            answer = await call("search", **arguments)
             while answer["degraded"]:  # the model is loaded in the background
-                answer = await call("search", **asked)
+                answer = await call("search", **arguments)
     first, *others = answer["results"]
     assert name_of(first) == name_of(GROUP)
     assert first["score"] >= VERY_GOOD_SCORE

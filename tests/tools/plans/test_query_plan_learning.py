@@ -44,7 +44,7 @@ async def test_similar_goal_in_another_language_is_offered(
         second = await call(
             "gistdex_query_plan", goal=JAPANESE, expectedResults=strict, maxIterations=2
         )
-        said = await call(
+        with_keywords = await call(
             "gistdex_query_plan",
             goal=f"{JAPANESE}。",
             expectedResults={"keywords": ["合計"], **strict},
@@ -62,8 +62,8 @@ async def test_similar_goal_in_another_language_is_offered(
     assert [each["query"] for each in second["iterations"]] == [JAPANESE, WORKED]
     assert {"cart", "total"} <= set(second["iterations"][0]["expectedKeywords"])
     # Expectations of the caller are not changed.
-    assert [each["query"] for each in said["iterations"]] == [f"{JAPANESE}。", WORKED]
-    assert said["iterations"][0]["expectedKeywords"] == ["合計"]
+    assert [each["query"] for each in with_keywords["iterations"]] == [f"{JAPANESE}。", WORKED]
+    assert with_keywords["iterations"][0]["expectedKeywords"] == ["合計"]
 
 
 async def test_repeated_learned_plan_is_answered_from_the_cache(
@@ -75,15 +75,17 @@ async def test_repeated_learned_plan_is_answered_from_the_cache(
         at_rest(monkeypatch)  # answers are not cached while indexing
         words = {"keywords": ["cart", "total"], **easy}
         await call("gistdex_query_plan", goal=GOAL, initialQueries=[WORKED], expectedResults=words)
-        taught = await call("gistdex_query_plan", goal=JAPANESE, expectedResults=easy)
+        learned = await call("gistdex_query_plan", goal=JAPANESE, expectedResults=easy)
         again = await call("gistdex_query_plan", goal=JAPANESE, expectedResults=easy)
         other = await call(
             "gistdex_query_plan", goal=JAPANESE, expectedResults=easy, initialQueries=["price"]
         )
-    assert "similarPlans" in taught
-    assert taught["metadata"]["cacheHits"] < taught["metadata"]["totalIterations"]
+    assert "similarPlans" in learned
+    assert learned["metadata"]["cacheHits"] < learned["metadata"]["totalIterations"]
     assert again["metadata"]["cacheHits"] == again["metadata"]["totalIterations"]
-    assert again["iterations"][0]["expectedKeywords"] == taught["iterations"][0]["expectedKeywords"]
+    assert (
+        again["iterations"][0]["expectedKeywords"] == learned["iterations"][0]["expectedKeywords"]
+    )
     assert other["iterations"][0]["query"] == "price"
 
 

@@ -67,7 +67,7 @@ async def planned(call: Caller, **more: Any) -> dict[str, Any]:
 async def test_planted_answer_that_the_index_lacks_is_searched_again(
     shop: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = shop / ".gistdex" / kind
+    folder = shop / ".gistdex" / kind
     async with gateway(shop) as call:
         await settled(call)
         at_rest(monkeypatch)  # answers are not cached while indexing
@@ -79,13 +79,13 @@ async def test_planted_answer_that_the_index_lacks_is_searched_again(
             if kind == place.QUERIES:
                 file.unlink()
         before = seen(shop)
-        assert change(kept, PLANTED[name])
+        assert change(folder, PLANTED[name])
         after = await planned(call)
     assert after["iterations"] == first["iterations"]
     assert after["final"] == first["final"]
-    told = seen(shop).removeprefix(before)
-    assert told
-    assert not [word for word in ("payments/gateway", "Everything", ".toml") if word in told]
+    recorded = seen(shop).removeprefix(before)
+    assert recorded
+    assert not [word for word in ("payments/gateway", "Everything", ".toml") if word in recorded]
 
 
 async def test_continued_plan_shows_no_planted_results(shop: Path) -> None:

@@ -71,12 +71,12 @@ async def test_phase_decides_how_queries_search_and_are_recorded(shop: Path, nam
     async with gateway(shop) as call:
         await lead(call)
         before = await call("get_session_status")
-        noted = len(calls(shop))
+        count = len(calls(shop))
         answer = await plan(call, session_id=before["session_id"])
         after = await call("get_session_status")
-    made = calls(shop)[noted:]
+    recorded = calls(shop)[count:]
     assert answer["source"] == source
-    assert [(each["tool"], each["target"]) for each in made] == [
+    assert [(each["tool"], each["target"]) for each in recorded] == [
         (tool, each["query"]) for each in answer["iterations"]
     ]
     assert after["current_phase"] == before["current_phase"]
@@ -160,8 +160,8 @@ async def test_map_provider_follows_the_phase_and_does_not_move_it(shop: Path) -
     assert answer["finalResults"]["data"][0]["symbol"] == LOGIN
     assert early["error"] == "phase_blocked"  # a plan on the map does not count as a miss
     assert refused["error"] == "phase_blocked"
-    (asked,) = [each for each in calls(shop) if each["tool"] == "search_map"]
-    assert (asked["files"], asked["symbols"]) == ([], [])
+    (recorded,) = [each for each in calls(shop) if each["tool"] == "search_map"]
+    assert (recorded["files"], recorded["symbols"]) == ([], [])
 
 
 async def test_other_database_explores_nothing(shop: Path) -> None:

@@ -16,7 +16,7 @@ GOAL = "How is the cart total computed?"
 TOOLS = ("search_forest", "files_search")
 
 
-async def begun(call: Caller) -> str:
+async def start_plan(call: Caller) -> str:
     answer = await call(
         "gistdex_query_plan",
         goal=GOAL,
@@ -39,7 +39,7 @@ async def begun(call: Caller) -> str:
 async def test_search_is_evaluated_by_expected_keywords(shop: Path, tool: str) -> None:
     async with gateway(shop) as call:
         plain = await call(tool, query="cart total")
-        asked = await call(tool, query="cart total", evaluateResult=True)
+        evaluated = await call(tool, query="cart total", evaluateResult=True)
         named = await call(tool, query="cart total", expectedKeywords=["cart", "nowheretobefound"])
         silent = await call(
             tool, query="cart total", expectedKeywords=["cart"], evaluateResult=False
@@ -49,7 +49,7 @@ async def test_search_is_evaluated_by_expected_keywords(shop: Path, tool: str) -
         )
     assert "evaluation" not in plain
     assert "evaluation" not in silent
-    assert asked["evaluation"]["matchedExpectations"] == ["cart", "total"]
+    assert evaluated["evaluation"]["matchedExpectations"] == ["cart", "total"]
     evaluation = named["evaluation"]
     assert evaluation == evaluation | {
         "matchedExpectations": ["cart"],
@@ -58,7 +58,7 @@ async def test_search_is_evaluated_by_expected_keywords(shop: Path, tool: str) -
     assert isinstance(evaluation["refinements"], list)
     assert evaluation["metrics"]["recall"] == 0.5
     assert "nowheretobefound" in evaluation["feedback"]
-    assert asked["evaluation"]["score"] > evaluation["score"] > 0.3
+    assert evaluated["evaluation"]["score"] > evaluation["score"] > 0.3
     assert evaluation["status"] == (
         "success" if evaluation["score"] >= DEFAULT_CONFIDENCE else "partial"
     )
@@ -72,7 +72,7 @@ async def test_search_is_evaluated_by_expected_keywords(shop: Path, tool: str) -
 @pytest.mark.parametrize("tool", TOOLS)
 async def test_search_with_a_plan_id_is_a_query_of_the_plan(shop: Path, tool: str) -> None:
     async with gateway(shop) as call:
-        plan = await begun(call)
+        plan = await start_plan(call)
         answer = await call(tool, query="cart total", planId=plan)
         quiet = await call(tool, query="shipping zones", planId=plan, evaluateResult=False)
         after = await call("gistdex_query_plan", goal=GOAL, planId=plan, maxIterations=1)

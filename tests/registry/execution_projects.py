@@ -67,8 +67,8 @@ def registry_of(root: Path) -> Path:
 
 def settings_of(root: Path, runner: Path | str = "prompts", **environ: str) -> Settings:
     """Return settings with a runner; PATH has only system folders."""
-    told = {"PATH": "/usr/bin:/bin", "CODE_INTEL_COMMAND_RUNNER": str(runner), **environ}
-    return load_settings(root, told)
+    variables = {"PATH": "/usr/bin:/bin", "CODE_INTEL_COMMAND_RUNNER": str(runner), **environ}
+    return load_settings(root, variables)
 
 
 async def executed(
