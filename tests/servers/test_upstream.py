@@ -97,7 +97,7 @@ MODES = {
 
 
 SHORT = (
-    "crash_start", "crash_call", "hang_call", "wrong_ids", "long_line", "flood", "refusal",
+    "crash_start", "crash_call", "hang_call", "wrong_ids", "long_line", "flood_stderr", "refusal",
     "wrong_shape", "no_search", "other_schema", "gateway",
 )  # fmt: skip
 

@@ -113,28 +113,15 @@ async def test_reading_sessions_do_not_count_as_use(shop: Path) -> None:
 async def test_only_confirmed_and_found_symbols_are_learned(shop: Path) -> None:
     names = [f"part_{number}" for number in range(50)]
     code = "\n\n".join(f"def {name}():\n    return {len(name)}" for name in names)
-    parts = shop / "src" / "parts.py"
-    parts.write_text(f"{code}\n", encoding="utf-8")
+    (shop / "src" / "parts.py").write_text(f"{code}\n", encoding="utf-8")
     async with gateway(shop) as call:
         await start(call, TERM)
-        await call("search_smart")
         for name in names[:14]:
             await call("find_definitions", symbol=name)
-        await call("find_references", symbol=names[0])
         await call(
             "confirm_symbol_relevance", relevant_symbols=names[10:], code_evidence=" ".join(names)
         )
-        answer = await call(
-            "submit_understanding",
-            symbols_identified=names,
-            entry_points=names[:1],
-            files_analyzed=["src/parts.py"],
-        )
-        if answer["next_phase"] == "SEMANTIC":
-            await call(
-                "submit_semantic", hypotheses=["part_0 is it"], devrag_reason="architecture_unknown"
-            )
-            await verify(call, names[0], "src/parts.py")
+        await explore(call, names[0], "src/parts.py", confirmed=False)
         outcome = await succeed(call, shop, "src/parts.py")
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
 
