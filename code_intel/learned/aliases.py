@@ -1,8 +1,7 @@
-"""Which words may become another name of an agreement (docs/decisions/0027).
+"""Decide which words may become another name of an agreement (docs/decisions/0027).
 
-An alias of two sessions is as good as the term. So words that say the opposite, mean another
-agreement or say nothing never become an alias, however often a session that used them succeeded.
-Pure.
+An alias of two sessions counts as the term. So words that say the opposite, mean another agreement
+or are generic never become an alias, however often a session that used them succeeded. Pure.
 """
 
 import unicodedata
@@ -21,19 +20,19 @@ _READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "DIGIT", "FULLWIDTH", "HALFWIDT
 
 
 def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) -> str:
-    """Return why words are no other name of an agreement, as a clause; empty when they may be.
+    """Return why words cannot be an alias of an agreement, as a clause; empty if they can.
 
     The term itself is not an alias: see `is_term`.
 
     Args:
         alias: The words.
-        agreement: What they would name; its other aliases do not speak for one more.
+        agreement: The agreement; its other aliases are no evidence for another one.
         others: The other agreements of the map.
     """
     if not _says_something(alias):
         return "it says nothing by itself"
-    told = _bare(agreement)
-    if reason := opposite(alias, _action(told), content_words(card(told))):
+    bare = _without_aliases(agreement)
+    if reason := opposite(alias, _action(bare), content_words(card(bare))):
         return f"it speaks against the term ({reason})"
     for other in others:
         same = lookup_name(other.symbol) == lookup_name(agreement.symbol)
@@ -52,20 +51,20 @@ def is_strained(words: str, agreement: Agreement) -> bool:
     """
     if is_term(words, agreement):
         return False
-    told = _bare(agreement)
-    content = content_words(card(told))
+    bare = _without_aliases(agreement)
+    content = content_words(card(bare))
     return bool(
-        foreign_words(words, told.nl_term, content) or opposite(words, _action(told), content)
+        foreign_words(words, bare.nl_term, content) or opposite(words, _action(bare), content)
     )
 
 
 def is_term(text: str, agreement: Agreement) -> bool:
-    """Whether a text is the agreement's term, however it is written."""
+    """Return whether a text is the agreement's term, however it is written."""
     return fold(text) == fold(agreement.nl_term)
 
 
 def contradicts(nl_term: str, symbol: str) -> bool:
-    """Whether a symbol's own name does the opposite of a term: ログアウト処理 → `login`.
+    """Return whether a symbol's own name does the opposite of a term: ログアウト処理 → `login`.
 
     Actions alone. A name may have another side than the words people use (`resolveResponse` sends
     requests), and a complaint negates what the name promises.
@@ -73,8 +72,8 @@ def contradicts(nl_term: str, symbol: str) -> bool:
     return opposed(nl_term, split_symbol(symbol))
 
 
-def _bare(agreement: Agreement) -> Agreement:
-    """Return an agreement without its aliases, which must not speak for one more."""
+def _without_aliases(agreement: Agreement) -> Agreement:
+    """Return an agreement without its aliases, which are no evidence for another one."""
     return Agreement(agreement.nl_term, agreement.symbol, agreement.evidence)
 
 

@@ -1,6 +1,6 @@
-"""Learn: make a success an agreement, confirm an agreement, give a term another word.
+"""Turn a success into an agreement, confirm agreements, and add aliases.
 
-The session decides whether something was earned (docs/decisions/0013).
+The session decides whether a confirmation was earned (docs/decisions/0013).
 """
 
 import unicodedata
@@ -26,16 +26,16 @@ from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
 MAX_FIELD_CHARS = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
-"""Characters; a longer one is a pasted text and no name or sentence."""
+"""Limits in characters; a longer text is pasted content and not a name or sentence."""
 
 MAX_EVIDENCE = 50
 MAX_ALIASES = 50
-"""Items an agreement holds; of more evidence the newest stays, further aliases are only counted."""
+"""Limits of an agreement. The newest evidence stays; further aliases are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was written.
+    """The agreement that was written.
 
     Attributes:
         agreement_file: The Markdown file.
@@ -43,7 +43,7 @@ class Learned:
         created: Whether the key is new.
         digest: Content digest of the file.
         replaced: Whether unconfirmed claims were replaced; a copy of them is in the trash.
-        refused: Why the words of the question became no alias of it, as a clause.
+        refused: Why the words of the question did not become an alias, as a clause.
         note: What to say about learned_pairs.json, if anything.
     """
 
@@ -64,17 +64,17 @@ def learn(
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> Learned:
-    """Write an agreement and its pair; one that is there already is updated in place.
+    """Write an agreement and its pair; an existing one is updated in place.
 
-    Evidence, files and aliases are united; numbers are the latest. Addition never makes an
-    unconfirmed agreement confirmed: new evidence on a confirmed agreement makes it unconfirmed.
-    What a session earned replaces an unconfirmed agreement instead of joining it.
+    Evidence, files and aliases are united; numbers are the latest. New evidence that no session
+    earned makes a confirmed agreement unconfirmed. What a session earned replaces an unconfirmed
+    agreement instead of joining it.
 
     Args:
         settings: The project.
-        agreement: What was learned; `confirmed` in it is ignored.
+        agreement: What was learned; its `confirmed` is ignored.
         confirmed: Whether the session earned it.
-        now: When; fills `learned_at`.
+        now: The time; fills `learned_at`.
         cache: What a server keeps of the agreements.
 
     Raises:
@@ -112,23 +112,23 @@ def reconfirm(
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> Learned:
-    """Confirm an agreement by a session that asked in other words, for the symbol as it is now.
+    """Confirm an agreement that a session found by other words, for the symbol as it is now.
 
-    The words become an alias, once a session, unless they are the term itself or `aliases` objects.
+    The words become an alias, once per session, unless they are the term or `aliases` refuses them.
     If the agreement is confirmed and its symbol is as agreed, add only the alias, so that branches
     which each add one merge (docs/decisions/0007). Otherwise learn the session's evidence as
     `learn` does.
 
     Args:
         settings: The project.
-        key: Which agreement.
-        alias: The words that the session asked with.
+        key: The agreement.
+        alias: The words of the session's question.
         session_id: The session.
         digest: `Symbol.digest` of the present definition; empty if not known.
         body: Its `Symbol.body`, if that is its alone.
         evidence: What in the code shows it, as the session found it.
-        files: The files it rests on.
-        now: When.
+        files: The files that support it.
+        now: The time.
         cache: What a server keeps of the agreements.
 
     Raises:
@@ -165,10 +165,10 @@ def confirm(
 
     Args:
         settings: The project.
-        key: Which agreement.
+        key: The agreement.
         symbol_digest: `Symbol.digest` of the present definition; empty keeps the old one.
         symbol_body: Its `Symbol.body`, if that is its alone.
-        now: When.
+        now: The time.
 
     Raises:
         NotFoundError: There is no such agreement.
@@ -207,7 +207,7 @@ def _another_word(
 
 
 def checked(agreement: Agreement, now: datetime) -> Agreement:
-    """Return an agreement as it may be learned, secrets masked, its time filled in.
+    """Return a valid agreement with masked secrets and its time filled in.
 
     Raises:
         UsageError: Something is missing, too long or unreadable; names the field.
@@ -234,7 +234,7 @@ def checked(agreement: Agreement, now: datetime) -> Agreement:
 
 
 def spoken(field: str, text: str) -> str:
-    """Return a name on one line, as it is spoken.
+    """Return a name on one line, with single spaces.
 
     Raises:
         UsageError: It is empty, too long, or has an invisible character; names the field.

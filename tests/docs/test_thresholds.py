@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned.history.experience import ONE_VOICE
+from code_intel.learned.history.experience import REJECTION_PERIOD
 from code_intel.planning.records import DEFAULT_CONFIDENCE
 from code_intel.records import (
     FAIR_SCORE,
@@ -101,4 +101,4 @@ def test_token_budgets_that_a_decision_states_are_those_of_the_code(number: str)
 
 def test_days_that_a_decision_states_are_those_of_the_code() -> None:
     text = DECISIONS["0027"].read_text(encoding="utf-8")
-    assert set(re.findall(r"(\d+) days", text)) == {str(ONE_VOICE.days)}
+    assert set(re.findall(r"(\d+) days", text)) == {str(REJECTION_PERIOD.days)}

@@ -128,10 +128,10 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
             hint="Give the new symbol with --to, or a new term with --term.",
             details={"field": "to"},
         )
-    asked = normalize_symbol(args.to) or (_said_as(args.symbol, heir) if heir else "")
-    was = normalize_symbol(args.symbol)
-    defined = await definitions_of(context, [asked, was])
-    found = defined.get(asked, [])
+    wanted = normalize_symbol(args.to) or (_qualified_like(args.symbol, heir) if heir else "")
+    old = normalize_symbol(args.symbol)
+    defined = await definitions_of(context, [wanted, old])
+    found = defined.get(wanted, [])
     if heir in found:
         found = [heir]
     if not found:
@@ -142,9 +142,9 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
         )
     first, *others = nearest(found, listed)
     return Target(
-        asked if asked.endswith(f".{first.qualified}") else first.qualified,
+        wanted if wanted.endswith(f".{first.qualified}") else first.qualified,
         first,
-        {one.file for one in defined.get(was, ())},
+        {one.file for one in defined.get(old, ())},
         [one for one in others if one.file != first.file],
     )
 
@@ -159,8 +159,8 @@ def _names(before: tuple[str, str], after: tuple[str, str]) -> str:
     return f"“{old_term}” for {old_symbol} to “{term}” for {symbol}"
 
 
-def _said_as(symbol: str, heir: Definition) -> str:
-    """Return what a symbol was renamed to, with the old name's module if that still applies."""
+def _qualified_like(symbol: str, heir: Definition) -> str:
+    """Return the new symbol, with the old name's module if that still applies."""
     more = normalize_symbol(symbol).split(".")[: -len(heir.qualified.split("."))]
     name = ".".join([*more, heir.qualified])
     return name if names_symbol(name, heir.qualified, heir.file) else heir.qualified

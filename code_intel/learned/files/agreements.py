@@ -98,10 +98,10 @@ class Known(NamedTuple):
     """The agreements of a folder.
 
     Attributes:
-        revision: Another one than before means that some entries have changed.
+        revision: Changes whenever an entry changes.
         entries: Every entry, by path.
         by_key: Those that can be read.
-        conflicts: How many files wait for a merge to be resolved.
+        conflicts: The number of files with an unresolved merge conflict.
     """
 
     revision: int
@@ -130,7 +130,7 @@ class AgreementCache:
 
 
 def look(folder: Path) -> Known:
-    """Read the agreements of a folder; see `AgreementCache`, which spares a server most of it.
+    """Read the agreements of a folder; a server uses `AgreementCache` to avoid most of the work.
 
     Raises:
         StorageError: The folder exists but cannot be listed.
@@ -153,9 +153,9 @@ def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> Known:
 
 
 def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
-    """Return the entry of one file; whatever is wrong with it is said in the entry.
+    """Return the entry of one file; the entry says what is wrong with it.
 
-    `before` is what it said before: of the same bytes it is returned again.
+    `before` is its earlier entry, which is returned if the bytes are the same.
     """
     if encodable(path.name) != path.name:
         return AgreementEntry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
@@ -181,7 +181,7 @@ def find(folder: Path, key: Key) -> AgreementEntry | None:
 
 
 def existing(known: "Known", key: Key) -> tuple[AgreementEntry, Agreement]:
-    """Return the entry of a term and a symbol, and what it says.
+    """Return the entry of a term and a symbol, and its agreement.
 
     Raises:
         NotFoundError: There is no such agreement that can be read.
@@ -217,8 +217,8 @@ class Draft(NamedTuple):
 
     Attributes:
         path: Its file.
-        data: What to write; None where the file says the same already.
-        digest: `Entry.digest` of the agreement once it is written.
+        data: The bytes to write; None if the file says the same already.
+        digest: `AgreementEntry.digest` of the agreement after writing.
     """
 
     path: Path
@@ -263,9 +263,9 @@ def write_all(
     same already.
 
     Args:
-        folder: Where they are.
-        agreements: What to write.
-        known: What is there, for a caller that has just looked.
+        folder: The agreements folder.
+        agreements: The agreements to write.
+        known: The existing agreements, if the caller has just read them.
 
     Raises:
         StorageError: The disk refused, or a file that cannot be read is in the way.
@@ -280,7 +280,7 @@ def write_all(
 
 
 def rendered(agreement: Agreement) -> bytes:
-    """Return the file of a new agreement, made sure that it can be read again.
+    """Return the bytes of a new agreement that can be read again.
 
     Raises:
         StorageError: It cannot, or it is too large.
@@ -289,7 +289,7 @@ def rendered(agreement: Agreement) -> bytes:
 
 
 def rewritten(path: Path, agreement: Agreement) -> bytes:
-    """Return the bytes of a file that is to say something else, with the notes that are in it now.
+    """Return the bytes of a file with another agreement and the notes that it has now.
 
     Raises:
         StorageError: They could not be read again, or would be too large.
@@ -298,9 +298,9 @@ def rewritten(path: Path, agreement: Agreement) -> bytes:
 
 
 def new_path(folder: Path, agreement: Agreement) -> Path:
-    """Return where an agreement goes that has no file yet.
+    """Return the path of a new agreement.
 
-    The file of that name may have another term or symbol; a number then makes the name unique.
+    If the file of that name has another term or symbol, a number makes the name unique.
 
     Raises:
         StorageError: An unreadable file is in the way.
@@ -321,10 +321,7 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
 
 
 def notes_in(data: bytes) -> str:
-    """Return what a file says besides its agreement, with secrets masked; see `notes_of`.
-
-    Accept any encoding.
-    """
+    """Return the notes of a file in any encoding, with secrets masked; see `notes_of`."""
     return notes_of(decode(data) or "")
 
 
@@ -382,7 +379,7 @@ def _digest_of_all(digests: Sequence[str]) -> str:
 
 
 def _readable(agreement: Agreement, notes: str) -> bytes:
-    """Return the bytes to write, made sure that they can be read again."""
+    """Return the bytes to write, after reading them again as a check."""
     data = render(agreement, notes=notes).encode()
     if len(data) > MAX_AGREEMENT_BYTES:
         raise StorageError(

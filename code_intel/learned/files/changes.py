@@ -24,7 +24,7 @@ from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement
 
 LOCK_TIMEOUT_S = 20.0
-"""Seconds that a writer waits for its turn: of eight that learn at once seven wait."""
+"""Seconds that a writer waits for others; of eight concurrent writers seven wait."""
 BATCH_SIZE = 200
 """Agreements written under one lock, which takes about a second."""
 PAUSE_S = 0.05
@@ -80,14 +80,14 @@ class MapChange:
     def write(
         self, agreement: Agreement, *, confirmed: bool, known: Known | None = None
     ) -> Written:
-        """Write learned_pairs.json, then the agreement, as seed 004 §4.2 orders.
+        """Write learned_pairs.json, then the agreement, as seed 004 §4.2 requires.
 
-        Confirmed is only what `agreement` says, not what further files of its key add to it.
+        Only the claims of `agreement` are confirmed, not those of further files of its key.
 
         Args:
-            agreement: What its file is to say.
+            agreement: The new content of its file.
             confirmed: Whether this machine confirms it.
-            known: The agreements, if the caller has just looked.
+            known: The agreements, if the caller has just read them.
 
         Raises:
             StorageError: A file that cannot be read is in the way, or the disk refused.

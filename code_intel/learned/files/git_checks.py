@@ -1,6 +1,6 @@
 """Find wrong git settings for the map's files: ignored agreements, committed memory.
 
-Asked by people, through `doctor` and `status`; no answer of a server waits for it.
+`doctor` and `status` report them. No answer of a server waits for git here.
 """
 
 import os
@@ -13,19 +13,19 @@ from code_intel.foundation import git
 from code_intel.foundation.text import counted, visible
 
 MACHINE_FILES = ("state.db*", "learned_pairs.json*", "sessions", "trash")
-"""What lies beside the agreements and belongs to one machine (docs/decisions/0039)."""
+"""Files beside the agreements that belong to one machine (docs/decisions/0039)."""
 MAX_FILES_NAMED = 3
 
 
 class GitProblem(NamedTuple):
-    """Something to put right, and how."""
+    """A problem and its remedy."""
 
     what: str
     remedy: str
 
 
 def misshared(settings: Settings) -> list[GitProblem]:
-    """Return what git should do otherwise; nothing without a repository or a git that answers."""
+    """Return the problems; none without a repository or without git."""
     try:
         return [*_hidden(settings), *_carried(settings), *_missing(settings)]
     except TimeoutError as error:
@@ -36,8 +36,8 @@ def _hidden(settings: Settings) -> Iterator[GitProblem]:
     folder, name = settings.agreements, "new.md"
     if not folder.is_dir() or git.run(folder, "check-ignore", "-q", "--", name) is None:
         return
-    said = os.fsdecode(git.run(folder, "check-ignore", "-v", "--", name) or b"")
-    where = visible(said.partition("\t")[0]) or "a rule"
+    rule = os.fsdecode(git.run(folder, "check-ignore", "-v", "--", name) or b"")
+    where = visible(rule.partition("\t")[0]) or "a rule"
     what = f"Git ignores the agreements ({where}): what is learned here is not shared."
     yield GitProblem(what, "Remove that line, or make it more specific.")
 
@@ -54,7 +54,7 @@ def _carried(settings: Settings) -> Iterator[GitProblem]:
 
 
 def _missing(settings: Settings) -> Iterator[GitProblem]:
-    """Tell what git holds of the agreements and has not put, or not decided, here."""
+    """Report agreements that git tracks but did not check out, and unresolved merges."""
     rows = [row.partition("\t") for row in _listed(settings.state, "-t", "-s", "--", ".")]
     below = os.path.relpath(settings.agreements, settings.state)
     names: dict[str, list[str]] = {}
@@ -70,9 +70,9 @@ def _missing(settings: Settings) -> Iterator[GitProblem]:
 
 
 def _listed(folder: Path, *words: str) -> list[str]:
-    """Return what `git ls-files` says of a folder; nothing where that is not in a repository."""
-    said = git.run(folder, "ls-files", "-z", *words) if folder.is_dir() else None
-    return [os.fsdecode(row) for row in (said or b"").split(b"\0") if row]
+    """Return the rows of `git ls-files` for a folder; none outside a repository."""
+    listed = git.run(folder, "ls-files", "-z", *words) if folder.is_dir() else None
+    return [os.fsdecode(row) for row in (listed or b"").split(b"\0") if row]
 
 
 def _named(names: list[str]) -> str:

@@ -1,6 +1,6 @@
-"""Ask git what the team has merged: the contents that the trunk holds (docs/decisions/0013).
+"""Ask git which contents the team has merged into the trunk (docs/decisions/0013).
 
-A branch that is checked out and not merged has agreed nothing, whatever its files say.
+Files of a branch that is not merged are not agreed on, whatever they say.
 """
 
 import os
@@ -12,7 +12,7 @@ from code_intel.foundation import git
 from code_intel.learned.files.stat_cache import Stat, file_stat
 
 _REFERENCES = ("HEAD", "packed-refs", "config", "index", "reftable/tables.list")
-"""Files that, with loose references, decide what a commit's name means and what git tracks."""
+"""Files that, with loose references, determine what a commit's name means and what git tracks."""
 
 
 def trunk_ids(settings: Settings) -> frozenset[str]:
@@ -34,7 +34,7 @@ def trunk_ids(settings: Settings) -> frozenset[str]:
 
 
 def is_carried(settings: Settings) -> bool:
-    """Return whether git tracks the project's state store; then it is not this machine's memory."""
+    """Return whether git tracks the state store; then it may come from another machine."""
     try:
         return bool(git.run(settings.state, "ls-files", "-z", "--", "state.db*"))
     except TimeoutError:
@@ -42,29 +42,29 @@ def is_carried(settings: Settings) -> bool:
 
 
 def is_as_committed(settings: Settings, name: str) -> bool:
-    """Return whether git carries a file of the state folder, and it says what the commit says."""
+    """Return whether git tracks a file of the state folder, and it equals the commit."""
     try:
-        carried = git.run(settings.state, "ls-files", "-z", "--", name)
+        tracked = git.run(settings.state, "ls-files", "-z", "--", name)
         return (
-            bool(carried) and git.run(settings.state, "diff", "--quiet", "HEAD", "--", name) == b""
+            bool(tracked) and git.run(settings.state, "diff", "--quiet", "HEAD", "--", name) == b""
         )
     except TimeoutError:
         return False
 
 
 def repository(settings: Settings) -> Path:
-    """Return the folder whose repository says what was merged.
+    """Return the folder whose repository determines what was merged.
 
-    For agreements inside the project that is the project's repository. A repository within it, such
-    as a submodule that a branch has added, has no say. Agreements elsewhere are the owner's
-    explicit choice.
+    For agreements inside the project it is the project's repository, and never one within it, such
+    as a submodule that a branch has added. Agreements elsewhere are the owner's explicit choice and
+    use their own repository.
     """
     inside = Path(os.path.normpath(settings.agreements)).is_relative_to(settings.root)
     return settings.root if inside else settings.agreements
 
 
 def reference_stats(folder: Path) -> tuple[Stat, ...]:
-    """Return the stats of everything by which git knows its commits; empty without a repository.
+    """Return the stats of the files that determine git's commits; empty without a repository.
 
     A reference that moves is renamed into place, which changes its folder.
     """

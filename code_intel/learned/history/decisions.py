@@ -1,7 +1,7 @@
-"""What sessions decided and why: `decisions.jsonl` among the project's logs (docs/decisions/0031).
+"""Log what sessions decided and why, in `decisions.jsonl` (docs/decisions/0031).
 
-A decision says what a journal does not: the plan a question led to, what was left out of it, why a
-hit of the map was not enough, what was refused. Sessions are named, never by their handle.
+A decision records what a journal does not: the plan for a question, what was left out of it, why a
+hit of the map was not enough, what was refused. The log has names of sessions, never handles.
 """
 
 from collections.abc import Iterable
@@ -25,8 +25,9 @@ Kind = Literal[
     "ready_lowered",
 ]
 
-_LONGEST = 300  # characters of what was decided, and of why: a line each
-_PATIENCE = 1.0  # seconds: a call waits no longer to be explained
+_MAX_TEXT_CHARS = 300
+_LOCK_TIMEOUT_S = 1.0
+"""A call waits no longer for its log entry."""
 
 
 class Decision(NamedTuple):
@@ -66,7 +67,7 @@ def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
         for item in decisions
     ]
     if records:
-        _LOG.append(folder, *records, patience=_PATIENCE)
+        _LOG.append(folder, *records, patience=_LOCK_TIMEOUT_S)
 
 
 def newest(folder: Path, session: str, most: int = 100) -> Log:
@@ -76,11 +77,11 @@ def newest(folder: Path, session: str, most: int = 100) -> Log:
     `decision` (a `Kind`), `what` and `why`.
 
     Raises:
-        StorageError: The log is there and cannot be read.
+        StorageError: The log exists but cannot be read.
     """
     return _LOG.read(folder, most=most, session_id=session)
 
 
 def _line(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"
+    return plain if len(plain) <= _MAX_TEXT_CHARS else f"{plain[:_MAX_TEXT_CHARS]}…"

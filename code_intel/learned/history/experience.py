@@ -1,8 +1,8 @@
-"""What came of agreements that the map offered, and what stands against them (docs/decisions/0027).
+"""What followed when the map offered agreements, and the objections to them (docs/decisions/0027).
 
-Sessions and people reject, succeed and fail. The store keeps one row for each. The objections to an
-agreement follow from the rows in their order, whatever the clock said. A later success outweighs
-them.
+Sessions and people reject, succeed and fail. The store has one row for each event. The objections
+to an agreement follow from the order of the rows, whatever the clock said. A later success
+outweighs them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +15,12 @@ from code_intel.learned.files.agreements import Key
 Kind = Literal["offered", "accepted", "confirmed", "rejected", "failed"]
 
 OUTWEIGHING: tuple[Kind, ...] = ("accepted", "confirmed")
-"""Kinds that end what stood against it before."""
+"""Kinds that end earlier objections."""
 
 DOUBTERS = 2
 """Independent sessions that must object until an agreement gives no READY."""
 
-ONE_VOICE = timedelta(days=30)
+REJECTION_PERIOD = timedelta(days=30)
 """How long the rejection of one session alone keeps its words from an agreement."""
 
 
@@ -32,7 +32,7 @@ class AgreementExperience(NamedTuple):
         kind: What happened: the map offered it; a session used it with success, unchanged; a
             session learned it again, or a person confirmed it; it was rejected; work that relied on
             it failed.
-        wording: The words it was asked with, as `recall.fold` writes them; empty: in any words.
+        wording: The words of the question, as `recall.fold` writes them; empty: any words.
         session_id: The session; empty for a person at a terminal.
         detail: The band of an offer and of what became of it; how a rejection came about.
         at: When, with an offset.
@@ -48,10 +48,10 @@ class AgreementExperience(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Objections:
-    """What stands against an agreement now.
+    """The objections to an agreement now.
 
     Attributes:
-        wordings: Folded words that must not lead to it.
+        wordings: Folded words that must not find it.
         doubt: Why it gives no READY, as a sentence; empty when it may.
     """
 
@@ -89,7 +89,7 @@ class _Case:
     def _holds(self, wording: str, now: datetime) -> bool:
         """One session alone counts for a while; a person, or two sessions, until outweighed."""
         sessions = self.rejected[wording]
-        young = any(now - at <= ONE_VOICE for at in sessions.values())
+        young = any(now - at <= REJECTION_PERIOD for at in sessions.values())
         return young or "" in sessions or len(sessions) >= DOUBTERS
 
     def _doubt(self) -> str:
@@ -108,10 +108,10 @@ class _Case:
 
 
 def weigh(experiences: Iterable[AgreementExperience], now: datetime) -> Mapping[Key, Objections]:
-    """Return what stands against each agreement; pure.
+    """Return the objections to each agreement; pure.
 
     Rejected words do not find the agreement until a success with these words, or a person's
-    confirmation. Words that one session alone rejected come back also after `ONE_VOICE`. Doubt
+    confirmation. Words that only one session rejected find it again after `REJECTION_PERIOD`. Doubt
     needs `DOUBTERS` sessions, each with words of its own or a failure, or one person. Any success
     with the agreement ends the doubt.
 

@@ -21,18 +21,18 @@ def note(
     detail: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Remember what came of an agreement, and do what follows from it.
+    """Record an event of an agreement and apply its effects.
 
-    A use keeps it young. A rejection takes from its words whatever sessions had confirmed of them.
+    A use renews it. A rejection withdraws the words as a confirmed alias.
 
     Args:
         settings: The project.
-        key: Which agreement; it need not exist any more.
-        kind: What happened.
-        words: What it was asked with; empty: in any words.
+        key: The agreement; it need not exist any more.
+        kind: The event.
+        words: The words of the question; empty: any words.
         session_id: The session; empty for a person.
         detail: The band it was offered in, or how a rejection came about.
-        now: When.
+        now: The time.
     """
     now = now or datetime.now(UTC)
     hurry = kind == "offered"  # a caller waits for the answer
@@ -50,7 +50,7 @@ def note_in(
     detail: str = "",
     now: datetime,
 ) -> None:
-    """Do the work of `note` for a caller that holds the store."""
+    """Do the work of `note` in an open store."""
     key, wording = agreements.make_key(*key), fold(masked(words))
     state.note(AgreementExperience(key, kind, wording, session_id, detail, now))
     if kind == "accepted":

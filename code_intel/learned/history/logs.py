@@ -64,7 +64,7 @@ class LogFile(NamedTuple):
         return log
 
     def read(self, folder: Path, *, most: int, **wanted: object) -> Log:
-        """Return the newest records, at most `most`; a log that is not there is empty.
+        """Return the newest records, at most `most`; a missing log is empty.
 
         Args:
             folder: Where the log is.
@@ -72,7 +72,7 @@ class LogFile(NamedTuple):
             wanted: Only records with these fields, such as `session_id`.
 
         Raises:
-            StorageError: A log is there and cannot be read.
+            StorageError: A log exists but cannot be read.
         """
         records: list[dict[str, Any]] = []
         bad = 0
@@ -100,9 +100,9 @@ def folder_of(state: Path) -> Path:
 def line_of(record: Mapping[str, Any]) -> bytes:
     """Return a record as one line of bounded length; the longest texts are cut first."""
     line = b""
-    told = masked_data(record)
+    masked = masked_data(record)
     for longest in (LONGEST_LINE, 2000, 200, 20):
-        text = json.dumps(_cut(told, longest), ensure_ascii=False)
+        text = json.dumps(_cut(masked, longest), ensure_ascii=False)
         line = text.encode("utf-8", "replace") + b"\n"
         if len(line) <= LONGEST_LINE:
             break

@@ -68,11 +68,11 @@ class Space:
         """Convert passage vectors, shape (n, dimensions), to unit vectors of the space."""
         return self._without_axis(vectors - self.passage_centre)
 
-    def crowd(self, asked: "Array") -> float:
+    def crowd(self, query: "Array") -> float:
         """Return the mean cosine of a question and the closest `NEIGHBOURS` generic phrases."""
         import numpy as np
 
-        return float(np.sort(self._generic @ asked)[-NEIGHBOURS:].mean())
+        return float(np.sort(self._generic @ query)[-NEIGHBOURS:].mean())
 
     @cached_property
     def _generic(self) -> "Array":

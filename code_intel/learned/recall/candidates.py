@@ -1,7 +1,8 @@
 """Select the agreements that may answer a question, as cards for `recall`.
 
-A small map's cards are all compared. Of a large map, compare the cards that have the question's
-very words, those that words find best, and those whose vectors are nearest (docs/decisions/0028).
+All cards of a small map are compared. In a large map, the candidates are the cards with the
+question's exact words, the best cards by words, and those with the nearest vectors
+(docs/decisions/0028).
 """
 
 from collections import defaultdict
@@ -29,14 +30,11 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 MAX_CANDIDATES = 60
-"""Cards whose whole evidence is measured: 0.1 ms each.
-
-Cards with the question's very words do not count.
-"""
+"""Cards whose evidence is measured, 0.1 ms each; cards with the exact words do not count."""
 BY_WORDS = 20
 """Candidates that words find; without a model words find all of them."""
 MAX_EMBEDDED_NOW = 4
-"""Cards embedded during a question, because the index has not seen their file: 60 ms each."""
+"""Cards embedded during a question because the index does not have their file: 60 ms each."""
 MAX_LOOKED_UP = 200
 """Cards without a vector in the index that are looked up in the vector cache, the newest first."""
 
@@ -107,19 +105,19 @@ class CardIndex:
 
 
 class MapCache(SnapshotCache):
-    """What a server keeps of a project's map between questions: the last snapshot, its cards."""
+    """Keep the last snapshot of a project's map and its cards between questions."""
 
     def __init__(self) -> None:
         super().__init__()
         self._cards: tuple[object, CardIndex] | None = None
 
     def cards(self, index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
-        """Return the cards of a map for an engine's vectors; made again when something has changed.
+        """Return the cards of a map with an engine's vectors; rebuild them after a change.
 
         Args:
             index: The map; always the same.
             snapshot: Of its agreements.
-            identity: Of the engine that embeds questions.
+            identity: The engine that embeds questions.
         """
         with self._lock:
             state = index.store.state()

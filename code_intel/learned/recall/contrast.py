@@ -97,15 +97,16 @@ def symbols_in(query: str) -> frozenset[str]:
 def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[str]:
     """Return the words by which a question differs from a term that it otherwise repeats.
 
-    Empty when the agreement has them all, when they are more than `MAX_OTHER_WORDS`, and when the
-    question has words of the agreement beside the term's: then it says more than the term.
+    Empty if the agreement has all of them, if there are more than `MAX_OTHER_WORDS`, or if the
+    question also has words from other parts of the agreement: then it says more than the term.
     """
-    asked, said = content_words(query), content_words(term)
-    foreign = frozenset(
-        word for word in asked if not any(word in known for known in content | said)
-    )
-    repeated = {word for word in asked - foreign if any(word in known for known in said)}
-    differs = bool(repeated) and asked == foreign | repeated
+    query_content, term_content = content_words(query), content_words(term)
+    known = content | term_content
+    foreign = frozenset(word for word in query_content if not any(word in other for other in known))
+    repeated = {
+        word for word in query_content - foreign if any(word in other for other in term_content)
+    }
+    differs = bool(repeated) and query_content == foreign | repeated
     return foreign if differs and len(foreign) <= MAX_OTHER_WORDS else frozenset()
 
 
@@ -114,23 +115,24 @@ def lacking_aspect(query: str, term: str) -> frozenset[str]:
 
     The question has all other words of the term.
     """
-    asked, said = content_words(query), content_words(term)
-    lacking = said - asked
-    return lacking if asked and asked < said and lacking <= ASPECTS else frozenset()
+    query_content, term_content = content_words(query), content_words(term)
+    lacking = term_content - query_content
+    is_shorter = bool(query_content) and query_content < term_content
+    return lacking if is_shorter and lacking <= ASPECTS else frozenset()
 
 
 def _negates(one: str, other: str, content: frozenset[str]) -> bool:
-    """Say whether `one` is about what is not so, and `other` about the same being so."""
-    denied = _denied(one)
-    if not denied or _denied(other):
+    """Return whether `one` negates what `other` states."""
+    negated = _negated(one)
+    if not negated or _negated(other):
         return False
-    spoken = folded(other)
-    return any(what in spoken or bool(content_words(what) & content) for what in denied)
+    text = folded(other)
+    return any(word in text or bool(content_words(word) & content) for word in negated)
 
 
 @lru_cache(maxsize=1 << 14)
-def _denied(text: str) -> frozenset[str]:
-    """Return what a text says is not so."""
+def _negated(text: str) -> frozenset[str]:
+    """Return the words that a text negates."""
     return frozenset(
         match["ja"] or match["en"]
         for pattern in (_NOT_BEFORE, _NOT_AFTER)

@@ -1,8 +1,8 @@
-"""What speaks for and against «this question means that agreement», as twelve numbers.
+"""Measure the evidence that a question means an agreement, as twelve numbers.
 
-Of the rest of the store only one thing counts: how much closer this agreement is than the closest
-one of a different symbol, and than phrases about nothing. A map of one agreement is thus judged by
-the same scale as a map of many (docs/decisions/0009).
+Of the other agreements only one fact counts: how much closer this agreement is than the closest one
+of a different symbol, and than generic phrases. A map of one agreement is thus measured on the same
+scale as a map of many (docs/decisions/0009).
 """
 
 import math
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NARROWEST, WIDEST = 6, 120
-"""Bounds of a question's width: beyond them length says nothing more."""
+"""Bounds of a question's width; beyond them its length adds no evidence."""
 
 MAX_PHRASE_WIDTH = 40
 """Largest width of an alias whose words count as the agreement's, and of a term with short forms.
@@ -39,13 +39,13 @@ A sentence has words about everything.
 
 MAX_FOREIGN_WORDS = 3
 MAX_IDEAS = 4
-"""Further ones say nothing more."""
+"""Further ones add no evidence."""
 
 _FIRST_WIDE = 0x2E80
 
 
-class _Asked(NamedTuple):
-    """What a question says, prepared once for all agreements; see `Wording`."""
+class _Question(NamedTuple):
+    """A question, prepared once for all agreements; see `Wording`."""
 
     text: str
     words: frozenset[str]
@@ -132,11 +132,12 @@ def measure(
     """
     import numpy as np
 
-    asked = space.queries(query_vector.reshape(1, -1))[0]
-    margins = _margins(space.passages(vectors) @ asked, wordings, space.crowd(asked))
-    asks = _asked(query)
+    query_vector = space.queries(query_vector.reshape(1, -1))[0]
+    cosines = space.passages(vectors) @ query_vector
+    margins = _margins(cosines, wordings, space.crowd(query_vector))
+    question = _question(query)
     rows = [
-        (float(margin), *_worded(asks, said))
+        (float(margin), *_word_features(question, said))
         for margin, said in zip(margins, wordings, strict=True)
     ]
     return np.array(rows, dtype=np.float64).reshape(len(wordings), -1)
@@ -154,8 +155,8 @@ def _margins(cosines: "Array", wordings: Sequence[Wording], crowd: float) -> "Ar
     return np.asarray(cosines - np.array(best), dtype=np.float64)
 
 
-def _asked(query: str) -> _Asked:
-    return _Asked(
+def _question(query: str) -> _Question:
+    return _Question(
         text=query,
         words=frozenset(query_words(query)),
         wide=wide_share(query),
@@ -166,22 +167,22 @@ def _asked(query: str) -> _Asked:
     )
 
 
-def _worded(asks: _Asked, said: Wording) -> tuple[float, ...]:
+def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
     """Return the features that words alone give, in the order of `FEATURES` after the first."""
-    lacking = missing(asks.ideas, said.stems)
-    does = asks.actions
+    lacking = missing(question.ideas, said.stems)
+    does = question.actions
     return (
-        abs(asks.wide - said.wide),
-        float(bool(opposite(asks.text, said.action, said.content))),
-        _share(said.weights, asks.words),
-        asks.width,
-        min(MAX_FOREIGN_WORDS, len(asks.concepts - said.concepts)),
-        covered(asks.ideas, said.stems),
-        min(MAX_IDEAS, len(asks.ideas) - lacking),
+        abs(question.wide - said.wide),
+        float(bool(opposite(question.text, said.action, said.content))),
+        _share(said.weights, question.words),
+        question.width,
+        min(MAX_FOREIGN_WORDS, len(question.concepts - said.concepts)),
+        covered(question.ideas, said.stems),
+        min(MAX_IDEAS, len(question.ideas) - lacking),
         min(MAX_IDEAS, lacking),
-        min(MAX_IDEAS, lacking) / max(1, min(8, len(asks.ideas))),
+        min(MAX_IDEAS, lacking) / max(1, min(8, len(question.ideas))),
         float(bool(does and said.actions) and not does & said.actions),
-        shortened(asks.text, said.term, said.symbol)
+        shortened(question.text, said.term, said.symbol)
         if width(said.term) <= MAX_PHRASE_WIDTH
         else 0.0,
     )

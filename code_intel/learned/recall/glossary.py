@@ -67,7 +67,7 @@ def read(text: str) -> Reading:
 
 @lru_cache(maxsize=1 << 14)
 def content_words(text: str) -> frozenset[str]:
-    """Return `content_of` a question or a term, which is asked again and again."""
+    """Return `content_of` a question or a term, cached because it is needed repeatedly."""
     return content_of(text)
 
 

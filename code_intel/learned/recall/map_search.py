@@ -1,4 +1,4 @@
-"""Search of the map: agreements first, each once, with what it is worth now; other documents after.
+"""Search the map: agreements first, each once with its present status, then other documents.
 
 A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`). Its `similarity` stays
 devrag's (1 + cosine) / 2. Agreements that are not served (broken, conflict, invalid) are left out
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST_SCORE = 0.05
-"""Agreements below this say nothing about the question and are left out."""
+"""Agreements with a lower score are left out."""
 OTHER_DOCUMENT_CHUNKS = 20
-"""Chunks that words find among which other documents than agreements are looked for."""
+"""Chunks found by words that are searched for documents other than agreements."""
 
 
 class MapResult(NamedTuple):
-    """Hits, best first, and how many agreements wait for a merge to be resolved."""
+    """Hits, best first, and the number of agreements with an unresolved merge conflict."""
 
     hits: list[Hit]
     conflicts: int
 
 
 class WordHits(NamedTuple):
-    """What words find in the map: (chunk, weight) best first, and the chunks."""
+    """The result of a word search: (chunk, weight) best first, and the chunks."""
 
     hits: Sequence[tuple[int, float]]
     chunks: Mapping[int, ChunkRow]
@@ -69,8 +69,8 @@ def search(
         forest: The project's source, for validity; an incomplete one proves nothing.
         query: The session's own words, or any other.
         vector: The query's embedding; None: words only, and no score reaches VERIFICATION_SCORE.
-        identity: Of the model that `vector` comes from; any text without one.
-        top_k: Most hits.
+        identity: The model of `vector`; any text without one.
+        top_k: The largest number of hits.
         cache: What is kept between questions, if anything.
     """
     cache = cache or MapCache()
@@ -112,7 +112,7 @@ def _best(
 
 
 def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
-    """Whether nothing that scores `score` or less can come among the best any more."""
+    """Return whether no hit with this or a lower score can be among the best."""
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 

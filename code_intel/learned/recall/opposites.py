@@ -214,8 +214,8 @@ SIDES = (
         ("登録解除|退会|脱退|解約", "unregister deregister unenroll"),
     ),
 )
-"""Rows of sides, each a Japanese pattern and English words: one object with another side is another
-thing, and must not pass for it."""
+"""Rows of sides, each a Japanese pattern and English words: an object with one side must not match
+the object with another side."""
 
 
 def _inflected(word: str) -> str:
@@ -246,7 +246,7 @@ def sides(text: str) -> Mapping[int, frozenset[int]]:
 
 
 def opposed(one: str, other: str) -> bool:
-    """Say whether two texts name opposite actions and share none."""
+    """Return whether two texts name opposite actions and share none."""
     here = actions(one)
     if not here:
         return False
@@ -257,7 +257,7 @@ def opposed(one: str, other: str) -> bool:
 
 
 def contrasted(one: str, other: str) -> bool:
-    """Say whether two texts name different sides of one row, and none of that row in common.
+    """Return whether two texts name different sides of one row, and none of that row in common.
 
     Most texts name few sides, and only those rows of `other` are read: give the agreement as
     `other`.

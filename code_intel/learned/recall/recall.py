@@ -1,7 +1,7 @@
-"""Which agreements speak to a question, and how surely: the score that may skip a search.
+"""Score how surely each agreement answers a question. A high score may skip a search.
 
-Pure: cards and vectors are handed in. Whatever guards a short-circuit (validity, risk, margin)
-acts on the phase and never on the score (seed 004 §1.3, §5.2; docs/decisions/0009).
+Pure: cards and vectors are passed in. The guards of a short-circuit (validity, risk, margin) act
+on the phase and never on the score (seed 004 §1.3, §5.2; docs/decisions/0009).
 """
 
 import re
@@ -81,7 +81,7 @@ _REQUESTS = (
     ),
     re.compile(r" (?:bugs?|issues?)$"),
 )
-"""What is said around a term: that something is to be done to it, never what it is."""
+"""Requests around a term: they say what to do with it, and nothing about its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +145,10 @@ def recall(
     found: list[_Judged | None] = [None] * len(cards)
     if constants is not None and query_vector is not None:
         _add_meaning(found, query, query_vector, cards, wordings, constants)
-    asked = query_words(query)
+    tokens = query_words(query)
     judged = [
         _by_rules(
-            query, card, said, known or _by_words(asked, said), with_model=constants is not None
+            query, card, said, known or _by_words(tokens, said), with_model=constants is not None
         )
         for card, said, known in zip(cards, wordings, found, strict=True)
     ]
@@ -177,12 +177,11 @@ def symbol_similarity(
     agreements = [_as_agreement(definition) for _, definition in pairs]
     vectors = embedder.passages([card_text(agreement) for agreement in agreements])
     cards = [Card(agreement, vector) for agreement, vector in zip(agreements, vectors, strict=True)]
-    asked = embedder.queries([feature])[0]
+    vector = embedder.queries([feature])[0]
     best: dict[str, float] = {}
-    for (name, _), card in zip(
-        pairs, cards, strict=True
-    ):  # alone: several may carry one feature out
-        score = recall(feature, asked, [card], constants.identity)[0].score
+    # each alone: several symbols may implement one feature
+    for (name, _), card in zip(pairs, cards, strict=True):
+        score = recall(feature, vector, [card], constants.identity)[0].score
         best[name] = max(best.get(name, 0.0), score)
     return best
 
@@ -200,8 +199,8 @@ class _Judged:
     exact: bool = False
 
 
-def _by_words(asked: Sequence[str], said: Wording) -> _Judged:
-    share = shared(asked, frozenset(words(said.said)))
+def _by_words(tokens: Sequence[str], said: Wording) -> _Judged:
+    share = shared(tokens, frozenset(words(said.said)))
     return _Judged(0.0, WORDS_ONLY * share, ["words only"])
 
 
@@ -231,27 +230,27 @@ def _add_meaning(
 
 
 def least(query: str, card: Card) -> tuple[float, str]:
-    """Return the least score that the words themselves warrant under a model, and why; 0 if none.
+    """Return the least score that the words alone justify, and the reason; 0 without one.
 
-    What no fit needs to say: the very term, a known alias, another ending, a synonym.
+    It covers what needs no fit: the exact term, a known alias, another ending, a synonym.
     """
-    asked, term = _forms(query), _forms(card.agreement.nl_term)
+    question, term = _forms(query), _forms(card.agreement.nl_term)
     certain, aliases = map(fold, card.aliases_certain), map(fold, card.agreement.aliases)
     rules = (
-        (asked.folded == term.folded, EXACT, "exact term"),
-        (asked.folded in certain, EXACT, "known alias"),
-        (asked.stem == term.stem, ENDING, "term but for its ending"),
-        (asked.meaning == term.meaning, SYNONYM, "synonym of the term"),
+        (question.folded == term.folded, EXACT, "exact term"),
+        (question.folded in certain, EXACT, "known alias"),
+        (question.stem == term.stem, ENDING, "term but for its ending"),
+        (question.meaning == term.meaning, SYNONYM, "synonym of the term"),
         (bool(symbols_in(query) & {_symbol(card)}), SYNONYM, "its very symbol"),
-        (asked.folded in aliases, ALIAS_ONCE, "alias of one session"),
+        (question.folded in aliases, ALIAS_ONCE, "alias of one session"),
     )
     return next(((score, reason) for holds, score, reason in rules if holds), (0.0, ""))
 
 
 def most(query: str, said: Wording) -> tuple[float, str]:
-    """Return the most that the words leave possible short of equality, and why; (1, "") if all.
+    """Return the highest score that the words allow, and the reason; (1, "") without a limit.
 
-    What no fit may outvote: an opposite, another symbol, a word that the agreement does not have.
+    No fit may exceed it: for an opposite, another symbol, or a word that the agreement lacks.
     """
     if reason := opposite(query, said.action, said.content):
         return OPPOSITE, reason
@@ -269,7 +268,7 @@ def _by_rules(
 ) -> _Judged:
     score, reason = least(query, card)
     bound, objection = most(query, said) if score < EXACT else (EXACT, "")
-    if score == ALIAS_ONCE:  # what one session called it is not yet what it is called
+    if score == ALIAS_ONCE:  # one session is not enough
         bound = min(bound, DIFFERENT)
     if _forms(query).folded in card.rejected:
         score, reason, bound, objection = 0.0, "", REJECTED, "rejected in these words"

@@ -1,7 +1,7 @@
-"""How far an agreement may be trusted now: computed from facts, never stored (docs/decisions/0013).
+"""Compute the status of an agreement from present facts; it is never stored (docs/decisions/0013).
 
 Validity comes before age. An agreement whose symbol is provably unchanged does not expire. One
-whose symbol is gone is not served, however young it is (seed 004 §7 C).
+whose symbol is missing is not served at any age (seed 004 §7 C).
 """
 
 import re
@@ -39,12 +39,12 @@ SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
         "invalid": 0.0,
     }
 )
-"""The most its calibrated score may be; only a changed symbol says something about the content."""
+"""The limit of the calibrated score; only a changed symbol puts the content in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolFacts:
-    """What the local index knows of an agreement's symbol.
+    """The facts of the local index about an agreement's symbol.
 
     Attributes:
         complete: Whether the index has seen every file; only then does absence mean anything.
@@ -144,7 +144,7 @@ def judge(
     expire_days: int,
     last_confirmed_use: datetime | None = None,
 ) -> tuple[Validity, tuple[str, ...]]:
-    """Return how far an entry may be trusted, and every reason why not more; pure.
+    """Return the status of an entry and every reason for it; pure.
 
     Args:
         entry: The agreement, or the file that should have been one.
@@ -286,4 +286,4 @@ _RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (
     ("unchecked", _unchecked),
     ("expired", _expired),
 )
-"""The first that applies names the validity, all that apply give their reasons."""
+"""The first rule that applies gives the status; all that apply give their reasons."""

@@ -1,7 +1,6 @@
 """An agreement counts as confirmed once the trunk of its repository has its content."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -153,16 +152,6 @@ def test_default_branch_of_another_remote_is_not_the_trunk(tmp_path: Path) -> No
     assert not confirmed(root, smuggled)
 
 
-def test_worktree_shares_the_trunk(tmp_path: Path) -> None:
-    root = repository(tmp_path / "p")
-    git(root, "worktree", "add", "-q", "-b", "feature", str(tmp_path / "side"))
-    side = tmp_path / "side"
-    smuggled = agreed(side, SMUGGLED)
-    commit(side)
-    assert confirmed(side)
-    assert not confirmed(side, smuggled)
-
-
 def test_repository_inside_the_project_confirms_nothing(tmp_path: Path) -> None:
     vendor = repository(tmp_path / "vendor")
     root = repository(tmp_path / "p")
@@ -203,18 +192,6 @@ def test_nothing_is_confirmed_without_git_or_commits(tmp_path: Path) -> None:
     git(root, "add", "-A")
     assert not confirmed(root, path)
     assert trunk(root) == ()
-
-
-def test_committed_state_store_confirms_nothing(tmp_path: Path) -> None:
-    root = repository(tmp_path / "p")
-    smuggled = agreed(root, SMUGGLED)
-    with open_state(root / ".code-intel") as state:
-        state.confirm(load(smuggled).digest, datetime(2026, 1, 1, tzinfo=UTC))
-    assert confirmed(root, smuggled)
-    git(root, "checkout", "-q", "-b", "feature")
-    git(root, "add", "-A", "-f")
-    git(root, "commit", "-q", "-m", "with its store")
-    assert not confirmed(root, smuggled)
 
 
 def test_settings_file_cannot_name_the_trunk(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from code_intel.learned.history.experience import (
     NONE,
-    ONE_VOICE,
+    REJECTION_PERIOD,
     AgreementExperience,
     Kind,
     Objections,
@@ -16,7 +16,7 @@ from code_intel.learned.history.experience import (
 )
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-LONG_AFTER = NOW + ONE_VOICE + timedelta(days=1)
+LONG_AFTER = NOW + REJECTION_PERIOD + timedelta(days=1)
 KEY = ("ログイン機能", "AuthService")
 OTHER = ("送料計算", "shipping_fee")
 
