@@ -77,7 +77,7 @@ def test_learning_over_a_conflict_is_refused(
     both(team)
     team.conflicts("merge", "-q", "one")
     before = team.pairs()
-    with pytest.raises(StorageError, match="in the way"):
+    with pytest.raises(StorageError, match="exists already"):
         team.learn(LOGIN, "learned meanwhile", hours=5)
     assert team.pairs() == before
     team.git("checkout", "--theirs", "--", ".")

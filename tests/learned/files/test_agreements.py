@@ -171,7 +171,7 @@ def test_line_break_in_a_file_name_is_escaped(tmp_path: Path) -> None:
 def test_file_in_conflict_is_not_overwritten(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     path.write_text("<<<<<<< HEAD\nwork of hours\n", encoding="utf-8")
-    with pytest.raises(StorageError, match="in the way") as caught:
+    with pytest.raises(StorageError, match="exists already") as caught:
         write(tmp_path / "agreements", LOGIN)
     assert "conflict" in caught.value.hint
     assert "work of hours" in path.read_text(encoding="utf-8")

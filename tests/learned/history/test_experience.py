@@ -1,6 +1,6 @@
-"""Failures against an agreement follow from its history, in order. A success outweighs them."""
+"""Objections to an agreement follow from its history, in order. A later success ends them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,8 @@ from code_intel.learned.history.experience import (
     Objections,
     weigh,
 )
+from learned.builders import NOW
 
-NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LONG_AFTER = NOW + REJECTION_PERIOD + timedelta(days=1)
 KEY = ("ログイン機能", "AuthService")
 OTHER = ("送料計算", "shipping_fee")
@@ -31,36 +31,34 @@ def judged(*found: AgreementExperience, now: datetime = NOW) -> Objections:
     return weigh(found, now).get(KEY, NONE)
 
 
-def test_rejected_words_stay_away_from_this_agreement_and_no_other() -> None:
+def test_rejected_words_apply_to_one_agreement() -> None:
     found = weigh([one("rejected"), one("accepted", session="s2")._replace(key=OTHER)], NOW)
     assert found == {KEY: Objections(frozenset({"a"}))}
 
 
 @pytest.mark.parametrize("kind", ["accepted", "confirmed"])
 @pytest.mark.parametrize("wording", ["a", ""])
-def test_a_later_success_with_these_words_or_a_person_gives_them_back(
-    kind: Kind, wording: str
-) -> None:
+def test_later_success_or_confirmation_ends_a_rejection(kind: Kind, wording: str) -> None:
     assert judged(one("rejected"), one(kind, wording, "s2")) == NONE
 
 
-def test_a_success_with_other_words_does_not() -> None:
+def test_success_with_other_words_does_not_end_a_rejection() -> None:
     assert judged(one("rejected"), one("accepted", "b", "s2")).wordings == {"a"}
 
 
-def test_a_success_before_a_rejection_outweighs_nothing_whatever_the_clock_said() -> None:
+def test_earlier_success_does_not_outweigh_a_rejection() -> None:
     success = one("accepted", session="s2", at=NOW + timedelta(days=400))
     assert judged(success, one("rejected")).wordings == {"a"}
 
 
-def test_one_session_is_heard_for_a_while_and_two_until_they_are_outweighed() -> None:
+def test_rejection_by_one_session_expires() -> None:
     assert judged(one("rejected"), now=LONG_AFTER) == NONE
     both = judged(one("rejected"), one("rejected", session="s2"), now=LONG_AFTER)
     assert both.wordings == {"a"}
     assert judged(one("rejected", session=""), now=LONG_AFTER).wordings == {"a"}
 
 
-def test_a_clock_set_back_forgets_no_rejection() -> None:
+def test_clock_set_back_keeps_a_rejection() -> None:
     assert judged(one("rejected", at=NOW + timedelta(days=365))).wordings == {"a"}
 
 
@@ -79,14 +77,14 @@ def test_a_clock_set_back_forgets_no_rejection() -> None:
         ([one("failed", "a", "s1"), one("accepted", "b", "s3"), one("failed", "a", "s2")], False),
     ],
 )
-def test_doubt_takes_two_sessions_with_words_or_failures_of_their_own_or_a_person(
+def test_doubt_needs_two_independent_sessions_or_a_person(
     found: list[AgreementExperience], *, doubted: bool
 ) -> None:
     assert bool(judged(*found).doubt) == doubted
     assert judged(*found, one("accepted", "z", "s9")).doubt == ""
 
 
-def test_doubt_says_where_it_comes_from() -> None:
+def test_doubt_names_its_source() -> None:
     two = judged(one("rejected", "a", "s1"), one("failed", "b", "s2")).doubt
     assert two.startswith("Sessions that rejected it: 1; that failed after relying on it: 1.")
 
@@ -99,21 +97,19 @@ histories = st.lists(
 
 
 @given(histories)
-def test_a_person_s_confirmation_ends_whatever_stood_against_it(
+def test_confirmation_by_a_person_ends_every_objection(
     found: list[AgreementExperience],
 ) -> None:
     assert judged(*found, one("confirmed", "", "")) == NONE
 
 
 @given(histories, st.sampled_from(["a", "b"]))
-def test_one_session_alone_never_silences_an_agreement_for_good(
-    found: list[AgreementExperience], wording: str
-) -> None:
+def test_objections_of_one_session_expire(found: list[AgreementExperience], wording: str) -> None:
     alone = [item._replace(session_id="s1", wording=item.wording or wording) for item in found]
     later = judged(*alone, now=LONG_AFTER)
     assert later == NONE
 
 
 @given(histories)
-def test_successes_alone_object_to_nothing(found: list[AgreementExperience]) -> None:
+def test_successes_are_no_objection(found: list[AgreementExperience]) -> None:
     assert judged(*(item for item in found if item.kind in {"accepted", "confirmed"})) == NONE

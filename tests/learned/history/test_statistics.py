@@ -1,6 +1,5 @@
-"""Figures of the map: counted by session, by band and by agreement, whatever stands in the log."""
+"""Statistics of the map by session, by band and by agreement, for any log."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from code_intel.learned.history.outcomes import Log
 from code_intel.learned.history.statistics import summarize
 from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.records import Agreement
+from learned.builders import NOW
 
-NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 KEY = ("ログイン機能", "AuthService")
 
 
@@ -33,7 +32,7 @@ def record(session: str, outcome: str = "success", **more: Any) -> dict[str, Any
     return {"session_id": session, "outcome": outcome, **more}
 
 
-def test_a_rejection_counts_in_the_band_it_was_offered_in() -> None:
+def test_rejection_counts_in_the_band_of_its_offer() -> None:
     found = summarize(
         [
             one("offered"),
@@ -51,7 +50,7 @@ def test_a_rejection_counts_in_the_band_it_was_offered_in() -> None:
     assert found.experiences["rejected"] == 2
 
 
-def test_a_session_counts_by_its_last_word() -> None:
+def test_session_counts_by_its_last_outcome() -> None:
     log = Log((record("a", "failure"), record("b"), record("a", intent="MODIFY")), 3)
     found = summarize([], log, [])
     assert found.outcomes == {"sessions": 2, "success": 2, "failure": 0, "partial": 0}
@@ -60,7 +59,7 @@ def test_a_session_counts_by_its_last_word() -> None:
     assert found.bad_lines == 3
 
 
-def test_agreements_are_listed_by_use_and_by_objection_and_those_without_use() -> None:
+def test_agreements_are_listed_by_use_and_by_objection() -> None:
     experiences = [one("accepted"), one("rejected", session="s2"), one("confirmed", session="s3")]
     found = summarize(
         experiences, Log((), 0), [standing("AuthService", "doubt"), standing("Other")]
@@ -90,7 +89,7 @@ records = st.dictionaries(fields, values | st.sampled_from(["success", "failure"
 
 
 @given(st.lists(records, max_size=6))
-def test_whatever_stands_in_the_log_is_counted_once_or_not_at_all(
+def test_any_log_record_is_counted_at_most_once(
     found: list[dict[str, Any]],
 ) -> None:
     counted = summarize([], Log(tuple(found), 0), [])

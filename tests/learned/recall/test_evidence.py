@@ -1,4 +1,4 @@
-"""What words say for and against an agreement: ideas in one vocabulary, actions, short forms."""
+"""Evidence from words: ideas in one vocabulary, actions and short forms."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_japanese_and_english_share_ideas(one: str, other: str) -> None:
     assert covered(ideas(other), stems(ideas(one))) > 0.5
 
 
-def test_what_is_not_shared_is_counted() -> None:
+def test_missing_ideas_are_counted() -> None:
     said = stems(ideas("CartService.addItem"))
     assert missing(ideas("cart item refund"), said) == 1
     assert missing(ideas(""), said) == 0
@@ -42,7 +42,7 @@ def test_what_is_not_shared_is_counted() -> None:
         ("usersの一覧", "enumerate users", True),
     ],
 )
-def test_actions_are_told_apart(one: str, other: str, *, same: bool) -> None:
+def test_actions_are_compared(one: str, other: str, *, same: bool) -> None:
     assert actions(one)
     assert actions(other)
     assert bool(actions(one) & actions(other)) == same
@@ -59,7 +59,7 @@ def test_actions_are_told_apart(one: str, other: str, *, same: bool) -> None:
         ("auth 周り", "認証", "authentication Service check"),
     ],
 )
-def test_short_forms_and_loan_words_are_seen(query: str, term: str, symbol: str) -> None:
+def test_short_forms_and_loan_words_are_recognized(query: str, term: str, symbol: str) -> None:
     assert shortened(query, term, symbol) >= LOAN
 
 
@@ -73,7 +73,7 @@ def test_short_forms_and_loan_words_are_seen(query: str, term: str, symbol: str)
         ("cart", "cart merge", "merge Cart"),
     ],
 )
-def test_ordinary_words_are_no_short_forms(query: str, term: str, symbol: str) -> None:
+def test_ordinary_words_are_not_short_forms(query: str, term: str, symbol: str) -> None:
     assert shortened(query, term, symbol) < 0.5
 
 
@@ -85,7 +85,7 @@ def test_any_text_can_be_measured(query: str, term: str, symbol: str) -> None:
     assert actions(query) == actions(query)
 
 
-def test_the_features_are_as_many_as_are_measured() -> None:
+def test_every_feature_is_measured() -> None:
     import numpy as np
 
     from code_intel.learned.recall.calibration import load

@@ -195,7 +195,7 @@ def test_warm_cache_answers_as_a_new_process_after_any_changes(
     cache = MapCache()
     answers(project, cache)
     for step, term, evidence in steps:
-        with suppress(CodeIntelError, Conflict):  # such as: a file in conflict is in the way
+        with suppress(CodeIntelError, Conflict):  # such as: a file is in conflict
             step(project, term, evidence)
         answers(project, cache)
     assert answers(project, cache) == answers(project)
