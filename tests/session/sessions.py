@@ -16,7 +16,7 @@ from code_intel.session.replay import JOURNAL_VERSION, apply
 from code_intel.session.requirements import Submission, UnderstandingFacts, submit_understanding
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts, judge, map_step
-from code_intel.session.state import JournalRecord, Session, Step
+from code_intel.session.state import JournalRecord, MappedSymbol, Session, Step
 
 QUERY = "ログインできない。エラー画面が真っ白になる。直してほしい。login fails with 500 when empty"
 SYMBOLS = ("AuthService", "LoginForm", "login", "validate_password", "UserRepository")
@@ -102,6 +102,12 @@ def explored(session: Session) -> Session:
         found("find_definitions", "AuthService", FILES[0], symbols=["AuthService"]),
         found("find_references", "AuthService", *FILES[1:]),
     )
+
+
+def mapped(session: Session, name: str = "AuthService") -> MappedSymbol:
+    symbol = session.symbol(name)
+    assert symbol is not None
+    return symbol
 
 
 def submission(symbols: int = 3, entries: int = 1, files: int = 2, patterns: int = 1) -> Submission:

@@ -28,6 +28,7 @@ from session.sessions import (
     found,
     low_risk,
     map_answer,
+    mapped,
     submission,
     understood,
 )
@@ -264,10 +265,7 @@ def test_a_likely_map_hit_becomes_the_hypothesis_to_verify() -> None:
     assert session.explored_files == ("src/auth.py",)
     ready = after(session, settle(session, of_map(session, "confirmed", PROOF)).step)
     assert (ready.ready_by, ready.explored_files) == ("verification", ("src/auth.py",))
-    symbol = ready.symbol("AuthService")
-    assert symbol is not None
-    assert symbol.confirmed
-    assert symbol.evidence == PROOF.result
+    assert (mapped(ready).confirmed, mapped(ready).evidence) == (True, PROOF.result)
     assert may_learn(ready, git_changed=True) == (True, "")
 
 

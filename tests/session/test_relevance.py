@@ -28,6 +28,7 @@ from session.sessions import (
     framed,
     low_risk,
     map_answer,
+    mapped,
     started,
     understood,
 )
@@ -92,10 +93,8 @@ def test_each_band_requires_its_evidence(
     session = explored(low_risk()) if looked else low_risk()
     if not says:
         verdict = confirm(session, evidence, score)
-        symbol = after(session, verdict.step).symbol("AuthService")
-        assert symbol is not None
-        assert symbol.confirmed
-        assert symbol.confidence == (0.7 if score is None else score)
+        symbol = mapped(after(session, verdict.step))
+        assert (symbol.confirmed, symbol.confidence) == (True, 0.7 if score is None else score)
         return
     with pytest.raises(UsageError, match=says) as caught:
         confirm(session, evidence, score)
@@ -194,8 +193,7 @@ def test_a_confirmation_in_ready_raises_the_risk_and_keeps_the_phase() -> None:
 def test_a_confirmation_never_lowers_the_confidence() -> None:
     session = explored(low_risk())
     session = after(session, confirm(session, NAMED, 0.85).step)
-    again = after(session, confirm(session, NAMED, 0.1).step).symbol("AuthService")
-    assert again is not None
+    again = mapped(after(session, confirm(session, NAMED, 0.1).step))
     assert (again.confidence, again.source.value) == (0.85, "FACT")
 
 

@@ -28,6 +28,7 @@ from session.sessions import (
     found,
     framed,
     low_risk,
+    mapped,
     started,
     submission,
     understood,
@@ -188,9 +189,8 @@ def test_an_undefined_symbol_is_not_counted_and_stays_a_hypothesis() -> None:
     assert verdict.missing == ("unverified_symbols: SessionFactory",)
     assert verdict.unknown_symbols == ("SessionFactory",)
     assert verdict.next_phase is Phase.SEMANTIC
-    mapped = after(session, verdict.step).symbol("SessionFactory")
-    assert mapped is not None
-    assert mapped.source is SlotSource.HYPOTHESIS
+    symbol = mapped(after(session, verdict.step), "SessionFactory")
+    assert symbol.source is SlotSource.HYPOTHESIS
 
 
 @pytest.mark.covers("rule.need.made_since")
@@ -259,8 +259,7 @@ def test_files_are_recorded_relative_to_the_root() -> None:
 @pytest.mark.covers("rule.need.never_lowered")
 def test_adding_a_fact_again_keeps_its_confidence() -> None:
     session = understood(confirmed(explored(low_risk()), evidence="見た", score=0.85))
-    symbol = session.symbol("AuthService")
-    assert symbol is not None
+    symbol = mapped(session)
     assert (symbol.confidence, symbol.confirmed, symbol.evidence) == (0.85, True, "見た")
 
 
