@@ -96,7 +96,7 @@ def test_an_explored_file_at_the_top_allows_no_new_folders(root: Path) -> None:
 
 @pytest.mark.covers("rule.write.links")
 def test_a_link_is_judged_by_its_real_path(root: Path) -> None:
-    targets = {
+    targets: dict[str, Path | str] = {
         "src/link.py": root.parent / "secret.py",
         "src/out": root.parent,
         "src/dangling.py": root.parent / "not-yet.py",
