@@ -1,7 +1,4 @@
-"""Durable files.
-
-A file has the old or the new bytes. No temporary files remain. Locks name their holder.
-"""
+"""A replaced file has the old or the new bytes; no temporary files remain; locks time out."""
 
 import errno
 import os
@@ -29,7 +26,7 @@ def names(folder: Path) -> list[str]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(st.binary(max_size=5000), st.binary(max_size=50))
-def test_what_is_read_back_is_what_was_put(tmp_path: Path, one: bytes, two: bytes) -> None:
+def test_replaced_content_is_read_back(tmp_path: Path, one: bytes, two: bytes) -> None:
     file = tmp_path / "deep" / "er" / "file"
     for data in (one, two):
         replace(file, data)
@@ -48,7 +45,7 @@ def test_the_mode_of_the_old_file_is_kept(tmp_path: Path, mode: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["a" * 200 + ".md", "機能" * 40, "with space", "-rf", "new\nline"])
-def test_any_name_that_the_disk_takes_can_be_written(tmp_path: Path, name: str) -> None:
+def test_unusual_file_names_are_written(tmp_path: Path, name: str) -> None:
     replace(tmp_path / name, b"x")
     assert names(tmp_path) == [name]
 
@@ -115,7 +112,7 @@ def test_a_full_disk_keeps_the_old_content_and_leaves_nothing(tmp_path: Path) ->
     assert names(tmp_path) == ["file"]
 
 
-def test_whoever_waits_too_long_for_a_lock_is_told(tmp_path: Path) -> None:
+def test_waiting_too_long_for_a_lock_is_an_error(tmp_path: Path) -> None:
     lock = tmp_path / "x.lock"
     code = (
         "import sys; from pathlib import Path; from code_intel.foundation.durable import locked\n"
@@ -143,7 +140,7 @@ def test_an_error_under_the_lock_is_not_an_error_of_the_lock(
         pass
 
 
-def test_nothing_is_made_or_moved_over_something(tmp_path: Path) -> None:
+def test_create_and_move_overwrite_nothing(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(b"old")
     (tmp_path / "folder").mkdir()
     (tmp_path / "loose").symlink_to(tmp_path / "nowhere")
@@ -160,7 +157,7 @@ def test_nothing_is_made_or_moved_over_something(tmp_path: Path) -> None:
     assert names(tmp_path / "a") == ["new"]
 
 
-def test_what_is_moved_is_there_once_and_whole(tmp_path: Path) -> None:
+def test_moved_files_links_and_folders_are_complete(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "folder").mkdir()
@@ -181,14 +178,14 @@ def no_links(*_: object, **__: object) -> None:
     raise PermissionError(errno.EPERM, "no links here")
 
 
-def test_a_disk_without_links_takes_the_same(tmp_path: Path) -> None:
+def test_a_disk_without_hard_links_behaves_the_same(tmp_path: Path) -> None:
     with on(durable.Disk(link=no_links)):
-        test_nothing_is_made_or_moved_over_something(tmp_path)
+        test_create_and_move_overwrite_nothing(tmp_path)
         (tmp_path / "more").mkdir()
-        test_what_is_moved_is_there_once_and_whole(tmp_path / "more")
+        test_moved_files_links_and_folders_are_complete(tmp_path / "more")
 
 
-def test_of_many_that_make_one_file_at_once_one_succeeds(tmp_path: Path) -> None:
+def test_one_of_many_simultaneous_creators_succeeds(tmp_path: Path) -> None:
     def made(number: int) -> bool:
         try:
             create(tmp_path / "file", str(number).encode())
@@ -203,7 +200,7 @@ def test_of_many_that_make_one_file_at_once_one_succeeds(tmp_path: Path) -> None
     assert names(tmp_path) == ["file"]
 
 
-def test_what_is_not_there_is_removed_without_a_word(tmp_path: Path) -> None:
+def test_removing_a_missing_file_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     assert [durable.remove(tmp_path / "file") for _ in range(2)] == [True, False]
     (tmp_path / "full" / "in").mkdir(parents=True)
@@ -212,7 +209,7 @@ def test_what_is_not_there_is_removed_without_a_word(tmp_path: Path) -> None:
     assert [durable.remove_folder(tmp_path / "full") for _ in range(2)] == [True, False]
 
 
-def test_a_line_left_torn_costs_no_other(tmp_path: Path) -> None:
+def test_a_torn_line_damages_no_other_line(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "x.jsonl"
     durable.append(log, b"one\n")
     with log.open("ab") as file:
@@ -221,7 +218,7 @@ def test_a_line_left_torn_costs_no_other(tmp_path: Path) -> None:
     assert log.read_bytes() == b'one\n{"torn\ntwo\nthree\n'
 
 
-def test_what_dead_processes_have_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
+def test_sweep_removes_only_old_temporary_files(tmp_path: Path) -> None:
     ours = [".learned_pairs.json.123-0a1b2c3d.tmp", ".a.b.9-ffffffff.tmp"]
     theirs = [".x.tmp", ".a.b-c.tmp", "a.1-00000000.tmp", ".note.md", ".x.1-0000000.tmp"]
     for name in (*ours, *theirs, ".new.5-12345678.tmp"):
@@ -243,9 +240,7 @@ def test_what_dead_processes_have_left_is_taken_away_and_nothing_else(tmp_path: 
         (errno.EXDEV, "doctor"),
     ],
 )
-def test_the_next_step_is_told_from_what_the_system_says(
-    tmp_path: Path, code: int, step: str
-) -> None:
+def test_the_hint_depends_on_the_system_error(tmp_path: Path, code: int, step: str) -> None:
     with on(Faulty(1, code=code).disk), pytest.raises(StorageError) as caught:
         replace(tmp_path / "file", b"x")
     assert os.strerror(code) in caught.value.message
@@ -264,7 +259,7 @@ WORKS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def seen(folder: Path) -> dict[str, bytes]:
+def contents(folder: Path) -> dict[str, bytes]:
     """Return what is in the files; a log may be there with no line yet."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -277,20 +272,20 @@ def prepared(folder: Path) -> dict[str, bytes]:
     folder.mkdir()
     for name in ("old", "other", "log"):
         (folder / name).write_bytes(b"%s\nlines\n" % name.encode())
-    return seen(folder)
+    return contents(folder)
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
 @pytest.mark.parametrize("way", ["fails", "writes half"])
 @pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
-def test_an_error_at_any_operation_leaves_the_old_or_the_new_and_nothing_beside_it(
+def test_an_error_at_any_operation_leaves_the_old_or_the_new_content(
     tmp_path: Path, work: Callable[[Path], object], way: str, code: int
 ) -> None:
     before = prepared(tmp_path / "good")
     counted = Faulty()
     with on(counted.disk):
         work(tmp_path / "good")
-    after = seen(tmp_path / "good")
+    after = contents(tmp_path / "good")
     for point in range(1, len(counted.calls) + 1):
         folder = tmp_path / str(point)
         prepared(folder)
@@ -298,6 +293,6 @@ def test_an_error_at_any_operation_leaves_the_old_or_the_new_and_nothing_beside_
             with on(Faulty(point, way, code).disk):
                 work(folder)
         except StorageError:
-            assert seen(folder) in (before, after), counted.calls[point - 1]
+            assert contents(folder) in (before, after), counted.calls[point - 1]
         else:
-            assert seen(folder) == after
+            assert contents(folder) == after

@@ -1,12 +1,10 @@
-"""Forms in which configurations, commands and prose hold secrets.
-
-The value is masked, the rest stays.
-"""
+"""Secrets in configurations, commands and prose: the value is masked, the rest stays."""
 
 import base64
 import json
 import random
 import re
+from itertools import product
 from string import ascii_letters, digits
 
 import pytest
@@ -17,7 +15,7 @@ from planted import planted
 RANDOM = "7q4Tz9Wm2Kx8vB5n"
 BASE64 = "QWxhZGRpbjpvcGVuIHNlc2FtZTk5"
 WORDS = "hunter2secret"
-"""A password of words and a digit: one where a form says so, and nowhere else."""
+"""A password of words and a digit; masked only where the form names it."""
 
 NAMED = {
     "an element": "<password>{}</password>",
@@ -154,13 +152,13 @@ PREFIX = re.compile(
 
 
 def bodies(text: str) -> list[str]:
-    """Return what of tokens is secret, in pieces of a dozen characters."""
+    """Return the secret part of tokens in pieces of twelve characters."""
     found = [part for part in PREFIX.split(text) if part]
     return [part[at : at + 12] for part in found for at in range(0, len(part) - 11, 12)]
 
 
 @pytest.mark.parametrize("form", NAMED)
-def test_a_random_value_goes_and_all_around_it_stays(form: str) -> None:
+def test_a_random_value_is_masked_and_the_rest_stays(form: str) -> None:
     secret = BASE64 if form in {"a secret of Kubernetes", "a login of Docker"} else RANDOM
     text = NAMED[form].format(secret)
     hidden, found = mask(text)
@@ -173,23 +171,23 @@ def test_a_random_value_goes_and_all_around_it_stays(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", CERTAIN)
-def test_a_password_of_words_goes_where_the_form_leaves_no_doubt(form: str) -> None:
+def test_a_password_of_words_is_masked_in_unambiguous_forms(form: str) -> None:
     assert masked(CERTAIN[form].format(WORDS)) == CERTAIN[form].format(covered(WORDS))
 
 
 @pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)
-def test_what_only_looks_like_such_a_form_is_left_alone(text: str) -> None:
+def test_text_that_resembles_a_form_is_kept(text: str) -> None:
     assert mask(text) == (text, 0)
 
 
+JOINED = ("{0}{0}", "{0}{0}{0}", "my{0}", "KEY_{0}", "key{0} and", "{0}{1}", "{1}{0}")
+
+
 @pytest.mark.parametrize("kind", TOKENS)
-@pytest.mark.parametrize(
-    "around", ["{0}{0}", "{0}{0}{0}", "my{0}", "KEY_{0}", "key{0} and", "{0}{1}", "{1}{0}"]
-)
-def test_a_token_is_masked_glued_to_another_and_within_a_word(kind: str, around: str) -> None:
-    for other in TOKENS.values():
-        hidden = masked(around.format(TOKENS[kind], other))
-        assert not [part for part in bodies(TOKENS[kind]) if part in hidden], other
+def test_a_token_is_masked_next_to_another_and_within_a_word(kind: str) -> None:
+    for form, other in product(JOINED, TOKENS.values()):
+        hidden = masked(form.format(TOKENS[kind], other))
+        assert not [part for part in bodies(TOKENS[kind]) if part in hidden], (form, other)
 
 
 CUTS = ("\n", "\r\n", "\\\n", '"\n    "', "' +\n  '", '" + "', "\\\n        ")
@@ -236,18 +234,18 @@ def test_a_key_block_is_masked_however_its_lines_are_joined(prefix: str, end: st
         assert all(line.startswith(prefix) for line in hidden.split("\n")[:8])
 
 
-def test_two_key_blocks_right_behind_each_other_are_both_masked() -> None:
+def test_two_adjacent_key_blocks_are_both_masked() -> None:
     first, second = planted(5)["private key"], planted(6)["RSA key"]
     hidden = masked(first.text + second.text)
     assert not [line for line in (*first.secrets, *second.secrets) if line in hidden]
 
 
-def test_a_key_is_masked_in_base_64_too() -> None:
+def test_a_key_in_base_64_is_masked() -> None:
     coded = base64.b64encode(planted(5)["RSA key"].text.encode()).decode()
     assert coded[40:60] not in masked(f"tls.key: {coded}")
 
 
-def test_a_value_is_masked_that_only_its_key_names() -> None:
+def test_a_value_is_masked_by_the_name_of_its_key() -> None:
     said = {"options": {"password": RANDOM, "db.api_key": "a1b2c3d4e5f6", "note": RANDOM}}
     hidden = masked_data(said)["options"]
     assert hidden == {

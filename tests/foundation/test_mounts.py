@@ -29,22 +29,20 @@ a line that is none
         ("/srv", "cifs"),
     ],
 )
-def test_a_path_is_on_what_is_mounted_deepest_and_last(
-    tmp_path: Path, path: str, kind: str
-) -> None:
+def test_the_deepest_and_last_mount_decides(tmp_path: Path, path: str, kind: str) -> None:
     mounts = tmp_path / "mountinfo"
     mounts.write_text(TABLE, encoding="utf-8")
     assert file_system_of(Path(path), mounts) == kind
     assert journal_mode(Path(path), mounts) == ("delete" if kind in NETWORK_FILE_SYSTEMS else "wal")
 
 
-def test_where_the_system_does_not_tell_a_folder_is_this_machine_s(tmp_path: Path) -> None:
+def test_without_mount_data_a_disk_counts_as_local(tmp_path: Path) -> None:
     assert file_system_of(tmp_path, tmp_path / "none") == ""
     assert journal_mode(tmp_path, tmp_path / "none") == "wal"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is mounted")
-def test_the_disk_of_this_test_has_a_name(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts are known on Linux only")
+def test_the_file_system_of_this_test_is_known(tmp_path: Path) -> None:
     assert file_system_of(tmp_path)
 
 
@@ -76,8 +74,8 @@ print(*(finding.what for finding in disk(config)))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is mounted")
-def test_databases_on_a_disk_of_another_machine_need_no_shared_memory(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts are known on Linux only")
+def test_databases_on_a_network_disk_use_no_shared_memory(tmp_path: Path) -> None:
     def child(where: str) -> list[str]:
         command = [sys.executable, "-c", CHILD, str(tmp_path), where]
         return subprocess.run(
@@ -88,14 +86,14 @@ def test_databases_on_a_disk_of_another_machine_need_no_shared_memory(tmp_path: 
     assert near[0] == "index.db-shm index.db-wal"
     assert "state.db-wal" in near[1]
     assert near[2] == ""
-    far = child("far")  # the very same databases, found on such a disk
+    far = child("far")  # the same databases
     assert "wal" not in far[0] + far[1]
     assert "shm" not in far[0] + far[1]
     assert far[2].startswith("index.db is on a network disk (")
     assert child("near")[:2] == near[:2]
 
 
-def test_a_disk_of_this_machine_is_nothing_to_speak_of(tmp_path: Path) -> None:
+def test_a_local_disk_is_no_finding(tmp_path: Path) -> None:
     config = IndexConfig(
         path=tmp_path / "f.json", corpus="forest", patterns=(".",), db_path=tmp_path / "x.db"
     )

@@ -3,7 +3,7 @@
 from code_intel.foundation.text import counted
 
 
-def test_a_number_stands_with_the_singular_or_the_plural_of_its_noun() -> None:
+def test_counted_uses_singular_or_plural() -> None:
     assert [counted(n, "file") for n in (0, 1, 2, -1, 2000)] == [
         "0 files", "1 file", "2 files", "-1 file", "2,000 files",
     ]  # fmt: skip
