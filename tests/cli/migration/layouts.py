@@ -1,9 +1,11 @@
-"""Projects as earlier versions left them, each by a function that makes one in an empty folder."""
+"""Projects of earlier versions; each function creates one in an empty folder."""
 
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from projects import file_tree
 
 PAIRS: list[dict[str, Any]] = [
     {
@@ -74,7 +76,7 @@ learned_at: 2025-01-12T14:35:00
 
 
 def original(root: Path) -> Path:
-    """Install a devrag that is none of ours beside the project; return its program."""
+    """Install an original devrag beside the project; return its program."""
     program = root.parent / "opt" / "bin" / "devrag"
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
@@ -238,14 +240,10 @@ LAYOUTS: Mapping[str, Callable[[Path], Path]] = {
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """Return every file of a project but locks, by its name."""
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and path.suffix != ".lock"
-    }
+    """Return every file of a project except locks by its name."""
+    return {name: data for name, data in file_tree(root).items() if not name.endswith(".lock")}
 
 
 def without_backup(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Leave out what was kept of a migration."""
+    """Leave out the backups of a migration."""
     return {name: data for name, data in files.items() if "/backup/" not in name}

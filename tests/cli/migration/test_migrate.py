@@ -1,6 +1,4 @@
-"""`migrate`: data of earlier versions become this program's data, and nothing that people made is
-lost.
-"""
+"""`migrate` converts the data of earlier versions and loses nothing that users wrote."""
 
 import hashlib
 import json
@@ -32,7 +30,7 @@ from cli.migration.layouts import (
 from code_intel.chunking.agreement import read, render
 from code_intel.cli.migration import applying
 from code_intel.cli.migration.plan import MigrationPlan, plan
-from code_intel.cli.setup import client_files, clients, mcp_json, transaction
+from code_intel.cli.setup import clients, transaction
 from code_intel.cli.setup.clients import CLIENTS, SERVERS
 from code_intel.cli.setup.transaction import MIGRATION
 from code_intel.config import load_settings
@@ -44,7 +42,6 @@ from code_intel.learned.files.rebuild import rebuild
 from code_intel.records import Agreement
 from projects import BIN
 
-CLAUDE = CLIENTS[0]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 JSON = ".code-intel/learned_pairs.json"
 KEYS = {make_key(pair["nl_term"], pair["symbol"]) for pair in PAIRS}
@@ -75,7 +72,7 @@ def entries_of(root: Path) -> dict[str, Any]:
     return dict(json.loads((root / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"])
 
 
-def said(todo: MigrationPlan) -> dict[str, list[str]]:
+def notes_by_file(todo: MigrationPlan) -> dict[str, list[str]]:
     notes: dict[str, list[str]] = {}
     for note in (*todo.left, *todo.problems):
         notes.setdefault(note.file, []).append(note.text)
@@ -83,9 +80,14 @@ def said(todo: MigrationPlan) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_ends_as_one_that_works(root: Path, layout: str) -> None:
-    LAYOUTS[layout](root)
-    migrate(root)
+def test_every_layout_is_migrated_once_with_backups(root: Path, layout: str) -> None:
+    before = tree(LAYOUTS[layout](root))
+    changes = migrate(root).changes
+    (kept,) = transaction.find_runs(root, MIGRATION)
+    for change in changes:
+        name = change.path.relative_to(root).as_posix()
+        copy = kept.folder / "files" / name
+        assert (copy.read_bytes() if name in before else None) == before.get(name)
     settings = load_settings(root, {})
     assert agreements_of(root).keys() == KEYS
     assert not any(agreement.confirmed for agreement in agreements_of(root).values())
@@ -103,6 +105,11 @@ def test_every_layout_ends_as_one_that_works(root: Path, layout: str) -> None:
         assert started[name]["command"].rpartition("/")[2] in {"code-intel", "devrag"}
         assert "env" not in started[name]
     files = tree(root)
+    times = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    again = plan(root)
+    assert (again.changes, again.learned) == ((), 0)
+    assert again.found
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == times
     assert sync(settings, NOW).note == ""
     after = without_backup(tree(root))
     assert {name: after[name] for name in files if "agreements/" in name} == {
@@ -111,32 +118,14 @@ def test_every_layout_ends_as_one_that_works(root: Path, layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_second_run_touches_nothing(root: Path, layout: str) -> None:
-    LAYOUTS[layout](root)
-    assert migrate(root).changes
-    files = tree(root)
-    times = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
-    again = plan(root)
-    assert (again.changes, again.learned) == ((), 0)
-    assert again.found
-    assert tree(root) == files
-    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == times
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_is_replaced_is_kept_and_can_be_put_back(root: Path, layout: str) -> None:
+def test_undo_restores_every_layout(root: Path, layout: str) -> None:
     before = tree(LAYOUTS[layout](root))
-    todo = migrate(root)
-    (kept,) = transaction.find_runs(root, MIGRATION)
-    for change in todo.changes:
-        name = change.path.relative_to(root).as_posix()
-        copy = kept.folder / "files" / name
-        assert (copy.read_bytes() if name in before else None) == before.get(name)
+    migrate(root)
     applying.undo(applying.last(root))
     assert tree(root) == before
 
 
-def test_a_pair_keeps_everything_that_it_said(root: Path) -> None:
+def test_an_agreement_has_all_fields_of_its_pair(root: Path) -> None:
     v37(root)
     migrate(root)
     agreement = agreements_of(root)[make_key("ログイン機能", "AuthService")]
@@ -153,7 +142,7 @@ def test_a_pair_keeps_everything_that_it_said(root: Path) -> None:
     )
 
 
-def test_what_the_one_devrag_was_told_is_what_the_forest_is_told(root: Path) -> None:
+def test_the_forest_gets_the_config_of_the_single_devrag(root: Path) -> None:
     v37(root)
     old = json.loads((root / "config.json").read_text(encoding="utf-8"))
     before = (root / "config.json").read_bytes()
@@ -165,7 +154,7 @@ def test_what_the_one_devrag_was_told_is_what_the_forest_is_told(root: Path) -> 
     assert "vectors-forest.db" in (root / ".gitignore").read_text(encoding="utf-8")
 
 
-def test_a_config_elsewhere_means_the_folders_that_it_meant(root: Path) -> None:
+def test_patterns_of_a_config_elsewhere_mean_the_same_folders(root: Path) -> None:
     v37(root)
     (root / "config.json").unlink()
     entries = servers(root, "devrag")
@@ -179,7 +168,7 @@ def test_a_config_elsewhere_means_the_folders_that_it_meant(root: Path) -> None:
     assert forest.raw["team"] == "a"
 
 
-def test_paths_that_only_the_project_leads_to_are_written_for_the_config_s_folder(
+def test_project_relative_paths_are_rewritten_relative_to_the_config(
     root: Path,
 ) -> None:
     v38_by_script(root)
@@ -199,14 +188,14 @@ def test_paths_that_only_the_project_leads_to_are_written_for_the_config_s_folde
         assert after["x"] == 1
 
 
-def test_another_program_s_config_json_is_none_of_ours(root: Path) -> None:
+def test_a_config_json_of_another_program_is_ignored(root: Path) -> None:
     v37(root)
     write(root, {"config.json": {"port": 8080}})
     migrate(root)
     assert load_settings(root, {}).forest.patterns == (".",)
 
 
-def test_what_later_versions_index_is_what_the_forest_indexes(root: Path) -> None:
+def test_source_folders_of_later_versions_become_patterns(root: Path) -> None:
     later(root)
     todo = migrate(root)
     assert load_settings(root, {}).forest.patterns == ("src", "lib")
@@ -216,7 +205,7 @@ def test_what_later_versions_index_is_what_the_forest_indexes(root: Path) -> Non
     assert (root / ".code-intel" / "chroma" / "chroma.sqlite3").is_file()
 
 
-def test_entries_of_people_s_own_stay_to_the_byte(root: Path) -> None:
+def test_foreign_server_entries_are_kept_to_the_byte(root: Path) -> None:
     v37(root)
     text = """{
   // what we start
@@ -235,7 +224,7 @@ def test_entries_of_people_s_own_stay_to_the_byte(root: Path) -> None:
     assert after.count('"code-intel"') == 1
 
 
-def test_an_entry_keeps_what_is_no_part_of_starting_the_original(root: Path) -> None:
+def test_a_migrated_entry_keeps_unrelated_fields(root: Path) -> None:
     v37(root)
     entries = servers(root)
     entries["code-intel"] |= {"timeout": 9, "env": {"PYTHONPATH": "/opt/helper", "TEAM": "a"}}
@@ -246,14 +235,16 @@ def test_an_entry_keeps_what_is_no_part_of_starting_the_original(root: Path) -> 
     assert "code_intel_server.py" not in json.dumps(entry)
 
 
-def test_the_single_devrag_goes_on_while_the_original_is_there_and_then_serves_the_forest(
+def test_the_single_devrag_entry_is_migrated_once_the_original_is_gone(
     root: Path,
 ) -> None:
     v37(root)
     before = entries_of(root)["devrag"]
     todo = migrate(root)
     assert entries_of(root)["devrag"] == before
-    assert any("keeps using the original devrag" in text for text in said(todo)[".mcp.json"])
+    assert any(
+        "keeps using the original devrag" in text for text in notes_by_file(todo)[".mcp.json"]
+    )
     original(root).unlink()
     migrate(root)
     entry = entries_of(root)["devrag"]
@@ -261,7 +252,7 @@ def test_the_single_devrag_goes_on_while_the_original_is_there_and_then_serves_t
     assert entry["args"] == ["--config", "devrag-forest.json"]
 
 
-def test_the_original_s_program_on_the_path_is_not_taken_for_ours(
+def test_the_original_program_on_the_path_is_not_used(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     v37(root)
@@ -277,7 +268,7 @@ def test_the_original_s_program_on_the_path_is_not_taken_for_ours(
     assert entries_of(root)["devrag"]["args"] == ["--config", "devrag-forest.json"]
 
 
-def test_an_agreement_that_people_edited_stays_and_its_pair_follows(root: Path) -> None:
+def test_an_edited_agreement_is_kept_and_its_pair_updated(root: Path) -> None:
     v38_by_seed(root)
     path = root / ".code-intel" / "agreements" / "login_auth.md"
     path.write_text(SEED_AGREEMENT + "\n## Notes\n\nAsk Hanako.\n", encoding="utf-8")
@@ -290,7 +281,7 @@ def test_an_agreement_that_people_edited_stays_and_its_pair_follows(root: Path) 
     assert pair.code_evidence == "`AuthService.login()` checks the password"
 
 
-def test_pairs_with_one_key_become_one_agreement_with_all_evidence(root: Path) -> None:
+def test_pairs_with_one_key_become_one_agreement(root: Path) -> None:
     first = PAIRS[0]
     older = first | {"code_evidence": "older", "learned_at": "2024-01-01T00:00:00", "team": "a"}
     composed = first | {"nl_term": "が", "code_evidence": "one", "x": 1}
@@ -307,7 +298,7 @@ def test_pairs_with_one_key_become_one_agreement_with_all_evidence(root: Path) -
     assert dict(file.pairs[1].extra) == {"x": 2}
 
 
-def test_unknown_keys_and_items_that_are_no_pairs_are_kept(root: Path) -> None:
+def test_unknown_keys_and_invalid_items_are_kept(root: Path) -> None:
     items = [PAIRS[0] | {"team": {"a": [1]}}, "a note", {"nl_term": "x"}, {"symbol": 3}]
     write(root, {JSON: {"version": 1, "pairs": items, "comment": "ours", "count": 4}})
     todo = migrate(root)
@@ -315,28 +306,26 @@ def test_unknown_keys_and_items_that_are_no_pairs_are_kept(root: Path) -> None:
     assert (document["comment"], document["count"]) == ("ours", 4)
     assert document["pairs"][0]["team"] == {"a": [1]}
     assert document["pairs"][1:] == items[1:]
-    assert any("3 items (number" in text for text in said(todo)[JSON])
+    assert any("3 items (number" in text for text in notes_by_file(todo)[JSON])
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "not a pairs file"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("{", "not a pairs file"),
         ('{"version": 1, "pairs": {}}', "wrong type"),
         ('{"version": 1, "pairs": [{"nl_term": "a", "nl_term": "b"}]}', "twice"),
         ('{"version": 99, "pairs": [], "more": 1}', "newer than this program"),
     ],
 )
-def test_what_cannot_be_read_or_is_newer_stays_and_stops_nothing_else(
-    root: Path, text: str, told: str
-) -> None:
+def test_an_unreadable_or_newer_pairs_file_is_kept(root: Path, text: str, told: str) -> None:
     v37(root)
     write(root, {JSON: text})
     todo = migrate(root)
     assert (root / JSON).read_text(encoding="utf-8") == text
-    assert any(told in line for line in said(todo)[JSON])
+    assert any(told in line for line in notes_by_file(todo)[JSON])
     assert agreements_of(root) == {}
     assert (root / "devrag-forest.json").is_file()
     assert plan(root).changes == ()
@@ -351,7 +340,7 @@ def test_a_file_with_a_byte_order_mark_is_read(root: Path) -> None:
     assert path.read_bytes().startswith(b"{")
 
 
-def test_a_pair_that_no_agreement_can_hold_stays_a_pair_and_is_told(root: Path) -> None:
+def test_a_pair_that_cannot_become_an_agreement_is_kept_and_reported(root: Path) -> None:
     huge = PAIRS[0] | {"nl_term": "x" * 70_000}
     blocked = PAIRS[0] | {"nl_term": "b"}
     write(root, {JSON: {"version": 1, "pairs": [huge, blocked, PAIRS[1]]}})
@@ -364,17 +353,17 @@ def test_a_pair_that_no_agreement_can_hold_stays_a_pair_and_is_told(root: Path) 
     assert plan(root).changes == ()
 
 
-def test_what_has_been_learned_since_is_left_to_sync(root: Path) -> None:
+def test_pairs_learned_by_this_version_are_left_to_sync(root: Path) -> None:
     v37(root)
     sync(load_settings(root, {}), NOW)
     before = {name: data for name, data in tree(root).items() if name.startswith(".code-intel/")}
     todo = migrate(root)
-    assert "code-intel map rebuild --from pairs" in said(todo)[JSON][0]
+    assert "code-intel map rebuild --from pairs" in notes_by_file(todo)[JSON][0]
     after = tree(root)
     assert {name: after[name] for name in before} == before
 
 
-def test_a_migration_is_taken_back_after_it_was_used(root: Path) -> None:
+def test_undo_works_after_the_project_was_used(root: Path) -> None:
     v37(root)
     before = json.loads((root / JSON).read_bytes())
     migrate(root)
@@ -396,7 +385,7 @@ def test_a_migration_is_taken_back_after_it_was_used(root: Path) -> None:
     assert not (settings.state / "trash").exists()
 
 
-def test_a_gitignore_of_the_original_s_hides_what_is_new(root: Path) -> None:
+def test_the_gitignore_of_the_original_is_extended(root: Path) -> None:
     v37(root)
     hides = root / ".code-intel" / ".gitignore"
     hides.write_bytes(b"learned_pairs.json\r\nvectors-*.db\n!sessions/")
@@ -410,15 +399,15 @@ def test_a_gitignore_of_the_original_s_hides_what_is_new(root: Path) -> None:
     assert tree(root) == before
 
 
-def test_programs_that_a_variable_leads_to_are_nothing_of_an_earlier_version(root: Path) -> None:
-    """As in this repository, which is cloned before its programs are installed."""
+def test_entries_with_a_variable_program_are_current(root: Path) -> None:
+    """This repository has such entries: it is cloned before its programs are installed."""
     text = (Path(__file__).parents[3] / ".mcp.json").read_bytes()
     assert b"${" in text
     (root / ".mcp.json").write_bytes(text)
     assert not plan(root).found
 
 
-def test_a_colleague_s_set_up_is_of_no_earlier_version_where_nothing_is_on_the_path(
+def test_entries_of_this_version_need_no_migration_without_a_path(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = {n: clients.entry(CLIENTS[0], n, s.program, str(root)) for n, s in SERVERS.items()}
@@ -430,14 +419,14 @@ def test_a_colleague_s_set_up_is_of_no_earlier_version_where_nothing_is_on_the_p
     assert {note.text.partition(":")[0] for note in plan(root).found} == set(SERVERS)
 
 
-def test_a_project_without_anything_of_an_earlier_version_stays_as_it_is(root: Path) -> None:
+def test_a_project_without_old_data_is_unchanged(root: Path) -> None:
     write(root, {"package.json": {}, "config.json": {"port": 1}, ".mcp.json": {"mcpServers": {}}})
     before = tree(root)
     assert migrate(root) == MigrationPlan(root, root / ".code-intel" / "agreements")
     assert tree(root) == before
 
 
-def test_a_config_that_cannot_be_used_stops_everything_before_it_begins(root: Path) -> None:
+def test_an_invalid_config_stops_the_migration_before_any_change(root: Path) -> None:
     v37(root)
     for name, text in (
         (".mcp.json", '{"mcpServers": []}'),
@@ -453,7 +442,7 @@ def test_a_config_that_cannot_be_used_stops_everything_before_it_begins(root: Pa
         (root / name).write_bytes(good)
 
 
-def test_a_file_that_changed_since_the_plan_was_made_is_not_written_over(root: Path) -> None:
+def test_a_file_that_changed_after_planning_is_not_overwritten(root: Path) -> None:
     v37(root)
     todo = plan(root)
     write(root, {".mcp.json": "{}"})
@@ -465,7 +454,7 @@ def test_a_file_that_changed_since_the_plan_was_made_is_not_written_over(root: P
     assert not (root / "devrag-map.json").exists()
 
 
-def test_of_two_runs_at_once_one_does_it(root: Path) -> None:
+def test_of_two_simultaneous_runs_one_migrates(root: Path) -> None:
     before = tree(v37(root))
     one, other = plan(root), plan(root)
     applying.apply(one, now=NOW)
@@ -476,7 +465,7 @@ def test_of_two_runs_at_once_one_does_it(root: Path) -> None:
     assert tree(root) == before
 
 
-def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
+def test_undo_keeps_files_changed_since_the_migration(root: Path) -> None:
     before = tree(v37(root))
     migrate(root)
     mine = root / "devrag-map.json"
@@ -490,7 +479,7 @@ def test_what_changed_since_the_migration_is_not_put_back(root: Path) -> None:
     assert done.folder.is_dir()
 
 
-def test_an_edit_after_a_run_that_was_killed_is_what_is_put_back(root: Path) -> None:
+def test_undo_restores_an_edit_made_after_a_killed_run(root: Path) -> None:
     v37(root)
     applying.apply(plan(root), now=NOW)
     (run,) = transaction.find_runs(root, MIGRATION)
@@ -502,36 +491,7 @@ def test_an_edit_after_a_run_that_was_killed_is_what_is_put_back(root: Path) -> 
     assert (root / ".mcp.json").read_text(encoding="utf-8") == mine
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n", "// nothing yet", "\ufeff", "{}", '{"mcpServers": {}}\n']
-)
-def test_a_file_without_servers_gets_ours_and_may_be_given_back(root: Path, text: str) -> None:
-    v37(root)
-    write(root, {".mcp.json": text})
-    migrate(root)
-    after = (root / ".mcp.json").read_text(encoding="utf-8")
-    assert after.startswith(text.rstrip("}\n")[:-1])
-    assert isinstance(found := mcp_json.read(after, "mcpServers"), dict)
-    assert list(found) == ["code-intel", "devrag-map", "devrag-forest"]
-    assert client_files.without(CLAUDE, root / ".mcp.json", after.encode()) == text.encode()
-
-
-def test_a_link_stays_a_link(root: Path) -> None:
-    v37(root)
-    target = root / "shared" / "mcp.json"
-    target.parent.mkdir()
-    (root / ".mcp.json").rename(target)
-    (root / ".mcp.json").symlink_to(target)
-    before = target.read_bytes()
-    migrate(root)
-    assert (root / ".mcp.json").is_symlink()
-    assert b"code_intel_server.py" not in target.read_bytes()
-    applying.undo(applying.last(root))
-    assert (root / ".mcp.json").is_symlink()
-    assert target.read_bytes() == before
-
-
-def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(root: Path) -> None:
+def test_a_link_out_of_the_project_is_refused(root: Path) -> None:
     v37(root)
     target = root.parent / "startup"
     (root / ".mcp.json").rename(target)
@@ -546,10 +506,10 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_project(root: P
     "name",
     ["../startup", "{outside}", ".git/config", "src/../../startup", "linked"],
 )
-def test_a_backup_that_came_with_a_repository_takes_nothing_back_elsewhere(
+def test_a_backup_from_a_repository_restores_nothing_outside_the_project(
     root: Path, name: str
 ) -> None:
-    """Whoever writes a list may claim that any file was made, or replaced, by a migration."""
+    """A forged list can claim that a migration created or replaced any file."""
     outside = root.parent / "startup"
     (root / ".git").mkdir()
     (root / "linked").symlink_to(outside)
@@ -601,7 +561,7 @@ SOME_PAIRS = st.lists(
 
 @settings(max_examples=25)
 @given(pairs=SOME_PAIRS, version=st.sampled_from([1, 2]), known=st.booleans())
-def test_migrating_twice_is_migrating_once_and_loses_nothing(
+def test_migrating_is_idempotent_and_loses_nothing(
     pairs: list[Any], version: int, *, known: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:

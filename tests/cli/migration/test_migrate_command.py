@@ -1,4 +1,4 @@
-"""`code-intel migrate` at the terminal: what it prints is what it does."""
+"""`code-intel migrate` at the terminal does what it prints."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def run(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def test_a_dry_run_prints_what_the_run_does_and_does_nothing(project: Project) -> None:
+def test_a_dry_run_prints_the_changes_of_the_run_and_makes_none(project: Project) -> None:
     before = tree(v37(project.root))
     planned = run(project, "--dry-run")
     assert tree(project.root) == before
@@ -51,7 +51,7 @@ def test_a_dry_run_prints_what_the_run_does_and_does_nothing(project: Project) -
     assert run(project, "--undo", code=1)["error"] == "not_found"
 
 
-def test_people_are_told_what_was_done_what_was_left_and_what_is_next(project: Project) -> None:
+def test_the_text_lists_changes_leftovers_and_next_steps(project: Project) -> None:
     later(project.root)
     many = [PAIRS[0] | {"nl_term": f"機能{number}"} for number in range(9)]
     write(project.root, {JSON: {"version": 1, "pairs": [*many, "odd"]}})
@@ -74,7 +74,7 @@ def test_people_are_told_what_was_done_what_was_left_and_what_is_next(project: P
     assert "Nothing to do" in project.call("code-intel", "migrate", check=False).stdout
 
 
-def test_the_name_of_the_seed_s_script_works(project: Project) -> None:
+def test_the_script_name_of_the_seed_works(project: Project) -> None:
     v37(project.root)
     planned = run(project, "--dry-run")
     done = subprocess.run(
@@ -89,7 +89,7 @@ def test_the_name_of_the_seed_s_script_works(project: Project) -> None:
     assert json.loads(done.stdout)["changes"] == planned["changes"]
 
 
-def test_a_run_that_was_killed_is_named_and_finished(project: Project) -> None:
+def test_a_killed_run_is_reported_and_finished(project: Project) -> None:
     v37(project.root)
     name = run(project)["backup"]
     path = project.root / name / "migration.json"
@@ -100,7 +100,7 @@ def test_a_run_that_was_killed_is_named_and_finished(project: Project) -> None:
     assert run(project)["finishes"] is None
 
 
-def test_git_is_asked_whether_it_carries_what_it_should(project: Project) -> None:
+def test_next_steps_name_wrong_git_rules(project: Project) -> None:
     v37(project.root)
     write(project.root, {".gitignore": "agreements\n"})
     project.git("init", "-q")
@@ -111,7 +111,7 @@ def test_git_is_asked_whether_it_carries_what_it_should(project: Project) -> Non
     assert "Git ignores the agreements (.gitignore:1:agreements" in steps
 
 
-def test_where_there_is_nothing_to_migrate_it_says_so(project: Project) -> None:
+def test_a_project_without_old_data_has_nothing_to_migrate(project: Project) -> None:
     done = project.call("code-intel", "migrate")
     assert "Nothing to migrate" in done.stdout
     assert "code-intel init" in done.stdout
@@ -120,12 +120,12 @@ def test_where_there_is_nothing_to_migrate_it_says_so(project: Project) -> None:
     assert "code-intel init" not in project.call("code-intel", "migrate").stdout  # it is set up
 
 
-def test_a_folder_that_is_none_is_bad_usage(project: Project) -> None:
+def test_a_missing_folder_is_wrong_usage(project: Project) -> None:
     assert run(project, "nowhere", code=2)["field"] == "project"
     assert run(project, "/", code=2)["field"] == "project"
 
 
-def test_far_more_pairs_than_a_screen_has_are_counted_on_stderr(project: Project) -> None:
+def test_progress_is_shown_on_stderr(project: Project) -> None:
     pairs = [PAIRS[0] | {"nl_term": f"機能{number}"} for number in range(300)]
     write(project.root, {JSON: {"version": 1, "pairs": pairs}})
     done = project.call("code-intel", "migrate", "--json")
