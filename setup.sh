@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# Install code-intel into its own virtual environment, set a project up, index it and run a first search.
+# Install code-intel into its own virtual environment, set a project up, index it and search once.
 #
 #   ./setup.sh [PROJECT] [OPTION]...   set up PROJECT (default: this repository)
-#     --client NAME   set up this coding agent (default: claude); may be repeated. docs/clients.md lists
-#                     them; "all" sets up all of them
-#     --commands      also add the server of prompt commands (default: if the project has a registry)
+#     --client NAME   set up this coding agent: claude (the default), codex, cursor, vscode, gemini
+#                     or all; may be repeated
+#     --commands      also add the server of prompt commands (default: if there is a registry)
 #     --dry-run       show what would change in PROJECT; change nothing
-#     --remove        remove what was written and indexed; your agreements stay
+#     --remove        remove what was written and indexed; agreements stay
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
-#                     install the test tools too, then run lint, types, import contracts and the tests
-#     --quick         only lint, import contracts and the fastest tests: a verdict within a minute
-#     --all           also the long tests: whole sweeps, storms of processes, more random examples
+#                     install the test tools, then run lint, types, import contracts and the tests
+#     --quick         only lint, import contracts and the fastest tests, within a minute
+#     --all           also the long tests: whole sweeps, many processes, more random examples
 #
-# It needs no sudo and asks nothing. Running it again repairs an interrupted installation and otherwise changes
-# nothing. Only the installation needs the network. Exit codes: 0 success, 1 a file could not be written, 2 wrong
-# usage or configuration, 3 a defect. CODE_INTEL_VENV names another folder for the environment,
-# CODE_INTEL_QUESTION another first question, PYTHON the interpreter.
+# It needs no sudo and asks no questions. Running it again repairs an interrupted installation and
+# otherwise changes nothing. Only the installation needs the network.
+# Exit codes: 0 success, 1 a file could not be written, 2 wrong usage or configuration, 3 a defect.
+# Variables: CODE_INTEL_VENV, the folder of the environment; CODE_INTEL_QUESTION, the first
+# question; PYTHON, the interpreter.
 set -euo pipefail
 unset CDPATH
 
@@ -24,7 +25,9 @@ default_venv=$here/.venv
 venv=${CODE_INTEL_VENV:-$default_venv}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
 stamp=$venv/.code-intel-installed
-quick_tests="tests/chunking tests/config tests/contract/test_manifest.py tests/contract/test_transitions.py tests/forest tests/honest tests/project/test_architecture.py tests/session"
+quick_tests="tests/chunking tests/config tests/contract/test_manifest.py
+  tests/contract/test_transitions.py tests/forest tests/honest
+  tests/project/test_architecture.py tests/session"
 clients="$(sed -n '/^CLIENTS = (/,/^)/ { /^    Client($/ { n; s/^ *"\(.*\)",$/\1/p; }; }' \
   "$here/code_intel/cli/setup/clients.py" | paste -s -d ' ' -) all" # read without an installation
 say() { printf '%s\n' "$*" >&2; }
@@ -48,29 +51,38 @@ find_python() {
     fi
   done
   fail "no Python 3.11 or newer with the venv module was found." \
-    "Install one (Debian: apt install python3 python3-venv), or name one: PYTHON=/path/to/python ./setup.sh"
+    "Install one (Debian: apt install python3 python3-venv), or name one: PYTHON=/path ./setup.sh"
 }
 
-runs() { "$venv/bin/python" -c 'import os, sys; os.path.samefile(sys.prefix, sys.argv[1]) or sys.exit(1)' "$venv"; }
+runs() {
+  "$venv/bin/python" \
+    -c 'import os, sys; os.path.samefile(sys.prefix, sys.argv[1]) or sys.exit(1)' "$venv"
+}
 has_pip() { "$venv/bin/python" -m pip --version; }
-works() { { runs && { has_pip || { "$venv/bin/python" -m ensurepip && has_pip; }; }; } >/dev/null 2>&1; }
+works() {
+  { runs && { has_pip || { "$venv/bin/python" -m ensurepip && has_pip; }; }; } >/dev/null 2>&1
+}
 
-environment() { # create it, or repair one that is incomplete or whose Python is gone
+environment() { # create the environment, or repair an incomplete one
   if works; then return; fi
   if [ -L "$venv" ] && [ ! -e "$venv" ] || [ -e "$venv" ] && [ ! -d "$venv" ]; then
-    fail "$venv is not a folder." "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
+    fail "$venv is not a folder." \
+      "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
   fi
-  if [ -d "$venv" ] && [ -n "$(ls -A "$venv")" ] && [ ! -e "$stamp" ] && [ ! -e "$venv/pyvenv.cfg" ]; then
+  if [ -d "$venv" ] && [ -n "$(ls -A "$venv")" ] && [ ! -e "$stamp" ] &&
+    [ ! -e "$venv/pyvenv.cfg" ]; then
     fail "$venv is not a virtual environment, and setup.sh did not create it." \
       "Remove it, or name another place: CODE_INTEL_VENV=/path ./setup.sh"
   fi
   local python
   python=$(find_python)
   say "Creating a virtual environment in $venv"
-  mkdir -p "$venv" && touch "$stamp" || fail "$venv cannot be written." "Name another place: CODE_INTEL_VENV=/path"
+  mkdir -p "$venv" && touch "$stamp" ||
+    fail "$venv cannot be written." "Name another place: CODE_INTEL_VENV=/path"
   find "$venv/" -mindepth 1 ! -name "${stamp##*/}" -delete
   "$python" -m venv "$venv" && works ||
-    fail "the environment could not be created." "Remove $venv and try again (Debian needs python3-venv)."
+    fail "the environment could not be created." \
+      "Remove $venv and try again (Debian needs python3-venv)."
 }
 
 install() { # install EXTRA in addition to earlier extras; does nothing if nothing has changed
@@ -78,11 +90,13 @@ install() { # install EXTRA in addition to earlier extras; does nothing if nothi
   environment
   extras=$({ sed -n 's/^extras: //p' "$stamp" 2>/dev/null || true; printf '%s\n' "$1"; } |
     tr ',' '\n' | sed '/^$/d' | sort -u | paste -s -d , -)
-  want=$(printf 'extras: %s\nsource: %s\npyproject: %s' "$extras" "$here" "$(cksum <"$here/pyproject.toml")")
+  want=$(printf 'extras: %s\nsource: %s\npyproject: %s' \
+    "$extras" "$here" "$(cksum <"$here/pyproject.toml")")
   if [ -x "$venv/bin/code-intel" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; then return; fi
   say "Installing code-intel${extras:+[$extras]} (about a minute)"
-  printf 'extras: %s\n' "$extras" >"$stamp" # incomplete until pip is done
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$here${extras:+[$extras]}" ||
+  printf 'extras: %s\n' "$extras" >"$stamp" # incomplete until pip has finished
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --editable "$here${extras:+[$extras]}" ||
     fail "the installation failed." "See the lines above; running ./setup.sh again continues."
   printf '%s\n' "$want" >"$stamp"
 }
@@ -93,7 +107,7 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   install dev
   cd "$here"
   export PATH="$venv/bin:$PATH"
-  unset PYTHONDONTWRITEBYTECODE # otherwise every program that a test starts compiles the package again
+  unset PYTHONDONTWRITEBYTECODE # or each program that a test starts compiles the package again
   say "Lint"
   ruff check .
   ruff format --check .
@@ -105,7 +119,7 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   lint-imports
   say "Tests"
   if wants_workers "$@"; then
-    # A worker that crashes would be started again on the same file, and crash again.
+    # A crashed worker would be restarted on the same file, and crash again.
     words+=(-n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder --max-worker-restart 0)
   fi
   in_memory
@@ -117,7 +131,7 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   python -m pytest ${words[@]+"${words[@]}"} "$@"
 }
 
-in_memory() { # keep the tests' folders in memory if there is room: a fifth of their time is flushing files
+in_memory() { # keep test folders in memory if there is room: flushing takes a fifth of the time
   if [ -w /dev/shm ] && [ "$(df -Pk /dev/shm | awk 'NR == 2 { print $4 }')" -gt 4000000 ]; then
     PYTEST_DEBUG_TEMPROOT=$(mktemp -d /dev/shm/code-intel-tests.XXXXXX)
     export PYTEST_DEBUG_TEMPROOT
@@ -133,7 +147,7 @@ picks_tests() { # whether the arguments for pytest pick single tests
   return 1
 }
 
-wants_workers() { # whether to run one worker per core: not if the caller chose, watches the output, or picks tests
+wants_workers() { # whether to run one worker per core: not for chosen workers, output or tests
   local word
   for word in "$@"; do
     case $word in
@@ -160,7 +174,8 @@ read_line() { # sets project, only and options (for init) from the command line
       --commands) options+=("$word") ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
-      -*) fail "there is no option $word." "./setup.sh --help lists them. Write a project whose name begins with a dash after --." ;;
+      -*) fail "there is no option $word." \
+        "./setup.sh --help lists them. Write a project whose name begins with a dash after --." ;;
       *) name_project "$word" ;;
     esac
   done
@@ -171,11 +186,13 @@ require_clients() { # NAME[,NAME]...: fail before the installation, which takes 
   while IFS= read -r one; do
     printf '%s\n' $clients | grep -qxF -e "$one" ||
       fail "there is no client '$one'." "Name one of $(printf '%s' "$clients" | sed 's/ /, /g')."
-  done < <(printf '%s\n' "$1" | tr ',[:upper:]' '\n[:lower:]' | sed 's/^[[:space:]]*//; s/[[:space:]]*$//')
+  done < <(printf '%s\n' "$1" | tr ',[:upper:]' '\n[:lower:]' |
+    sed 's/^[[:space:]]*//; s/[[:space:]]*$//')
 }
 
 name_project() {
-  [ -z "$named" ] || fail "two projects are named: $named and $1." "Set them up one after the other."
+  [ -z "$named" ] ||
+    fail "two projects are named: $named and $1." "Set them up one after the other."
   named=$1
   project=$(case $1 in /*) cd "$1" ;; *) cd "./$1" ;; esac 2>/dev/null && pwd) ||
     fail "$1 is not a folder." "Name the project: ./setup.sh PROJECT"
@@ -201,27 +218,30 @@ set_up() {
   "$venv/bin/code-intel" sync --words-only -- "$project" >&2
   say ""
   say "First question${question:+: $question}"
-  "$venv/bin/code-intel" search --project "$project" --top-k 3 -- ${question:+"$question"} || code=$?
+  "$venv/bin/code-intel" search --project "$project" --top-k 3 -- \
+    ${question:+"$question"} || code=$?
   say ""
-  say "Words are indexed. Vectors, which find code by meaning and across languages, are computed by the first"
-  say "server that your client starts. To compute them now: $bin/code-intel sync $(quoted "$project")"
+  say "Words are indexed. The first server of your client computes vectors, which find code"
+  say "by meaning and across languages. To compute them now:"
+  say "  $bin/code-intel sync $(quoted "$project")"
   if [ "$project" = "$here" ] && [ "$venv" != "$default_venv" ]; then
-    say "This repository's .mcp.json expects the programs in .venv/bin. Before you start your client:"
+    say "This repository's .mcp.json expects the programs in .venv/bin. Before you start a client:"
     say "  export CODE_INTEL_BIN=$bin"
   fi
   say "Next: start your client in $project. See $here/docs/clients.md to check the connection."
   if [ "$project" = "$here" ]; then
-    say "Undo: cd $(quoted "$here") && rm -rf $(quoted "$venv") vectors-forest.db* .code-intel/*.db* \\"
+    say "Undo: cd $(quoted "$here") && rm -rf $(quoted "$venv") \\"
+    say "  vectors-forest.db* .code-intel/*.db* \\"
     say "  .code-intel/*.lock .code-intel/.agreements.lock .code-intel/learned_pairs.json*"
   else
     say "Undo: $bin/code-intel init --remove $(quoted "$project")"
     say "  and, if no other project needs it: rm -rf $(quoted "$venv")"
   fi
-  [ "$code" -le 1 ] || exit "$code" # 1: nothing was found
+  [ "$code" -le 1 ] || exit "$code" # 1: no result
 }
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

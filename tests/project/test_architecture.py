@@ -1,4 +1,4 @@
-"""What ARCHITECTURE.md promises and no other tool checks."""
+"""Rules of ARCHITECTURE.md that no other tool checks."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "code_intel").glob("**/*.py"))
-MAY_SPEAK_SQL = {
+SQL_MODULES = {
     "index/store.py",
     "index/schema.py",
     "index/database.py",
@@ -18,6 +18,9 @@ MAY_SPEAK_SQL = {
     "learned/history/state.py",
     "learned/history/state_versions.py",
 }
+
+
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
 def relative(path: Path) -> str:
@@ -32,28 +35,28 @@ def test_a_folder_has_few_modules() -> None:
     assert {f: n for f, n in counts.items() if n > MAX_MODULES} == {}
 
 
-def test_sql_is_spoken_in_the_named_modules_alone() -> None:
+def test_only_the_named_modules_contain_sql() -> None:
     sql = re.compile(
         r'"\s*(SELECT .* FROM|INSERT (OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|CREATE \w+|PRAGMA) '
     )
     speakers = {relative(path) for path in MODULES if sql.search(path.read_text(encoding="utf-8"))}
-    assert speakers <= MAY_SPEAK_SQL
+    assert speakers <= SQL_MODULES
 
 
-def test_no_module_has_a_name_that_says_nothing() -> None:
+def test_no_module_has_a_vague_name() -> None:
     vague = re.compile(r"(^|/)(utils?|helpers?|managers?|common|misc)(\.py|/)")
     assert [relative(path) for path in MODULES if vague.search(relative(path))] == []
 
 
 STARTERS = {"run", "Popen", "open_process", "run_process", "check_output", "check_call", "call"}
-"""What starts a program, of `subprocess` and `anyio`."""
-MAY_START = {"foundation/git.py", "foundation/processes.py"}
+"""Functions of `subprocess` and `anyio` that start a program."""
+STARTING_MODULES = {"foundation/git.py", "foundation/processes.py"}
 
 
-def test_programs_start_in_the_named_modules_and_read_nothing_that_a_client_says() -> None:
+def test_only_the_named_modules_start_programs_and_never_with_the_stdin_of_a_client() -> None:
     starts: set[str] = set()
     for module in MODULES:
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for node in ast.walk(TREES[module]):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
@@ -66,7 +69,7 @@ def test_programs_start_in_the_named_modules_and_read_nothing_that_a_client_says
                 given = {keyword.arg for keyword in node.keywords}
                 assert "stdin" in given, f"{relative(module)}:{node.lineno}"
                 assert "shell" not in given, f"{relative(module)}:{node.lineno}"
-    assert starts == MAY_START
+    assert starts == STARTING_MODULES
 
 
 CHANGES = {
@@ -103,12 +106,12 @@ def changes(call: ast.Call) -> bool:
             return False
 
 
-def test_files_are_changed_in_durable_alone() -> None:
+def test_only_durable_changes_files() -> None:
     found = {
         (relative(module), ast.unparse(node.func).rpartition(".")[2])
         for module in MODULES
         if relative(module) != "foundation/durable.py"
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        for node in ast.walk(TREES[module])
         if isinstance(node, ast.Call) and changes(node)
     }
     assert found <= NO_FILES

@@ -1,7 +1,4 @@
-"""The repository's own prompt commands.
-
-What they name exists, their options are used, and a search finds each.
-"""
+"""The repository's own prompt commands: their names exist, and search finds them."""
 
 import re
 import shlex
@@ -101,7 +98,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "新しいバージョンをリリースする準備",
     ),
 }
-"""Of each command what somebody says who needs it, in English and in Japanese."""
+"""An English and a Japanese request for each command."""
 
 
 @pytest.fixture(scope="module")
@@ -136,18 +133,18 @@ def _front_and_body(file: str) -> tuple[dict[str, Any], str]:
     return parsed
 
 
-def test_the_registry_has_nothing_odd(loaded: LoadedRegistry) -> None:
+def test_the_registry_has_no_warnings(loaded: LoadedRegistry) -> None:
     assert loaded.registry.notes == ()
     assert 10 <= len(loaded.registry.commands) <= 16
 
 
-def test_every_command_has_its_prompts_and_every_prompt_its_command(loaded: LoadedRegistry) -> None:
+def test_commands_and_prompt_files_match(loaded: LoadedRegistry) -> None:
     listed = [file for command in loaded.registry.commands for file in _files(command).values()]
     assert sorted(listed) == PROMPTS
 
 
 @pytest.mark.parametrize("command", _commands(), ids=_name)
-def test_a_prompt_says_of_itself_what_the_registry_says(command: Command) -> None:
+def test_the_front_matter_of_a_prompt_matches_the_registry(command: Command) -> None:
     for file in _files(command).values():
         front, _ = _front_and_body(file)
         said = {key: front[key] for key in ("c1", "c2", "c3", "description", "usage")}
@@ -159,7 +156,7 @@ def test_a_prompt_says_of_itself_what_the_registry_says(command: Command) -> Non
 
 
 @pytest.mark.parametrize("command", _commands(), ids=_name)
-def test_every_option_has_its_variable_and_every_variable_its_option(command: Command) -> None:
+def test_options_and_variables_of_a_prompt_match(command: Command) -> None:
     says = _takes(command)
     for file in _files(command).values():
         front, body = _front_and_body(file)
@@ -178,7 +175,7 @@ def test_every_option_has_its_variable_and_every_variable_its_option(command: Co
 
 
 @pytest.mark.parametrize("command", _commands(), ids=_name)
-def test_every_prompt_renders_whole_and_without_front_matter(command: Command) -> None:
+def test_every_prompt_renders_completely(command: Command) -> None:
     says = _takes(command)
     for (edition, adaptation), file in _files(command).items():
         front, body = _front_and_body(file)
@@ -198,7 +195,7 @@ def test_every_prompt_renders_whole_and_without_front_matter(command: Command) -
 
 
 @pytest.mark.parametrize("c1", sorted({command.c1 for command in _commands()}))
-def test_climpt_itself_is_told_of_every_command(c1: str) -> None:
+def test_the_config_of_climpt_accepts_every_command(c1: str) -> None:
     app = yaml.safe_load((CLIMPT / "config" / f"{c1}-app.yml").read_text(encoding="utf-8"))
     user = yaml.safe_load((CLIMPT / "config" / f"{c1}-user.yml").read_text(encoding="utf-8"))
     assert app["working_dir"] == ".agent/climpt"
@@ -210,11 +207,8 @@ def test_climpt_itself_is_told_of_every_command(c1: str) -> None:
 
 
 @cache
-def _told() -> str:
-    """Return all help texts of the program.
-
-    They contain names that are neither files, tools nor commands.
-    """
+def _all_text() -> str:
+    """Return the source and the pages, which contain all other names."""
     files = [
         *(ROOT / "code_intel").rglob("*.py"),
         *(ROOT / "docs").glob("*.md"),
@@ -237,9 +231,15 @@ def _runs(line: str) -> bool:
 
 def _exists(span: str) -> bool:
     """Whether a path of the repository is there; its variables stand for anything."""
-    path = re.sub(r"\{[\w-]+\}|\b(C1|C2|C3|NNNN)\b", "*", span.rstrip("/"))
+    path = re.sub(r"\{[\w-]+\}|<\w+>|\b(C1|C2|C3|NNNN)\b", "*", span.rstrip("/"))
     is_there = any(ROOT.glob(path)) or any(CLIMPT.rglob(path))
     return is_there or path.startswith("benchmarks/results")
+
+
+@cache
+def _is_word(word: str) -> bool:
+    """Whether the source or a page contains a word."""
+    return bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", _all_text()))
 
 
 def _is_known(span: str) -> bool:
@@ -254,17 +254,14 @@ def _is_known(span: str) -> bool:
         return (ROOT / "setup.sh").is_file() and all(map(_exists, words[2:]))
     if words[0] == "git":
         return True
-    if re.fullmatch(r"[\w.{}/-]+", span) and (
+    if re.fullmatch(r"[\w.{}<>/-]+", span) and (
         "/" in span or span.endswith((".md", ".toml", ".py"))
     ):
         return _exists(span)
     return (
         span in TOOLS
         or bool(VARIABLE.fullmatch(span))
-        or all(
-            re.search(rf"(?<!\w){re.escape(word)}(?!\w)", _told())
-            for word in words[: 1 if span[0] == "-" else None]
-        )
+        or all(map(_is_word, words[: 1 if span[0] == "-" else None]))
     )
 
 
@@ -276,25 +273,25 @@ def _spans() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("file", PROMPTS)
-def test_every_command_file_and_tool_that_a_prompt_names_exists(file: str) -> None:
+def test_commands_files_and_tools_in_a_prompt_exist(file: str) -> None:
     spans = [span for named, span in _spans() if named == file]
     assert len(spans) >= 4
     assert [span for span in spans if not _is_known(span)] == []
 
 
-def test_the_usage_of_every_command_is_a_command_line() -> None:
+def test_the_usage_of_every_command_can_be_parsed() -> None:
     for command in _commands():
         assert command.usage is not None
         assert command.usage.startswith(f"code-intel commands execute {_name(command)}")
         assert _runs(command.usage)
 
 
-def test_every_command_has_its_sentences(loaded: LoadedRegistry) -> None:
+def test_every_command_has_example_requests(loaded: LoadedRegistry) -> None:
     assert list(SENTENCES) == [_name(command) for command in loaded.registry.commands]
 
 
 @pytest.mark.model
-def test_who_needs_a_command_finds_it_among_the_first_three(
+def test_example_requests_find_their_command_among_the_first_three(
     loaded: LoadedRegistry, tmp_path: Path
 ) -> None:
     settings = load_settings(tmp_path, {})
