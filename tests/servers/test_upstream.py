@@ -92,7 +92,7 @@ MODES = {
     "wrong_shape": "it answered without a list of results",
     "no_search": "it offers no tool `search`",
     "other_schema": "its tool `search` takes no query",
-    "gateway": "it is a code-intel gateway itself",
+    "gateway": "it is a code-intel gateway, which cannot be an upstream",
 }
 
 

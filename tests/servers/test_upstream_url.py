@@ -139,7 +139,7 @@ async def test_token_does_not_follow_a_redirect(tmp_path: Path) -> None:
         server.elsewhere = other.url.replace("127.0.0.1", "localhost")
         pointed(tmp_path, server, **{FILE: "token"})
         async with supervised(tmp_path) as upstreams:
-            assert "HTTP 307: it has moved" in await refused(upstreams)
+            assert "HTTP 307, a redirect" in await refused(upstreams)
         assert server.seen[0]["authorization"] == f"Bearer {GOOD}"
         assert other.seen == []
 

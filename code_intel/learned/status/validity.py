@@ -273,7 +273,7 @@ def _expired(case: _Case) -> str:
         return ""
     if case.last_use == when(""):
         return (
-            "It does not say when it was learned, nor what its symbol was. "
+            "It has neither a date nor a fingerprint of its symbol. "
             "Run `code-intel map confirm` to record both."
         )
     return f"It was not used successfully for {counted(case.expire_days, 'day')}."

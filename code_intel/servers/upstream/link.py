@@ -64,9 +64,7 @@ class Link:
         """Count received bytes, and drop the connection above the limit."""
         self.received_bytes += size
         if self.received_bytes > MAX_ANSWER_BYTES:
-            self.drop(
-                f"it sent more than {MAX_ANSWER_BYTES >> 20} MiB without an answer that we can use"
-            )
+            self.drop(f"it sent more than {MAX_ANSWER_BYTES >> 20} MiB without a usable answer")
 
 
 @asynccontextmanager

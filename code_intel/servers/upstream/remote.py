@@ -73,7 +73,7 @@ def _judge(response: httpx2.Response, link: Link) -> None:
         link.http_error = ""
         if response.is_redirect:
             link.http_error = (
-                f"HTTP {status}: it has moved, and our token must not follow; correct url"
+                f"HTTP {status}, a redirect; the token is not sent elsewhere, so correct url"
             )
         elif response.is_error:
             link.http_error = f"HTTP {status}"

@@ -87,7 +87,7 @@ def try_out(config: UpstreamConfig) -> str:
     # The question waits for the start, so its time limit must include both.
     with_start_time = replace(config, call_seconds=config.start_seconds + config.call_seconds)
     hits = anyio.run(_hits, Connection(with_start_time))
-    return f"{hits} hit" if hits else "no hit, which may be right"
+    return f"{hits} hit" if hits else "the test search found nothing, which may be correct"
 
 
 async def _hits(connection: Connection) -> int:

@@ -36,7 +36,7 @@ async def search_tool(client: Client) -> Tool:
     info = client.server_info
     if (info is not None and info.name == GATEWAY) or tools.keys() >= GATEWAY_TOOLS:
         raise UselessError(
-            "it is a code-intel gateway itself, which would ask itself; name an index server, "
+            "it is a code-intel gateway, which cannot be an upstream; name an index server, "
             "such as `devrag --config devrag-forest.json`"
         )
     if "search" not in tools:
@@ -65,7 +65,8 @@ def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     if missing:
         said = quoted(f"it requires {missing[0]}")
         raise UselessError(
-            "its tool `search` requires what we do not have", details={SAID_FIELD: said}
+            "its tool `search` requires parameters that code-intel does not have",
+            details={SAID_FIELD: said},
         )
     return {name: value for name, value in arguments.items() if name in names}
 

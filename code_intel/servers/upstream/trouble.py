@@ -16,8 +16,8 @@ MAX_SAID_CHARS = 300
 
 LOST = "the connection was lost"
 UNREACHED = "it cannot be reached"
-NO_HTTP = "it does not speak HTTP as it should"
-NO_MCP = "it does not speak MCP as it should"
+NO_HTTP = "it violates the HTTP protocol"
+NO_MCP = "it violates the MCP protocol"
 EXCEPTIONS = {
     "ConnectError": UNREACHED,
     "ConnectTimeout": UNREACHED,
