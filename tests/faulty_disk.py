@@ -1,14 +1,14 @@
-"""The fault harness: run a work on a disk whose n-th change goes wrong, for every n.
+"""Run an operation on a disk whose n-th change fails, for every n.
 
-Everything that changes files goes through `durable`, so a fault there is a fault of the disk.
+All changes of files go through `durable`, so a fault there is a fault of the disk.
 
-- In process: `with on(Faulty(3, "fails").disk): work()`.
+- In this process: `with on(Faulty(3, "fails").disk): work()`.
 - In a child that may die: `outcome(work, point, way)`.
-- All changes of a work in turn, each on its own copy of a project: `trials`.
-- The same for a work on a whole project that must be undone or completed: `faults`.
+- Every change of an operation in turn, each on its own copy of a project: `trials`.
+- The same for an operation on a whole project that must be undone or completed: `faults`.
 
-The last three fork. Call them in a separate program (`programs.output_of`): a test process may have
-threads.
+The last three fork. Call them in a separate program (`programs.output_of`), because a test process
+may have threads.
 """
 
 import errno
@@ -27,10 +27,7 @@ from code_intel.foundation import durable
 from code_intel.foundation.durable import Disk
 
 WAYS = ("dies before", "dies torn", "dies after", "fails", "fails for good", "writes half")
-"""How a change goes wrong.
-
-A change that writes nothing dies before instead of torn, and never writes half.
-"""
+"""How a change fails; one that writes nothing dies before, not torn, and never writes half."""
 TAKEN, REFUSED, DIED, UNEXPECTED = 0, 1, 2, 9
 """Results of a work: exit codes of the child that runs it."""
 RESULTS = {TAKEN: "taken", REFUSED: "refused", DIED: "died"}
@@ -40,7 +37,7 @@ REAL = Disk()
 
 @contextmanager
 def on(disk: Disk) -> Iterator[None]:
-    """Let `disk` make the changes of this process for a block."""
+    """Replace the disk of this process for a block."""
     before, durable.DISK = durable.DISK, disk
     try:
         yield
@@ -49,7 +46,7 @@ def on(disk: Disk) -> Iterator[None]:
 
 
 class Faulty:
-    """A disk on which the n-th change goes wrong in one way.
+    """A disk on which the n-th change fails in one way.
 
     Attributes:
         disk: For `on`.
@@ -92,7 +89,7 @@ class Faulty:
 
 
 def changes(work: Callable[[], object]) -> int:
-    """Run a work in a child and return how many changes it makes. Its effects stay."""
+    """Run an operation in a child and return the number of its changes. Its effects stay."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -107,9 +104,9 @@ def changes(work: Callable[[], object]) -> int:
 
 
 def outcome(work: Callable[[], object], point: int, way: str, code: int = errno.ENOSPC) -> int:
-    """Run a work in a child whose disk goes wrong; return its result.
+    """Run an operation in a child whose disk fails; return its result.
 
-    An error other than StorageError has no next step for users. It is printed, and fails the test.
+    An error other than StorageError has no next step for users. It is printed and fails the test.
     """
     child = os.fork()
     if child == 0:
@@ -126,7 +123,7 @@ def outcome(work: Callable[[], object], point: int, way: str, code: int = errno.
 
 
 class Trial(NamedTuple):
-    """A copy of a project after one change of a work went wrong."""
+    """A copy of a project after one change of an operation failed."""
 
     way: str
     point: int
@@ -137,13 +134,13 @@ class Trial(NamedTuple):
 def trials(
     start: Path, root: Path, work: Callable[[Path], object], ways: Mapping[str, int]
 ) -> Iterator[Trial]:
-    """Yield a copy of `start` after each change of a work went wrong.
+    """Yield a copy of `start` after each change of an operation failed.
 
     Args:
-        start: A project as it is before the work.
-        root: Where the copies are made, one after the other.
-        work: What is interrupted.
-        ways: How changes go wrong, and the step between two tried ones.
+        start: The project before the operation.
+        root: The folder of the copies, which follow one another.
+        work: The operation.
+        ways: How changes fail, and the step between two tried ones.
     """
     shutil.copytree(start, root)
     count = changes(lambda: work(root))
@@ -162,7 +159,7 @@ def leftovers(root: Path) -> list[str]:
 
 
 PROJECT_WAYS = {"dies torn": 1, "fails": 1, "fails for good": 5}
-"""How the works on whole projects are interrupted."""
+"""How operations on whole projects are interrupted."""
 TIME = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 KEPT = re.compile(r"/backup/")
 Work = Callable[[Path], None]
@@ -176,9 +173,9 @@ There are two: one if the first work was undone, one if it was completed.
 
 
 def tree(root: Path) -> Tree:
-    """Return the files of a project except locks, and the empty folders.
+    """Return the files of a project except locks, and its empty folders.
 
-    Its place and times are left out.
+    Its path and times are left out.
     """
     here = re.compile(re.escape(str(root.parents[1]).encode()) + rb"/[^/]+/p")
     return {
@@ -208,16 +205,16 @@ def faults(
     ways: str = "",
     every: int = 1,
 ) -> Iterator[str]:
-    """Interrupt a work at each of its changes, do a next step, and yield the faults.
+    """Interrupt an operation at each of its changes, do a next step, and yield the faults.
 
     Args:
-        start: A project as it is before, in a folder of a folder, as `root`.
-        root: Where to try.
-        work: What is interrupted.
-        then: What is done next, in turn; first the work itself.
+        start: The project before, two folders deep, as `root`.
+        root: The folder of the trials.
+        work: The operation.
+        then: The next steps, tried in turn; the first is the operation itself.
         found: Counts the results.
-        loose: Files that may remain where everything else is done; None if the work is not undone.
-        ways: How it goes wrong, if only in one way.
+        loose: Files that may remain after everything else is done; None if nothing is undone.
+        ways: The only way to fail, or empty for all.
         every: Try every n-th change only.
     """
     before, end = tree(start), next(iter(then.values()))[1]
@@ -249,7 +246,7 @@ def _mixed(now: Tree, before: Tree, end: Tree) -> Iterator[str]:
 
 
 def _halves(now: Tree, before: Tree, end: Tree, came: int, loose: re.Pattern[str]) -> Iterator[str]:
-    """Yield how a refused work differs from both the start and the end."""
+    """Yield how a refused operation differs from both the start and the end."""
     parts = KEPT if came == TAKEN else loose  # a copy may wait for the next run
     if now != before and without(now, parts) != without(end, parts):
         yield f"was done by half: {_apart(now, before)}"

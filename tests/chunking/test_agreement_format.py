@@ -284,15 +284,6 @@ def conflict(ours: str, theirs: str, base: str = "") -> str:
 ALIASED = with_line('aliases:\n  - "サインイン"')
 
 
-@pytest.mark.parametrize("base", ["", '  - "gone"\n'])
-def test_conflict_in_the_aliases_is_read_as_their_union(base: str) -> None:
-    merged = ALIASED.replace(
-        '  - "サインイン"\n',
-        '  - "サインイン"\n' + conflict('  - "b"\n', '  - "c"\n  - "a"\n', base),
-    )
-    assert read(merged).aliases == ("a", "b", "c", "サインイン")
-
-
 def test_conflict_that_begins_the_aliases_is_read_as_their_union() -> None:
     both = conflict('aliases:\n  - "b"\n', 'aliases:\n  - "a"\n')
     assert read(with_line(both.rstrip("\n"))).aliases == ("a", "b")

@@ -52,12 +52,6 @@ def test_conflict_within_the_ancestor_of_aliases_is_united(width: int) -> None:
     assert read(text.replace("before\n", inner)).aliases == ("サインイン", "ログオン")
 
 
-def test_alias_in_conflict_with_other_text_is_a_conflict() -> None:
-    text = conflicted(render(PAIR), '  - "サインイン"', "---\n\n- elsewhere")
-    with pytest.raises(AgreementProblem):
-        read(text)
-
-
 @pytest.mark.anyio
 @pytest.mark.covers("rule.validity.conflict")
 async def test_no_server_answers_text_of_a_file_in_conflict(

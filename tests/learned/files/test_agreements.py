@@ -184,21 +184,6 @@ def test_key_is_found_in_either_unicode_form(tmp_path: Path) -> None:
     assert found.path == path
 
 
-def test_writing_many_equals_writing_each(tmp_path: Path) -> None:
-    one, many = tmp_path / "one" / "agreements", tmp_path / "many" / "agreements"
-    for folder in (one, many):
-        put(folder / "login_auth.md", LOGIN)
-    news = [replace(LOGIN, nl_term=f"機能{number}") for number in range(20)]
-    given = [*news, replace(LOGIN, evidence=("changed",)), news[0], replace(news[0], intent="FIX")]
-    paths = write_all(many, given)
-    assert [path.relative_to(many) for path in paths] == [
-        write(one, agreement).relative_to(one) for agreement in given
-    ]
-    assert {path.name: path.read_bytes() for path in many.iterdir()} == {
-        path.name: path.read_bytes() for path in one.iterdir()
-    }
-
-
 def test_nothing_is_written_if_one_agreement_is_too_large(tmp_path: Path) -> None:
     folder = tmp_path / "agreements"
     with pytest.raises(StorageError, match="larger than 1 MiB"):

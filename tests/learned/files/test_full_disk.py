@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from code_intel.learned.learn import learn
 from code_intel.records import Agreement, FileReference
 from learned.builders import NOW, agreements_of, pairs_of, project
 from privileges import without_root
-from projects import Project
 from small_disk import ADVICE, PAGE, fill, mounted
 
 
@@ -131,27 +129,3 @@ def test_read_only_map_is_read_and_says_why_it_cannot_learn(tmp_path: Path, *, r
             assert notice(settings) == ""
             with open_state(settings.state, create=False) as state:
                 assert len(state.confirmed()) == 1
-
-
-def test_commands_read_a_read_only_disk(tmp_path: Path) -> None:
-    with mounted(tmp_path / "disk", "16m") as disk:
-        (disk / "project").mkdir()
-        settings = learned_once(disk / "project")
-        environ = {**os.environ, "CODE_INTEL_EMBEDDING": "off"}
-        shop = Project(settings.root, environ)
-        shop.call("code-intel", "sync", "--words-only")
-        with unwritable(disk, real=True):
-            listed, checked, searched, added = (
-                shop.call("code-intel", *words, check=False)
-                for words in (
-                    ("map", "list"),
-                    ("map", "check"),
-                    ("search", "送料 0", "--map"),
-                    ("map", "add", "送料 1", "fee_1", "--evidence", "x"),
-                )
-            )
-    assert (listed.returncode, "fee_0" in listed.stdout) == (0, True), listed
-    assert checked.returncode in {0, 1}, checked
-    assert (searched.returncode, "fee_0" in searched.stdout) == (0, True), searched
-    assert added.returncode == 1, added
-    assert re.search("read-?only", added.stderr)

@@ -3,7 +3,7 @@
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -181,33 +181,6 @@ def test_store_deleted_while_open_is_created_again(tmp_path: Path) -> None:
         state.confirm("after", NOW)
     with open_state(tmp_path) as state:
         assert state.confirmed() == {"after"}
-
-
-def test_copy_of_an_open_store_has_the_committed_rows(tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    with open_state(tmp_path / "live") as state:
-        state.confirm("whole", NOW)
-        with state.transaction():
-            state.confirm("half", NOW)
-            for file in (tmp_path / "live").iterdir():
-                shutil.copy(file, copy)
-    with open_state(copy) as state:
-        assert state.confirmed() == {"whole"}
-        state.confirm("more", NOW)
-
-
-def test_store_replaced_while_open_stays_usable(tmp_path: Path) -> None:
-    with open_state(tmp_path / "other") as state:
-        state.confirm("other", NOW)
-    with open_state(tmp_path / "live") as state:
-        state.confirm("live", NOW)
-        shutil.copy(tmp_path / "other" / "state.db", tmp_path / "beside")
-        (tmp_path / "beside").replace(tmp_path / "live" / "state.db")
-    with open_state(tmp_path / "live") as state:
-        assert state.confirmed() <= {"other", "live"}
-        state.confirm("after", NOW + timedelta(days=1))
-        assert "after" in state.confirmed()
 
 
 def test_hurried_writes_are_visible_at_once_and_checkpointed_by_the_next_writer(

