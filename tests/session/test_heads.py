@@ -252,7 +252,7 @@ def test_readers_without_the_lock_see_complete_steps_only(place: SessionPaths) -
         "handle, *folders = sys.argv[1:]\n"
         "place = heads.SessionPaths(*map(Path, folders))\n"
         "look = steps.called('query', 'x' * 2000, found=1)\n"
-        "for n in range(150): journal.append(place, handle, *[look] * (1 + n % 3))"
+        "for n in range(75): journal.append(place, handle, *[look] * (1 + n % 3))"
     )
     writer = subprocess.Popen([sys.executable, "-c", code, handle, *map(str, place)])
     seen = [1]
@@ -262,8 +262,8 @@ def test_readers_without_the_lock_see_complete_steps_only(place: SessionPaths) -
         seen.append(session.seq)
     assert writer.returncode == 0
     assert seen == sorted(seen)
-    assert len(set(seen)) > 5
-    assert journal.load(place, handle).seq == 301
+    assert len(set(seen)) > 3
+    assert journal.load(place, handle).seq == 151
 
 
 def test_a_step_interrupted_at_any_write_counts_or_does_not_and_the_next_one_works() -> None:
@@ -340,6 +340,7 @@ def test_old_heads_are_deleted_when_their_journals_or_projects_are_gone(tmp_path
     assert not idle.heads.exists()
 
 
+@pytest.mark.long
 def test_a_project_keeps_its_last_thousand_sessions(place: SessionPaths) -> None:
     name = begun(place, 1).session.name
     for number in range(1010):
