@@ -43,4 +43,4 @@ def _runs(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
     except OSError:
         return False
-    return state != "Z"  # killed, and its parent has not heard yet
+    return state != "Z"  # killed, but not reaped yet

@@ -93,7 +93,7 @@ class Pipe:
         return code, time.monotonic() - started
 
     def rest(self) -> list[bytes]:
-        """Return the lines that nobody has read, after the end."""
+        """Return the unread lines after the end."""
         while self._fill(5):
             pass
         assert not self.printed

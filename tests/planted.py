@@ -1,4 +1,4 @@
-"""Secrets of every kind, made up anew at each run from a seed: no file of ours holds one."""
+"""Secrets of every kind, generated from a seed, so that no file contains one."""
 
 import base64
 import json

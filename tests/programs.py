@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 TESTS = Path(__file__).resolve().parent
-MEMORY = Path("/dev/shm")  # noqa: S108 - whether something is flushed is counted, not waited for
+MEMORY = Path("/dev/shm")  # noqa: S108 - tests count flushes, they do not wait for the disk
 LONGEST = 300
 """Seconds; far more than any needs."""
 
@@ -43,7 +43,7 @@ def output_of(program: Path, *words: str) -> str:
 
 
 def git(folder: Path, *words: str) -> str:
-    """Run git as somebody without configuration; return what it printed."""
+    """Run git without configuration; return its output."""
     who = (
         "-c",
         "user.name=Test",

@@ -88,7 +88,7 @@ def devrag(place: Path, capsys: pytest.CaptureFixture[str]) -> Devrag:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder; the home of whoever calls is empty, too."""
+    """An empty folder; the home folder is empty, too."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))

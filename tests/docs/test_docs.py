@@ -1,4 +1,4 @@
-"""Documentation as assertion: what has no documentation fails here."""
+"""Settings, tools, modules and decisions are documented."""
 
 import importlib.util
 import re
@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.cli.devrag import DEVRAG_COMMANDS as DEVRAG
-from code_intel.cli.main import COMMANDS
 from code_intel.config import SETTINGS
 from code_intel.tools.table import CORE, GATEWAY_TOOLS, GROUPS, INDEX_TOOLS
 
@@ -29,9 +27,7 @@ def test_every_setting_and_its_variable_are_documented() -> None:
 
 
 @pytest.mark.parametrize("name", ["tools.md", "commands.md", "phases.md"])
-def test_generated_pages_say_what_the_program_says(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_generated_pages_are_up_to_date(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
@@ -41,21 +37,7 @@ def test_generated_pages_say_what_the_program_says(
     assert text(f"docs/{name}") == generate.PAGES[name](), "run: python docs/generate.py"
 
 
-def test_every_tool_and_each_of_its_parameters_is_documented() -> None:
-    page = text("docs/tools.md")
-    missing = []
-    for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS):
-        _, found, section = page.partition(f"### {tool.name}\n")
-        section = section.partition("\n## ")[0].partition("\n### ")[0]
-        if not found:
-            missing.append(tool.name)
-        missing += [
-            f"{tool.name}.{p}" for p in tool.schema["properties"] if f"`{p}`" not in section
-        ]
-    assert missing == []
-
-
-def test_every_parameter_says_what_it_is_unless_its_name_does() -> None:
+def test_every_parameter_has_a_description() -> None:
     spoken = {"notes", "case_sensitive", "session_id"}
     bare = [
         f"{tool.name}.{name}"
@@ -66,7 +48,7 @@ def test_every_parameter_says_what_it_is_unless_its_name_does() -> None:
     assert bare == []
 
 
-def test_descriptions_fit_what_clients_keep() -> None:
+def test_descriptions_fit_the_limit_of_clients() -> None:
     long = [
         tool.name
         for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS)
@@ -75,17 +57,10 @@ def test_descriptions_fit_what_clients_keep() -> None:
     assert long == []
 
 
-def test_the_core_lists_no_more_tools_than_a_model_chooses_well_among() -> None:
+def test_the_default_list_has_few_tools() -> None:
     assert len(CORE.tools) <= 25
     names = [tool.name for group in GROUPS for tool in group.tools]
     assert len(names) == len(set(names))
-
-
-def test_every_command_is_documented() -> None:
-    page = text("docs/commands.md")
-    missing = [f"code-intel {c.name}" for c in COMMANDS if f"## code-intel {c.name}\n" not in page]
-    missing += [f"devrag {c.name}" for c in DEVRAG if f"## devrag {c.name}\n" not in page]
-    assert missing == []
 
 
 @pytest.mark.parametrize(
@@ -96,7 +71,7 @@ def test_every_command_is_documented() -> None:
         ("registry", "How a command is found and run"),
     ],
 )
-def test_the_architecture_says_what_every_module_is_for(package: str, section: str) -> None:
+def test_the_architecture_names_every_module(package: str, section: str) -> None:
     told = text("ARCHITECTURE.md").partition(f"## {section}\n")[2].partition("\n## ")[0]
     modules = {path.stem for path in (ROOT / "code_intel" / package).glob("*.py")}
     assert modules - {"__init__"} <= set(re.findall(r"`(\w+)`", told))

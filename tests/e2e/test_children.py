@@ -1,4 +1,4 @@
-"""What a client says is the server's to read, whatever programs run beside it."""
+"""Only the server reads the messages of its client, not its child processes."""
 
 import os
 import select
@@ -23,11 +23,11 @@ def eat() -> None:
 timer = threading.Thread(target=eat, daemon=True)
 timer.start()
 """
-"""Starts, when it is told to, a child that reads whatever it gets for stdin."""
+"""Starts a child that reads its stdin once the file `.go` exists."""
 
 
 @pytest.mark.parametrize("server", sampled([GATEWAY, MAP], GATEWAY), ids=("gateway", "map"))
-def test_no_child_reads_what_a_client_says(
+def test_no_child_reads_the_stdin_of_the_server(
     words: Project, server: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder, eaten = tmp_path / "hungry", tmp_path / "eaten"

@@ -1,7 +1,4 @@
-"""Servers ended while they rest, index or write.
-
-They end at once and leave no partial work and no locks.
-"""
+"""Servers that are ended while idle, indexing or writing leave no partial work and no locks."""
 
 import select
 import signal
@@ -37,7 +34,7 @@ State = Callable[[Pipe], None]
 
 
 @pytest.mark.parametrize("state", sampled([rest, write], write))
-def test_a_server_ends_with_its_parent_though_somebody_else_holds_its_stdin(
+def test_a_server_ends_with_its_parent_while_its_stdin_is_open(
     words: Project, state: State
 ) -> None:
     inner = f'"{BIN / GATEWAY[0]}" {GATEWAY[1]}; true'  # the shell stays, and is the parent
@@ -65,7 +62,7 @@ def test_a_server_ends_with_its_parent_though_somebody_else_holds_its_stdin(
     ("state", "stop"),
     [(index, signal.SIGTERM), pytest.param(write, signal.SIGHUP, marks=pytest.mark.long)],
 )
-def test_a_signal_in_the_middle_of_work_leaves_nothing_half_done(
+def test_a_signal_during_work_leaves_no_partial_work(
     words: Project, state: State, stop: signal.Signals
 ) -> None:
     if state is index:
@@ -84,7 +81,7 @@ def test_a_signal_in_the_middle_of_work_leaves_nothing_half_done(
 
 
 def check_sound(project: Project, state: State) -> None:
-    """See to it that the next process can go on: nothing is held, and nothing is half done."""
+    """Check that the next process finds no lock and no partial work."""
     if state is index:
         project.run("code-intel", "sync", "--words-only")
     if state is not rest:

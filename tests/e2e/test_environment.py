@@ -1,4 +1,4 @@
-"""Servers in environments that lack what most have: they work, in UTF-8, or say what is missing."""
+"""Servers work in unusual environments, or report what is missing."""
 
 import shutil
 import subprocess
@@ -47,7 +47,7 @@ def bare(project: Project, **env: str) -> Project:
 
 
 @pytest.mark.parametrize("name", sampled(ENVIRONMENTS, step=2))
-def test_a_gateway_works_in_any_environment(words: Project, name: str) -> None:
+def test_a_gateway_works_in_unusual_environments(words: Project, name: str) -> None:
     with started(bare(words, **ENVIRONMENTS[name]), GATEWAY) as pipe:
         pipe.greet()
         session = pipe.call("start_session", intent="MODIFY", query=f"{TERM}を直す")
@@ -67,7 +67,7 @@ def test_a_gateway_works_in_any_environment(words: Project, name: str) -> None:
     assert TERM in file.read_text("utf-8")
 
 
-def test_a_home_that_cannot_be_used_is_named_with_the_way_round_it(words: Project) -> None:
+def test_an_unusable_home_is_reported_with_a_remedy(words: Project) -> None:
     home = words.root / "README.md"  # unlike a folder, a file keeps root out as well
     project = bare(words, HOME=str(home), CODE_INTEL_STATE_DIR=str(home / "state"))
     with started(project, GATEWAY) as pipe:
@@ -80,7 +80,7 @@ def test_a_home_that_cannot_be_used_is_named_with_the_way_round_it(words: Projec
 
 
 def orphaned(words: Project, *command: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command in a folder that is gone."""
+    """Run a command in a deleted folder."""
     gone = words.root.parent / "gone"
     gone.mkdir()
     line = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
@@ -96,7 +96,7 @@ def orphaned(words: Project, *command: str, **env: str) -> "subprocess.Completed
     )
 
 
-def test_a_folder_that_is_gone_is_said_where_it_is_needed(words: Project) -> None:
+def test_a_deleted_working_folder_is_reported(words: Project) -> None:
     for command in (("code-intel", "serve"), ("code-intel", "status"), ("devrag", "search", "x")):
         done = orphaned(words, *command)
         assert done.returncode == 2, done.stderr
@@ -104,12 +104,12 @@ def test_a_folder_that_is_gone_is_said_where_it_is_needed(words: Project) -> Non
         assert "Traceback" not in done.stderr
 
 
-def test_a_server_that_is_told_its_project_needs_no_folder_to_be_in(words: Project) -> None:
+def test_a_server_with_a_project_needs_no_working_folder(words: Project) -> None:
     done = orphaned(words, "code-intel", "serve", CODE_INTEL_ROOT=str(words.root))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_server_goes_on_when_the_folder_it_was_started_in_goes(words: Project) -> None:
+def test_a_server_survives_the_deletion_of_its_working_folder(words: Project) -> None:
     folder = words.root.parent / "elsewhere"
     folder.mkdir()
     env = {**words.env, "CODE_INTEL_ROOT": str(words.root)}

@@ -1,4 +1,4 @@
-"""Calls that nobody waits for any more: their work ends, with the programs it has started."""
+"""A cancelled call ends its work and the programs it started."""
 
 import os
 import select
@@ -18,7 +18,7 @@ AT_ONCE = 30.0
 
 @pytest.fixture
 def slow_git(tmp_path: Path) -> dict[str, str]:
-    """An environment in which git takes for ever to say what has changed."""
+    """An environment in which git hangs."""
     folder = tmp_path / "slow"
     folder.mkdir()
     git = folder / "git"
@@ -52,7 +52,7 @@ def journals(project: Project) -> list[Path]:
     return sorted((project.root / ".code-intel" / "sessions").glob("*"))
 
 
-def test_a_cancelled_call_ends_at_once_with_its_children_and_writes_nothing(
+def test_a_cancelled_call_ends_its_children_and_writes_nothing(
     words: Project, slow_git: dict[str, str]
 ) -> None:
     with started(words, GATEWAY, **slow_git) as pipe:
@@ -68,7 +68,7 @@ def test_a_cancelled_call_ends_at_once_with_its_children_and_writes_nothing(
 
 
 @pytest.mark.parametrize("how", sampled(["stdin", "stdout", signal.SIGTERM], "stdout"))
-def test_whoever_goes_in_the_middle_of_a_call_leaves_nothing_behind(
+def test_ending_during_a_call_leaves_nothing_behind(
     words: Project, slow_git: dict[str, str], how: str | signal.Signals
 ) -> None:
     with started(words, GATEWAY, **slow_git) as pipe:

@@ -1,15 +1,15 @@
-"""A tree that takes a while: answered from the first moments on, resumed, within bounded memory."""
+"""A large tree is searched while it is indexed; an interrupted run is resumed."""
 
 from pathlib import Path
 
 from large_tree import measure
 
 FILES = 1200
-"""As many as are quick; `benchmarks/large_tree.py --files 100000` takes what people have."""
+"""Few enough for a test; `benchmarks/large_tree.py --files 100000` measures a large project."""
 MEMORY_MB = 150
 
 
-def test_a_large_tree_is_searched_while_it_is_indexed_and_a_killed_run_is_gone_on_with(
+def test_a_large_tree_is_searched_while_it_is_indexed_and_resumed_after_a_kill(
     tmp_path: Path,
 ) -> None:
     row = measure(tmp_path / "tree", FILES)

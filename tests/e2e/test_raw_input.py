@@ -1,4 +1,4 @@
-"""Raw bytes from a client: refused as the protocol requires, and the next message works."""
+"""Invalid bytes from a client get protocol errors, and the next message works."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 from code_intel.servers.stdio import MAX_MESSAGE_CHARS
 from code_intel.tools.declaration import MAX_CALL_BYTES
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
-from piped import GATEWAY, HELLO, Pipe, started
+from piped import GATEWAY, Pipe, started
 from projects import Project
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, BAD_PARAMS = -32700, -32600, -32601, -32602
@@ -19,7 +19,7 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, BAD_PARAMS = -32700, -32600, -32601, -3
 
 @pytest.fixture(scope="module")
 def pipe(indexed_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
-    """One server for all that leaves a server as it was."""
+    """Start one server for all tests that do not end it."""
     folder = tmp_path_factory.mktemp("raw")
     root = Path(shutil.copytree(indexed_shop, folder / "shop"))
     env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(folder), "CODE_INTEL_EMBEDDING": "off"}
@@ -37,7 +37,7 @@ def request(number: object, pattern: str) -> bytes:
     ).encode("utf-8", "surrogateescape")
 
 
-NO_MESSAGES = (
+INVALID_MESSAGES = (
     (b"{\n", None, PARSE_ERROR),
     (b'{"jsonrpc": "2.0", "id": 77, "method"\n', None, PARSE_ERROR),
     (b"\xff\xfe\xfa\n", None, PARSE_ERROR),
@@ -58,16 +58,16 @@ NO_MESSAGES = (
 )
 
 
-def test_what_is_no_message_gets_the_error_of_the_protocol_and_the_next_one_works(
+def test_invalid_messages_get_protocol_errors(
     pipe: Pipe,
 ) -> None:
-    for line, number, code in NO_MESSAGES:
+    for line, number, code in INVALID_MESSAGES:
         pipe.write(line)
         assert pipe.read(number)["error"]["code"] == code, line[:80]
         assert pipe.ask("ping")["result"] == {}, line[:80]
 
 
-def test_blank_lines_answers_and_notifications_are_answered_by_nothing(pipe: Pipe) -> None:
+def test_blank_lines_answers_and_notifications_get_no_answer(pipe: Pipe) -> None:
     pipe.write(b"\n \n\r\n")
     pipe.write(b'{"jsonrpc": "2.0", "id": 7, "result": {}}\n')
     pipe.write(b'{"jsonrpc": "2.0", "id": 8, "error": {"code": 1, "message": "no"}}\n')
@@ -76,7 +76,7 @@ def test_blank_lines_answers_and_notifications_are_answered_by_nothing(pipe: Pip
     assert not pipe.answers
 
 
-def test_a_number_may_come_again_and_even_twice_at_once(pipe: Pipe) -> None:
+def test_request_ids_may_repeat(pipe: Pipe) -> None:
     twin = b'{"jsonrpc":"2.0","id":"twin","method":"ping"}\n'
     for several in (1, 1, 3):
         pipe.write(twin * several)
@@ -85,21 +85,7 @@ def test_a_number_may_come_again_and_even_twice_at_once(pipe: Pipe) -> None:
     pipe.answers.pop("twin", None)
 
 
-def test_a_byte_order_mark_before_the_first_message_is_none_of_it(words: Project) -> None:
-    hello = json.dumps({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": HELLO})
-    with started(words, GATEWAY) as pipe:
-        pipe.write(b"\xef\xbb\xbf" + hello.encode() + b"\r\n")
-        assert pipe.read("hello")["result"]["serverInfo"]["name"] == "code-intel"
-
-
-def test_a_call_before_the_greeting_is_refused_and_the_greeting_still_works(words: Project) -> None:
-    with started(words, GATEWAY) as pipe:
-        early = pipe.ask("tools/call", {"name": "list_agreements", "arguments": {}})
-        assert early["error"]["code"] == BAD_PARAMS
-        assert pipe.greet()["result"]["serverInfo"]["name"] == "code-intel"
-
-
-def test_a_message_may_come_in_pieces_and_be_of_any_length_up_to_the_limit(pipe: Pipe) -> None:
+def test_a_message_may_arrive_in_pieces(pipe: Pipe) -> None:
     whole = json.dumps(
         {"jsonrpc": "2.0", "id": "late", "method": "ping", "params": {"_": "x" * 99_999}}
     )
@@ -110,7 +96,7 @@ def test_a_message_may_come_in_pieces_and_be_of_any_length_up_to_the_limit(pipe:
     assert pipe.read("late")["result"] == {}
 
 
-def test_what_is_too_large_costs_little_memory_and_is_refused_before_any_work(
+def test_large_messages_are_refused_with_little_memory(
     words: Project,
 ) -> None:
     with started(words, GATEWAY) as pipe:
@@ -125,7 +111,7 @@ def refuse_the_large(pipe: Pipe) -> None:
     for arguments in (
         {"query": "x" * (10 * MAX_CALL_BYTES)},
         {"query": ["x"] * 100_000},
-        {"query": "login", "nobody_asked": [["x" * 100] * 1000] * 100},
+        {"query": "login", "unknown_field": [["x" * 100] * 1000] * 100},
     ):
         answer = pipe.ask("tools/call", {"name": "search_smart", "arguments": arguments})["result"]
         assert answer["isError"]
@@ -149,7 +135,7 @@ def peak(pipe: Pipe) -> int:
 NOT_A_NUMBER = (b"NaN", b"Infinity", b"-Infinity", b"1e999", b'"NaN"', b"1" * 400)
 
 
-def test_what_is_no_number_is_refused_by_name(pipe: Pipe) -> None:
+def test_invalid_numbers_are_refused_with_their_field(pipe: Pipe) -> None:
     for value in NOT_A_NUMBER:
         pipe.write(
             b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"search_smart",'
@@ -160,7 +146,7 @@ def test_what_is_no_number_is_refused_by_name(pipe: Pipe) -> None:
         assert refused["structuredContent"]["field"] == "top_k"
 
 
-def test_hidden_characters_pass_through_and_break_no_line(pipe: Pipe) -> None:
+def test_hidden_characters_pass_through(pipe: Pipe) -> None:
     for text in ("a\u2028b\u2029c", "\u202eabc", "a\rb\x1b\\[31m", "\U0001f980", "\ufeff"):
         said = pipe.call("search_text", pattern=text)
         assert said["pattern"] == text
@@ -168,7 +154,7 @@ def test_hidden_characters_pass_through_and_break_no_line(pipe: Pipe) -> None:
     assert refused["error"] == "invalid_argument"
 
 
-def test_no_answer_repeats_a_text_without_end(pipe: Pipe) -> None:
+def test_answers_do_not_repeat_long_texts(pipe: Pipe) -> None:
     pipe.call("start_session", intent="MODIFY", query="fix the login")
     long = "n" * 300_000
     for tool, arguments in (
@@ -188,8 +174,13 @@ def test_no_answer_repeats_a_text_without_end(pipe: Pipe) -> None:
         )
 
 
-def test_the_last_message_may_be_cut_off(words: Project) -> None:
+def test_unusual_first_and_last_messages_are_handled(words: Project) -> None:
+    early = {"method": "tools/call", "params": {"name": "list_agreements", "arguments": {}}}
+    first = json.dumps({"jsonrpc": "2.0", "id": "early", **early})
     with started(words, GATEWAY) as pipe:
+        pipe.write(b"\xef\xbb\xbf" + first.encode() + b"\r\n")
+        assert pipe.read("early")["error"]["code"] == BAD_PARAMS
+        assert pipe.greet()["result"]["serverInfo"]["name"] == "code-intel"
         pipe.write(b'{"jsonrpc": "2.0", "id": 1, "method": "pi')
         code, _ = pipe.close()
         assert code == 0
