@@ -1,4 +1,4 @@
-"""How sessions ended: `outcomes.jsonl` among the project's logs."""
+"""Log how sessions ended, in `outcomes.jsonl`."""
 
 from code_intel.learned.history.logs import Log, LogFile, folder_of
 

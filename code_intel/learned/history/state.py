@@ -1,8 +1,8 @@
-"""What this machine alone remembers about agreements: `.code-intel/state.db`.
+"""Store what only this machine remembers about agreements: `.code-intel/state.db`.
 
-It holds which contents were confirmed here, when each agreement was last used, in which sessions an
-alias was seen, what followed an offer, and the generated content of learned_pairs.json. Git does
-not carry it. Without it agreements are merely unconfirmed, and rejected ones are offered again.
+It has the confirmed contents, the last use of each agreement, the sessions that used an alias, the
+events after an offer, and the digests of learned_pairs.json. Git does not track it. Without it
+agreements are unconfirmed, and rejected ones are offered again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from code_intel.learned.history.state_versions import STATE_VERSION, migrate
 from code_intel.learned.recall.recall import fold
 
 MAX_EXPERIENCES = 100_000
-"""Rows kept; the oldest go first, and with them their share of the counts."""
+"""Rows that are kept; the oldest are deleted first."""
 _PRUNE_EVERY = 1000
 _DAMAGED = (apsw.NotADBError, apsw.CorruptError)
 _NOTE = """
@@ -60,7 +60,7 @@ class State:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Group several changes: all of them are kept, or none."""
+        """Group several changes: all of them are stored, or none."""
         with _translated():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -172,9 +172,9 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
 
     Args:
         folder: The project's state folder.
-        create: With False a store that does not exist is an empty one in memory, and one on a
-            read-only disk is only read: what answering needs.
-        hurry: What is written may be lost with the machine's power, and does not wait for the disk.
+        create: False only reads: a missing store is empty and in memory, and a read-only disk will
+            do. This is what answers need.
+        hurry: Do not wait for the disk; a power failure may lose what is written.
 
     Raises:
         StorageError: It cannot be opened, or was written by a newer version.

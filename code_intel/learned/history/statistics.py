@@ -1,6 +1,6 @@
-"""How sessions ended, and how useful the map was: counts from the outcome log and the store. Pure.
+"""Count how sessions ended and how useful the map was, from the outcome log and the store. Pure.
 
-Both are bounded and may be lost, so the figures cover what is still known, never all that happened.
+Both are bounded and may be deleted, so the figures cover only what is still known.
 """
 
 from collections import Counter
@@ -20,8 +20,8 @@ MAX_OUTCOMES = 1000
 """Outcomes that statistics look at, the newest."""
 MAX_LISTED_OUTCOMES = 10
 MAX_TABLE_ROWS = 20
-"""Rows of a table; whatever else a log names is counted as `other`."""
-_LONGEST_NAME = 40
+"""Rows of a table; other values are counted as `other`."""
+_MAX_NAME_CHARS = 40
 _USES: tuple[Kind, ...] = ("accepted", "confirmed")
 _OBJECTIONS: tuple[Kind, ...] = ("rejected", "failed")
 
@@ -32,13 +32,12 @@ class Statistics(NamedTuple):
     """Figures of one project's map; every mapping is JSON as it stands.
 
     Attributes:
-        agreements: How many there are, by status, never used, doubted.
-        experiences: How often each kind of experience was had.
-        bands: For each band of the score what became of what was offered in it.
-        rejected_by: How rejections came about.
-        outcomes: How sessions ended, each session by its last word.
-        by: The same by intent, by phase, by the band that had answered, with and without the
-            forest.
+        agreements: Their number, by status, never used, doubted.
+        experiences: The number of events of each kind.
+        bands: For each band of the score the results of its offers.
+        rejected_by: The causes of rejections.
+        outcomes: How sessions ended, each by its last report.
+        by: The same by intent, by phase, by the band of the answer, with and without the forest.
         most_used: Agreements with their counts, most used first.
         never_used: Agreements that no session has succeeded with.
         most_rejected: Agreements with their counts, those with most objections first.
@@ -140,7 +139,7 @@ def summarize(
         rejected_by=dict(
             Counter(e.detail or "person" for e in experiences if e.kind == "rejected")
         ),
-        outcomes=_outcomes(last := _last_words(log.records)),
+        outcomes=_outcomes(last := _last_reports(log.records)),
         by={
             "intent": _by(last, "intent"),
             "phase": _by(last, "phase_at_outcome"),
@@ -173,8 +172,8 @@ def _bands(experiences: Iterable[AgreementExperience]) -> Table:
     return table
 
 
-def _last_words(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return one record a session, its last; who reports ten times has still ended once."""
+def _last_reports(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the last record of each session."""
     last = {str(record.get("session_id")): record for record in records}
     return [record for record in last.values() if record.get("outcome") in OUTCOMES]
 
@@ -188,7 +187,7 @@ def _by(records: Iterable[Mapping[str, Any]], field: str) -> Table:
     for record in records:
         value = record.get(field)
         name = ("no", "yes")[value] if isinstance(value, bool) else str(value or "unknown")
-        name = masked(name)[:_LONGEST_NAME] if len(name) > _LONGEST_NAME else name
+        name = masked(name)[:_MAX_NAME_CHARS] if len(name) > _MAX_NAME_CHARS else name
         name = name if name in table or len(table) < MAX_TABLE_ROWS else "other"
         row = table.setdefault(name, dict.fromkeys(OUTCOMES, 0))
         row[str(record["outcome"])] += 1

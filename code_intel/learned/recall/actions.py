@@ -1,8 +1,8 @@
-"""What is done: 「印刷」 and `export` are different actions, on whatever object.
+"""Recognize the actions that a text names: 「印刷」 and `export` are different ones.
 
-A table has families of verbs, in the English that code is written in. Japanese is read as English
-first (`english`). `opposites` knows which actions exclude each other; here any other action counts,
-as evidence for the fit to weigh (docs/decisions/0009).
+A table has families of English verbs, as code uses them. Japanese is translated first (`english`).
+`opposites` knows which actions exclude each other. Here any other action counts, as evidence that
+the fit weighs (docs/decisions/0009).
 """
 
 from functools import lru_cache
@@ -107,7 +107,7 @@ predict inference
 play playback
 record recording
 """
-"""A family a line; a verb may belong to several."""
+"""One family per line; a verb may belong to several."""
 
 
 @lru_cache(maxsize=8192)

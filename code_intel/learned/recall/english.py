@@ -1,7 +1,7 @@
-"""The subject of a text as English stems: one vocabulary for Japanese questions and symbols.
+"""Reduce texts to English stems, one vocabulary for Japanese questions and symbols.
 
-The dictionary of software terms (docs/decisions/0025) reads Japanese as the words code uses for it;
-English is split as identifiers are. Each idea is the set of stems that may stand for it, so that
+The dictionary of software terms (docs/decisions/0025) translates Japanese to the words of code;
+English is split like identifiers. Each idea is the set of stems that may stand for it, so that
 「取得」 meets `get` as well as `fetch`.
 """
 
@@ -44,7 +44,7 @@ def missing(of: Collection[Idea], among: frozenset[str]) -> int:
 
 @lru_cache(maxsize=8192)
 def rarity(idea: Idea) -> float:
-    """Return how much an idea says: little if generic phrases are full of its most usual word."""
+    """Return the weight of an idea: low if generic phrases often contain its most usual word."""
     frequency, phrases = _frequency()
     return min(math.log((phrases + 1) / (frequency.get(word, 0) + 0.5)) for word in idea)
 

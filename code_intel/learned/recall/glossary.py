@@ -1,8 +1,8 @@
-"""Words that mean the same in software, in Japanese and English: サインイン, ログイン, sign in.
+"""Recognize synonyms of software terms in Japanese and English: サインイン, ログイン, sign in.
 
-A small embedding model knows bare loan words badly. A shipped glossary (`constants/glossary.json`,
-concept: its words) knows the common ones exactly. It is evidence like any other, weighed by the
-fit.
+A small embedding model represents single loan words badly. A shipped glossary
+(`constants/glossary.json`, concept: its words) has the common ones. The fit weighs it like any
+other evidence.
 """
 
 import json
@@ -37,7 +37,7 @@ _PIECES = re.compile(".{3}$|..(?!$)|.+")
 
 
 class Reading(NamedTuple):
-    """What the glossary sees in a text: its concepts, the text with synonyms made one, the rest."""
+    """A text by the glossary: its concepts, the text with unified synonyms, and the rest."""
 
     concepts: frozenset[str]
     canonical: str

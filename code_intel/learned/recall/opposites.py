@@ -1,8 +1,8 @@
-"""Opposites: 「カート追加」 is not 「カートから削除」, however close the vectors are.
+"""Recognize opposites: 「カート追加」 is not 「カートから削除」, even if the vectors are close.
 
-Embedding models put opposite words on one object side by side; two small tables, of verb stems and
-of what tells two sides of one thing apart, keep them apart. They only ever lower a score, and only
-when two texts name no action, or no side, in common.
+Embedding models put opposite words about one object close together. Two small tables, of verb
+stems and of the two sides of a thing, separate them. They only lower a score, and only if two texts
+have no action, or no side, in common.
 """
 
 import re

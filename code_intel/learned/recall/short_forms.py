@@ -1,6 +1,6 @@
-"""Short forms and loan words: DLQ for `dead letter queue`, 年調 for 年末調整.
+"""Recognize short forms and loan words: DLQ for `dead letter queue`, 年調 for 年末調整.
 
-A small model has rarely seen them. Three rules of how people shorten and transliterate, and no list
+A small model has rarely seen them. Three rules describe how people shorten and transliterate
 (docs/decisions/0009).
 """
 
@@ -12,7 +12,7 @@ from code_intel.chunking.lexicon import english, unread
 from code_intel.chunking.words import STOP_WORDS, split_identifier
 
 LOAN = 0.4
-"""What a loan word's sound proves, against 1 for a shortened term: consonants are ambiguous."""
+"""The weight of a loan word's sound, against 1 for a shortened term: consonants are ambiguous."""
 
 _KATAKANA = re.compile("[ァ-ヺー]{3,}")
 _RUN = re.compile("[一-鿿ァ-ヺー]{2,4}")

@@ -24,9 +24,6 @@ from code_intel.records import READY_SCORE, Agreement, Definition, Validity
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
 """The statuses that a search answers; agreements of the others are only listed."""
 
-READY_ALLOWED: frozenset[Validity] = frozenset({"valid"})
-"""What may lead straight to READY."""
-
 SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
     {
         "valid": 1.0,

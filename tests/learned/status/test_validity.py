@@ -13,7 +13,6 @@ from code_intel.learned.files.agreements import AgreementEntry, Problem
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.status.validity import (
     NO_SYMBOL_FACTS,
-    READY_ALLOWED,
     SCORE_CAP,
     SERVED,
     SymbolFacts,
@@ -190,7 +189,6 @@ def test_tables_cover_every_status() -> None:
     every = set(get_args(Validity))
     assert set(SCORE_CAP) == every
     assert every - SERVED == {"broken", "conflict", "invalid"}
-    assert {"valid"} == READY_ALLOWED
     assert SCORE_CAP["changed"] < READY_SCORE
     assert all(SCORE_CAP[validity] == 0 for validity in every - SERVED)
 
@@ -205,7 +203,7 @@ def test_only_confirmed_and_unchanged_agreements_allow_ready(
 ) -> None:
     known = facts(*digests, complete=complete)
     found = status(known=known, confirmed=confirmed, days=days)
-    assert (found in READY_ALLOWED) == (confirmed and complete and "d1" in digests)
+    assert (found == "valid") == (confirmed and complete and "d1" in digests)
 
 
 @pytest.mark.parametrize(
