@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
             return 0
         query = " ".join(args.query) if args.query else first_question(services[1].index)
         source, answer = ask(services, query, args)
-        asked = "" if args.query else f"Question: {query}\n"
-        emit(args, {"query": query, **_data(source, answer)}, asked + _text(source, answer))
+        heading = "" if args.query else f"Question: {query}\n"
+        emit(args, {"query": query, **_data(source, answer)}, heading + _text(source, answer))
         return 0 if answer.hits else 1
     finally:
         for service in services:

@@ -58,10 +58,10 @@ def code_of(error: CodeIntelError, command: str) -> str:
 
 def refusal(error: CodeIntelError, command: str) -> dict[str, Any]:
     """Return the envelope of an error."""
-    told = {
+    described = {
         "code": code_of(error, command),
         "message": error.message,
         "field": error.details.get("field", ""),
         "hint": error.hint,
     }
-    return {"status": "error", "error": told}
+    return {"status": "error", "error": described}

@@ -69,7 +69,10 @@ def knowledge(root: Path, folder: Path) -> Knowledge:
 
 def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowledge:
     known = agreements.look(folder).by_key
-    done = [_settled(folder, known.get(pair.key), pair, told) for pair, told in _told(before, file)]
+    done = [
+        _migrate_pair(folder, known.get(pair.key), pair, agreement)
+        for pair, agreement in _with_agreements(before, file)
+    ]
     new = replace(
         file,
         pairs=tuple(one.pair for one in done),
@@ -100,40 +103,42 @@ def _strange(before: bytes, file: PairsFile) -> str:
     return f"{counted(len(where), 'item')} (number {some}) not valid as a pair, kept as before"
 
 
-class _Settled(NamedTuple):
-    """A pair as it will be, and the agreement made from it or the reason why there is none."""
+class _MigratedPair(NamedTuple):
+    """A migrated pair with its new agreement, or the reason why it has none."""
 
     pair: Pair
     change: FileChange | None = None
     problem: str = ""
 
 
-def _settled(folder: Path, entry: AgreementEntry | None, pair: Pair, told: Agreement) -> _Settled:
+def _migrate_pair(
+    folder: Path, entry: AgreementEntry | None, pair: Pair, agreement: Agreement
+) -> _MigratedPair:
     if entry and entry.agreement:
         name = entry.path.relative_to(folder).as_posix()
-        return _Settled(pairs.of_agreement(entry.agreement, name, dict(pair.extra)))
-    path = folder / file_name(told.nl_term, told.symbol)
+        return _MigratedPair(pairs.of_agreement(entry.agreement, name, dict(pair.extra)))
+    path = folder / file_name(agreement.nl_term, agreement.symbol)
     shown = " → ".join(
         word if len(word) <= MAX_TERM_CHARS else f"{word[:MAX_TERM_CHARS]}…" for word in pair.key
     )
     if os.path.lexists(path):
-        return _Settled(pair, problem=f"{shown} gets no agreement: {path.name} exists already")
+        return _MigratedPair(pair, problem=f"{shown} gets no agreement: {path.name} exists already")
     try:
-        data = agreements.rendered(told)
+        data = agreements.rendered(agreement)
     except StorageError as error:
-        return _Settled(pair, problem=f"{shown} gets no agreement: {error.message}")
-    new = pairs.of_agreement(told, path.name, dict(pair.extra))
-    return _Settled(new, FileChange(path, None, data, "an unconfirmed agreement"))
+        return _MigratedPair(pair, problem=f"{shown} gets no agreement: {error.message}")
+    new = pairs.of_agreement(agreement, path.name, dict(pair.extra))
+    return _MigratedPair(new, FileChange(path, None, data, "an unconfirmed agreement"))
 
 
-def _told(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
+def _with_agreements(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
     """Yield each pair with an agreement that unites all pairs of its key."""
     doubles = _doubles(before, file)
     for pair in file.pairs:
         same = doubles.get(pair.key, ())
         extra = {key: value for one in (*same, pair) for key, value in one.extra}
-        said = [canonical(pairs.to_agreement(one)) for one in (pair, *same)]
-        yield replace(pair, extra=tuple(extra.items())), merge_agreements.unite(said)
+        each = [canonical(pairs.to_agreement(one)) for one in (pair, *same)]
+        yield replace(pair, extra=tuple(extra.items())), merge_agreements.unite(each)
 
 
 def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         made = apply(work)
         backup = name_in(root, made.folder) if made and made.has_copies else ""
     if not args.remove:
-        notes = [*_notes(root, chosen), *_on_commands(root, chosen, asked=args.commands)]
+        notes = [*_notes(root, chosen), *_on_commands(root, chosen, requested=args.commands)]
     if interrupted:
         step = "The next run first restores" if args.dry_run else "This run first restored"
         folder = name_in(root, interrupted.folder)
@@ -239,10 +239,10 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     return [*notes, EARLIER] if _is_earlier(root) else notes
 
 
-def _on_commands(root: Path, chosen: Sequence[Client], *, asked: bool) -> list[str]:
+def _on_commands(root: Path, chosen: Sequence[Client], *, requested: bool) -> list[str]:
     """Return notes about the server of prompt commands."""
     there = has_registry(root)
-    if not there and not asked:
+    if not there and not requested:
         return []
     name = clients.COMMANDS_SERVER
     others = [one for one in chosen if client_files.foreign_commands(one, root)]

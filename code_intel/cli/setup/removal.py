@@ -33,7 +33,7 @@ MEMORY = (
     ".agreements.lock",
     "learned.lock",
 )
-"""What this machine remembers of agreements and commands, and locks; the one held comes last."""
+"""Local files about agreements and commands, then locks; the lock of the removal comes last."""
 PRECIOUS = ("agreements", "sessions", "logs", "trash", BACKUPS)
 """Folders of `.code-intel` that cannot be rebuilt."""
 TRACKED = "tracked by git"
@@ -67,8 +67,8 @@ def removal(root: Path) -> Transaction:
     ]
     changes = [check_writable(change, root) for change in files] + derived
     tracked = _tracked(root, [one.path for one in changes if one.action == "remove"])
-    told = (_kept(one, TRACKED) if one.path in tracked else one for one in changes)
-    return Transaction(root, SETUP, tuple(told), keeps_copies=False)
+    planned = (_kept(each, TRACKED) if each.path in tracked else each for each in changes)
+    return Transaction(root, SETUP, tuple(planned), keeps_copies=False)
 
 
 def precious(settings: Settings, goes: Container[Path] = ()) -> bool:
