@@ -132,7 +132,7 @@ def test_no_word_of_the_map_takes_a_path(shop: Path) -> None:
         ("reject", "../d.md", "B"),
     ):
         code, printed = called(shop, "map", *words)
-        assert (code != 0, "There is no agreement" in printed) == (True, True), words
+        assert (code != 0, "There is no readable agreement" in printed) == (True, True), words
     assert file_contents(shop / AGREEMENTS) == before
 
 
