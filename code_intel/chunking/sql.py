@@ -57,7 +57,7 @@ class _Token(NamedTuple):
     end: int
 
 
-class _Created(NamedTuple):
+class _SqlDefinition(NamedTuple):
     """A definition: its start and end, its kind, its name as written and the name's span."""
 
     start: int
@@ -94,7 +94,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         yield _Token(match.lastgroup or "", match[0], *match.span())
 
 
-def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
+def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_SqlDefinition]:
     """Yield the definitions; one inside another is part of it."""
     done = 0
     batches = any(token.kind == "break" for token in tokens)
@@ -113,7 +113,9 @@ def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_Created]:
             done = _batch_end(text, tokens, i)
         else:
             done = _statement_end(text, tokens, i)
-        yield _Created(token.start, max(done, match.end()), kind, match["name"], match.span("name"))
+        yield _SqlDefinition(
+            token.start, max(done, match.end()), kind, match["name"], match.span("name")
+        )
 
 
 def _batch_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
@@ -142,7 +144,7 @@ def _at_line_start(text: str, token: _Token) -> bool:
     return token.start == 0 or text[token.start - 1] in "\r\n"
 
 
-def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _Created) -> Unit:
+def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _SqlDefinition) -> Unit:
     start, end, kind, name, _ = created
     parts = [part.strip('"`[] ') for part in re.findall(_NAME, name, re.IGNORECASE)]
     first, last = lines.number(start), lines.number(max(end - 1, start))

@@ -43,7 +43,7 @@ _SCOPE_PART = re.compile(r"[\w$]+")
 _TEMPLATE_ARGUMENTS = re.compile(r"(?<=\w)<[^<>]*>")
 
 
-class _Found(NamedTuple):
+class _SymbolMatch(NamedTuple):
     """One match of a query that names a symbol; `owner` is the node of its scope."""
 
     node: "Node"
@@ -168,9 +168,9 @@ class _Source:
                 return self._docstring(node)
         return ""
 
-    def _by_place(self) -> list[_Found]:
+    def _by_place(self) -> list[_SymbolMatch]:
         """Return the symbols, outer before inner; of two kinds of a name the first in KINDS."""
-        best: dict[int, _Found] = {}
+        best: dict[int, _SymbolMatch] = {}
         for match in self._matches:
             kind = next((kind for kind in CAPTURE_KINDS if kind in match), None)
             if kind is None or not match["name"][0].text:
@@ -182,14 +182,14 @@ class _Source:
                 scope = _scope_name(self.text(owner)) if owner else ""
                 body = match["body"][0] if "body" in match else None
                 declared = "declared" in match
-                best[name.start_byte] = _Found(node, name, kind, scope, body, declared, owner)
+                best[name.start_byte] = _SymbolMatch(node, name, kind, scope, body, declared, owner)
             elif "scope" in match and not known.scope:
                 owner = match["scope"][0]
                 scope = _scope_name(self.text(owner))
                 best[name.start_byte] = known._replace(scope=scope, owner=owner)
         return sorted(best.values(), key=lambda f: (f.node.start_byte, -f.node.end_byte))
 
-    def _name_parts(self, found: _Found) -> list[str]:
+    def _name_parts(self, found: _SymbolMatch) -> list[str]:
         """Return the scopes that a name contains, and the name."""
         row = self._language
         text = self.text(found.name)
@@ -209,7 +209,7 @@ class _Source:
         is_type = kind in _TYPES
         return [scope.name for scope in opened if not (is_type and scope.kind == "type")]
 
-    def _marks(self, found: _Found) -> list[Span]:
+    def _marks(self, found: _SymbolMatch) -> list[Span]:
         """Return the places of a definition's own name and scope; of a type every occurrence."""
         marks = [self.span(found.name), *([self.span(found.owner)] if found.owner else [])]
         if found.kind in _TYPES:
@@ -217,7 +217,7 @@ class _Source:
             marks += [match.span() for match in own.finditer(self._text, *self.span(found.node))]
         return marks
 
-    def _unit(self, found: _Found, names: _Names, kind: str, depth: int) -> Unit:
+    def _unit(self, found: _SymbolMatch, names: _Names, kind: str, depth: int) -> Unit:
         start, end = self._start(found.node), self._end(found.node)
         block, comment = self._block(found.node, depth)
         body = found.body or _body(found.node)
@@ -274,7 +274,7 @@ class _Source:
         last = self._lines.number(max(self._offsets.character(outer.end_byte) - 1, start))
         return Block(depth, first, last), comment
 
-    def _signature(self, found: _Found, start: int, body: "Node | None") -> str:
+    def _signature(self, found: _SymbolMatch, start: int, body: "Node | None") -> str:
         end = self.span(found.node)[1]
         if body:
             while (before := body.prev_sibling) and before.start_byte in self._starts["comment"]:
@@ -324,7 +324,7 @@ def _defined(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:
     )
 
 
-def _kind(found: _Found, inside: str, attached: str, name: str) -> str:
+def _kind(found: _SymbolMatch, inside: str, attached: str, name: str) -> str:
     """Return the kind of a symbol, judging by its place and its name."""
     if found.kind == "function" and (inside in _TYPES or attached[:1].isupper()):
         return "method"

@@ -21,7 +21,7 @@ from code_intel.config.index_config import (
 )
 from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
 from code_intel.config.table import SETTINGS, Embedding, Setting, TokenizationStrategy, ToolGroup
-from code_intel.config.upstreams import PASSED_ON, UpstreamConfig, read_upstreams
+from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, read_upstreams
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
 
@@ -182,7 +182,9 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         cache_dir=cache_dir,
         state_dir=_folder(root, "state_dir", str(state)) if state else default_state(),
         upstreams=MappingProxyType(upstreams),
-        passed_on=MappingProxyType({key: environ[key] for key in PASSED_ON if key in environ}),
+        passed_on=MappingProxyType(
+            {key: environ[key] for key in INHERITED_VARIABLES if key in environ}
+        ),
         warnings=warnings,
         **cast("dict[str, Any]", values),
     )

@@ -26,7 +26,7 @@ MAX_SECONDS = 3600
 """Of a time limit."""
 MASK = "***"
 
-PASSED_ON = (
+INHERITED_VARIABLES = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "VIRTUAL_ENV", "HF_HOME"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
@@ -37,7 +37,12 @@ PASSED_ON = (
 )
 """Variables that a program inherits: what it needs to run, no secrets, nothing that loads code."""
 
-INHERITED = (*PASSED_ON, "CLAUDE_PROJECT_DIR", "CODE_INTEL_CACHE_DIR", "CODE_INTEL_EMBEDDING")
+INHERITED = (
+    *INHERITED_VARIABLES,
+    "CLAUDE_PROJECT_DIR",
+    "CODE_INTEL_CACHE_DIR",
+    "CODE_INTEL_EMBEDDING",
+)
 """Variables that an upstream inherits; `env` adds to them."""
 
 

@@ -24,7 +24,7 @@ from code_intel.embedding.engine import (
     same_space,
 )
 from code_intel.embedding.tokenizer import PAD, Tokenizer
-from code_intel.embedding.weights import INNER, LAYERS, POSITIONS, WIDTH, Weights
+from code_intel.embedding.weights import INNER_WIDTH, LAYERS, POSITIONS, WIDTH, Weights
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -237,8 +237,8 @@ def _tensors(source: Weights) -> Iterator[tuple[str, "NDArray[Any]"]]:
         matrices = {
             "qkv": np.concatenate(joined),
             "ao": source.matrix(f"{layer}.ao.w", WIDTH, WIDTH),
-            "fi": source.matrix(f"{layer}.fi.w", INNER, WIDTH),
-            "fo": source.matrix(f"{layer}.fo.w", WIDTH, INNER),
+            "fi": source.matrix(f"{layer}.fi.w", INNER_WIDTH, WIDTH),
+            "fo": source.matrix(f"{layer}.fo.w", WIDTH, INNER_WIDTH),
         }
         for name, matrix in matrices.items():
             scale = np.abs(matrix).max(axis=1) / MAX_WEIGHT

@@ -25,7 +25,7 @@ TESTS, PROSE = 2, 1
 _NAME = re.compile(r"\w+")
 
 
-class Affected(NamedTuple):
+class AffectedFile(NamedTuple):
     """A file that a change may affect.
 
     Attributes:
@@ -95,7 +95,7 @@ def affected(
     targets: Collection[str],
     shared: Collection[str],
     named: Collection[str],
-) -> list[Affected]:
+) -> list[AffectedFile]:
     """Return the files that a change affects, without the targets, those to be reviewed first.
 
     Args:
@@ -121,11 +121,11 @@ def _affected(
     matches: Sequence[TextMatch],
     shared: Collection[str],
     named: Collection[str],
-) -> Affected:
+) -> AffectedFile:
     found = dict.fromkeys(text for match in matches for text, _, _ in match.spans)
     names = tuple(sorted(found, key=lambda name: name not in named))
     own = any(name not in shared for name in names) and priority(file) != PROSE
-    return Affected(
+    return AffectedFile(
         file,
         must=own or (node is not None and node.depth == 1),
         depth=node.depth if node else 0,
@@ -136,6 +136,6 @@ def _affected(
     )
 
 
-def _rank(row: Affected, named: Collection[str]) -> tuple[bool, int, int, int, str]:
+def _rank(row: AffectedFile, named: Collection[str]) -> tuple[bool, int, int, int, str]:
     count = sum(name in named for name in row.names)
     return (not row.must, -count, row.depth or MAX_CLOSURE_DEPTH + 1, -len(row.names), row.file)

@@ -19,7 +19,7 @@ class RerankPlace(NamedTuple):
     end_line: int = 0
 
 
-class Reranked(NamedTuple):
+class RerankResult(NamedTuple):
     """A candidate, its previous index, its best cosine or None, and the chunk with it."""
 
     place: RerankPlace
@@ -30,7 +30,7 @@ class Reranked(NamedTuple):
 
 def rerank(
     store: Store, places: Sequence[RerankPlace], vector: "NDArray[np.float32] | None"
-) -> list[Reranked]:
+) -> list[RerankResult]:
     """Return the candidates, best first; those without a vector follow in their original order."""
     chunks: dict[str, list[ChunkRow]] = {}
     for row in store.chunks_of({place.path for place in places}):
@@ -52,7 +52,7 @@ def _cosines(
 
 def _best(
     place: RerankPlace, was: int, rows: Sequence[ChunkRow], cosines: Mapping[int, float]
-) -> Reranked:
+) -> RerankResult:
     """Return a candidate with its best chunk within the requested lines."""
     inside = [
         row
@@ -62,6 +62,6 @@ def _best(
     ]
     known = [row for row in inside if row.id in cosines]
     if not known:
-        return Reranked(place, was, None, inside[0] if inside else None)
+        return RerankResult(place, was, None, inside[0] if inside else None)
     chunk = max(known, key=lambda row: (cosines[row.id], -row.position))
-    return Reranked(place, was, cosines[chunk.id], chunk)
+    return RerankResult(place, was, cosines[chunk.id], chunk)

@@ -235,7 +235,7 @@ def _index_batch(
                 touched.append(row)
             else:
                 fresh.append(_parsed(row, data, config, report))
-        except _Skipped as skip:
+        except _SkipFile as skip:
             report.skipped[name] = str(skip)
             if old is not None:
                 report.deleted += store.delete_document(name)
@@ -264,7 +264,7 @@ def _put(
     report.updated += not is_new
 
 
-class _Skipped(Exception):  # noqa: N818 - not an error, but a reason
+class _SkipFile(Exception):  # noqa: N818 - not an error, but a reason
     """The content of a file shows that it is not to be indexed."""
 
 
@@ -284,10 +284,10 @@ def _parsed(
     row: DocumentRow, data: bytes, config: IndexConfig, report: SyncReport
 ) -> tuple[DocumentRow, ParsedFile]:
     if len(data) > MAX_FILE_BYTES:
-        raise _Skipped("larger than 1 MiB")
+        raise _SkipFile("larger than 1 MiB")
     decoded = decode_counting(data)
     if decoded is None:
-        raise _Skipped("binary, or not in a known encoding")
+        raise _SkipFile("binary, or not in a known encoding")
     text, masked = decoded
     report.masked += masked
     size = MAX_PAGE_BYTES if is_page(row.path) else config.chunk_size  # a page is one chunk

@@ -20,7 +20,7 @@ _LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
 _MAX_STEP_S = 0.4
 MAX_CARDS = 10_000
-REFUSED = "the model returns no usable vector for it"
+NO_VECTOR_REASON = "the model returns no usable vector for it"
 
 
 def embed_pending(
@@ -121,7 +121,7 @@ def embed_chunks(
         stored = store.generations.put(generation, found)
         for chunk, card in step:
             if card not in vectors:
-                store.generations.refuse(generation, chunk, REFUSED)
+                store.generations.refuse(generation, chunk, NO_VECTOR_REASON)
     return stored
 
 

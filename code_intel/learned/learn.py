@@ -16,8 +16,8 @@ from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import code_point, counted, hidden_character, without_hidden
 from code_intel.learned.aliases import is_term, why_no_alias
 from code_intel.learned.files import agreements, merge_agreements, trash
-from code_intel.learned.files.agreements import AgreementEntry, Key, Known
-from code_intel.learned.files.changes import MapChange, Written, changing
+from code_intel.learned.files.agreements import AgreementEntry, AgreementFolder, Key
+from code_intel.learned.files.changes import MapChange, WriteResult, changing
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.history.state import State
 from code_intel.learned.recall.recall import fold
@@ -34,7 +34,7 @@ MAX_ALIASES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearningResult:
     """The agreement that was written.
 
     Attributes:
@@ -63,7 +63,7 @@ def learn(
     confirmed: bool,
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
-) -> Learned:
+) -> LearningResult:
     """Write an agreement and its pair; an existing one is updated in place.
 
     Evidence, files and aliases are united; numbers are the latest. New evidence that no session
@@ -111,7 +111,7 @@ def reconfirm(
     files: Sequence[FileReference],
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
-) -> Learned:
+) -> LearningResult:
     """Confirm an agreement that a session found by other words, for the symbol as it is now.
 
     The words become an alias, once per session, unless they are the term or `aliases` refuses them.
@@ -160,7 +160,7 @@ def confirm(
     symbol_digest: str = "",
     symbol_body: str = "",
     now: datetime | None = None,
-) -> Learned:
+) -> LearningResult:
     """Confirm an agreement unchanged, for the symbol as it is now; drop the objections to it.
 
     Args:
@@ -185,14 +185,14 @@ def confirm(
     return _learned(written, created=False)
 
 
-def _learned(written: Written, *, created: bool, replaced: bool = False) -> Learned:
+def _learned(written: WriteResult, *, created: bool, replaced: bool = False) -> LearningResult:
     entry = written.entry
     assert entry.key is not None  # noqa: S101 - it has just been written
-    return Learned(entry.path, entry.key, created, entry.digest, replaced, note=written.note)
+    return LearningResult(entry.path, entry.key, created, entry.digest, replaced, note=written.note)
 
 
 def _another_word(
-    state: State, known: Known, old: Agreement, alias: str, session_id: str, now: datetime
+    state: State, known: AgreementFolder, old: Agreement, alias: str, session_id: str, now: datetime
 ) -> tuple[tuple[str, ...], str]:
     """Count an alias; return those that the file does not have yet, and why it was refused."""
     if is_term(alias, old):
@@ -261,7 +261,9 @@ def _bounded(field: str, text: str) -> str:
     return text
 
 
-def _store_earned(change: MapChange, entry: AgreementEntry | None, earned: Agreement) -> Learned:
+def _store_earned(
+    change: MapChange, entry: AgreementEntry | None, earned: Agreement
+) -> LearningResult:
     """Write what a session has earned: replace an unconfirmed agreement, join a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))

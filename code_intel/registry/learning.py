@@ -71,7 +71,7 @@ class CommandUse:
         return CommandKey(self.agent, self.c1, self.c2, self.c3)
 
 
-class _Said(NamedTuple):
+class _FeatureText(NamedTuple):
     """A feature's folded text, its ideas in English, and all their stems."""
 
     folded: str
@@ -272,13 +272,13 @@ def _folded(feature: str) -> str:
 
 
 @lru_cache(maxsize=4 * MAX_USES)
-def _said(feature: str) -> _Said:
+def _said(feature: str) -> _FeatureText:
     unknown = (frozenset({run}) for run in unread(feature))
     said = (*ideas(feature), *unknown)
-    return _Said(_folded(feature), said, stems(said))
+    return _FeatureText(_folded(feature), said, stems(said))
 
 
-def _likeness(one: _Said, other: _Said) -> float:
+def _likeness(one: _FeatureText, other: _FeatureText) -> float:
     """Return the likeness of two features, 0 to 1; the order does not matter."""
     if one.folded == other.folded:
         return 1.0

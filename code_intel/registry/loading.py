@@ -71,7 +71,7 @@ class _Stamp(NamedTuple):
     changed: int
 
 
-class _Kept(NamedTuple):
+class _CachedFile(NamedTuple):
     path: Path
     stamp: _Stamp
     digest: str
@@ -93,7 +93,7 @@ class Registries:
     ) -> None:
         self._within = place.roots(root, home)
         self._recent = recent
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CachedFile] = {}
         self._lock = threading.RLock()
 
     def agents(self) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ class Registries:
         latest = max(stamp.modified, stamp.changed) / 1e9
         is_settled = abs(time.time() - latest) > self._recent
         self._kept.pop(key, None)
-        self._kept[key] = _Kept(path, stamp, digest, is_settled, value)
+        self._kept[key] = _CachedFile(path, stamp, digest, is_settled, value)
         while sum(kept.stamp.size for kept in self._kept.values()) > MAX_CACHED_BYTES:
             del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
         return value

@@ -17,7 +17,7 @@ from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.relevance import carriers
 from code_intel.session.requirements import REQUIRED_TOOLS
-from code_intel.session.state import CORROBORATING, Session, SessionCall, Step
+from code_intel.session.state import CORROBORATION_TOOLS, Session, SessionCall, Step
 from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
 
 EVIDENCE_TOOLS = (
@@ -488,7 +488,7 @@ def _feature_gaps(
         symbol
         for item in confirmed
         for call in calls
-        if _is_call(item.evidence, call) and call.tool in CORROBORATING
+        if _is_call(item.evidence, call) and call.tool in CORROBORATION_TOOLS
         for symbol in map(fold_symbol, call.symbols)
         if _bare_name(symbol) == _bare_name(call.target)
     ]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from code_intel.session.phases import LOOK, NEXT_STEP, READ_ONLY_STEP, Phase, allowed_tools
+from code_intel.session.phases import LOOKUP_TOOLS, NEXT_STEP, READ_ONLY_STEP, Phase, allowed_tools
 from code_intel.session.state import MAX_OPENED_FILES, Session
 
 REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -20,11 +20,10 @@ REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
         "shows nothing about the existing code",
         "entry_points": "List in entry_points the functions where the flow starts; each must be "
         "one of symbols_identified",
-        "files_analyzed": f"Look at more files with {LOOK} and list them in files_analyzed",
-        "files_seen": f"Look at the files in files_seen with {LOOK}; a file counts if such a call "
-        f"finds something in it and in at most {MAX_OPENED_FILES} files altogether, "
-        "and a forest hit "
-        "does not count",
+        "files_analyzed": f"Look at more files with {LOOKUP_TOOLS} and list them in files_analyzed",
+        "files_seen": f"Look at the files in files_seen with {LOOKUP_TOOLS}; a file counts if such "
+        f"a call finds something in it and in at most {MAX_OPENED_FILES} files altogether, and a "
+        "forest hit does not count",
         "existing_patterns": "List in existing_patterns the conventions of the code that you keep",
         "slot_evidence": "Give evidence for a slot by calling search_text with its words, or "
         "confirm_symbol_relevance: a confirmed symbol counts for target_feature and for each slot "

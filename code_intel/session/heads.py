@@ -50,7 +50,7 @@ _PLAIN_FLAGS = (
 """Follow no link, and do not wait for the other end of a pipe."""
 APPEND_FLAGS = os.O_RDWR | os.O_APPEND  # noqa: TID251 - only `durable` writes
 _LOCK_RETRY_S = 0.01
-PRIVATE = 0o600
+PRIVATE_FILE_MODE = 0o600
 """Only the owner may read journals and heads."""
 
 
@@ -183,7 +183,7 @@ def create(paths: SessionPaths, name: str, commit: JournalCommit) -> None:
         StorageError: The name is taken (its cause is a FileExistsError), or the disk refused.
     """
     with storage_errors(paths.heads, STATE_ADVICE):
-        durable.create(paths.head(name), commit.encoded(), PRIVATE)
+        durable.create(paths.head(name), commit.encoded(), PRIVATE_FILE_MODE)
 
 
 def read(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:

@@ -48,7 +48,7 @@ MAX_LINE_BYTES = 60_000
 JOURNAL_ADVICE = "Check the file and its permissions, or start a new session with start_session."
 FULL = "The session has recorded as many calls as it can hold."
 FULL_ADVICE = "Call record_outcome with the result so far, then start_session for the rest."
-AHEAD = "Lines after the last acknowledged step of the journal were ignored."
+IGNORED_LINES_NOTE = "Lines after the last acknowledged step of the journal were ignored."
 _MAX_QUERY_CHARS = 20_000
 
 
@@ -368,7 +368,7 @@ def _replayed(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) 
         session = replay(records)
     except SessionError as error:
         raise broken(path, error.message.rstrip(".")) from error
-    return session._replace(warnings=(AHEAD,) if ahead else ())
+    return session._replace(warnings=(IGNORED_LINES_NOTE,) if ahead else ())
 
 
 def _checked(session: Session, key: Handle, expire_hours: float, now: datetime) -> Session:
@@ -390,7 +390,7 @@ def _write_new(paths: SessionPaths, name: str, line: bytes) -> None:
         StorageError: The name is taken or the disk refused; neither of them is left.
     """
     path = paths.journal(name)
-    durable.create(path, line, heads.PRIVATE)
+    durable.create(path, line, heads.PRIVATE_FILE_MODE)
     try:
         heads.create(paths, name, heads.empty(paths, name).extended(line))
     except StorageError:

@@ -232,7 +232,7 @@ AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
 See seed 004 §4.3.
 """
 
-LOOK = "find_definitions, find_references or search_text (path=…)"
+LOOKUP_TOOLS = "find_definitions, find_references or search_text (path=…)"
 """The tools that show a file's code, as hints list them."""
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
@@ -253,7 +253,7 @@ NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
 )
 """The next step in each phase; `guidance.next_step` takes the session into account."""
 
-READ_ONLY_STEP = f"Answer from what was found; search_smart and {LOOK} find more."
+READ_ONLY_STEP = f"Answer from what was found; search_smart and {LOOKUP_TOOLS} find more."
 """The next step in READY for an intent that never writes."""
 
 OPENED_BY: Mapping[Phase, str] = MappingProxyType(

@@ -16,7 +16,7 @@ from code_intel.session.phases import Event, Intent, Phase
 from code_intel.session.risk import Risk
 from code_intel.session.wording import fold_symbol, says_something, symbol_parts
 
-CORROBORATING = frozenset({"find_definitions", "find_references"})
+CORROBORATION_TOOLS = frozenset({"find_definitions", "find_references"})
 FOREST_TOOLS = (
     "search_forest",
     "search_smart",
@@ -84,7 +84,7 @@ class SessionCall(NamedTuple):
         if not self.ok or not says_something(self.target, pattern=self.tool == "search_text"):
             return False
         name = symbol_parts(self.target)[-1]
-        if self.tool not in CORROBORATING or display_width(name) >= _MIN_NAME_COLUMNS:
+        if self.tool not in CORROBORATION_TOOLS or display_width(name) >= _MIN_NAME_COLUMNS:
             return True
         return name in {symbol_parts(symbol)[-1] for symbol in self.symbols}
 
@@ -231,7 +231,7 @@ class Session(NamedTuple):
 
         Files of a forest search count once one of its symbols was corroborated.
         """
-        found = self._found(CORROBORATING)
+        found = self._found(CORROBORATION_TOOLS)
         guessed = (
             call.opens
             for call in self.calls
@@ -265,7 +265,7 @@ class Session(NamedTuple):
 
         Finding `AuthService.login` also finds `login`, but not the other way round.
         """
-        return self._found(CORROBORATING)
+        return self._found(CORROBORATION_TOOLS)
 
     def corroborated(self, symbol: str) -> bool:
         """Return whether `symbol` is one of `corroborated_symbols`."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from code_intel.errors import RequirementError, SessionError, UsageError
 from code_intel.session.frame import Frame, SlotSource, merge, validate_frame
-from code_intel.session.phases import LOOK, Event, Phase, check_allowed
+from code_intel.session.phases import LOOKUP_TOOLS, Event, Phase, check_allowed
 from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
@@ -149,7 +149,7 @@ def add_explored(
             f"{refused[0]} does not exist, or no call of this session has returned it."
             if refused
             else "files is empty.",
-            hint=f"Look at the file with {LOOK} first.",
+            hint=f"Look at the file with {LOOKUP_TOOLS} first.",
             details={"field": "files", "refused": refused},
         )
     known = any(symbol.source is SlotSource.FACT for symbol in session.symbols)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.session.guidance import next_step
-from code_intel.session.phases import LOOK, Phase
+from code_intel.session.phases import LOOKUP_TOOLS, Phase
 from code_intel.session.state import Session
 
 PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
@@ -182,7 +182,7 @@ def _caseless(path: Path) -> str:
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
-_LOOK_AND_ADD = f"look at the file with {LOOK}, then call add_explored_files."
+_LOOK_AND_ADD = f"look at the file with {LOOKUP_TOOLS}, then call add_explored_files."
 
 UNUSABLE = WriteRule(
     "path_outside_root", lambda _: True, "Call check_write_target with a file inside the project."
@@ -229,7 +229,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
         "folder_not_explored",
         _is_in_unexplored_folder,
         "Create new files in a folder that has an explored file, and not through a link. Look at "
-        f"a file there with {LOOK}, then call add_explored_files.",
+        f"a file there with {LOOKUP_TOOLS}, then call add_explored_files.",
     ),
 )
 """Reasons to deny, in the order in which they are reported."""

@@ -13,7 +13,7 @@ from code_intel.learned.aliases import contradicts, is_strained, is_term, why_no
 from code_intel.learned.files.agreements import make_key, write
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
-from code_intel.learned.learn import Learned, confirm, learn, reconfirm
+from code_intel.learned.learn import LearningResult, confirm, learn, reconfirm
 from code_intel.learned.status.snapshot import CERTAIN_SESSIONS
 from code_intel.records import Agreement
 from learned.builders import NOW, agreements_of, project
@@ -30,7 +30,7 @@ def settings(tmp_path: Path) -> Settings:
     return found
 
 
-def reconfirmed(settings: Settings, alias: str, session: str) -> Learned:
+def reconfirmed(settings: Settings, alias: str, session: str) -> LearningResult:
     given = {"alias": alias, "session_id": session, "evidence": ("e",), "files": ()}
     return reconfirm(settings, KEY, digest="", now=NOW, **given)  # type: ignore[arg-type]
 

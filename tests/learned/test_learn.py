@@ -13,7 +13,7 @@ from code_intel.config import Settings
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.files.agreements import load, look, make_key, write
 from code_intel.learned.files.changes import changing
-from code_intel.learned.learn import Learned, confirm, learn, reconfirm
+from code_intel.learned.learn import LearningResult, confirm, learn, reconfirm
 from code_intel.records import Agreement, FileReference
 from learned.builders import (
     NOW,
@@ -225,7 +225,7 @@ def test_agreement_keeps_its_newest_50_evidences_and_first_50_aliases(settings: 
     evidence = tuple(f"e{number}" for number in range(52))
     aliases = tuple(f"alias {number}" for number in range(10, 59))
     large = replace(LOGIN, evidence=evidence[:49], aliases=aliases)
-    learned: Learned = learn(settings, large, confirmed=True, now=NOW)
+    learned: LearningResult = learn(settings, large, confirmed=True, now=NOW)
     for line in evidence[49:]:
         learned = learn(settings, replace(LOGIN, evidence=(line,)), confirmed=True, now=NOW)
     reconfirmed(settings, "alias 60")

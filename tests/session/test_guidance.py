@@ -24,7 +24,7 @@ from code_intel.session.guidance import (
 )
 from code_intel.session.phases import (
     ALLOWED,
-    LOOK,
+    LOOKUP_TOOLS,
     NEXT_STEP,
     UNGATED,
     Intent,
@@ -128,7 +128,7 @@ def test_every_session_has_suggested_calls_that_are_allowed(session: Session) ->
     [
         *REQUIREMENT_REMEDIES.values(),
         *NEXT_STEP.values(),
-        *(LOOK, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST),
+        *(LOOKUP_TOOLS, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST),
         *(option.tool for option in SUGGESTED_CALLS),
     ],
 )

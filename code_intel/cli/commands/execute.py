@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # imported when a command is executed
     from code_intel.tools.declaration import Answer
 
 PATHS = ("file", "destination")
-OF_ROOT = re.compile(r"relative to the project's root(?:, as answers name files)?")
+PROJECT_PATH_PHRASE = re.compile(r"relative to the project's root(?:, as answers name files)?")
 """How a tool describes paths; in a terminal they are relative to the current folder."""
 
 
@@ -139,5 +139,5 @@ def _in_terminal() -> Iterator[None]:
 
 
 def _in_flags(text: str) -> str:
-    text = OF_ROOT.sub("inside the project, relative to the current folder", text)
+    text = PROJECT_PATH_PHRASE.sub("inside the project, relative to the current folder", text)
     return re.sub(r"\boptions\.(uv)?[-]?", lambda found: "--uv " if found[1] else "--", text)

@@ -49,7 +49,7 @@ REPLACED_COMMANDS = {
     "meaning, and agreements (`code-intel map add`) define which term means which symbol.",
 }
 """Commands of the original devrag that do not exist here, and what to use instead."""
-MAKING = frozenset({"serve", "sync"})
+CONFIG_CREATING_COMMANDS = frozenset({"serve", "sync"})
 """Commands that create devrag's default configuration if none exists."""
 COMPUTING = frozenset({"serve", "sync", "search", "index", "index-code", "reindex"})
 
@@ -111,7 +111,7 @@ def _main(line: Line) -> int:
 def _config(line: Line) -> IndexConfig:
     """Read the configuration that a line names, and print its warnings."""
     path = locate_config(line.config, serving=line.command == "serve")
-    if line.command in MAKING and not path.exists():
+    if line.command in CONFIG_CREATING_COMMANDS and not path.exists():
         from code_intel.cli.devrag.template import make
 
         make(path)

@@ -35,7 +35,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
 
-CARRIED = (
+STATE_IN_GIT_NOTE = (
     "The confirmation does not count here, because .code-intel/state.db is committed to git and may"
     " come from another machine. Run `git rm -f --cached .code-intel/state.db`, then"
     " `code-intel init` to keep it out of git."
@@ -85,7 +85,7 @@ def _require_clear(args: argparse.Namespace) -> None:
 
 def _all(args: argparse.Namespace) -> Answer:
     settings = project_of(args)
-    problem = CARRIED if is_carried(settings) else ""
+    problem = STATE_IN_GIT_NOTE if is_carried(settings) else ""
 
     def work(context: GatewayContext) -> Awaitable[Answer]:
         return _confirm_all(context, problem, dry=args.dry_run)
@@ -124,7 +124,7 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
         file = (await run_in_thread(work)).agreement_file
         map_sync = await refresh_map(context, file)
     place = f"{meant[0].file}:{meant[0].line}"
-    problem = CARRIED if await run_in_thread(is_carried, context.settings) else ""
+    problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
     data = {
         "agreement_file": file.name,
         "pair": {"nl_term": term, "symbol": symbol},

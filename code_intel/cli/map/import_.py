@@ -20,13 +20,13 @@ from code_intel.cli.map.context import add_dry_run, refresh_whole_map, run_on_cu
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
-from code_intel.learned.files.exchange import FATES, MAX_EXPORT_BYTES, Arrival, Fate, arrive
+from code_intel.learned.files.exchange import FATE_TEXTS, MAX_EXPORT_BYTES, Arrival, Fate, arrive
 from code_intel.learned.status.validity import lookup_name
 from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
-COUNTED: dict[Fate, str] = {
+FATE_COUNTS: dict[Fate, str] = {
     "import": "imported",
     "known": "already here",
     "repeated": "repeated",
@@ -65,7 +65,7 @@ async def _import(context: GatewayContext, data: bytes, *, dry: bool) -> Answer:
     if not dry and "import" in counts:
         map_sync = await refresh_whole_map(context)
     answer = {"lines": rows, "counts": counts, "dry_run": dry, **map_sync.data}
-    summary = ", ".join(f"{number} {COUNTED[fate]}" for fate, number in sorted(counts.items()))
+    summary = ", ".join(f"{number} {FATE_COUNTS[fate]}" for fate, number in sorted(counts.items()))
     lines = [*map(_line, rows), f"{'Would be' if dry else 'Result'}: {summary or 'nothing'}."]
     if "import" in counts and not dry:
         lines.append(NEXT)
@@ -93,9 +93,11 @@ def _rows(context: GatewayContext, found: list[Arrival]) -> list[dict[str, Any]]
 def _line(row: dict[str, Any]) -> str:
     if row["fate"] == "malformed":
         field = f", {row['field']}" if row["field"] else ""
-        return f"{row['line']}{field}: {FATES['malformed']}. {row['reason']}"
+        return f"{row['line']}{field}: {FATE_TEXTS['malformed']}. {row['reason']}"
     undefined = "" if row["symbol_defined"] else "; the symbol is not defined here"
-    return f"{row['line']}: {row['nl_term']} → {row['symbol']}: {FATES[row['fate']]}{undefined}."
+    return (
+        f"{row['line']}: {row['nl_term']} → {row['symbol']}: {FATE_TEXTS[row['fate']]}{undefined}."
+    )
 
 
 def _read(name: str) -> bytes:

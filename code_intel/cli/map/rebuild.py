@@ -13,7 +13,7 @@ import argparse
 from typing import Any, get_args
 
 from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
-from code_intel.learned.files.rebuild import Rebuilt, Source, Step, rebuild
+from code_intel.learned.files.rebuild import RebuildReport, Source, Step, rebuild
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _rebuild(context: GatewayContext, source: Source, *, dry: bool) -> Answer:
-    found: Rebuilt = await run_in_thread(rebuild, context.settings, source, dry=dry)
+    found: RebuildReport = await run_in_thread(rebuild, context.settings, source, dry=dry)
     map_sync = DRY_RUN if dry else await refresh_whole_map(context)
     steps: list[dict[str, Any]] = [
         {"nl_term": term, "symbol": symbol, "step": step}

@@ -30,7 +30,7 @@ OLD_NAMES = ("config.json", "devrag.json", "rag-custom-config.json")
 """Names of the single devrag's configuration in v3.7's documentation."""
 FOREST_DATABASE = "./vectors-forest.db"
 """A new database: the original's format is different."""
-LATER = f"{STATE_FOLDER}/config.json"
+V39_CONFIG = f"{STATE_FOLDER}/config.json"
 """Where v3.9 and later list the indexed folders: `source_dirs`, relative to the project."""
 
 
@@ -90,8 +90,8 @@ def forest_config(root: Path, named: Path | None) -> Config:
     later = _later(root)
     if later:
         raw = default_config("forest") | {"document_patterns": later}
-        note = Note(LATER, "not used any more; .gitignore replaces exclude_patterns")
-        return _new(root, "forest", raw, f"the source_dirs of {LATER}", (note,), (note,))
+        note = Note(V39_CONFIG, "not used any more; .gitignore replaces exclude_patterns")
+        return _new(root, "forest", raw, f"the source_dirs of {V39_CONFIG}", (note,), (note,))
     return _new(root, "forest", default_config("forest"), "the forest's config, whole project")
 
 
@@ -140,7 +140,7 @@ def _old(root: Path, named: Path | None) -> Path | None:
 
 def _later(root: Path) -> list[str]:
     """Return the folders that v3.9 and later index."""
-    folders = _object(root / LATER).get("source_dirs")
+    folders = _object(root / V39_CONFIG).get("source_dirs")
     named = folders if isinstance(folders, list) else []
     return [folder for folder in named if isinstance(folder, str) and folder]
 

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     data |= _data(story.session) if story.session else {}
     data |= {"story": [line._asdict() for line in shown], "left_out": left_out}
     text = _text(name, state, story, left_out, 0 if args.all else _ROWS)
-    emit(args, data, "\n".join([*text, *([journal.AHEAD] if left.ahead else [])]))
+    emit(args, data, "\n".join([*text, *([journal.IGNORED_LINES_NOTE] if left.ahead else [])]))
     return 0
 
 

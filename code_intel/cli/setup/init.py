@@ -23,7 +23,7 @@ from code_intel.cli.setup.changes import (
     pretty,
 )
 from code_intel.cli.setup.clients import CLIENTS, DEFAULT_CLIENT, Client
-from code_intel.cli.setup.removal import PRECIOUS, removal
+from code_intel.cli.setup.removal import USER_FOLDERS, removal
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction, TransactionRun
 from code_intel.config import (
     FOREST_CONFIG,
@@ -43,9 +43,11 @@ WHOLLY_IGNORED = (
     "Git ignores {folder}, so other people will not get your agreements. To share them, remove"
     " {folder} from your .gitignore; it has its own .gitignore for derived files."
 )
-MISREAD = "{title} replaces the part of {path} after $ as a variable. Rename the folder."
-LOST = "{file} starts programs by name that are not on this PATH. Add {folder} to your PATH."
-EARLIER = (
+VARIABLE_PATH_NOTE = "{title} replaces the part of {path} after $ as a variable. Rename the folder."
+PROGRAM_PATH_NOTE = (
+    "{file} starts programs by name that are not on this PATH. Add {folder} to your PATH."
+)
+MIGRATION_NOTE = (
     "This project was set up by an earlier version."
     " Run `code-intel migrate --dry-run` to see what it would bring over."
 )
@@ -55,7 +57,7 @@ FOREIGN = (
 )
 NO_REGISTRY = "This project has no command registry yet. See docs/command-registry.md."
 INTERRUPTED = "A run of init was interrupted. {step} what it had changed; copies are in {folder}."
-AROUND = (
+OUTER_PROJECT_NOTE = (
     "{around} is set up too. Servers started in {root} use {root} only,"
     " and not the project around it."
 )
@@ -151,7 +153,7 @@ def _notes_of_removal(root: Path, changes: Sequence[FileChange]) -> list[str]:
     goes = {change.path for change in changes if change.action == "remove"}
     stays = [
         name
-        for name in PRECIOUS
+        for name in USER_FOLDERS
         if any(path not in goes and not path.is_dir() for path in (state / name).rglob("*"))
     ]
     notes = []
@@ -227,16 +229,18 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     )
     notes = [client.note for client in chosen]
     notes += [
-        LOST.format(file=c.file, folder=at) for c in chosen if (at := client_files.lost(c, root))
+        PROGRAM_PATH_NOTE.format(file=c.file, folder=at)
+        for c in chosen
+        if (at := client_files.lost(c, root))
     ]
-    notes += [MISREAD.format(title=name, path=path) for name, path in paths if path]
+    notes += [VARIABLE_PATH_NOTE.format(title=name, path=path) for name, path in paths if path]
     if _is_ignored(root):
         notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
     around = find_root(root.parent)
     marks = (around / mark for mark in (STATE_FOLDER, MAP_CONFIG, FOREST_CONFIG))
     if not holds_all_projects(around) and any(mark.exists() for mark in marks):
-        notes.append(AROUND.format(around=around, root=root))
-    return [*notes, EARLIER] if _is_earlier(root) else notes
+        notes.append(OUTER_PROJECT_NOTE.format(around=around, root=root))
+    return [*notes, MIGRATION_NOTE] if _is_earlier(root) else notes
 
 
 def _on_commands(root: Path, chosen: Sequence[Client], *, requested: bool) -> list[str]:

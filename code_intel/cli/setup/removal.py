@@ -34,7 +34,7 @@ MEMORY = (
     "learned.lock",
 )
 """Local files about agreements and commands, then locks; the lock of the removal comes last."""
-PRECIOUS = ("agreements", "sessions", "logs", "trash", BACKUPS)
+USER_FOLDERS = ("agreements", "sessions", "logs", "trash", BACKUPS)
 """Folders of `.code-intel` that cannot be rebuilt."""
 TRACKED = "tracked by git"
 EDITED = "edited since"
@@ -73,7 +73,7 @@ def removal(root: Path) -> Transaction:
 
 def precious(settings: Settings, goes: Container[Path] = ()) -> bool:
     """Whether the project has something that cannot be rebuilt, apart from the files in `goes`."""
-    for folder in (settings.agreements, *(settings.state / name for name in PRECIOUS)):
+    for folder in (settings.agreements, *(settings.state / name for name in USER_FOLDERS)):
         for parent, _, names in os.walk(folder):
             if any(Path(parent, name) not in goes for name in names):
                 return True

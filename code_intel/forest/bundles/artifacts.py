@@ -34,7 +34,7 @@ class GivenArtifacts(NamedTuple):
     hints: tuple[str, ...] = ()
 
 
-class AtHand(NamedTuple):
+class ParsedArtifacts(NamedTuple):
     """Parsed artifacts.
 
     Attributes:
@@ -48,7 +48,7 @@ class AtHand(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> AtHand:
+def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> ParsedArtifacts:
     """Return the documents that artifacts name, and the remaining words."""
     known = _Names(documents)
     files: dict[str, list[str]] = {}
@@ -71,7 +71,7 @@ def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> AtHand:
             hints.append(hint)
     tests = (name for test in given.failing_tests for name in _NAME.findall(test))
     named = list(files)[:MAX_FILES]
-    return AtHand(
+    return ParsedArtifacts(
         {path: tuple(dict.fromkeys(files[path])) for path in named},
         tuple(hints),
         tuple(dict.fromkeys((*tests, *_changed_words(diff)))),

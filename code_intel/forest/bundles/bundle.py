@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from code_intel.chunking.words import query_words
 from code_intel.config import TokenizationStrategy
 from code_intel.forest.bundles import boosts
-from code_intel.forest.bundles.artifacts import AtHand, GivenArtifacts, read_artifacts
+from code_intel.forest.bundles.artifacts import GivenArtifacts, ParsedArtifacts, read_artifacts
 from code_intel.forest.bundles.boosts import BoostProfile
 from code_intel.forest.bundles.formula import (
     PATH_PHRASE,
@@ -176,11 +176,11 @@ def gather_bundle(
     return Bundle(tuple(candidates), question.terms, left_out)
 
 
-def _words(goal: str, at_hand: AtHand) -> str:
+def _words(goal: str, at_hand: ParsedArtifacts) -> str:
     return "\n".join((goal, *at_hand.hints))
 
 
-def _question(request: BundleRequest, at_hand: AtHand) -> RankedQuestion:
+def _question(request: BundleRequest, at_hand: ParsedArtifacts) -> RankedQuestion:
     """Parse goal and hints; artifacts add words only, a boost may add topics."""
     question = read(_words(request.goal, at_hand))
     more = query_words(" ".join(at_hand.words))[:MAX_EXTRA_WORDS]
@@ -191,7 +191,9 @@ def _question(request: BundleRequest, at_hand: AtHand) -> RankedQuestion:
     )
 
 
-def _with_files(files: Sequence[File], at_hand: AtHand, joined: Mapping[str, Reach]) -> list[File]:
+def _with_files(
+    files: Sequence[File], at_hand: ParsedArtifacts, joined: Mapping[str, Reach]
+) -> list[File]:
     """Return the found files, named files, and the closest dependencies and neighbours."""
     known = {file.path for file in files}
     alone = sorted(
@@ -202,7 +204,10 @@ def _with_files(files: Sequence[File], at_hand: AtHand, joined: Mapping[str, Rea
 
 
 def _situation(
-    weights: Profile, at_hand: AtHand, joined: Mapping[str, Reach], recent: Mapping[str, float]
+    weights: Profile,
+    at_hand: ParsedArtifacts,
+    joined: Mapping[str, Reach],
+    recent: Mapping[str, float],
 ) -> Situation:
     default = Profile()
     return Situation(
@@ -217,7 +222,7 @@ def _situation(
     )
 
 
-def _ranking(state: RankingState, at_hand: AtHand) -> dict[str, _RankedFile]:
+def _ranking(state: RankingState, at_hand: ParsedArtifacts) -> dict[str, _RankedFile]:
     """Rank the files; do not reduce the score of a file that the caller named for its kind."""
     state.kinds = {
         path: () if path in at_hand.files else kinds for path, kinds in state.kinds.items()
@@ -234,7 +239,7 @@ def _ranking(state: RankingState, at_hand: AtHand) -> dict[str, _RankedFile]:
 
 
 def _allowed(
-    paths: Iterable[str], boost: BoostProfile, at_hand: AtHand, bases: Sequence[str]
+    paths: Iterable[str], boost: BoostProfile, at_hand: ParsedArtifacts, bases: Sequence[str]
 ) -> tuple[list[str], dict[str, int]]:
     """Return the paths that are not blacklisted, and the number of the others by folder."""
     exempt = {relative(path, bases) for path in at_hand.files}

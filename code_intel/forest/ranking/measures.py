@@ -22,7 +22,7 @@ Measure = Callable[[RankingState], Values]
 
 CHUNK_WEIGHTS = (1.0, 0.5, 0.25)
 """Weights of a file's best chunks: one good chunk beats many mediocre ones."""
-FROM_ZERO = math.inf
+SCALE_FROM_ZERO = math.inf
 """Spread that scales from 0, so that two nearly equal hits do not become 1 and 0."""
 MAX_COVERAGE_FILES = 40
 """Files whose best chunk is searched for the words of the question."""
@@ -55,7 +55,7 @@ def scale(values: Values, spread: float) -> dict[str, float]:
 
     The lower of the two applies. A value of 0 means that nothing was found, and stays 0.
 
-    >>> scale({"a": 4.0, "b": 2.0, "c": 0.0}, FROM_ZERO)
+    >>> scale({"a": 4.0, "b": 2.0, "c": 0.0}, SCALE_FROM_ZERO)
     {'a': 1.0, 'b': 0.5, 'c': 0.0}
     """
     found = [value for value in values.values() if value > 0]

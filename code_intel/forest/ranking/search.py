@@ -30,7 +30,7 @@ POOL = 300
 """Chunks per search; the right file is nearly always among them (recall@10 is .97)."""
 
 
-class Ranked(NamedTuple):
+class FileRanking(NamedTuple):
     """A file with its score, and tags with the reasons."""
 
     file: File
@@ -84,7 +84,7 @@ def search(
     return pages.insert_page(hits, page, pages.tags_of(store, page))
 
 
-def rank(state: RankingState, without: Collection[str] = ()) -> list[Ranked]:
+def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking]:
     """Return the files with any evidence, best first, ties by path.
 
     `without` names rows of `RANKING` to skip, to measure what they are worth.
@@ -99,7 +99,7 @@ def rank(state: RankingState, without: Collection[str] = ()) -> list[Ranked]:
         if signal.name not in without:
             _apply(signal, state)
     return [
-        Ranked(file, state.scores[file.path], tuple(state.why.get(file.path, ())))
+        FileRanking(file, state.scores[file.path], tuple(state.why.get(file.path, ())))
         for file in state.best(len(state.files))
     ]
 
@@ -119,7 +119,7 @@ def _apply(signal: Signal, state: RankingState) -> None:
         state.why.setdefault(path, []).append(f"{sign}{signal.name}")
 
 
-def _hit(ranked: Ranked, score: float) -> Hit:
+def _hit(ranked: FileRanking, score: float) -> Hit:
     row = best_chunks(ranked.file)[0]
     cosine = ranked.file.cosines.get(row.id)
     return Hit(

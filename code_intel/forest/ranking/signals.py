@@ -10,7 +10,7 @@ repositories and checked on the other; they lie on plateaus, so only the first d
 from typing import Literal, NamedTuple
 
 from code_intel.forest.ranking import measures
-from code_intel.forest.ranking.measures import FROM_ZERO, Measure, scaled, unscaled
+from code_intel.forest.ranking.measures import SCALE_FROM_ZERO, Measure, scaled, unscaled
 from code_intel.forest.ranking.paths import PATH_KINDS
 
 
@@ -46,7 +46,7 @@ RANKING = (
         "words",
         "adds",
         1.3,
-        scaled(measures.body, FROM_ZERO),
+        scaled(measures.body, SCALE_FROM_ZERO),
         "The best chunks of a file: a single good one among poor ones is a weaker sign.",
     ),
     Signal(
@@ -60,7 +60,7 @@ RANKING = (
         "names",
         "adds",
         0.2,
-        scaled(measures.names, FROM_ZERO),
+        scaled(measures.names, SCALE_FROM_ZERO),
         "Symbols and path show what a file is about, the text what it mentions. Vectors of cards"
         " cover both, hence more weight without them.",
         alone=0.5,

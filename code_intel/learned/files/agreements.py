@@ -94,7 +94,7 @@ def load_all(folder: Path) -> list[AgreementEntry]:
     return list(look(folder).entries)
 
 
-class Known(NamedTuple):
+class AgreementFolder(NamedTuple):
     """The agreements of a folder.
 
     Attributes:
@@ -115,9 +115,9 @@ class AgreementCache:
 
     def __init__(self) -> None:
         self._files = FolderCache(load)
-        self._known = Known(0, (), {})
+        self._known = AgreementFolder(0, (), {})
 
-    def look(self, folder: Path) -> Known:
+    def look(self, folder: Path) -> AgreementFolder:
         """Return the agreements as they are now.
 
         Raises:
@@ -129,7 +129,7 @@ class AgreementCache:
         return self._known
 
 
-def look(folder: Path) -> Known:
+def look(folder: Path) -> AgreementFolder:
     """Read the agreements of a folder; a server uses `AgreementCache` to avoid most of the work.
 
     Raises:
@@ -138,10 +138,10 @@ def look(folder: Path) -> Known:
     return AgreementCache().look(folder)
 
 
-def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> Known:
+def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> AgreementFolder:
     alone = {entry.key: entry for entry in entries if entry.key}
     if len(alone) == len(entries):  # nearly always, and then all can be read
-        return Known(revision, entries, alone)
+        return AgreementFolder(revision, entries, alone)
     by_key: dict[Key, list[AgreementEntry]] = {}
     for entry in entries:
         if entry.key:
@@ -149,7 +149,9 @@ def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> Known:
     united = {key: _united(found) for key, found in by_key.items()}
     unread = [entry for entry in entries if entry.key is None]
     everything = tuple(sorted([*unread, *united.values()], key=lambda entry: entry.path))
-    return Known(revision, everything, united, sum(each.problem == "conflict" for each in unread))
+    return AgreementFolder(
+        revision, everything, united, sum(each.problem == "conflict" for each in unread)
+    )
 
 
 def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
@@ -180,7 +182,7 @@ def find(folder: Path, key: Key) -> AgreementEntry | None:
     return look(folder).by_key.get(key)
 
 
-def existing(known: "Known", key: Key) -> tuple[AgreementEntry, Agreement]:
+def existing(known: "AgreementFolder", key: Key) -> tuple[AgreementEntry, Agreement]:
     """Return the entry of a term and a symbol, and its agreement.
 
     Raises:
@@ -226,7 +228,7 @@ class Draft(NamedTuple):
     digest: str
 
 
-def draft(folder: Path, known: "Known", agreement: Agreement) -> Draft:
+def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft:
     """Return what writing an agreement would change: the file that has its key, else a new one.
 
     Notes and unknown keys in the old file are kept.
@@ -254,7 +256,7 @@ def write(folder: Path, agreement: Agreement) -> Path:
 
 
 def write_all(
-    folder: Path, agreements: Iterable[Agreement], known: Known | None = None
+    folder: Path, agreements: Iterable[Agreement], known: AgreementFolder | None = None
 ) -> list[Path]:
     """Write agreements to the files with their keys, else to new files; return the paths in order.
 

@@ -18,7 +18,7 @@ from code_intel.chunking.agreement import canonical
 from code_intel.config import Settings
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
-from code_intel.learned.files.agreements import AgreementEntry, Known
+from code_intel.learned.files.agreements import AgreementEntry, AgreementFolder
 from code_intel.learned.history.state import State, open_state
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement
@@ -48,7 +48,7 @@ def locked(settings: Settings) -> AbstractContextManager[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """An agreement as it was written, and what to say about learned_pairs.json, if anything."""
 
     entry: AgreementEntry
@@ -73,13 +73,13 @@ class MapChange:
     cache: SnapshotCache
     dry: bool = False
 
-    def known(self) -> Known:
+    def known(self) -> AgreementFolder:
         """Return the agreements as they are now."""
         return self.cache.known(self.settings)
 
     def write(
-        self, agreement: Agreement, *, confirmed: bool, known: Known | None = None
-    ) -> Written:
+        self, agreement: Agreement, *, confirmed: bool, known: AgreementFolder | None = None
+    ) -> WriteResult:
         """Write learned_pairs.json, then the agreement, as seed 004 §4.2 requires.
 
         Only the claims of `agreement` are confirmed, not those of further files of its key.
@@ -106,7 +106,7 @@ class MapChange:
         if draft.data is not None:
             durable.replace(draft.path, draft.data)
         found = self.known().by_key.get(key) if entry and entry.also else None
-        return Written(found or agreements.load(draft.path), note)
+        return WriteResult(found or agreements.load(draft.path), note)
 
     def unite_files(self, entry: AgreementEntry, *, confirmed: bool) -> None:
         """Write what all files of an entry say into the first one; trash the others."""
@@ -120,7 +120,7 @@ class MapChange:
             trash.move(self.settings, path, now=self.now)
 
     def generate(
-        self, known: Known | None = None, *coming: pairs.Pair, replace_edits: bool = False
+        self, known: AgreementFolder | None = None, *coming: pairs.Pair, replace_edits: bool = False
     ) -> str:
         """Write learned_pairs.json from the agreements; return a note or an empty text."""
         done = generated.generate(
@@ -175,7 +175,7 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
             time.sleep(PAUSE_S)  # noqa: TID251 - others poll for the lock
 
 
-def sync(settings: Settings, now: datetime) -> generated.Generated:
+def sync(settings: Settings, now: datetime) -> generated.PairsUpdate:
     """Update learned_pairs.json from the agreements; create nothing where both are missing.
 
     Raises:
@@ -184,18 +184,20 @@ def sync(settings: Settings, now: datetime) -> generated.Generated:
     """
     places = (pairs.path_of(settings), settings.agreements)
     if not any(place.exists() for place in places):
-        return generated.Generated({})
+        return generated.PairsUpdate({})
     with changing(settings, now) as change:
         return generated.generate(settings, change.state, change.known(), now=now)
 
 
-def planned(settings: Settings) -> generated.Generated:
+def planned(settings: Settings) -> generated.PairsUpdate:
     """Return what `sync` would do now; writes nothing."""
     with changing(settings, datetime.now(UTC), dry=True) as change:
         known, digests = change.known(), change.state.generated()
     found = generated.examine(settings, known, digests)
     note = generated.NOTES.get(found.condition, "")
-    return generated.Generated({} if found.condition in {"edited", "newer"} else found.steps, note)
+    return generated.PairsUpdate(
+        {} if found.condition in {"edited", "newer"} else found.steps, note
+    )
 
 
 def _is_extended(agreement: Agreement, entry: AgreementEntry | None) -> bool:

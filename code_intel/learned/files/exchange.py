@@ -20,7 +20,7 @@ from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.foundation.text import code_point, counted, hidden_character
 from code_intel.learned.files import agreements, pairs
-from code_intel.learned.files.agreements import Key, Known
+from code_intel.learned.files.agreements import AgreementFolder, Key
 from code_intel.learned.files.changes import batches, changing
 from code_intel.learned.learn import MAX_ALIASES, MAX_EVIDENCE, checked
 from code_intel.learned.status.snapshot import SnapshotCache
@@ -40,7 +40,7 @@ _NAMES = {"code_evidence": "evidence", "alias": "aliases"}
 """Names of fields in `checked` that differ."""
 
 Fate = Literal["import", "known", "repeated", "blocked", "malformed"]
-FATES: dict[Fate, str] = {
+FATE_TEXTS: dict[Fate, str] = {
     "import": "imported, unconfirmed",
     "known": "skipped: this term and symbol exist already",
     "repeated": "skipped: this term and symbol are in an earlier line",
@@ -137,7 +137,7 @@ def arrive(
 
 
 def _planned(
-    settings: Settings, known: Known, found: Iterable[Arrival], seen: set[Key]
+    settings: Settings, known: AgreementFolder, found: Iterable[Arrival], seen: set[Key]
 ) -> Iterator[Arrival]:
     """Yield the result of each line in this map; `seen` collects the keys."""
     for item in found:

@@ -18,7 +18,7 @@ from code_intel.config import Settings
 from code_intel.errors import BusyError, StorageError
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements, pairs
-from code_intel.learned.files.agreements import Key, Known
+from code_intel.learned.files.agreements import AgreementFolder, Key
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.pairs import Pair, PairsFile
 from code_intel.learned.files.trunk import is_as_committed
@@ -41,7 +41,7 @@ NOTES: Mapping[Condition, str] = MappingProxyType(
 """The note for a file in a condition; other conditions have no note."""
 
 
-class Examined(NamedTuple):
+class PairsComparison(NamedTuple):
     """learned_pairs.json as it is, and as the agreements would have it.
 
     Attributes:
@@ -68,7 +68,7 @@ class Examined(NamedTuple):
         return steps
 
 
-class Generated(NamedTuple):
+class PairsUpdate(NamedTuple):
     """What generating did to the pairs, and a note for people."""
 
     steps: Mapping[Key, Step]
@@ -96,10 +96,10 @@ def notice(settings: Settings) -> str:
 
 def examine(
     settings: Settings,
-    known: Known,
+    known: AgreementFolder,
     digests: frozenset[str],
     coming: Mapping[Key, Pair] = MappingProxyType({}),
-) -> Examined:
+) -> PairsComparison:
     """Compare learned_pairs.json with the agreements.
 
     Args:
@@ -126,18 +126,18 @@ def examine(
         or is_as_committed(settings, pairs.PAIRS_FILE)  # git wrote it, and keeps it
     ):
         condition = "generated"
-    return Examined(condition, file, _wanted(folder, known, file, coming))
+    return PairsComparison(condition, file, _wanted(folder, known, file, coming))
 
 
 def generate(
     settings: Settings,
     state: State,
-    known: Known,
+    known: AgreementFolder,
     *,
     now: datetime,
     coming: Mapping[Key, Pair] = MappingProxyType({}),
     replace_edits: bool = False,
-) -> Generated:
+) -> PairsUpdate:
     """Write learned_pairs.json from the agreements; the caller holds `changes.lock_path`.
 
     Move a damaged file to `learned_pairs.json.corrupt-<time>` first. Leave an edited one as it is.
@@ -158,9 +158,9 @@ def generate(
     found = examine(settings, known, digests, coming)
     condition, file = found.condition, found.file
     if condition == "newer" or (condition == "edited" and not replace_edits):
-        return Generated({}, NOTES[condition])
+        return PairsUpdate({}, NOTES[condition])
     if condition == "missing" and not found.wanted:
-        return Generated({})
+        return PairsUpdate({})
     new = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.PAIRS_VERSION)
     note = ""
     if condition in {"damaged", "edited"}:
@@ -170,18 +170,18 @@ def generate(
             f"it is kept as {aside.name} and was generated again."
         )
     elif new == file and file.digest in digests:
-        return Generated({})
+        return PairsUpdate({})
     elif new == file and _digest(pairs.dump(file)) == file.digest:
         state.remember_generated(file.digest)
-        return Generated({})
+        return PairsUpdate({})
     data = pairs.dump(replace(new, updated_at=now.isoformat()))
     state.remember_generated(_digest(data))
     durable.replace(path, data)
-    return Generated(found.steps, note)
+    return PairsUpdate(found.steps, note)
 
 
 def _wanted(
-    folder: Path, known: Known, file: PairsFile, coming: Mapping[Key, Pair]
+    folder: Path, known: AgreementFolder, file: PairsFile, coming: Mapping[Key, Pair]
 ) -> tuple[Pair, ...]:
     """Return the pairs of all agreements: known ones in the file's order, new ones by their time.
 

@@ -14,9 +14,9 @@ from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
-from code_intel.learned.files.agreements import Key, Known
+from code_intel.learned.files.agreements import AgreementFolder, Key
 from code_intel.learned.files.changes import MapChange, changing
-from code_intel.learned.files.generated import NOTES, Examined
+from code_intel.learned.files.generated import NOTES, PairsComparison
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.files.pairs import Pair
 from code_intel.records import Agreement
@@ -26,7 +26,7 @@ Step = generated.Step | Literal["write_agreement", "update_agreement"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuildReport:
     """What a rebuild did, or would do.
 
     Attributes:
@@ -45,7 +45,7 @@ class Rebuilt:
 
 def rebuild(
     settings: Settings, source: Source, *, now: datetime | None = None, dry: bool = False
-) -> Rebuilt:
+) -> RebuildReport:
     """Generate learned_pairs.json from the agreements, or take what it says into the agreements.
 
     Args:
@@ -69,7 +69,9 @@ def rebuild(
         return work(change, known, found)
 
 
-def _from_agreements(change: MapChange, known: Known, found: Examined) -> Rebuilt:
+def _from_agreements(
+    change: MapChange, known: AgreementFolder, found: PairsComparison
+) -> RebuildReport:
     if found.file.pairs and not known.by_key:
         raise UsageError(
             f"There are no agreements, "
@@ -78,10 +80,10 @@ def _from_agreements(change: MapChange, known: Known, found: Examined) -> Rebuil
             details={"field": "from"},
         )
     note = "" if change.dry else change.generate(known, replace_edits=True)
-    return Rebuilt(found.steps, len(found.wanted) - len(found.steps), notes=_notes(note))
+    return RebuildReport(found.steps, len(found.wanted) - len(found.steps), notes=_notes(note))
 
 
-def _from_pairs(change: MapChange, known: Known, found: Examined) -> Rebuilt:
+def _from_pairs(change: MapChange, known: AgreementFolder, found: PairsComparison) -> RebuildReport:
     if not found.file.exists or found.file.damage:
         raise UsageError(
             f"{pairs.PAIRS_FILE} cannot be imported: {found.file.damage or 'It does not exist.'}",
@@ -100,7 +102,9 @@ def _from_pairs(change: MapChange, known: Known, found: Examined) -> Rebuilt:
     return replace(rebuilt, notes=(*rebuilt.notes, *_notes(note)))
 
 
-def _plan(known: Known, found: Examined) -> tuple[dict[Key, Agreement], Rebuilt]:
+def _plan(
+    known: AgreementFolder, found: PairsComparison
+) -> tuple[dict[Key, Agreement], RebuildReport]:
     """Return the agreements to write, and what taking the pairs in would do."""
     chosen: dict[Key, Agreement] = {}
     steps: dict[Key, Step] = {}
@@ -135,7 +139,7 @@ def _plan(known: Known, found: Examined) -> tuple[dict[Key, Agreement], Rebuilt]
             "To delete one, delete its file."
         )
     kept = len(known.by_key) - len(chosen.keys() & known.by_key.keys())
-    return chosen, Rebuilt(steps, kept, tuple(waiting), tuple(notes))
+    return chosen, RebuildReport(steps, kept, tuple(waiting), tuple(notes))
 
 
 def _agreement(pair: Pair, old: Agreement | None) -> Agreement | None:

@@ -11,7 +11,7 @@ from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements
-from code_intel.learned.files.agreements import AgreementEntry, Key, Known
+from code_intel.learned.files.agreements import AgreementEntry, AgreementFolder, Key
 from code_intel.learned.files.changes import MapChange, changing
 from code_intel.learned.learn import spoken
 from code_intel.learned.status.snapshot import SnapshotCache
@@ -19,7 +19,7 @@ from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, Definition, FileReference
 
 
-class Renamed(NamedTuple):
+class RenameResult(NamedTuple):
     """What an agreement is now: its key, its file, and whether it still counts as confirmed."""
 
     key: Key
@@ -39,7 +39,7 @@ def rename(
     now: datetime | None = None,
     dry: bool = False,
     cache: SnapshotCache | None = None,
-) -> Renamed:
+) -> RenameResult:
     """Give an agreement another term, another symbol, or both; the old term becomes an alias.
 
     Uses, sessions of aliases and objections go with it. A confirmed agreement stays confirmed,
@@ -78,7 +78,7 @@ def rename(
             file = agreements.new_path(file.parent, new)
         if not dry:
             _write(change, entry, new, file)
-    return Renamed(agreements.key_of(new), file, confirmed)
+    return RenameResult(agreements.key_of(new), file, confirmed)
 
 
 def _renamed(old: Agreement, term: str, symbol: str) -> Agreement:
@@ -118,7 +118,7 @@ def _is_proven(old: Agreement, new: Agreement) -> bool:
     return new.symbol == old.symbol or bool(old.body and new.body == old.body)
 
 
-def _require_room(known: Known, old: Agreement, new: Agreement) -> None:
+def _require_room(known: AgreementFolder, old: Agreement, new: Agreement) -> None:
     if agreements.key_of(new) == agreements.key_of(old):
         raise UsageError(
             f"{old.nl_term} → {old.symbol} is already its term and symbol.",

@@ -16,7 +16,7 @@ from code_intel.learned.files.agreements import Key
 from code_intel.learned.files.changes import changing
 
 
-class Restored(NamedTuple):
+class RestoreResult(NamedTuple):
     """The restored file, and its key unless it cannot be read as an agreement."""
 
     path: Path
@@ -25,7 +25,7 @@ class Restored(NamedTuple):
 
 def restore(
     settings: Settings, name: str, *, now: datetime | None = None, dry: bool = False
-) -> Restored:
+) -> RestoreResult:
     """Restore a file and remove it from the trash.
 
     If the process dies in between, the file is in both places; restoring it again completes that.
@@ -42,7 +42,7 @@ def restore(
         StorageError: It cannot be read, or the disk refused.
     """
     entry = trash.named(settings, name)
-    restored = Restored(settings.agreements / entry.origin, agreements.load(entry.path).key)
+    restored = RestoreResult(settings.agreements / entry.origin, agreements.load(entry.path).key)
     with changing(settings, now or datetime.now(UTC), dry=dry) as change:
         data = entry.read()
         is_back = _is_back(settings, restored, data)
@@ -54,7 +54,7 @@ def restore(
     return restored
 
 
-def _is_back(settings: Settings, restored: Restored, data: bytes) -> bool:
+def _is_back(settings: Settings, restored: RestoreResult, data: bytes) -> bool:
     """Return whether the file is already in its place with the same content.
 
     Raises:

@@ -14,10 +14,10 @@ from code_intel.learned.files.agreements import Key
 
 Kind = Literal["offered", "accepted", "confirmed", "rejected", "failed"]
 
-OUTWEIGHING: tuple[Kind, ...] = ("accepted", "confirmed")
+POSITIVE_KINDS: tuple[Kind, ...] = ("accepted", "confirmed")
 """Kinds that end earlier objections."""
 
-DOUBTERS = 2
+MIN_OBJECTING_SESSIONS = 2
 """Independent sessions that must object until an agreement gives no READY."""
 
 REJECTION_PERIOD = timedelta(days=30)
@@ -76,7 +76,7 @@ class _Case:
             self.doubted.add((found.wording, found.session_id))
         elif found.kind == "failed":
             self.failed.add(found.session_id)
-        elif found.kind in OUTWEIGHING:
+        elif found.kind in POSITIVE_KINDS:
             self.doubted.clear()
             self.failed.clear()
             for wording in [found.wording, ""] if found.wording else list(self.rejected):
@@ -90,7 +90,7 @@ class _Case:
         """One session alone counts for a while; a person, or two sessions, until outweighed."""
         sessions = self.rejected[wording]
         young = any(now - at <= REJECTION_PERIOD for at in sessions.values())
-        return young or "" in sessions or len(sessions) >= DOUBTERS
+        return young or "" in sessions or len(sessions) >= MIN_OBJECTING_SESSIONS
 
     def _doubt(self) -> str:
         if "" in self.rejected:
@@ -98,7 +98,7 @@ class _Case:
         sessions = {session for _, session in self.doubted}
         wordings = {wording for wording, _ in self.doubted}
         failed = self.failed - sessions
-        if min(len(sessions), len(wordings)) + len(failed) < DOUBTERS:
+        if min(len(sessions), len(wordings)) + len(failed) < MIN_OBJECTING_SESSIONS:
             return ""
         return (
             f"Sessions that rejected it: {len(sessions)}; "

@@ -17,7 +17,7 @@ from code_intel.foundation.redaction import masked_data
 
 MAX_LOG_BYTES = 8 * 1024 * 1024
 """Bytes from which a log is full."""
-LONGEST_LINE = 64 * 1024
+MAX_LINE_BYTES = 64 * 1024
 READ_BYTES = 4 * 1024 * 1024
 """Bytes at the end of each log that are read."""
 
@@ -101,10 +101,10 @@ def line_of(record: Mapping[str, Any]) -> bytes:
     """Return a record as one line of bounded length; the longest texts are cut first."""
     line = b""
     masked = masked_data(record)
-    for longest in (LONGEST_LINE, 2000, 200, 20):
+    for longest in (MAX_LINE_BYTES, 2000, 200, 20):
         text = json.dumps(_cut(masked, longest), ensure_ascii=False)
         line = text.encode("utf-8", "replace") + b"\n"
-        if len(line) <= LONGEST_LINE:
+        if len(line) <= MAX_LINE_BYTES:
             break
     return line
 

@@ -16,7 +16,7 @@ from code_intel.index.facade import Index
 from code_intel.index.rows import ChunkRow
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCache
-from code_intel.learned.recall.recall import WORDS_ONLY, Recalled, recall
+from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
 from code_intel.records import AgreementHit, Hit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FEWEST_SCORE = 0.05
+MIN_SHOWN_SCORE = 0.05
 """Agreements with a lower score are left out."""
 OTHER_DOCUMENT_CHUNKS = 20
 """Chunks found by words that are searched for documents other than agreements."""
@@ -96,13 +96,13 @@ def _word_hits(index: Index, query: str) -> WordHits:
 def _best(
     index: Index,
     judge: Callable[[AgreementEntry], AgreementStatus],
-    ranked: Iterable[tuple[CardRow, Recalled]],
+    ranked: Iterable[tuple[CardRow, RecallMatch]],
     top_k: int,
 ) -> list[Hit]:
     """Return the best hits by capped score, judging no more agreements than that takes."""
     hits: list[Hit] = []
     for row, item in ranked:
-        if item.score < FEWEST_SCORE or _is_full(hits, top_k, item.score):
+        if item.score < MIN_SHOWN_SCORE or _is_full(hits, top_k, item.score):
             break
         standing = judge(row.entry)
         if standing.validity in SERVED:
@@ -116,7 +116,7 @@ def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 
-def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: Recalled) -> Hit:
+def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMatch) -> Hit:
     agreement = row.agreement
     text, position, start, end = _said(index, row)
     return Hit(

@@ -102,7 +102,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallMatch:
     """One agreement's answer to a question.
 
     Attributes:
@@ -123,7 +123,7 @@ class Recalled:
 
 def recall(
     query: str, query_vector: "NDArray[np.float32] | None", cards: Sequence[Card], identity: str
-) -> list[Recalled]:
+) -> list[RecallMatch]:
     """Return every card with its score, best first; equal scores keep the order of the cards.
 
     Args:
@@ -142,7 +142,7 @@ def recall(
         raise UsageError("query is empty.", details={"field": "query"})
     constants = calibration.fitted(identity) if query_vector is not None else None
     wordings = [wording(card.agreement) for card in cards]
-    found: list[_Judged | None] = [None] * len(cards)
+    found: list[_Judgement | None] = [None] * len(cards)
     if constants is not None and query_vector is not None:
         _add_meaning(found, query, query_vector, cards, wordings, constants)
     tokens = query_words(query)
@@ -192,20 +192,20 @@ def fold(text: str) -> str:
 
 
 @dataclass(slots=True)
-class _Judged:
+class _Judgement:
     cosine: float
     score: float
     reasons: list[str]
     exact: bool = False
 
 
-def _by_words(tokens: Sequence[str], said: Wording) -> _Judged:
+def _by_words(tokens: Sequence[str], said: Wording) -> _Judgement:
     share = shared(tokens, frozenset(words(said.said)))
-    return _Judged(0.0, WORDS_ONLY * share, ["words only"])
+    return _Judgement(0.0, WORDS_ONLY * share, ["words only"])
 
 
 def _add_meaning(
-    found: list[_Judged | None], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
+    found: list[_Judgement | None], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
     wordings: Sequence[Wording], constants: calibration.Calibration,
 ) -> None:  # fmt: skip
     """Judge by meaning wherever there is a vector."""
@@ -226,7 +226,7 @@ def _add_meaning(
         reasons += [f"words {values['covered']:.2f}"] if values["covered"] else []
         reasons += ["short form"] if values["short"] else []
         reasons += ["another action"] if values["action"] else []
-        found[place] = _Judged(float(cosine), float(score), reasons)
+        found[place] = _Judgement(float(cosine), float(score), reasons)
 
 
 def least(query: str, card: Card) -> tuple[float, str]:
@@ -264,8 +264,8 @@ def most(query: str, said: Wording) -> tuple[float, str]:
 
 
 def _by_rules(
-    query: str, card: Card, said: Wording, judged: _Judged, *, with_model: bool
-) -> _Judged:
+    query: str, card: Card, said: Wording, judged: _Judgement, *, with_model: bool
+) -> _Judgement:
     score, reason = least(query, card)
     bound, objection = most(query, said) if score < EXACT else (EXACT, "")
     if score == ALIAS_ONCE:  # one session is not enough
@@ -282,7 +282,7 @@ def _by_rules(
     return judged
 
 
-def _ranked(found: Sequence[_Judged], cards: Sequence[Card]) -> list[Recalled]:
+def _ranked(found: Sequence[_Judgement], cards: Sequence[Card]) -> list[RecallMatch]:
     order = sorted(range(len(found)), key=lambda place: -found[place].score)
     symbols = [_symbol(card) for card in cards]
     exact = {symbols[place] for place in order if found[place].exact}
@@ -294,7 +294,7 @@ def _ranked(found: Sequence[_Judged], cards: Sequence[Card]) -> list[Recalled]:
         rival = second if symbols[place] == symbols[first] else first
         ahead = mine.score - (0.0 if rival is None else found[rival].score)
         margin = 1.0 if mine.exact and exact == {symbols[place]} else ahead
-        answers.append(Recalled(place, mine.cosine, mine.score, margin, tuple(mine.reasons)))
+        answers.append(RecallMatch(place, mine.cosine, mine.score, margin, tuple(mine.reasons)))
     return answers
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from code_intel.chunking.lexicon import english, unread
 from code_intel.chunking.words import STOP_WORDS, split_identifier
 
-LOAN = 0.4
+LOANWORD_WEIGHT = 0.4
 """The weight of a loan word's sound, against 1 for a shortened term: consonants are ambiguous."""
 
 _KATAKANA = re.compile("[ァ-ヺー]{3,}")
@@ -67,7 +67,7 @@ def shortened(query: str, term: str, symbol_words: str) -> float:
     return max(
         _clipped(query, term),
         *(_initials(query, words) for words in _wordings(term, symbol_words)),
-        LOAN * max(_loaned(query, name), _loaned(name, query)),
+        LOANWORD_WEIGHT * max(_loaned(query, name), _loaned(name, query)),
     )
 
 

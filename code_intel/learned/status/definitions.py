@@ -11,7 +11,7 @@ from code_intel.records import Agreement
 
 DEFINITIONS = 50
 """Definitions of one name that are looked at."""
-HEIRS = 4
+MAX_SAME_TEXT_DEFINITIONS = 4
 """Definitions with the agreed text that are looked at: one is proof, and of more some are named."""
 
 
@@ -24,7 +24,7 @@ def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
             return SymbolFacts(complete=True, definitions=tuple(found))
         if _is_unread(forest, agreement):
             return NO_SYMBOL_FACTS
-        heirs = store.of_body(agreement.body, HEIRS) if agreement.body else []
+        heirs = store.of_body(agreement.body, MAX_SAME_TEXT_DEFINITIONS) if agreement.body else []
     except CodeIntelError:
         return NO_SYMBOL_FACTS
     if any(hidden_character(heir.qualified) for heir in heirs):  # an unreadable name does not count

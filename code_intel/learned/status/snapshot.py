@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.config import Settings
-from code_intel.learned.files.agreements import AgreementCache, AgreementEntry, Key, Known
+from code_intel.learned.files.agreements import AgreementCache, AgreementEntry, AgreementFolder, Key
 from code_intel.learned.files.stat_cache import StatCache, database_stats
 from code_intel.learned.files.trunk import reference_stats, repository
 from code_intel.learned.history.experience import AgreementExperience, Objections, weigh
@@ -50,7 +50,7 @@ class Snapshot:
     """
 
     revision: int
-    known: Known
+    known: AgreementFolder
     memory: Memory
     objections: Mapping[Key, Objections]
     trust: Trust
@@ -68,7 +68,7 @@ class Snapshot:
         )
 
 
-_EMPTY = Snapshot(0, Known(0, (), {}), Memory(), {}, Trust())
+_EMPTY = Snapshot(0, AgreementFolder(0, (), {}), Memory(), {}, Trust())
 
 
 class SnapshotCache:
@@ -116,7 +116,7 @@ class SnapshotCache:
             self._taken = began
             return self._last
 
-    def known(self, settings: Settings) -> Known:
+    def known(self, settings: Settings) -> AgreementFolder:
         """Return the agreements as they are now.
 
         Raises:

@@ -36,7 +36,13 @@ from code_intel.servers.upstream.answer import content_of
 from code_intel.servers.upstream.child import child
 from code_intel.servers.upstream.link import Link, Transport, watched
 from code_intel.servers.upstream.tool import UselessError, accepted, may_repeat, search_tool
-from code_intel.servers.upstream.trouble import LOST, SAID_FIELD, Trouble, quoted, trouble_of
+from code_intel.servers.upstream.trouble import (
+    CONNECTION_LOST,
+    SAID_FIELD,
+    Trouble,
+    quoted,
+    trouble_of,
+)
 from code_intel.tools.declaration import Report
 
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
@@ -120,7 +126,7 @@ class Connection:
         transport = watched(self._transport(link), link)
         mode = "legacy" if self._legacy else "auto"
         info = Implementation(name="code-intel", version=__version__)
-        reached, trouble = False, Trouble(LOST)
+        reached, trouble = False, Trouble(CONNECTION_LOST)
         try:
             with anyio.move_on_after(self.config.start_seconds) as starting:
                 async with Client(transport, mode=mode, client_info=info, cache=None) as client:
@@ -215,7 +221,7 @@ class Connection:
             await link.ended.wait()
         link.end("")
         if last or link.dropped or not may_repeat(tool):
-            raise self.failure(Trouble(link.reason or LOST, link.said))
+            raise self.failure(Trouble(link.reason or CONNECTION_LOST, link.said))
         return None
 
     def _progress(self, report: Report | None) -> Any:

@@ -39,7 +39,7 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
             response.stream = httpx2.ByteStream(b"")
             await stream.aclose()
         else:
-            response.stream = _Counted(stream, link)
+            response.stream = _LimitedBody(stream, link)
 
     timeout = httpx2.Timeout(
         config.call_seconds, connect=config.start_seconds, read=STREAM_TIMEOUT_S
@@ -79,7 +79,7 @@ def _judge(response: httpx2.Response, link: Link) -> None:
             link.http_error = f"HTTP {status}"
 
 
-class _Counted(httpx2.AsyncByteStream):
+class _LimitedBody(httpx2.AsyncByteStream):
     """A response body that ends above the size limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, link: Link) -> None:

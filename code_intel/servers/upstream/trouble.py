@@ -14,16 +14,16 @@ SAID_FIELD = "said"
 """Name of the field, and of the detail of an error."""
 MAX_SAID_CHARS = 300
 
-LOST = "the connection was lost"
-UNREACHED = "it cannot be reached"
+CONNECTION_LOST = "the connection was lost"
+UNREACHABLE = "it cannot be reached"
 NO_HTTP = "it violates the HTTP protocol"
 NO_MCP = "it violates the MCP protocol"
 EXCEPTIONS = {
-    "ConnectError": UNREACHED,
-    "ConnectTimeout": UNREACHED,
-    "ProxyError": UNREACHED,
-    "ReadError": LOST,
-    "WriteError": LOST,
+    "ConnectError": UNREACHABLE,
+    "ConnectTimeout": UNREACHABLE,
+    "ProxyError": UNREACHABLE,
+    "ReadError": CONNECTION_LOST,
+    "WriteError": CONNECTION_LOST,
     "TimeoutException": "it did not answer in time",
     "ProtocolError": NO_HTTP,
     "DecodingError": NO_HTTP,

@@ -11,7 +11,7 @@ from code_intel.forest.dependencies.closure import Node
 from code_intel.forest.dependencies.resolvers import follows
 from code_intel.forest.impact import (
     MAX_IMPACT_NAMES,
-    Affected,
+    AffectedFile,
     affected,
     importers,
     names_in,
@@ -236,7 +236,7 @@ def _symbols(
     ]
 
 
-def _summary(found: Sequence[Affected]) -> dict[str, int]:
+def _summary(found: Sequence[AffectedFile]) -> dict[str, int]:
     return {
         "must_verify": sum(row.must for row in found),
         "should_verify": sum(not row.must for row in found),
@@ -247,7 +247,7 @@ def _summary(found: Sequence[Affected]) -> dict[str, int]:
     }
 
 
-def _row_data(item: tuple[str, Affected]) -> tuple[str, dict[str, Any]]:
+def _row_data(item: tuple[str, AffectedFile]) -> tuple[str, dict[str, Any]]:
     section, row = item
     data: dict[str, Any] = {"file": row.file, "test": row.test, "why": _why(row)}
     if row.lines:
@@ -255,7 +255,7 @@ def _row_data(item: tuple[str, Affected]) -> tuple[str, dict[str, Any]]:
     return section, data | flags_of(row.file, *row.names)
 
 
-def _why(row: Affected) -> list[str]:
+def _why(row: AffectedFile) -> list[str]:
     why = [f"imports {row.via}"] if row.depth == 1 else []
     why += [f"imports it indirectly ({row.depth} steps), via {row.via}"] if row.depth > 1 else []
     why += [f"mentions {', '.join(row.names[:3])}"] if row.names else []

@@ -41,7 +41,7 @@ from code_intel.tools.declaration import from_json
 Words = list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS)]]
 
 
-class _Given(BaseModel):
+class _InputModel(BaseModel):
     model_config = ConfigDict(extra="allow")  # unknown keys are reported as warnings
 
     @model_validator(mode="before")
@@ -53,7 +53,7 @@ class _Given(BaseModel):
         return {key: value for key, value in values.items() if value is not None}
 
 
-class ExpectedResults(_Given):
+class ExpectedResults(_InputModel):
     """Properties of good results."""
 
     keywords: Annotated[
@@ -86,7 +86,7 @@ class ExpectedResults(_Given):
     ] = None
 
 
-class StrategyGiven(_Given):
+class StrategyGiven(_InputModel):
     """How queries are built."""
 
     initialMode: Annotated[

@@ -10,7 +10,7 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
 from code_intel.foundation.text import code_point, hidden_character, visible
-from code_intel.learned.learn import Learned, learn
+from code_intel.learned.learn import LearningResult, learn
 from code_intel.learned.status.validity import lookalike
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.context.freshness import refresh_map
@@ -39,7 +39,7 @@ async def add_agreement(
     Use it for what people already know. record_outcome adds what a session has learned.
     """
     agreement = await drafted(context, nl_term, symbol, code_evidence, related_files)
-    learned: Learned = await run_in_thread(
+    learned: LearningResult = await run_in_thread(
         learn, context.settings, agreement, confirmed=False, cache=context.map_cache
     )
     map_sync = await refresh_map(context, learned.agreement_file)

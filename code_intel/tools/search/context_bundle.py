@@ -27,7 +27,7 @@ from code_intel.tools.wire.answers import (
     index_data,
     index_text,
 )
-from code_intel.tools.wire.packing import Packed, pack
+from code_intel.tools.wire.packing import PackedBundle, pack
 from code_intel.tools.wire.suspicion import note_of
 
 CHECK_FIRST = "Check what you rely on with find_definitions or find_references."
@@ -175,7 +175,7 @@ def _answer(
     goal: str,
     chosen: ChosenProfile,
     bundle: Bundle,
-    packed: Packed,
+    packed: PackedBundle,
     index: Freshness,
     warnings: Sequence[str],
 ) -> Answer:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from code_intel.errors import UsageError
-from code_intel.forest.rerank import Reranked, RerankPlace, rerank
+from code_intel.forest.rerank import RerankPlace, RerankResult, rerank
 from code_intel.foundation.text import visible
 from code_intel.records import Freshness
 from code_intel.session import steps
@@ -107,7 +107,7 @@ def _place(context: GatewayContext, given: str | CandidateHit) -> RerankPlace:
 
 def _reranked(
     context: GatewayContext, query: str, places: list[RerankPlace]
-) -> tuple[list[Reranked], Freshness]:
+) -> tuple[list[RerankResult], Freshness]:
     service = forest_service(context)
     context.forest.request_scan()
     question = service.question(query)
@@ -117,7 +117,7 @@ def _reranked(
     return ordered, service.freshness(question.degraded)
 
 
-def _row(each: Reranked) -> dict[str, Any]:
+def _row(each: RerankResult) -> dict[str, Any]:
     chunk = each.chunk
     symbol = chunk.symbols[0] if chunk and chunk.symbols else ""
     return {

@@ -10,7 +10,7 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.aliases import contradicts
 from code_intel.learned.files.agreements import make_key
 from code_intel.learned.files.rename import rename
-from code_intel.learned.learn import MAX_FIELD_CHARS, Learned, learn, reconfirm
+from code_intel.learned.learn import MAX_FIELD_CHARS, LearningResult, learn, reconfirm
 from code_intel.learned.status.agreement_status import standings_of
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.validity import lookup_name
@@ -114,7 +114,7 @@ def _contradictory(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]
     return [pair for pair in doubtful if make_key(*pair) not in agreed]
 
 
-def _learning_notes(written: list[Learned]) -> list[str]:
+def _learning_notes(written: list[LearningResult]) -> list[str]:
     notes = []
     if any(item.replaced for item in written):
         notes.append("Unconfirmed claims were replaced; a copy is in .code-intel/trash.")
@@ -127,7 +127,7 @@ def _learning_notes(written: list[Learned]) -> list[str]:
 
 async def _write(
     context: GatewayContext, session: Session, pair: Pair, *, confirmed: bool
-) -> Learned:
+) -> LearningResult:
     """Write one pair: confirm the agreement that answered this session, or write a new one."""
     term, symbol = pair
     mapped = session.symbol(symbol)
@@ -162,7 +162,7 @@ async def _write(
 
 async def _confirm_again(
     context: GatewayContext, answer: MapAnswer, agreement: Agreement
-) -> Learned:
+) -> LearningResult:
     """Confirm the agreement that answered this session; add the query as an alias."""
     if answer.now != answer.symbol:  # the code has renamed it, and the session has verified that
         await run_in_thread(

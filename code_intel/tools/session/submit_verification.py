@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
-from code_intel.session.state import CORROBORATING, Session, Step
+from code_intel.session.state import CORROBORATION_TOOLS, Session, Step
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.symbol_facts import (
@@ -109,7 +109,7 @@ async def _facts(context: GatewayContext, session: Session) -> evidence.Verifica
     looked = [
         call.target
         for call in evidence.calls_since_phase(session)
-        if call.tool in CORROBORATING and call.counts
+        if call.tool in CORROBORATION_TOOLS and call.counts
     ]
     names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[
         :MAX_COMPARED_SYMBOLS

@@ -26,7 +26,7 @@ FURTHER_SHARE = 0.15
 """Share of the budget reserved for files with one line."""
 
 
-class Packed(NamedTuple):
+class PackedBundle(NamedTuple):
     """A packed bundle: files with fragments, files in one line, tokens, whether files are left."""
 
     files: list[dict[str, Any]]
@@ -35,7 +35,7 @@ class Packed(NamedTuple):
     truncated: bool
 
 
-def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> Packed:
+def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> PackedBundle:
     """Pack a bundle.
 
     Args:
@@ -56,7 +56,7 @@ def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> P
     if not compact:
         _grow(bundle, shown, budget - sum(map(_cost, further)))
     spent = sum(map(_cost, shown)) + sum(map(_cost, further))
-    return Packed(shown, further, spent, len(shown) + len(further) < len(bundle.files))
+    return PackedBundle(shown, further, spent, len(shown) + len(further) < len(bundle.files))
 
 
 def _start(bundle: Bundle, limit: int, budget: int, *, compact: bool) -> list[dict[str, Any]]:

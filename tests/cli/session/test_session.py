@@ -184,7 +184,7 @@ def test_unacknowledged_lines_are_left_out_and_reported(place: SessionPaths, run
         file.write(b'{"event": "verified"}\n')
     found = show(run, "last")
     assert (found["ahead"], found["state"], found["phase"]) == (True, "open", "EXPLORATION")
-    assert journal.AHEAD in run("show", "last")
+    assert journal.IGNORED_LINES_NOTE in run("show", "last")
 
 
 def cut_short(path: Path) -> None:

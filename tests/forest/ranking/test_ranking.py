@@ -10,10 +10,10 @@ from code_intel.errors import UsageError
 from code_intel.forest.dependencies.graph import Graph, Links
 from code_intel.forest.ranking.copies import derived, stem
 from code_intel.forest.ranking.evidence import File
-from code_intel.forest.ranking.measures import FROM_ZERO, scale
+from code_intel.forest.ranking.measures import SCALE_FROM_ZERO, scale
 from code_intel.forest.ranking.paths import PATH_KINDS, kinds_of, relative
 from code_intel.forest.ranking.question import TOPICS, read
-from code_intel.forest.ranking.search import Ranked, rank
+from code_intel.forest.ranking.search import FileRanking, rank
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.index.rows import ChunkRow
@@ -163,7 +163,7 @@ def test_a_question_names_symbols(query: str, names: list[tuple[str, float]]) ->
 
 @given(
     st.dictionaries(st.text(max_size=3), st.floats(0, 1e6), min_size=1),
-    st.sampled_from([0.05, FROM_ZERO]),
+    st.sampled_from([0.05, SCALE_FROM_ZERO]),
 )
 def test_scaling_keeps_order_and_ends_at_one(values: dict[str, float], spread: float) -> None:
     scaled = scale(values, spread)
@@ -176,7 +176,7 @@ def test_scaling_keeps_order_and_ends_at_one(values: dict[str, float], spread: f
 
 
 def test_nearly_equal_files_stay_nearly_equal() -> None:
-    assert scale({"a": 3.9, "b": 3.8}, FROM_ZERO)["b"] > 0.9
+    assert scale({"a": 3.9, "b": 3.8}, SCALE_FROM_ZERO)["b"] > 0.9
     assert scale({"a": 0.801, "b": 0.800}, 0.05)["b"] > 0.9
     assert scale({"a": 0.9, "b": 0.8, "c": 0.7}, 0.05)["b"] == pytest.approx(0.5)
 
@@ -271,7 +271,7 @@ def test_each_row_can_be_skipped() -> None:
         assert shown(whole) != shown(less)
 
 
-def shown(ranked: list[Ranked]) -> list[tuple[str, float]]:
+def shown(ranked: list[FileRanking]) -> list[tuple[str, float]]:
     return [(each.file.path, each.score) for each in ranked]
 
 

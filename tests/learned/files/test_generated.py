@@ -54,12 +54,12 @@ def file_of(config: Settings) -> Path:
     return next(path for path in config.agreements.glob("*.md") if "ログイン" in path.name)
 
 
-def sync(config: Settings) -> generated.Generated:
+def sync(config: Settings) -> generated.PairsUpdate:
     return changes.sync(config, NOW)
 
 
 def test_empty_project_is_not_changed(tmp_path: Path) -> None:
-    assert sync(project(tmp_path)) == generated.Generated({})
+    assert sync(project(tmp_path)) == generated.PairsUpdate({})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -91,7 +91,7 @@ def test_pairs_of_deleted_agreements_are_removed_at_once(tmp_path: Path) -> None
     gone = before - agreements_of(config).keys()
     assert sync(config).steps == dict.fromkeys(gone, "remove_pair")
     assert len(pairs_of(config)) == 2
-    assert sync(config) == generated.Generated({})
+    assert sync(config) == generated.PairsUpdate({})
 
 
 @pytest.mark.covers("rule.pairs.edited")
@@ -247,4 +247,4 @@ def test_one_sync_settles_any_sequence_of_changes(edits: list[tuple[str, int]]) 
         known = agreements_of(config)
         evidence = {key: "\n".join(each.evidence) for key, each in known.items()}
         assert {key: pair.code_evidence for key, pair in pairs_of(config).items()} == evidence
-        assert sync(config) == generated.Generated({})
+        assert sync(config) == generated.PairsUpdate({})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
 from code_intel.learned.history.decisions import Decision, newest, note
-from code_intel.learned.history.logs import LONGEST_LINE, MAX_LOG_BYTES, Log, line_of
+from code_intel.learned.history.logs import MAX_LINE_BYTES, MAX_LOG_BYTES, Log, line_of
 from code_intel.learned.history.outcomes import FILE, OLDER, append, read
 from faulty_disk import Faulty, on
 
@@ -83,7 +83,7 @@ def test_older_of_two_full_logs_is_deleted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["x" * 200_000, "日" * 200_000, "\x01" * 200_000])
 def test_line_has_a_maximum_length(tmp_path: Path, text: str) -> None:
     append(tmp_path, record(0, analysis={"root_cause": text, "names": [text] * 5}))
-    assert len((tmp_path / FILE).read_bytes()) <= LONGEST_LINE
+    assert len((tmp_path / FILE).read_bytes()) <= MAX_LINE_BYTES
     (found,) = read(tmp_path, most=1).records
     assert found["record_id"] == "outcome_0"
     assert text.startswith(found["analysis"]["root_cause"].rstrip("…"))

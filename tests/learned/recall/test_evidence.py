@@ -8,7 +8,7 @@ from code_intel.learned.recall.actions import actions
 from code_intel.learned.recall.calibration import FEATURES
 from code_intel.learned.recall.english import covered, ideas, missing, stems
 from code_intel.learned.recall.evidence import measure, wording
-from code_intel.learned.recall.short_forms import LOAN, shortened
+from code_intel.learned.recall.short_forms import LOANWORD_WEIGHT, shortened
 from code_intel.records import Agreement
 
 
@@ -60,7 +60,7 @@ def test_actions_are_compared(one: str, other: str, *, same: bool) -> None:
     ],
 )
 def test_short_forms_and_loan_words_are_recognized(query: str, term: str, symbol: str) -> None:
-    assert shortened(query, term, symbol) >= LOAN
+    assert shortened(query, term, symbol) >= LOANWORD_WEIGHT
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from code_intel.learned.recall.recall import (
     SYNONYM,
     WORDS_ONLY,
     Card,
-    Recalled,
+    RecallMatch,
     least,
     most,
     ready_margin,
@@ -61,7 +61,7 @@ def cards(model: Embedder, *agreements: Agreement) -> list[Card]:
     return [Card(agreement, vector) for agreement, vector in zip(agreements, vectors, strict=True)]
 
 
-def best(model: Embedder, query: str, *agreements: Agreement) -> Recalled:
+def best(model: Embedder, query: str, *agreements: Agreement) -> RecallMatch:
     return recall(query, model.queries([query])[0], cards(model, *agreements), model.identity)[0]
 
 

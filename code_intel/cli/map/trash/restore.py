@@ -12,7 +12,7 @@ from functools import partial
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import add_dry_run, print_answer
 from code_intel.foundation.text import visible
-from code_intel.learned.files.restore import Restored, restore
+from code_intel.learned.files.restore import RestoreResult, restore
 from code_intel.tools.context.freshness import DRY_RUN, refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _restore(context: GatewayContext, name: str, *, dry: bool) -> Answer:
-    done: Restored = await run_in_thread(partial(restore, context.settings, name, dry=dry))
+    done: RestoreResult = await run_in_thread(partial(restore, context.settings, name, dry=dry))
     map_sync = DRY_RUN if dry else await refresh_map(context, done.path)
     place = encodable(done.path.relative_to(context.settings.agreements).as_posix())
     term, symbol = done.key or ("", "")
