@@ -1,5 +1,5 @@
-"""Search the source of a project, which gives hypotheses about where something is.
+"""Search the source of a project; the results are hypotheses, which a session then verifies.
 
-`ranking` orders files for a question, `bundles` select what to read for a goal, `text` searches the
-files on disk, `dependencies` follow imports. Sessions and agreements do not belong here.
+`ranking` orders files for a question, `bundles` selects what to read for a goal, `text` searches
+the files on disk, and `dependencies` follows imports.
 """

@@ -1,6 +1,6 @@
-"""Rank files by BM25 and the wanted kind of file, for `files_search` (seed 002).
+"""Rank files by BM25 and by the preferred kind of file, for `files_search` (seed 002).
 
-Vectors and dependencies play no part: the same words find the same files in an unchanged index.
+Vectors and dependencies are not used.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ from code_intel.index.rows import ChunkRow
 from code_intel.index.store import MAX_HITS, Store
 
 NAMES_WEIGHT = 0.5
-"""Weight of BM25 over path and symbol names; over texts it is 1."""
+"""Weight of the BM25 score over path and symbol names; that over texts has weight 1."""
 PHRASE_FACTOR = 1.5
-"""Factor of a chunk that contains a phrase of the query."""
+"""Factor for the score of a chunk that contains a phrase of the query."""
 
 
 class FileHit(NamedTuple):
@@ -45,13 +45,13 @@ def search_files(
 
     Args:
         store: The forest's index.
-        query: Words; Japanese ones are also translated. Chunks with a quoted or compound term as it
-            is rank higher.
+        query: Words; Japanese ones are also translated. Chunks that contain a quoted or compound
+            term literally rank higher.
         top_k: Maximum number of files.
-        boost: The wanted kind of file.
+        boost: Which kind of file to prefer.
         strategy: How compounds are split.
         bases: Indexed folders as document names.
-        wanted: Whether a file of that path and language may be returned.
+        wanted: Returns whether a file with that path and language may be returned.
     """
     terms = read(query).terms
     scores: dict[int, float] = {}

@@ -1,8 +1,9 @@
 """Find the files that a change may break: importers of the changed files and users of their names.
 
-Direct imports and names that are defined nowhere else must be reviewed. Indirect imports, names
-that other files define as well, and names in prose should be (docs/decisions/0030). Calls that
-neither import nor name the changed code are not found.
+Files that import a changed file directly, or contain a name that only changed files define, must be
+reviewed. Indirect importers, and files that contain other names or mention names in prose, should
+be reviewed (docs/decisions/0030). Calls that neither import nor name the changed code are not
+found.
 """
 
 import re
@@ -29,12 +30,12 @@ class AffectedFile(NamedTuple):
     """A file that a change may affect.
 
     Attributes:
-        file: Relative to the project.
+        file: Path relative to the project.
         must: Whether it must be reviewed; otherwise it should be.
-        depth: Number of imports between it and a changed file; 0 if none exist.
-        via: The imported file through which it is reached, or empty.
-        names: The changed names in it, those that the description names first.
-        lines: Their lines.
+        depth: Number of import steps to a changed file; 0 if it imports none.
+        via: The imported file on the way to the changed one, or empty.
+        names: The changed names in it; first those that the description of the change contains.
+        lines: The lines with these names.
         test: Whether it is a test.
     """
 
@@ -48,7 +49,7 @@ class AffectedFile(NamedTuple):
 
 
 def importers(graph: Graph, targets: Iterable[str]) -> tuple[dict[str, Node], bool]:
-    """Return the documents that import the targets, and whether the list was cut."""
+    """Return the documents that import the targets, and whether there are more than the limit."""
     found: dict[str, Node] = {}
     truncated = False
     for target in targets:
@@ -61,7 +62,7 @@ def importers(graph: Graph, targets: Iterable[str]) -> tuple[dict[str, Node], bo
 
 
 def names_in(description: str, symbols: Iterable[Definition]) -> set[str]:
-    """Return the unqualified names of the symbols that a description names."""
+    """Return the unqualified names of the symbols that a description mentions."""
     return {
         symbol.name
         for symbol in symbols
@@ -71,7 +72,7 @@ def names_in(description: str, symbols: Iterable[Definition]) -> set[str]:
 
 
 def names_of(symbols: Iterable[Definition], named: Collection[str]) -> list[str]:
-    """Return the unqualified names to search for: `named` ones first, then outer ones."""
+    """Return the unqualified names to search for: those in `named` first, then outer ones."""
     plain = [
         symbol
         for symbol in symbols
@@ -96,14 +97,14 @@ def affected(
     shared: Collection[str],
     named: Collection[str],
 ) -> list[AffectedFile]:
-    """Return the files that a change affects, without the targets, those to be reviewed first.
+    """Return the files that a change affects, except the targets; the most important come first.
 
     Args:
         imports: The importers of the targets, by file; see `importers`.
-        mentions: Lines with names that the targets define.
+        mentions: The lines with names that the targets define.
         targets: The changed files.
-        shared: Names that other files define as well.
-        named: Names in the description of the change.
+        shared: The names that other files define as well.
+        named: The names in the description of the change.
     """
     lines: dict[str, list[TextMatch]] = {}
     for match in mentions:

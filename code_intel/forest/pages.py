@@ -1,8 +1,8 @@
 """Add the best matching page of a query plan to the ranked source files.
 
-A page repeats the words of a question and the code that answered it, so it would win any common
-ranking. The source is ranked without pages. Then the best page is inserted behind the first hits,
-in addition to the requested number (docs/decisions/0041).
+A page contains the words of its question and the code that answered it, so it would come first in a
+ranking with source files. The source is therefore ranked without pages. Then the best page is
+inserted after the first hits, in addition to the requested number (docs/decisions/0041).
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,15 +21,16 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     from numpy.typing import NDArray
 
 TAG, STALE = "knowledge", "stale"
-"""Tags in `Hit.why`: a page; a page about files that have changed since or are gone."""
+"""Tags in `Hit.why`: a page; a page about a file that has since changed or been deleted."""
 MIN_SHARED_WORDS = 0.5
-"""Share of a question's words that the goal of a matching page contains."""
+"""Share of the question's words that a page's goal must contain to match."""
 MAX_PAGES = 1000
-"""Number of pages, the last indexed ones, that are compared with a question."""
+"""Maximum number of pages that are compared with a question; the last indexed ones are."""
 MAX_PAGE_CHARS = 700
-"""Characters of a page in a hit."""
+"""Maximum characters of a page in a hit."""
 PAGE_RANK = 10
-"""Hits before the page: at rank 10 it displaced the answer to one to three of 148 questions."""
+"""Number of hits before the page. Even as the tenth hit, it displaced the answer to one to three
+of 148 questions."""
 
 
 def pages_of(store: Store) -> tuple[int, ...]:
@@ -43,7 +44,7 @@ def best(
 ) -> ChunkRow | None:
     """Return the page whose goal is closest to the question, or None if no page matches.
 
-    A page also matches if its cosine is at least `nearest`, the best one of any source chunk.
+    A page also matches if its cosine is at least `nearest`, the highest cosine of a source chunk.
     """
     pages = store.chunk_rows(pages_of(store)[-MAX_PAGES:])
     cosines = {} if vector is None else _cosines(store, pages, vector)
@@ -73,7 +74,7 @@ def _shared_words(goal: str, question: RankedQuestion) -> float:
 
 
 def insert_page(hits: Sequence[Hit], page: ChunkRow, tags: tuple[str, ...]) -> list[Hit]:
-    """Return the hits with the page inserted behind the first `PAGE_RANK`."""
+    """Return the hits with the page inserted after the first `PAGE_RANK`."""
     place = min(len(hits), PAGE_RANK)
     start, text = _excerpt(page.text)
     hit = Hit(
@@ -90,7 +91,7 @@ def insert_page(hits: Sequence[Hit], page: ChunkRow, tags: tuple[str, ...]) -> l
 
 
 def _excerpt(text: str) -> tuple[int, str]:
-    """Return the first lines of a page after the front matter, and the number of the first one."""
+    """Return the first line number of a page's body, and the first lines of the body."""
     _, end, body = text.partition("\n---\n")
     body = (body if end else text).lstrip("\n")
     start = text[: len(text) - len(body)].count("\n") + 1
@@ -99,7 +100,7 @@ def _excerpt(text: str) -> tuple[int, str]:
 
 
 def tags_of(store: Store, page: ChunkRow) -> tuple[str, ...]:
-    """Return the tags of a page: is it stale, because a file that it describes has changed?"""
+    """Return the tags of a page, with `stale` if a file that it describes has changed."""
     front = _front(page.text)
     if front is not None and all(_is_unchanged(store, *each) for each in front.files):
         return (TAG,)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 
 
 class RerankPlace(NamedTuple):
-    """A candidate: a file and a range of its lines (0, 0: all)."""
+    """A candidate: a file and a range of its lines; 0 and 0 mean the whole file."""
 
     path: str
     start_line: int = 0
@@ -20,7 +20,7 @@ class RerankPlace(NamedTuple):
 
 
 class RerankResult(NamedTuple):
-    """A candidate, its previous index, its best cosine or None, and the chunk with it."""
+    """A candidate, its position before ranking, its best cosine or None, and that chunk."""
 
     place: RerankPlace
     was: int
@@ -31,7 +31,7 @@ class RerankResult(NamedTuple):
 def rerank(
     store: Store, places: Sequence[RerankPlace], vector: "NDArray[np.float32] | None"
 ) -> list[RerankResult]:
-    """Return the candidates, best first; those without a vector follow in their original order."""
+    """Return the candidates, best first; those without a vector follow in their given order."""
     chunks: dict[str, list[ChunkRow]] = {}
     for row in store.chunks_of({place.path for place in places}):
         chunks.setdefault(row.path, []).append(row)

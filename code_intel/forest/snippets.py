@@ -1,4 +1,4 @@
-"""Cut lines out of a file at symbol boundaries, within a budget."""
+"""Extract lines of a file, cut at symbol boundaries, within a budget."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -17,9 +17,9 @@ class Snippet(NamedTuple):
     Attributes:
         start_line: First line, 1-based.
         end_line: Last line.
-        text: Those lines with their line ends; a line longer than the budget is cut.
+        text: Those lines with their line endings; a first line longer than the budget is cut.
         symbol: The innermost symbol around the requested lines, else the first one that starts
-            there, else empty.
+            among them, else empty.
         next_line: The first requested line that did not fit; 0 if all did.
     """
 
@@ -40,16 +40,16 @@ def snippet(
     cost: Callable[[str], int],
     whole: bool = True,
 ) -> Snippet:
-    """Cut lines out of a text.
+    """Extract lines of a text.
 
     Args:
-        text: The file.
-        symbols: What it defines.
-        first: First requested line, within the text.
-        last: Last requested line; may lie beyond the end.
+        text: The file's content.
+        symbols: The symbols that the file defines.
+        first: First requested line; must be in the text.
+        last: Last requested line; may be beyond the end.
         budget: Maximum cost of the lines.
-        cost: The cost of a text, such as its number of tokens.
-        whole: Extend to whole symbols where that fits; otherwise cut between symbols.
+        cost: Returns the cost of a text, such as its number of tokens.
+        whole: Extend the range to whole symbols if they fit; otherwise cut between symbols.
     """
     lines = Lines(text)
     last = min(last, len(lines))
@@ -120,7 +120,7 @@ def _fitting(
 def _symbol_boundary(
     lines: Lines, text: str, symbols: Sequence[Symbol], first: int, end: int
 ) -> int:
-    """Return the last line up to `end` that cuts no symbol, if more than half the lines remain."""
+    """Return the last line to show so that no symbol is cut; `end` if half would be lost."""
     near = [
         s for s in symbols if first < s.start_line <= end + MAX_LINES_ABOVE and end < s.end_line
     ]

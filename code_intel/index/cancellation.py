@@ -1,6 +1,6 @@
-"""Let read-only work on a worker thread end soon after its call was cancelled.
+"""End read-only work on a worker thread soon after its call was cancelled.
 
-A thread cannot be stopped from outside. So work that only reads checks for cancellation before each
+A thread cannot be stopped from outside, so work that only reads checks for cancellation before each
 SQL statement and every few thousand steps within one (docs/decisions/0040). Work that writes is not
 interrupted.
 """
@@ -38,7 +38,7 @@ async def run_read(work: Callable[P, ResultT], *args: P.args, **kwargs: P.kwargs
 
 
 def is_cancelled() -> bool:
-    """Whether the call that this thread works for was cancelled."""
+    """Return whether the call that this thread works for was cancelled."""
     cancelled = _cancelled.get()
     return cancelled is not None and cancelled.is_set()
 

@@ -1,4 +1,4 @@
-"""Count what an index holds, what is pending, and what the last scan left open."""
+"""Count what an index contains, what is pending, and what the last scan could not settle."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ NOTES = {
     "held": "documents that seem deleted, kept until the next scan confirms it",
     "unread": "documents that cannot be read, with their previous content",
 }
-"""What the numbers mean that a sync stores in `meta`."""
+"""Descriptions of the counts that a sync stores in `meta`."""
 
 
 class Completeness(NamedTuple):
@@ -18,7 +18,7 @@ class Completeness(NamedTuple):
         files: Number of documents.
         pending: Number of chunks without a vector.
         scanned: Whether all files were scanned at least once.
-        notes: What the last scan left open, as sentences.
+        notes: What the last scan could not settle.
     """
 
     files: int = 0
@@ -35,10 +35,10 @@ def completeness_of(store: Store) -> Completeness:
 
 
 def _pending(store: Store) -> int:
-    """Count the chunks without a vector; do not count only pages of query plans (decision 0041)."""
+    """Count the chunks without a vector, except pages of query plans (decision 0041)."""
     count = store.pending_count()
     pages = frozenset(store.pages()) if count else ()
-    if not 0 < count <= len(pages):  # with other chunks pending, the pages need not be exact
+    if not 0 < count <= len(pages):  # other chunks are pending, so the count need not be exact
         return count
     return sum(chunk not in pages for chunk, _ in store.pending(count))
 

@@ -1,4 +1,4 @@
-"""Define the corpora, and which files belong to none."""
+"""Define the corpora, and which files belong to neither."""
 
 import os
 import re
@@ -19,8 +19,8 @@ class CorpusRow:
 
     Attributes:
         suffixes: Lower-case endings of names; empty for any.
-        ignore_rules: Whether .gitignore applies. Agreements are served even if a project ignores
-            their folder, because the configuration names it.
+        ignore_rules: Whether .gitignore applies. It does not apply to agreements, because the
+            configuration names their folder.
         own_state: Whether files in `.code-intel` are included.
         pages: Whether pages of query plans are included, although git ignores them.
     """
@@ -45,16 +45,16 @@ EXCLUDED_FOLDERS = frozenset(
     dist build target out .next .nuxt .svelte-kit .turbo .parcel-cache .cache .gradle .terraform
     .idea coverage htmlcov Pods DerivedData""")
 )
-"""Excluded where there is no git."""
+"""Folders that are excluded outside git work trees."""
 TOOL_MARKERS = {
     "pyvenv.cfg": "",
     "CACHEDIR.TAG": "",
     "modules.txt": "vendor",
     "autoload.php": "vendor",
 }
-"""Marker file of a generated folder, excluded likewise → required folder name, or empty for any."""
+"""Marker files of generated folders, also excluded there → the folder's name; empty for any."""
 NEVER_FOLDERS = frozenset({".git", "node_modules"})
-"""Excluded even where no ignore rules apply."""
+"""Folders that are excluded even if no ignore rules apply."""
 
 SECRET_REASON, GENERATED_REASON = "may hold secrets", "generated"
 """Reasons not to index a file. No tool shows files that may hold secrets."""
@@ -70,7 +70,7 @@ REFUSED_NAMES = tuple(
     (reason, re.compile("|".join(translate(pattern) for pattern in patterns)))
     for reason, patterns in ((SECRET_REASON, _SECRETS), (GENERATED_REASON, _GENERATED))
 )
-"""(reason, expression for lower-case names)."""
+"""(reason, regular expression for lower-case names)."""
 ALLOWED_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist")
 
 _TESTS = frozenset(_words("test tests __tests__ spec specs testing testdata fixtures e2e"))
@@ -79,7 +79,7 @@ _PROSE = tuple(_words(".md .rst .txt .adoc .json .yaml .yml .toml .csv .svg"))
 
 
 def refusal(path: str) -> str:
-    """Return why a file of that name is never indexed, or an empty text."""
+    """Return why a file with this name is never indexed, or an empty text."""
     folded = path.rpartition("/")[2].lower()
     if folded in ALLOWED_NAMES:
         return ""
@@ -87,13 +87,13 @@ def refusal(path: str) -> str:
 
 
 def is_page(path: str) -> bool:
-    """Whether folder and name of a document are those of a page that a query plan wrote."""
+    """Return whether a document's folder and name are those of a page of a query plan."""
     folder, _, name = path.rpartition("/")
     return f"/{folder}".endswith(f"/{KNOWLEDGE_FOLDER}") and bool(PAGE.fullmatch(name))
 
 
 def is_kept(path: str, config: IndexConfig) -> bool:
-    """Whether a document is internal to query plans: not a page of this corpus."""
+    """Return whether a document is a query plan's file, but not a page that the corpus includes."""
     if config.knowledge is None or (CORPORA[config.corpus].pages and is_page(path)):
         return False
     plans = str(config.knowledge.parents[1]).removeprefix(f"{config.folder}{os.sep}")
@@ -101,7 +101,7 @@ def is_kept(path: str, config: IndexConfig) -> bool:
 
 
 def is_own(path: str, db_name: str, corpus: Corpus) -> bool:
-    """Whether a POSIX path is a file of code-intel itself."""
+    """Return whether a POSIX path is a file of code-intel itself."""
     *folders, name = path.split("/")
     if name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
         return True
@@ -109,7 +109,7 @@ def is_own(path: str, db_name: str, corpus: Corpus) -> bool:
 
 
 def priority(path: str) -> int:
-    """Return a document's rank for embedding: 0 source, 1 documentation and data, 2 tests."""
+    """Return a document's priority for embedding: 0 source, 1 documentation and data, 2 tests."""
     *folders, name = path.lower().split("/")
     stem = name.partition(".")[0]
     if (

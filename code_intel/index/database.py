@@ -1,6 +1,6 @@
-"""Hold a connection to an index file behind a lock, and translate its errors.
+"""Guard the connection to an index file with a lock, and translate SQLite's errors.
 
-A file that is replaced or deleted while it is open is opened again at the next call. Damage is
+If the file is replaced or deleted while it is open, the next call opens it again. Damage is
 reported to the indexer, and the error says whether it is being repaired.
 """
 
@@ -27,21 +27,21 @@ from code_intel.index.opening import (
 )
 
 DAMAGED = "index_damaged"
-"""Error code of a damaged index, which must be rebuilt."""
+"""Error code of an index that is damaged and must be rebuilt."""
 UNWRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
-"""Errors of a disk that refuses writes and may still be read."""
+"""Operating system errors after which a file may still be readable."""
 NEWER_INDEX = "index_newer"
-"""Error code of an index of a newer version, which is never written here."""
+"""Error code of an index that a newer version of code-intel created."""
 
 
 class Database:
-    """An open index file, usable from any thread, one at a time.
+    """An open index file. Any thread may use it; a lock serialises the calls.
 
     Args:
         path: The file.
         readonly: Do not write, create or move anything.
-        command: The command line that builds this index, for hints.
-        on_damage: Called when a call meets damage; returns whether it is being repaired.
+        command: The command line that builds this index, which hints name.
+        on_damage: Called when damage is found; returns whether the index is being repaired.
     """
 
     def __init__(
@@ -72,29 +72,35 @@ class Database:
             self._connection = None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return all rows of a statement."""
+        """Execute a statement and return all its rows."""
         with self._opened() as connection:
             return connection.execute(sql, values).fetchall()
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        """Return the first column of the first row, or None."""
+        """Execute a statement and return the first column of its first row, or None."""
         rows = self.rows(sql, values)
         return rows[0][0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[Any]:
-        """Execute a statement once per row of values, in the open batch; return its results."""
+        """Execute a statement once for each row of values and return the results.
+
+        Call it inside `batch`.
+        """
         with self._opened() as connection:
             return connection.executemany(sql, rows).fetchall()
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
-        """Return a cursor over a statement's rows; close it before the snapshot around it ends."""
+        """Execute a statement and return a cursor over its rows.
+
+        Call it inside `snapshot`, and close the cursor before the snapshot ends.
+        """
         with self._opened() as connection:
             return connection.execute(sql, values)
 
     def broken(self, also: Callable[[], None] = lambda: None) -> list[str]:
-        """Return one line per broken invariant; empty for an intact database.
+        """Return one line for each broken invariant; none if the database is intact.
 
-        `also` is a further check, which raises StorageError for damage.
+        `also` is a further check, which raises StorageError if it finds damage.
         """
         try:
             with self.snapshot():
@@ -115,7 +121,7 @@ class Database:
         return [f"{what}: {count}" for count, what in counts if count]
 
     def _malformed(self) -> list[str]:
-        """Return the first problem that SQLite finds in its pages, and how many more there are."""
+        """Return the first problem that SQLite's integrity check finds, and count the others."""
         rows = self.rows("PRAGMA integrity_check")
         lines = [line for row in rows for line in str(row[0]).splitlines()]
         found = [line for line in lines if line != "ok" and not line.startswith("***")]
@@ -128,11 +134,11 @@ class Database:
             self.rows(sql, values)
 
     def state(self) -> tuple[int, ...] | None:
-        """Return a value that changes with every write by any process; None while writing."""
+        """Return a value that every committed write changes; None in a write transaction."""
         with self._opened() as connection:
             if connection.txn_state() == apsw.SQLITE_TXN_WRITE:
                 return None
-            version = connection.pragma("data_version")  # changes with writes of other connections
+            version = connection.pragma("data_version")  # counts writes by other connections
             return self._connected, version, connection.total_changes()
 
     def size(self) -> int:
@@ -143,7 +149,7 @@ class Database:
         """Rewrite the file without its unused pages; return its size."""
         with self._opened() as connection:
             connection.execute("VACUUM")
-            # Truncates as much of the journal as readers allow; a later checkpoint takes the rest.
+            # Readers may keep part of the journal in use; a later checkpoint truncates that.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return self.size()
 
@@ -157,7 +163,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let several reads see one state of the database."""
+        """Run the block in a read transaction, in which all reads see the same data."""
         with self._opened() as connection:
             if not connection.get_autocommit():
                 yield
@@ -198,12 +204,13 @@ class Database:
         return _identity(self.path) != self._identity
 
     def _connect(self) -> apsw.Connection:
-        """Open the index; create or replace it if needed and allowed.
+        """Open the index; unless it is read-only, create or replace it if needed.
 
         Raises:
-            NotFoundError: Read-only, and there is no index.
-            StorageError: Read-only and not usable, of a newer version, or refused by the disk.
-            BusyError: Another process has been creating it for more than five seconds.
+            NotFoundError: The index is read-only and does not exist.
+            StorageError: The file cannot be opened, was created by a newer version, or is read-only
+                and not a usable index.
+            BusyError: Another process has been creating the index for more than five seconds.
         """
         try:
             connection, reason = (
@@ -220,7 +227,7 @@ class Database:
         return connection
 
     def _connect_unwritable(self, error: OSError | StorageError) -> apsw.Connection | None:
-        """Open the index for reading if the disk refuses only writes."""
+        """Open the index for reading if the error means that it cannot be written."""
         cause = error if isinstance(error, OSError) else error.__cause__
         if self.readonly or not isinstance(cause, OSError) or cause.errno not in UNWRITABLE:
             return None
@@ -229,7 +236,7 @@ class Database:
         return None
 
     def _is_newer(self, connection: apsw.Connection) -> bool:
-        """Whether a newer program replaced the index while it was open here."""
+        """Return whether a newer version replaced the index while this process had it open."""
         with suppress(apsw.Error):
             return bool(connection.pragma("user_version") > schema.SCHEMA_VERSION)
         return False
@@ -249,7 +256,7 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Translate SQLite's errors."""
+        """Raise a `CodeIntelError` for an error of SQLite."""
         name = self.path.name
         try:
             yield
@@ -260,7 +267,7 @@ class Database:
         except (apsw.BusyError, apsw.LockedError) as error:
             raise BusyError(f"{name} is being written by another process.") from error
         except apsw.ReadOnlyError as error:
-            self._identity = None  # open it again at each call until the disk accepts writes
+            self._identity = None  # reopen the file at each call until it can be written again
             raise StorageError(f"{name} cannot be written: {error}.") from error
         except DAMAGE as error:
             if self._connection is not None and self._is_newer(self._connection):

@@ -1,9 +1,10 @@
 """Decide which documents to delete from the index after a scan.
 
-A file that a scan did not find is looked up by name first: an unreadable file is not deleted.
-Documents of a folder that is missing, or empty on another volume than before, are kept until the
-folder is back or leaves the configuration. If more than half of at least ten documents disappear at
-once, nothing is deleted until a second scan misses the same ones (docs/decisions/0011, 0017).
+A file that the scan did not find is first looked up by name, because it may be unreadable.
+Documents of a folder that is missing, or that is empty and now on another volume, are kept until
+the folder is back or the configuration no longer names it. If at least ten documents, and more than
+half of all, disappear at once, they are deleted only after a second scan misses the same ones
+(docs/decisions/0011, 0017).
 """
 
 import hashlib
@@ -26,10 +27,10 @@ class Verdict:
     """What to do with the documents that a scan did not find.
 
     Attributes:
-        to_delete: The file is gone, or no pattern covers it any more.
-        held: The file seems gone, but the document is kept for now.
-        failed: Name to the reason why the file could not be checked.
-        warnings: Why documents are held, one sentence each.
+        to_delete: Documents whose file no longer exists, or is no longer covered by a pattern.
+        held: Documents that are kept for now although their file seems deleted.
+        failed: Files that could not be checked, with the reason, by name.
+        warnings: Why documents are held.
     """
 
     to_delete: list[str] = field(default_factory=list)
@@ -71,7 +72,7 @@ def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[st
 
 
 def _disk_state(path: Path) -> str:
-    """Return `gone`, `present`, or the reason why the disk cannot tell."""
+    """Return `gone`, `present`, or the reason why this cannot be determined."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -84,7 +85,7 @@ def _disk_state(path: Path) -> str:
 def _unmounted(
     store: Store, config: IndexConfig, scan: walk.Scan, gone: Iterable[str]
 ) -> list[Path]:
-    """Return folders without documents that are on another volume than at the last scan."""
+    """Return the folders that lost all files and are on another volume than at the last scan."""
     known: dict[str, int] = json.loads(store.get_meta("volumes") or "{}")
     before = dict(known)
     folder = Path(os.path.realpath(config.folder))
@@ -105,7 +106,7 @@ def _unmounted(
 
 
 def _is_plausible(store: Store, gone: list[str], total: int) -> bool:
-    """Whether to delete `gone` now: few documents, or the same ones that the last scan missed."""
+    """Return whether `gone` can be deleted: it is small, or the last scan missed the same files."""
     is_mass = len(gone) >= MIN_MASS_DELETION and len(gone) * 2 > total
     key = hashlib.sha256("\0".join(gone).encode()).hexdigest() if is_mass else ""
     before = store.get_meta("vanished") or ""

@@ -21,10 +21,10 @@ class IndexFinding:
     """One result of a diagnosis.
 
     Attributes:
-        level: `info` needs no action; `warning` means degraded; `error` means that it does not
-            work.
-        what: One sentence.
-        remedy: What to do, one sentence; empty for `info`.
+        level: `info`: no action is needed; `warning`: the index works with limits; `error`: the
+            index does not work.
+        what: What was found, in one sentence.
+        remedy: What to do, in one sentence; empty for `info`.
     """
 
     level: Literal["info", "warning", "error"]
@@ -37,7 +37,10 @@ def examine(
 ) -> list[IndexFinding]:
     """Return the findings about the index of `config`.
 
-    `model` is the identity of the model in use, if known; `command` builds the index.
+    Args:
+        config: The configuration of the index.
+        model: The identity of the model in use, if known.
+        command: The command line that builds the index, which remedies name.
     """
     return [*_files(config), *disk(config), *_database(config, model, command), *_indexer(config)]
 

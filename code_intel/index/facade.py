@@ -1,8 +1,8 @@
-"""Open one corpus for servers and tools: its store, its indexer, and how complete it is.
+"""Open the index of one corpus for servers and tools.
 
 index = Index(settings.forest, embedder=embedder, cache=cache)
 index.start()                     # background: walk, words, vectors
-index.store.word_hits(...)        # at once, with whatever is there
+index.store.word_hits(...)        # answers at once from what is indexed so far
 index.refresh("docs/a.md")        # index one document now
 index.close()
 """
@@ -34,20 +34,20 @@ from code_intel.records import Freshness
 CHECK_INTERVAL_S = 1.0
 """Seconds between two checks of another process's progress, or of the disk."""
 MAX_IDLE_CHECKS = 10
-"""Checks without progress after which this process embeds, too."""
+"""Number of checks without progress after which this process embeds, too."""
 
 
 class Index:
     """The index of one corpus. Creating the object opens, reads and locks nothing.
 
     Args:
-        config: Which files, and where the database is.
-        embedder: Computes vectors; None: words only.
-        cache: Known vectors of all projects.
+        config: Which files to index, and where the database is.
+        embedder: Computes the vectors; with None, only words are indexed.
+        cache: The vectors that any project has computed so far.
         readonly: Never build, move or repair the database.
         check_disk: Let `freshness` scan the disk, because no indexer may be running.
         activity: When the process last received a request; see `Indexer`.
-        command: The command line that builds the index, for hints.
+        command: The command line that builds the index, which hints name.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class Index:
 
     @property
     def store(self) -> Store:
-        """The store, opened at the first use.
+        """The store, opened on first use.
 
         Raises:
-            NotFoundError: Read-only, and there is no index yet.
-            StorageError: The project is gone, or the file cannot be used. If it is damaged, the
-                indexer of this process was asked to repair it.
+            NotFoundError: The index is read-only and does not exist yet.
+            StorageError: The project no longer exists, or the file cannot be used. If the file is
+                damaged, this process's indexer has been asked to repair it.
         """
         if not self.readonly:
             self._prepare_folder()
@@ -99,7 +99,7 @@ class Index:
             return self._store
 
     def _prepare_folder(self) -> None:
-        """Create and check the folder of the database, unless its file is unchanged since."""
+        """Create and check the database's folder, unless the file is the same as last time."""
         state = _file_state(self.config.db_path)
         if state is None or state != self._file_state:
             prepare_folder(self.config.folder, self.config.db_path)
@@ -125,7 +125,7 @@ class Index:
             self.indexer.request()
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
-        """Return how complete the index is; `degraded` are reasons that the caller adds."""
+        """Return how complete the index is; `degraded` holds further reasons to report."""
         reasons, counts, lost = list(degraded), Completeness(), False
         try:
             counts = self._count()
@@ -171,7 +171,7 @@ class Index:
         return [f"index: no files. `code-intel doctor` says what {name} covers"]
 
     def _disk_notes(self, *, scanned: bool) -> list[str]:
-        """Return what a scan of the disk says against the index, at most once per interval."""
+        """Return a note if the disk differs from the index; scan it at most once per interval."""
         if not (scanned and self.check_disk):
             return []
         now = time.monotonic()
@@ -180,10 +180,12 @@ class Index:
         return [*filter(None, [self._disk_check[1]])]
 
     def refresh(self, path: str | Path, *, named: bool = False, force: bool = False) -> SyncReport:
-        """Index one document now: words and, with a usable model, vectors; see `sync_document`.
+        """Index the words of one document now, and its vectors if a model works.
+
+        See `sync_document` for the arguments.
 
         Raises:
-            UsageError: The path is outside the patterns, or never indexed.
+            UsageError: No pattern covers the path, or the file is never indexed.
             NotFoundError: The document is neither on disk nor in the index.
         """
         report = sync_document(self.store, self.config, path, named=named, force=force)
@@ -204,19 +206,19 @@ class Index:
         stop: Callable[[], bool] = lambda: False,
         say: Callable[[str], None] = lambda note: None,  # noqa: ARG005 - silent by default
     ) -> SyncReport:
-        """Bring words and vectors up to date before returning, as `sync` on a terminal does.
+        """Bring words and vectors up to date before returning, as `code-intel sync` does.
 
-        A damaged index is rebuilt first. If another process holds the lease, repair and vectors are
-        left to it, and this call waits for the vectors.
+        A damaged index is rebuilt first. If another process holds the lease, that process repairs
+        the index and computes the vectors, and this call waits for the vectors.
 
         Args:
-            words_only: Do not embed or wait for vectors.
-            progress: Called with (done, total), for files and then for vectors.
-            stop: Polled between steps; returning True ends early.
-            say: Called with each note as it arises; the report's warnings repeat them.
+            words_only: Neither compute vectors nor wait for them.
+            progress: Called with (done, total), first for files, then for vectors.
+            stop: Polled between steps; returning True ends the call early.
+            say: Called with each note at once; the report's warnings include the notes.
 
         Raises:
-            StorageError: The project folder is gone, or the database cannot be written.
+            StorageError: The project folder no longer exists, or the database cannot be written.
         """
         notes: list[str] = []
 
@@ -279,13 +281,13 @@ class Index:
         }
 
     def _awaits_scan(self, status: Status) -> bool:
-        """Whether the first scan of this process's indexer is still to come."""
+        """Return whether the first scan of this process's indexer is still to come."""
         if self.readonly or self._completed or status.scans:
             return False
         return status.leading or not status.turns
 
     def _request_repair(self) -> bool:
-        """Ask the indexer, here or in another process, for a repair; return if there is one."""
+        """Ask this or another process's indexer for a repair; return whether one is running."""
         if self.readonly:
             return False
         if self.indexer is not None:

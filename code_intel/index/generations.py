@@ -1,9 +1,9 @@
-"""Store vectors by generation, so that one model answers while the vectors of another are made.
+"""Store vectors by generation, so that one model answers while another one's are computed.
 
-A generation is all vectors of one model. `vectors` holds the vectors, `passages` the state of each
-card. One generation is active. At most one other is being built; it becomes the active one when no
-card waits for it (docs/decisions/0016). The store writes documents through this module, so every
-generation has a passage for every card.
+A generation is all vectors of one model. The table `vectors` contains the vectors, `passages` the
+state of each card. One generation is active. At most one other is being built; it becomes active
+when every card has been processed (docs/decisions/0016). The store writes documents through this
+module, so every generation has a passage for every card.
 """
 
 import json
@@ -92,9 +92,9 @@ class Generations:
         return next((each for each in self.all() if each.identity == identity), None)
 
     def begin(self, identity: str, dimensions: int) -> Generation:
-        """Return the generation of that engine, created if needed; drop another unfinished one.
+        """Return the generation of that engine, and create it if needed.
 
-        An active generation without vectors is replaced at once.
+        Another unfinished generation is dropped. An active one without vectors is replaced at once.
         """
         newest = self.newest()
         if _matches(newest, identity, dimensions):
@@ -114,9 +114,9 @@ class Generations:
             return self.newest()
 
     def finish(self, generation: Generation) -> bool:
-        """Activate `generation` and delete the other; return False while cards wait for it.
+        """Activate `generation` and delete the other one; return False while it has pending cards.
 
-        Return True for one that another process has dropped meanwhile.
+        If another process has dropped it meanwhile, return True.
         """
         if generation.active:
             return not self.pending_count(generation)
@@ -131,7 +131,7 @@ class Generations:
     def pending(
         self, generation: Generation, limit: int, path: str | None = None
     ) -> list[tuple[int, str]]:
-        """Return (chunk id, card) of chunks that wait for a vector, most useful first.
+        """Return (chunk id, card) of chunks without a vector, most useful first.
 
         With `path`, only chunks of that document are returned.
         """
@@ -140,12 +140,12 @@ class Generations:
         return self._db.rows(PENDING_CARDS, (generation.id, limit))
 
     def pending_count(self, generation: Generation) -> int:
-        """Return how many cards wait for a vector."""
+        """Return how many cards have no vector yet."""
         sql = "SELECT count(*) FROM passages WHERE generation = ? AND state = 1"
         return int(self._db.value(sql, (generation.id,)))
 
     def coverage(self, generation: Generation) -> float:
-        """Return the processed share of the source's cards, or of all cards if none is source."""
+        """Return the processed share of the cards with the highest priority, normally source."""
         if not self.pending_count(generation):
             return 1.0
         ((cards, done),) = self._db.rows(COVERAGE, (generation.id,))
@@ -158,7 +158,7 @@ class Generations:
         return (total - self.pending_count(found), total) if found else (0, total)
 
     def put(self, generation: Generation, vectors: "Sequence[tuple[int, Vector]]") -> int:
-        """Store vectors by chunk id; drop those whose chunk or generation no longer exists.
+        """Store vectors by chunk id; ignore those whose chunk or generation no longer exists.
 
         Returns:
             The number of stored vectors.
@@ -176,13 +176,13 @@ class Generations:
         return stored
 
     def refuse(self, generation: Generation, chunk: int, reason: str) -> None:
-        """Record why a chunk gets no vector in that generation, and stop asking for one."""
+        """Record why a chunk gets no vector in that generation, so that it is not pending."""
         with self._db.batch():
             if self._db.rows(SET_STATE, (REFUSED, reason, generation.id, chunk)):
                 self._db.rows(DELETE_VECTOR, (generation.id, chunk))
 
     def refused(self, generation: Generation) -> list[tuple[str, int, str]]:
-        """Return (path, position, reason) of the chunks that get no vector."""
+        """Return (path, position, reason) of the chunks that `refuse` recorded."""
         return self._db.rows(REFUSALS, (generation.id,))
 
     def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
@@ -218,7 +218,7 @@ class Generations:
         return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
 
     def all_vectors(self, identity: str) -> "tuple[Ids, NDArray[np.float32]]":
-        """Return chunk ids and vectors of the active generation, none if of another engine."""
+        """Return the active generation's chunk ids and vectors; none if it is another engine's."""
         import numpy as np
 
         with self._db.snapshot():
@@ -230,7 +230,7 @@ class Generations:
         return np.concatenate(chunks), np.concatenate(vectors)
 
     def verify(self) -> None:
-        """Read every vector from the disk and check its length.
+        """Read every vector from the disk and check that its length is 1.
 
         Raises:
             CorruptError: A vector is damaged.
@@ -244,7 +244,7 @@ class Generations:
                     if not (np.abs(norms - 1) < LENGTH_TOLERANCE).all():
                         raise apsw.CorruptError("a vector is not of length 1")
 
-    # --- inside the transaction that writes a document
+    # --- called in the transaction that writes a document
 
     def vectors_by_card(self, document: int) -> dict[int, dict[str, bytes]]:
         """Return a document's vectors by generation and card digest."""

@@ -1,7 +1,7 @@
 """Apply git's ignore rules without git: nested .gitignore files, the innermost first.
 
-Ignored folders are not entered, so a pattern must match the path itself. The expressions of
-`pathspec` also match everything below a matched folder, hence `_matches`.
+Ignored folders are not entered, so a pattern need only match the path itself. The expressions of
+`pathspec` also match everything below a matched folder, which `_matches` excludes.
 """
 
 import os
@@ -16,7 +16,7 @@ from code_intel.index.corpus import EXCLUDED_FOLDERS, NEVER_FOLDERS, TOOL_MARKER
 from code_intel.index.safe_files import read_inside
 
 Rules = Sequence[tuple[bool, re.Pattern[str]]]
-"""(whether the line ignores, its expression), one per line."""
+"""(whether the line ignores, its expression) for each line of a .gitignore file."""
 _FOLDER = "ps_d"
 """pathspec's name for the slash after a matched folder."""
 
@@ -24,7 +24,7 @@ _FOLDER = "ps_d"
 def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
     """List the files below `base` as git would, without folders that are excluded by default.
 
-    A folder that cannot be read is listed itself, with a trailing slash.
+    A folder that cannot be read is itself listed, with a trailing slash.
 
     Args:
         base: A folder without links in its path.
@@ -53,13 +53,13 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
 
 
 def _is_generated(folder: str, entries: Iterable[os.DirEntry[str]]) -> bool:
-    """Whether a marker file shows that a tool made this folder; its name alone may not."""
+    """Return whether a marker file shows that a tool created this folder."""
     name = folder.rstrip("/").rpartition("/")[2]
     return any(TOOL_MARKERS.get(entry.name) in {"", name} for entry in entries)
 
 
 def _read(base: Path, name: str) -> Rules:
-    """Read the rules of a `.gitignore`; like git, ignore one that is a link."""
+    """Read the rules of a .gitignore file; like git, ignore a file that is a symbolic link."""
     try:
         text = read_inside(base, name).decode("utf-8", "surrogateescape")
     except (OSError, ValueError):
@@ -69,7 +69,7 @@ def _read(base: Path, name: str) -> Rules:
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
-    """Parse a line; return None for an invalid pattern, such as a lone `!`, as git does."""
+    """Parse a line; return None for a pattern that git ignores as invalid, such as a lone `!`."""
     try:
         return GitIgnoreSpecPattern(line)
     except GitIgnorePatternError:
@@ -77,7 +77,7 @@ def _pattern(line: str) -> GitIgnoreSpecPattern | None:
 
 
 def _ignored(path: str, known: Mapping[str, Rules]) -> bool:
-    """Apply the last matching line of the innermost .gitignore that has one."""
+    """Return whether a path is ignored: the last match in the innermost .gitignore decides."""
     for folder in sorted(known, key=len, reverse=True):
         for include, regex in reversed(known[folder]):
             if _matches(regex, path[len(folder) :]):
@@ -86,7 +86,7 @@ def _ignored(path: str, known: Mapping[str, Rules]) -> bool:
 
 
 def _matches(regex: re.Pattern[str], path: str) -> bool:
-    """Whether an expression matches `path` itself, not only a folder above it."""
+    """Return whether an expression matches `path` itself, not only a folder above it."""
     if _FOLDER not in regex.groupindex:
         found = regex.search(path)
         # `a/**` matches what is in the folder, not the folder.

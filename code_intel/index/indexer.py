@@ -1,9 +1,9 @@
 """Keep an index up to date in a background thread.
 
-One process per database does this, the holder of the `lease`. It scans on request and every
-few seconds, less often where scans take long, and embeds in small steps in between. If damage was
-reported, it checks the database and rebuilds it. The other processes try for the lease at each
-turn.
+One process per database does this, the holder of the `lease`. It scans on request and every few
+seconds (less often if scans take long), and embeds in small steps in between. If damage was
+reported, it checks the database and rebuilds it if necessary. The other processes try to acquire
+the lease at each turn.
 """
 
 import logging
@@ -28,19 +28,19 @@ log = logging.getLogger(__name__)
 
 SCAN_INTERVAL_S = 3.0
 REQUEST_BACKOFF = 4
-"""A requested scan starts at least 4 t after a scan that took t seconds."""
+"""After a scan that took t seconds, a requested scan starts no sooner than 4 t later."""
 REQUEST_DELAY_S = 0.3
-"""A requested scan waits for the answer to be sent: both share one interpreter."""
+"""Delay of a requested scan, so that the answer is sent first: both share one interpreter."""
 PAUSE_S, MAX_PAUSE_S = 0.1, 3.0
-"""How long a running scan pauses for a request, and for all requests together."""
+"""How long a running scan pauses for one request, and at most for all requests together."""
 SCAN_BACKOFF = 20
-"""A scan that took t seconds is repeated after at least 20 t: at most 5% of one core."""
+"""After a scan that took t seconds, the next is at least 20 t later: it uses 5% of one core."""
 STOP_TIMEOUT_S = 0.9
 
 
 @dataclass(slots=True)
 class Activity:
-    """When this process last received a request; shared by its indexers, `time.monotonic`."""
+    """When this process last received a request (`time.monotonic`); shared by its indexers."""
 
     last_request: float = -PAUSE_S
 
@@ -69,12 +69,12 @@ class Status:
 
 
 class Indexer:
-    """A background thread for one database, with its own store.
+    """A background thread that updates one database through its own store.
 
     Args:
         config: The configuration of the index.
-        embedder: Computes vectors; None: words only.
-        cache: Known vectors.
+        embedder: Computes the vectors; with None, only words are indexed.
+        cache: The vectors that any project has computed so far.
         activity: When the process last received a request; scans pause for requests.
         every: Seconds between two scans.
     """
@@ -113,10 +113,10 @@ class Indexer:
             self._thread.start()
 
     def request(self, *, suspect: bool = False) -> None:
-        """Request a scan, and a try for the lease; return at once.
+        """Request a turn with a scan, and return at once.
 
         Args:
-            suspect: A read found damage: the holder of the lease checks the database first.
+            suspect: A read found damage; let the holder of the lease check the database first.
         """
         if suspect:
             self._suspect = True
@@ -133,7 +133,7 @@ class Indexer:
             return self._turned.wait_for(lambda: until(self.status), timeout)
 
     def stop(self) -> None:
-        """Stop within a second; an embedding step that takes longer ends by itself."""
+        """Stop the thread; do not wait for an embedding step that takes more than a second."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -155,7 +155,7 @@ class Indexer:
             self.status.leading = False
 
     def _turn(self) -> None:
-        """Do what is due; keep an error in the status and try again later."""
+        """Do what is due; after an error, record it in the status and try again later."""
         try:
             prepare_folder(self.config.folder, self.config.db_path)
             self.status.leading = self.lease.acquire()
@@ -167,7 +167,7 @@ class Indexer:
             self.status.problem = self._disk_problem()
         except CodeIntelError as error:
             self.status.problem = error.message
-            if not self.config.db_path.parent.is_dir():  # the lock file is gone, too
+            if not self.config.db_path.parent.is_dir():  # the lock file was deleted, too
                 self.lease.release()
             self._suspect = self._suspect or error.error == DAMAGED
             self._next_scan = time.monotonic() + self._every
@@ -180,7 +180,7 @@ class Indexer:
             self.status.scanning = False
 
     def _disk_problem(self) -> str:
-        """Return why no process keeps the index up to date: this one may not, and no other does."""
+        """Return why no process updates the index: this one must not lock it, and no other does."""
         if not self.lease.refused or not self.lease.is_free():
             return ""
         return f"{self.config.db_path.name} is not updated: {self.lease.refused}."
@@ -220,7 +220,7 @@ class Indexer:
         return self._stopping.is_set()
 
     def _pause_for_requests(self) -> None:
-        """Pause after a request, because both share one interpreter; up to a limit per scan."""
+        """Let a request run first, up to a limit per scan: both share one interpreter."""
         pause = min(self._pause_left, self._activity.last_request + PAUSE_S - time.monotonic())
         if pause > 0:
             self._pause_left -= pause
@@ -230,7 +230,7 @@ class Indexer:
         self.status.scanning = True
 
     def _opened(self) -> Store:
-        """Open the store; check and repair it at first, and after damage was reported."""
+        """Return the open store; check and repair it on first use and when damage was reported."""
         if self._store is None:
             self._store = Store.open(self.config.db_path, dimensions=self.config.dimensions)
         if self._is_suspect():

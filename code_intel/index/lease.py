@@ -1,8 +1,8 @@
-"""Elect one process to index a database, by a lock file that is released when the process ends.
+"""Elect one process to index a database, with a file lock that ends with the process.
 
-The holder writes its process id into a file beside the lock and touches that file as a heartbeat:
-the lock shows that a process is alive, the heartbeat that it makes progress. Another file reports
-damage to the holder. Reading these files creates none.
+The holder writes its process id to a file beside the lock and touches that file as a heartbeat:
+the lock shows that a process is alive, the heartbeat that it makes progress. Other processes report
+damage to the holder by creating a third file.
 """
 
 import json
@@ -19,9 +19,9 @@ from code_intel.index.safe_files import read_plain
 
 HEARTBEAT_S = 5.0
 HEARTBEAT_TIMEOUT_S = 60.0
-"""Longer than any step. The longest, loading a model for the first time, takes about 20 s."""
+"""More than any step takes. The longest, loading a model for the first time, takes about 20 s."""
 ACQUIRE_TIMEOUT_S = 0.1
-"""Outlasts `is_free` of another process, which holds the lock for a moment."""
+"""Long enough to wait for `is_free` in another process, which holds the lock for a moment."""
 
 
 class IndexerLease:
@@ -32,7 +32,7 @@ class IndexerLease:
         every: Seconds between two heartbeats.
 
     Attributes:
-        refused: Why the disk did not allow the last `acquire`, or empty.
+        refused: Why the lock file could not be locked by the last `acquire`, or empty.
     """
 
     def __init__(self, db_path: Path, every: float = HEARTBEAT_S) -> None:
@@ -49,9 +49,7 @@ class IndexerLease:
         if self._lock.is_locked:
             return True
         try:
-            if (
-                not self._path.parent.is_dir()
-            ):  # the project is gone; do not create its folder again
+            if not self._path.parent.is_dir():  # the project was deleted: do not create its folder
                 return False
             self._lock.acquire(timeout=max(timeout, ACQUIRE_TIMEOUT_S), poll_interval=0.01)
         except Timeout:
@@ -60,12 +58,12 @@ class IndexerLease:
             self.refused = error.strerror or str(error)
             return False
         self.refused = ""
-        with suppress(StorageError):  # the process id is only shown to people
+        with suppress(StorageError):  # the process id only appears in messages
             durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         return True
 
     def heartbeat(self) -> None:
-        """Show progress. Call it often; it does nothing without the lease."""
+        """Show progress, if this object holds the lease. Call it often."""
         now = time.monotonic()
         if self._lock.is_locked and now >= self._next_heartbeat:
             self._next_heartbeat = now + self._every
@@ -73,7 +71,7 @@ class IndexerLease:
                 os.utime(self._holder)
 
     def overdue(self) -> float:
-        """Return the seconds since the last heartbeat if the holder seems to hang, else 0."""
+        """Return the seconds since the last heartbeat if another holder seems to hang, else 0."""
         try:
             seconds = time.time() - self._holder.stat().st_mtime
         except OSError:
@@ -89,7 +87,7 @@ class IndexerLease:
             self._lock.release()
 
     def is_free(self) -> bool:
-        """Whether no process holds the lease."""
+        """Return whether no process holds the lease."""
         if self._lock.is_locked:
             return False
         if not self._path.exists():
@@ -98,13 +96,13 @@ class IndexerLease:
             self._lock.acquire(blocking=False)
         except Timeout:
             return False
-        except OSError:  # not allowed to lock; a holder removes its file when it ends
+        except OSError:  # no permission to lock; a holder deletes its file when it ends
             return not self._holder.exists()
         self._lock.release()
         return True
 
     def holder(self) -> int | None:
-        """Return the process id of the holder; None if none exists or it is unknown."""
+        """Return the process id of the holder; None if nobody holds the lease or it is unknown."""
         if self._lock.is_locked:
             return os.getpid()
         if self.is_free():
@@ -120,7 +118,7 @@ class IndexerLease:
                 durable.replace(self._damage, b"")
 
     def damage_reported(self) -> bool:
-        """Whether damage was reported since the last call."""
+        """Return whether damage was reported since the last call."""
         try:
             return durable.remove(self._damage, flushed=False)
         except StorageError:

@@ -1,8 +1,8 @@
-"""Hold the vectors of one generation in memory as a numpy matrix.
+"""Keep the vectors of one generation in memory as a numpy matrix.
 
 Reading 10,000 vectors from SQLite takes far longer than comparing them with a query. So the matrix
-stays in memory, and a change to the database costs reading the ids and the new rows only. A row of
-`vectors` is never updated and its id is never used again, so an id stands for one vector.
+stays in memory, and after a change only the ids and the new rows are read. Rows of `vectors` are
+never updated and their ids never reused, so an id identifies a vector.
 """
 
 from collections.abc import Generator, Iterable
@@ -24,12 +24,12 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     Vectors = NDArray[np.float32]
 
 MAX_CACHED_BYTES = 160 << 20
-"""Vectors that stay in memory: 100,000 of 384 numbers. More are read again for each query."""
+"""Limit for vectors in memory: 100,000 of 384 numbers. More are read from disk for each query."""
 BLOCK_ROWS = 1024
 
 
 class _Snapshot(NamedTuple):
-    """The vectors of a generation at one state of the database, by ascending row id."""
+    """The vectors of a generation at one version of the database, by ascending row id."""
 
     state: tuple[int, ...]
     generation: int
@@ -39,7 +39,7 @@ class _Snapshot(NamedTuple):
 
 
 class VectorMatrix:
-    """Reads the vectors of a generation. Every method must be called inside a database snapshot."""
+    """The vectors of a generation. Call every method inside a database snapshot."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -75,7 +75,7 @@ class VectorMatrix:
     def read(
         self, generation: Generation, after: int = 0
     ) -> "Generator[tuple[Ids, Ids, Vectors], None, None]":
-        """Yield row ids, chunk ids and vectors from the disk, of rows with an id above `after`."""
+        """Yield blocks of row ids, chunk ids and vectors, of the rows with an id above `after`."""
         import numpy as np
 
         size = generation.dimensions * 4
@@ -90,10 +90,10 @@ class VectorMatrix:
     def _updated(
         self, old: _Snapshot | None, generation: Generation, state: tuple[int, ...]
     ) -> _Snapshot:
-        """Return the current vectors, reading only those that `old` lacks."""
+        """Return the current vectors; read only those that are not in `old`."""
         import numpy as np
 
-        # Another connection (the first number of a state) may mean another file.
+        # After a reconnection (counted by the first number of a state), the file may be another.
         if old is None or (old.state[0], old.generation) != (state[0], generation.id):
             empty = np.zeros(0, np.int64)
             none = np.zeros((0, generation.dimensions), np.float32)

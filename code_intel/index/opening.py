@@ -1,9 +1,9 @@
 """Open a database file as an index, after checking what it is.
 
-A file of another program (devrag, for instance) or a damaged one is never changed: it is moved to
-`<name>.<reason>-bak`, and a new index is created. An index of an older version is replaced. One of
-a newer version is not touched, since its program is in use. Opening for reading moves and creates
-nothing.
+A damaged file, or a file of another program (such as devrag), is never changed: it is moved to
+`<name>.<reason>-bak`, and a new index is created. An index of an older version is replaced. An
+index of a newer version is left alone, because a newer code-intel is in use. Opening an index for
+reading never moves or creates a file.
 """
 
 import errno
@@ -23,7 +23,7 @@ from code_intel.index import schema
 
 BUSY_MS = 5000
 PAGE_BYTES = 8192
-"""Holds five vectors of 384 numbers; a page of 4,096 bytes holds two and wastes a quarter."""
+"""Holds five vectors of 384 numbers; a page of 4,096 bytes would hold two and waste a quarter."""
 _JOURNALS = ("-journal", "-shm", "-wal")
 WAL_LIMIT = 16 << 20
 DAMAGE = (
@@ -35,8 +35,8 @@ DAMAGE = (
     apsw.FormatError,
     UnicodeDecodeError,
 )
-"""Errors of a damaged database. Every statement is a constant that an intact index can execute, so
-SQLError means damage, too."""
+"""Errors that a damaged database causes. An intact index can execute every statement of this
+package, so an SQLError means damage, too."""
 UNUSABLE: Mapping[str, str] = MappingProxyType(
     {
         "corrupt": "is damaged",
@@ -46,7 +46,7 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
         "older": "was made by an older version of code-intel",
     }
 )
-"""What an existing file is that is not a usable index."""
+"""Why an existing file is not a usable index."""
 OPENING_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "missing": "Run `{command}`.",
@@ -55,15 +55,15 @@ OPENING_REMEDIES: Mapping[str, str] = MappingProxyType(
         "older": "Run `{command}`: it rebuilds the index.",
     }
 )
-"""What to do, unless the file is to be set aside."""
+"""What to do about an index that a writer would not set aside."""
 
 
 def prepare_folder(home: Path, path: Path) -> None:
     """Create the folder of the index at `path`, but not `home`, the folder of the configuration.
 
     Raises:
-        StorageError: `home` is gone, or `path` belongs to another program and lies outside the
-            project.
+        StorageError: `home` no longer exists, or `path` is outside the project and belongs to
+            another program.
     """
     if path.parent.is_dir():
         _check_owner(home, path)
@@ -79,7 +79,8 @@ def prepare_folder(home: Path, path: Path) -> None:
 def _check_owner(home: Path, path: Path) -> None:
     """Refuse a file outside the project that was never an index.
 
-    A configuration in a repository may name any file, and opening an index sets other files aside.
+    Opening an index moves other programs' files aside, and the configuration of a cloned repository
+    may name any file as the database.
 
     Raises:
         StorageError: `path` is such a file.
@@ -100,7 +101,7 @@ def _check_owner(home: Path, path: Path) -> None:
 
 
 def _was_index(path: Path) -> bool:
-    """Whether a file is or was an index, even if damaged: by its lock file or its header."""
+    """Return whether the lock file or the header shows that a file is, or once was, an index."""
     if Path(f"{path}.lock").exists():
         return True
     with suppress(OSError), path.open("rb") as file:
@@ -111,11 +112,11 @@ def _was_index(path: Path) -> bool:
 def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
     """Open the index at `path` for writing; replace an older one, set another program's file aside.
 
-    One process at a time: closing a file that another process set aside could delete the journal of
-    the new one.
+    A lock lets only one process do this at a time: closing a file that another process has set
+    aside could delete the journal of its successor.
 
     Returns:
-        The connection, or None and `newer`: that file is not touched.
+        The connection and an empty reason; or None and `newer` if the file was left alone.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist")
@@ -131,7 +132,7 @@ def connect_writable(path: Path) -> tuple[apsw.Connection | None, str]:
 
 
 def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]:
-    """Open `path` if it is a current index; otherwise return what it is, without touching it."""
+    """Open `path` if it is a current index; otherwise return what it is, and leave it unchanged."""
     connection = None
     try:
         if path.stat().st_size == 0:
@@ -155,7 +156,7 @@ def inspect(path: Path, *, readonly: bool) -> tuple[apsw.Connection | None, str]
 
 
 def _is_immutable(path: Path) -> bool:
-    """Whether a file has no journal and this process may not write it or its folder."""
+    """Return whether a file has no journal, and this process may not write to it or its folder."""
     effective = os.access in os.supports_effective_ids
     writable = all(
         os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent)
@@ -164,7 +165,7 @@ def _is_immutable(path: Path) -> bool:
 
 
 def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
-    """Replace the index of an earlier version by an empty one that keeps the user's choices."""
+    """Replace the index of an earlier version with an empty one that keeps the user's choices."""
     try:
         choices = _choices(path)
     except DAMAGE:
@@ -181,7 +182,7 @@ def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
 
 
 def _choices(path: Path) -> list[tuple[str, int]]:
-    """Return the rows of an older index's `choices`, the only table that files cannot restore."""
+    """Return an older index's `choices`, the only table that cannot be rebuilt from the files."""
     with closing(_open_untouched(path)) as connection:
         if connection.pragma("user_version") == 1:
             return []  # the table came with version 2
@@ -190,7 +191,7 @@ def _choices(path: Path) -> list[tuple[str, int]]:
 
 
 def _open_untouched(path: Path) -> apsw.Connection:
-    """Open a file, possibly of another program, without leaving journal files."""
+    """Open a file, which may be another program's, without leaving journal files behind."""
     if Path(f"{path}-wal").exists():
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
         connection.set_busy_timeout(BUSY_MS)  # another process may be recovering the journal
@@ -217,8 +218,8 @@ def _classify(connection: apsw.Connection) -> str:
 def set_aside(path: Path, reason: str) -> Path | None:
     """Move a database with its journal files to `<name>.<reason>-bak`; return the new path, if any.
 
-    The first copy for a reason is never overwritten, because it may be a user's file. Later ones
-    are.
+    The first copy for each reason is never overwritten, because it may be a user's file; a second
+    one is.
     """
     target = aside(path, reason)
     for suffix in (*_JOURNALS, ""):

@@ -9,15 +9,15 @@ class SyncReport:
 
     Attributes:
         added: Number of new documents.
-        updated: Number of documents with new content, or parsed again.
-        deleted: Number of documents that are gone or no longer covered by a pattern.
+        updated: Number of documents that have new content or were parsed again.
+        deleted: Number of documents whose file disappeared or is no longer covered by a pattern.
         unchanged: Number of other documents.
-        skipped: Name to reason: files that are never indexed.
-        failed: Name to reason: files that could not be read.
-        warnings: Patterns without files, and why documents are held.
-        held: Number of documents that seem gone and are kept; see `deletions`.
-        stopped: Whether the sync ended early on request.
-        masked: Number of secret values in the files that were read.
+        skipped: Files that are never indexed, with the reason, by name.
+        failed: Files that could not be read, with the reason, by name.
+        warnings: Which patterns match no folder, and why documents are held.
+        held: Number of documents that are kept although their file seems deleted; see `deletions`.
+        stopped: Whether the sync ended early because it was asked to.
+        masked: Number of secret values masked in the files that were read.
     """
 
     added: int = 0
@@ -33,5 +33,5 @@ class SyncReport:
 
     @property
     def changed(self) -> bool:
-        """Whether the sync changed the index."""
+        """Return whether the sync changed the index."""
         return bool(self.added or self.updated or self.deleted)

@@ -16,17 +16,18 @@ class DocumentRow:
     """A document as indexed.
 
     Attributes:
-        path: POSIX, relative to the config's folder; absolute real path outside it.
-        digest: Hex SHA-256 of the bytes.
-        size: Bytes.
-        mtime_ns: With size and inode a hint that the content is unchanged; the digest decides.
+        path: A POSIX path relative to the config's folder, or the absolute real path outside it.
+        digest: The SHA-256 of the content, in hexadecimal.
+        size: In bytes.
+        mtime_ns: Time of the last change. If time, size and inode are as before, the file is
+            normally not read again; otherwise the digest shows whether it changed.
         inode: See `mtime_ns`.
-        language: The name that chunking gave it.
+        language: As `chunking` detected it.
         lines: Number of lines.
         problem: Why a parser gave up, or empty.
         indexed_at: ISO 8601 with offset.
         priority: Order in which chunks are embedded: 0 source, 1 documentation, 2 tests.
-        id: Row id; 0 before it is stored.
+        id: Row id; 0 if the document is not stored yet.
     """
 
     path: str
@@ -43,9 +44,9 @@ class DocumentRow:
 
 
 class ChunkRow(NamedTuple):
-    """A chunk as indexed; `symbols` are qualified names, `text` is verbatim.
+    """A chunk as indexed, with the qualified names of its symbols and its verbatim text.
 
-    A named tuple, because a search creates a thousand of them.
+    It is a named tuple because a search creates a thousand of them.
     """
 
     id: int
@@ -65,10 +66,10 @@ class Generation:
     """The vectors of one model.
 
     Attributes:
-        id: Never reused.
-        identity: Of the engine that computes them; empty before the first.
+        id: The row id, which is never reused.
+        identity: The engine that computes the vectors; empty if there has been none yet.
         dimensions: Numbers per vector; 0 if there are no vectors.
-        active: Whether it answers searches.
+        active: Whether searches use it.
     """
 
     id: int
@@ -88,7 +89,7 @@ def normalize_symbol(symbol: str) -> str:
 
 
 def names_symbol(name: str, qualified: str, path: str) -> bool:
-    """Whether `name` (see `normalize_symbol`) names the symbol `qualified` of the file `path`.
+    """Return whether `name` (see `normalize_symbol`) means the symbol `qualified` of a file.
 
     Outer scopes may be omitted (`login`) or taken from the path: with the file name where files are
     modules (`auth.service.AuthService`), without it where folders are packages

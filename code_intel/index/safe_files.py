@@ -1,6 +1,6 @@
 """Read files of a project without following links, pipes or devices.
 
-A checked path may change before it is opened. So each folder is opened relative to the one before,
+A path may change between its check and its use. So each folder is opened relative to its parent,
 and a link among them is an error (openat, O_NOFOLLOW). On systems without openat, the path is
 resolved again after the file was opened.
 """
@@ -17,21 +17,21 @@ MAX_RESOLVE_TRIES = 20
 """Attempts to resolve a path whose links change meanwhile."""
 _STEPWISE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
 _SAFE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-# O_PATH: a folder on the way needs no permission to be listed.
+# With O_PATH, folders above the file need not be readable.
 _FOLDER = _SAFE | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _FILE = _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_inside(root: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> bytes:
-    """Return the first `most` bytes of a regular file below `root`, unchanged while they were read.
+    """Return the first `most` bytes of a regular file below `root`.
 
     Args:
         root: The project.
         name: Relative to `root`, without `..`; see `grep.confined`.
-        most: Maximum number of bytes; one more than a limit shows that a file exceeds it.
+        most: Maximum number of bytes; one more than a size limit shows whether it is exceeded.
 
     Raises:
-        OSError: Missing, unreadable, not a regular file, behind a link, or changing continuously.
+        OSError: The file is missing, unreadable, not regular, behind a link, or keeps changing.
     """
     return _read(lambda: _opened(root, name), most)[0]
 
@@ -46,7 +46,7 @@ def read_resolved(real: str, most: int = MAX_FILE_BYTES + 1) -> tuple[bytes, os.
 
 
 def read_document(folder: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> bytes:
-    """Return the first `most` bytes of an indexed file; its name is below `folder`, or absolute.
+    """Return the first `most` bytes of an indexed file, named relative to `folder` or absolutely.
 
     Raises:
         OSError: As `read_inside`.
@@ -57,12 +57,12 @@ def read_document(folder: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> by
 
 
 def read_plain(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
-    """Return the first `most` bytes of a regular file that is not a link itself.
+    """Return the first `most` bytes of a regular file that is not itself a link.
 
-    For files in folders that code-intel owns. Links among the folders are followed.
+    Links among its folders are followed, so use it only for folders that code-intel owns.
 
     Raises:
-        OSError: Missing, unreadable, not a regular file, a link, or changing continuously.
+        OSError: The file is missing, unreadable, not regular, a link, or keeps changing.
     """
     return _read(lambda: os.open(path, _FILE), most)[0]
 
@@ -81,7 +81,7 @@ def _read(opened: Callable[[], int], most: int) -> tuple[bytes, os.stat_result]:
 
 
 def size_inside(root: Path, name: str) -> int | None:
-    """Return the size of a regular file below `root`; None if it is missing or behind a link."""
+    """Return the size of a regular file below `root`; None if there is none, or behind a link."""
     found = stat_inside(root, name)
     return found.st_size if found and stat.S_ISREG(found.st_mode) else None
 
@@ -101,10 +101,10 @@ def stat_inside(root: Path, name: str) -> os.stat_result | None:
 
 
 def real_path(path: Path) -> Path:
-    """Resolve the links of a path; unlike Path.resolve, accept a loop of links.
+    """Resolve the links of a path; unlike Path.resolve, tolerate loops of links.
 
     Raises:
-        OSError: Links change faster than they can be followed.
+        OSError: The links changed at each attempt to follow them.
     """
     for left in reversed(range(MAX_RESOLVE_TRIES)):
         try:
@@ -116,7 +116,7 @@ def real_path(path: Path) -> Path:
 
 
 def utf8_name(name: str) -> str:
-    """Return a name that JSON and terminals can carry, with invalid UTF-8 escaped."""
+    """Return a name with invalid UTF-8 escaped, for JSON and terminals."""
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -124,7 +124,7 @@ def open_resolved(real: str) -> int:
     """Open the file at a resolved path for reading, without following links; return its descriptor.
 
     Raises:
-        OSError: Missing, unreadable, or behind a link.
+        OSError: The file is missing, unreadable, or behind a link.
     """
     anchor, name = os.path.splitdrive(real)
     return _opened(Path(anchor + os.sep), name.lstrip(os.sep))
@@ -150,7 +150,7 @@ def _opened(root: Path, name: str) -> int:
 
 @contextmanager
 def _folder_of(root: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Open the folder of a file; give its descriptor and the file's name in it."""
+    """Open the folder of a file; yield the folder's descriptor and the file's name."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise OSError(0, "is not inside the project")

@@ -4,7 +4,7 @@ APPLICATION_ID = 0x43494458
 SCHEMA_VERSION = 4
 
 PENDING, EMBEDDED, REFUSED = 1, 2, 3
-"""`passages.state`: waits for a vector; has one; the model returned no usable one."""
+"""Values of `passages.state`: no vector yet; a vector; the model returned no usable one."""
 
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -44,13 +44,13 @@ CREATE TABLE choices(path TEXT PRIMARY KEY, wanted INTEGER NOT NULL) WITHOUT ROW
 CREATE VIRTUAL TABLE words USING fts5(body, names, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
 """
-# AUTOINCREMENT: ids are never reused. So a hit whose document was replaced meanwhile is missing
-# instead of being another document's text, and a vector in memory is known by its id.
-# `categories`: the text is tokenised already; only white space separates tokens.
-# `active` is UNIQUE: there is one active generation, and at most one that is being built.
+# AUTOINCREMENT: ids are never reused. So if a document is replaced during a search, its hits are
+# dropped instead of showing another document's text, and an id identifies a vector in memory.
+# `categories`: the text has been tokenised already; only white space separates tokens.
+# `active` is UNIQUE: one generation is active, and at most one is being built.
 
 FIRST_GENERATION = "INSERT INTO generations(identity, dimensions, active) VALUES ('', 0, 1)"
-"""The generation of an index without a model: no dimensions, no vectors; every card waits."""
+"""Adds the generation of an index without a model: it has no vectors; every card is pending."""
 
 INVARIANTS: tuple[tuple[str, str], ...] = (
     *(
@@ -108,14 +108,14 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
         WHERE v.generation = p.generation AND v.chunk = p.chunk)""",
     ),
 )
-"""(what, SQL that counts it): all zero in an intact database."""
+"""(description, SQL that counts the violations); every count is 0 in an intact database."""
 
 VECTOR_COUNT = "SELECT count(*) FROM vectors WHERE generation = ?"
 VECTOR_COUNT_UP_TO = "SELECT count(*) FROM vectors WHERE generation = ? AND id <= ?"
 VECTOR_IDS = "SELECT id FROM vectors WHERE generation = ?"
 VECTORS_AFTER = """SELECT id, chunk, vector FROM vectors WHERE id > ? AND +generation = ?
   ORDER BY id"""
-"""`+` keeps SQLite from reading by the index, in the order of the chunks instead of the pages."""
+"""`+` keeps SQLite from using the index on (generation, chunk): it would read pages at random."""
 
 READABLE = (
     "SELECT path, language, problem FROM documents",
@@ -127,7 +127,7 @@ READABLE = (
     "SELECT target FROM imports",
     "SELECT key, value FROM meta",
 )
-"""Read every text: SQLite does not notice damage that leaves valid pages with invalid UTF-8."""
+"""Queries that read every text: SQLite does not detect invalid UTF-8 in otherwise valid pages."""
 
 DEFINITION = """SELECT s.name, s.qualified, s.kind, d.path, s.start_line, s.end_line, s.signature,
   d.language, s.digest, s.body FROM symbols s JOIN documents d ON d.id = s.document_id"""
@@ -135,7 +135,7 @@ DOCUMENT = """SELECT path, digest, size, mtime_ns, inode, language, lines, probl
   priority, id FROM documents"""
 CHUNK = """SELECT c.id, c.document_id, d.path, c.position, c.start_line, c.end_line, c.text,
   c.symbols, d.language, c.card FROM chunks c JOIN documents d ON d.id = c.document_id"""
-"""SELECTs with columns in the order of the row classes' fields; a WHERE clause follows."""
+"""Queries with the columns of the row classes, in order; the caller appends a WHERE clause."""
 
 CHUNKS = f"{CHUNK} WHERE c.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
 CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
@@ -145,7 +145,7 @@ DEFINED_IN = f"""{DEFINITION} WHERE d.path IN (SELECT value FROM json_each(?))
 NAMED_SYMBOLS = f"""{DEFINITION}
   WHERE s.name = ?1 AND (instr(s.qualified, ?2) OR instr(?2, s.qualified))
   ORDER BY d.priority, d.path, s.start_line"""
-"""Candidates for a qualified name: one name contains the other; `rows.names_symbol` decides."""
+"""Candidates for a qualified name: one name contains the other. `rows.names_symbol` decides."""
 SIMILAR = f"""{DEFINITION} WHERE instr(s.folded, ?1) ORDER BY s.folded != ?1, length(s.folded),
   d.priority, d.path, s.start_line LIMIT ?2"""
 SAME_BODY = f"""{DEFINITION} WHERE s.body = ?1 AND s.body != ''
@@ -187,4 +187,4 @@ CLEAR = (
     "DELETE FROM symbols WHERE document_id = ?",
     "DELETE FROM imports WHERE document_id = ?",
 )
-"""Delete what belongs to a document, except its vectors and passages."""
+"""Statements that delete a document's rows, except the document, its vectors and passages."""

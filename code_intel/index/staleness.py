@@ -1,7 +1,7 @@
 """Check whether an index is up to date, without writing anything.
 
-Only a process with an indexer knows this. A reader, such as a command on a terminal, has to scan
-the disk itself (docs/decisions/0011).
+A process without an indexer, such as a command on a terminal, has to scan the disk itself
+(docs/decisions/0011).
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from code_intel.index.store import Store
 from code_intel.index.sync import unsettled
 
 CHECK_TIMEOUT_S = 0.5
-"""Limit of one check, which takes about 0.1 s for a thousand files."""
+"""Time limit of one check, which takes about 0.1 s for a thousand files."""
 NOT_CHECKED = "index: results may be out of date. Run `code-intel sync`"
 
 
@@ -45,7 +45,7 @@ def staleness(store: Store, config: IndexConfig, seconds: float = CHECK_TIMEOUT_
 
 
 def _is_changed(known: DocumentRow | None, found: walk.FoundFile) -> bool:
-    """Whether a file's content differs from the index, or is missing there."""
+    """Return whether a file's content differs from the index, or is missing there."""
     try:
         data, _ = read_resolved(found.real)
     except OSError:  # deleted or unreadable

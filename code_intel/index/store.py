@@ -1,7 +1,7 @@
 """Query and change the index of one corpus, a SQLite file.
 
-A `Store` is one connection behind a lock, usable from any thread, one at a time. The indexer, which
-writes for long, opens its own store, so that searches continue (SQLite's WAL). Every method raises
+A `Store` is one connection with a lock, so any thread may use it. The indexer, which writes for
+long, opens its own store, so that searches continue (SQLite's WAL mode). Every method raises
 BusyError if another process keeps the write lock for five seconds, and StorageError if the file
 cannot be read or written.
 """
@@ -52,11 +52,11 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, dimensions: int = 384, readonly: bool = False) -> Self:
-        """Open the index at `path`. For writing, create it, and set another program's file aside.
+        """Open the index at `path`; unless read-only, create it or replace an unusable file.
 
         Raises:
-            NotFoundError: Read-only, and there is no index.
-            StorageError: Read-only, and the file is not a usable index.
+            NotFoundError: The index is read-only and does not exist.
+            StorageError: The index is read-only and the file is not a usable index.
         """
         return cls(Database(path, readonly=readonly), dimensions=dimensions)
 
@@ -83,14 +83,14 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let all reads of the block see one state of the index; do not write inside."""
+        """Run the block in a read transaction, in which all reads see the same data."""
         with self._db.snapshot():
             yield
 
     def repair(self) -> list[str]:
-        """Check the database and start an empty one if it is damaged; return the damage.
+        """Check the database, replace it with an empty one if it is damaged, and return the damage.
 
-        The damaged file is kept as `<name>.corrupt-bak`. The user's choices are kept if readable.
+        The damaged file is kept as `<name>.corrupt-bak`. The user's choices are copied if possible.
         """
         self._db.close()  # the connection's cache would hide damage on the disk
         broken = self.check()
@@ -108,9 +108,10 @@ class Store:
     def word_hits(
         self, terms: Iterable[str], column: Literal["body", "names"], limit: int
     ) -> list[tuple[int, float]]:
-        """Return (chunk id, BM25, higher is better) of chunks with any of `terms`, best first.
+        """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better.
 
-        Terms are tokens as `chunking.words` returns them. FTS5 syntax in them has no effect.
+        Terms are tokens as `chunking.words` returns them. They are quoted, so FTS5 syntax in them
+        has no effect.
         """
         quoted = [f'"{term}"' for term in dict.fromkeys(map(_plain, terms)) if term]
         if not quoted or limit <= 0:
@@ -132,7 +133,7 @@ class Store:
         return [_chunk(row) for row in self._db.rows(schema.CHUNKS_OF, (json.dumps([*paths]),))]
 
     def pages(self) -> list[int]:
-        """Return the chunk ids of pages that query plans wrote; words do not find them."""
+        """Return the chunk ids of pages that query plans wrote; `word_hits` does not find them."""
         return [chunk for chunk, path in self._db.rows(schema.PAGES, (_PAGES,)) if is_page(path)]
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
@@ -147,7 +148,7 @@ class Store:
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
         """Return where `symbol` is defined: `login`, `AuthService.login`, `AuthService::login()`.
 
-        With `exact=False`, symbols that contain the name in any case follow the exact ones.
+        With `exact=False`, symbols that contain the name, in any case, follow the exact matches.
         """
         name = normalize_symbol(symbol)
         if not name or limit <= 0:
@@ -166,7 +167,7 @@ class Store:
         return [Definition(*row) for row in self._db.rows(schema.SAME_BODY, (body, limit))]
 
     def has_symbols(self, languages: Iterable[str]) -> bool:
-        """Whether any document in one of these languages defines a symbol."""
+        """Return whether any document in one of these languages defines a symbol."""
         return bool(self._db.rows(schema.DEFINING, (json.dumps([*languages]),)))
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
@@ -183,14 +184,14 @@ class Store:
     def derived(
         self, name: str, version: object, make: Callable[[ResultT | None], ResultT]
     ) -> ResultT:
-        """Return a value computed from the index, computed again when `version` changes.
+        """Return a value computed from the index; compute it again when `version` changes.
 
-        Call it inside a snapshot. The store keeps one value per name.
+        Call it inside a snapshot. The store caches one value per name.
 
         Args:
-            name: What the value is.
-            version: Of what the value depends on; None: do not keep the value.
-            make: Computes the value, given the previous one or None.
+            name: Identifies the value.
+            version: The version of the data that the value depends on; with None, it is not cached.
+            make: Computes the value; gets the previous one, or None.
         """
         known, value = self._derived.get(name, (None, None))
         if version is None or known != version:
@@ -200,7 +201,7 @@ class Store:
         return cast(ResultT, value)
 
     def state(self) -> tuple[int, ...] | None:
-        """Return a value that changes with every write by any process; None inside a batch."""
+        """Return a value that every committed write changes; None in a write transaction."""
         return self._db.state()
 
     # --- documents
@@ -210,7 +211,7 @@ class Store:
         return [DocumentRow(*row) for row in self._db.rows(f"{schema.DOCUMENT} ORDER BY path")]
 
     def document(self, path: str) -> DocumentRow | None:
-        """Return a document, or None if none exists."""
+        """Return a document, or None if it is not in the index."""
         rows = self._db.rows(f"{schema.DOCUMENT} WHERE path = ?", (path,))
         return DocumentRow(*rows[0]) if rows else None
 
@@ -219,11 +220,11 @@ class Store:
         return self._db.rows("SELECT path, language, digest FROM documents")
 
     def latest(self, limit: int) -> list[tuple[str, int]]:
-        """Return (path, mtime in ns) of the last changed documents, without plan pages."""
+        """Return (path, mtime in ns) of the most recently changed documents, except plan pages."""
         return self._db.rows(schema.LATEST, (_PAGES, limit))
 
     def revision(self) -> str:
-        """Return a text that changes with every document written or deleted, except plan pages."""
+        """Return a value that changes when a document other than a plan page is put or deleted."""
         return self.get_meta("revision") or ""
 
     def document_count(self) -> int:
@@ -248,16 +249,16 @@ class Store:
             self._revise(row.path)
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
-        """Store the new file state of a document with unchanged content."""
+        """Store the new size, mtime and inode of a document with unchanged content."""
         sql = "UPDATE documents SET size = ?, mtime_ns = ?, inode = ? WHERE path = ?"
         self._db.write(sql, (size, mtime_ns, inode, path))
 
     def forget_digests(self) -> None:
-        """Make the next sync parse every document again; they stay searchable meanwhile."""
+        """Make the next sync parse every document again; until then, all remain searchable."""
         self._db.write("UPDATE documents SET digest = '', mtime_ns = 0")
 
     def delete_document(self, path: str) -> bool:
-        """Delete a document with its chunks, symbols and vectors; return False if none exists."""
+        """Delete a document with its chunks, symbols and vectors; return whether it existed."""
         with self.batch():
             if (old := self.document(path)) is None:
                 return False
@@ -269,7 +270,7 @@ class Store:
     # --- vectors
 
     def model(self) -> str | None:
-        """Return the identity of the model whose vectors answer; None before the first one."""
+        """Return the identity of the model whose vectors searches use, or None without vectors."""
         return self.generations.active().identity or None
 
     def pending(self, limit: int, *, path: str | None = None) -> list[tuple[int, str]]:
@@ -295,9 +296,9 @@ class Store:
             self._db.write("INSERT OR REPLACE INTO choices VALUES (?, ?)", (path, int(wanted)))
 
     def vacuum(self) -> tuple[int, int]:
-        """Return unused space to the disk; return the bytes before and after.
+        """Return unused space to the operating system; return the file's size before and after.
 
-        Readers continue; the file shrinks when the last of them has finished.
+        Readers can continue. The file shrinks when the last of them has finished.
 
         Raises:
             BusyError: Another process kept the write lock for more than five seconds.
@@ -317,7 +318,7 @@ class Store:
         self._db.write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def check(self) -> list[str]:
-        """Return one line per broken invariant; empty for an intact database."""
+        """Return one line for each broken invariant; none if the database is intact."""
         return self._db.broken(self.generations.verify)
 
     def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:

@@ -1,9 +1,9 @@
 """Update the words of an index from the disk; `vectors` embeds the chunks afterwards.
 
-The digest of a file's content decides whether it changed. Equal size, mtime and inode save the
-reading, except for files changed later than two seconds before the last scan (git's racy rule).
-Syncing twice gives the same index as syncing once, or as a new index. A file that fails is
-reported, and the others are indexed.
+The digest of a file's content decides whether it changed. A file with the same size, mtime and
+inode as before is not read again, unless it changed after, or less than two seconds before, the
+last scan (git calls such entries racy). Syncing is idempotent and gives the same index as building
+a new one. If a file cannot be read, it is reported and the others are indexed.
 
 `deletions` decides which documents are deleted. The user's choices about single documents override
 the patterns (docs/decisions/0017).
@@ -34,11 +34,11 @@ BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
 CHUNKER = "6"
-"""Increase it when the same content gives other chunks, cards, words or symbols. Then every file is
-parsed again, as after an upgrade; vectors of unchanged cards are kept."""
+"""Increase it when the same content yields different chunks, cards, words or symbols. Every file is
+then parsed again, as after an upgrade; vectors of unchanged cards are kept."""
 
 INDEX_FAILED = "index_failed"
-"""Error code for a file that cannot be indexed; devrag's name."""
+"""Error code for a file that cannot be indexed; devrag, a similar server, uses the same."""
 
 Progress = Callable[[int, int], None]
 Stop = Callable[[], bool]
@@ -51,17 +51,17 @@ def sync(
     progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
     stop: Stop = lambda: False,
 ) -> SyncReport:
-    """Index new and changed files, and delete documents whose file is gone.
+    """Index new and changed files, and delete documents whose file no longer exists.
 
     Args:
         store: Open for writing.
-        config: Which files, and the length of Markdown chunks.
-        progress: Called with (files done, files to read) before and after each batch.
+        config: Which files to index, and the length of Markdown chunks.
+        progress: Called with (files done, files to read) before the first batch and after each.
         stop: Polled before each file; returning True ends early and keeps what is committed.
 
     Raises:
-        StorageError: The config's folder is gone, or the database cannot be written.
-        BusyError: Another process is writing for more than five seconds.
+        StorageError: The config's folder no longer exists, or the database cannot be written.
+        BusyError: Another process kept the write lock for more than five seconds.
     """
     started = time.time_ns()
     report = SyncReport()
@@ -90,7 +90,7 @@ def sync(
     _delete_missing(store, config, scan, known.keys(), report)
     _note(store, "skipped", len(report.skipped))
     _note(store, "unread", len(report.failed.keys() & known.keys()))
-    # Skipped files are not stored, so they are in `todo` each time. They are no reason to write.
+    # Skipped files are not stored, so every sync reads them again. Do not write because of them.
     if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:
         with store.batch():
             store.set_meta("scanned_ns", str(started))
@@ -119,19 +119,21 @@ def sync_document(
     named: bool = False,
     force: bool = False,
 ) -> SyncReport:
-    """Index one file now, or delete its document if it is gone; ignore rules do not apply.
+    """Index one file now, or delete its document if the file no longer exists.
+
+    .gitignore does not apply.
 
     Args:
         store: Open for writing.
-        config: Which files.
+        config: Which files the index covers.
         path: Relative to the config's folder, or absolute.
-        named: The user names this document: index it even if no glob covers it, until it is deleted
-            by name.
+        named: The user asked for this document: index it although no glob covers it, and keep it
+            until the user deletes it.
         force: Parse it again even if it is unchanged.
 
     Raises:
         UsageError: The file is outside the config's folders, excluded, or never indexed.
-        NotFoundError: The file is not on disk and, unless `named`, not in the index.
+        NotFoundError: The file does not exist, and (unless `named`) is not in the index either.
     """
     name, real = walk.locate(config, path)
     before = store.choices().get(name)
@@ -168,10 +170,10 @@ def _check_wanted(config: IndexConfig, name: str, real: Path, *, excluded: bool)
 
 
 def _examined(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | None:
-    """Return the file, or None if it is gone.
+    """Return the file, or None if it no longer exists.
 
     Raises:
-        UsageError: The file is never indexed.
+        UsageError: Such files are never indexed.
     """
     try:
         found = walk.examine(str(real), name, config)
@@ -221,7 +223,7 @@ def _index_batch(
     report: SyncReport,
     stop: Stop = lambda: False,
 ) -> None:
-    """Read and parse first, so that the write lock is held for the writing alone."""
+    """Index some files; read and parse all of them before taking the write lock."""
     fresh: list[tuple[DocumentRow, ParsedFile]] = []
     touched: list[DocumentRow] = []
     for name, found in batch:
@@ -239,7 +241,7 @@ def _index_batch(
             report.skipped[name] = str(skip)
             if old is not None:
                 report.deleted += store.delete_document(name)
-        except Exception as error:  # noqa: BLE001 - one file never stops the rest
+        except Exception as error:  # noqa: BLE001 - the other files are indexed
             report.failed[name] = _reason(error)
     with store.batch():
         report.unchanged += len(touched)
@@ -265,7 +267,7 @@ def _put(
 
 
 class _SkipFile(Exception):  # noqa: N818 - not an error, but a reason
-    """The content of a file shows that it is not to be indexed."""
+    """A file turned out, when it was read, to be of a kind that is not indexed."""
 
 
 def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
@@ -299,7 +301,7 @@ def _parsed(
 def _delete_missing(
     store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[str], report: SyncReport
 ) -> None:
-    """Delete the documents that are gone or no longer covered; hold implausible deletions."""
+    """Delete documents that disappeared or are no longer covered; postpone doubtful deletions."""
     verdict = deletions.judge(store, config, scan, known)
     report.failed |= verdict.failed
     report.held = len(verdict.held)
@@ -312,7 +314,7 @@ def _delete_missing(
 
 
 def _note(store: Store, key: str, count: int) -> None:
-    """Store a number for later answers; write only if it changed."""
+    """Store a count for `completeness`, if it changed."""
     if count != int(store.get_meta(key) or 0):
         store.set_meta(key, str(count))
 

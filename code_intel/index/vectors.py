@@ -32,20 +32,23 @@ def embed_pending(
     stop: Callable[[], bool] = lambda: False,
     batch: int = 64,
 ) -> int:
-    """Embed all pending chunks, or until `stop`; return how many vectors were stored.
+    """Embed the pending chunks until none is left or `stop` returns True.
 
     Each step is one short transaction, so the process may be killed at any time and others can
-    write in between. Vectors of another model answer until these are complete. A chunk whose vector
-    is NaN, zero or refused is recorded with the reason and not tried again.
+    write in between. While the model's vectors are incomplete, searches use the previous model's.
+    If the model returns no usable vector for a chunk, the reason is recorded and the chunk is not
+    tried again.
 
     Args:
         store: Open for writing.
         embedder: Computes the vectors.
-        cache: Read before and written after the embedder.
+        cache: Searched for vectors before the embedder is used; new vectors are added.
         progress: Called with the number of remaining chunks after each step.
         stop: Polled before each step.
-        batch: Maximum texts per step; halved while a step takes too long, so that `stop` is polled
-            in time.
+        batch: Maximum texts per step; fewer if steps take too long, so that `stop` is polled often.
+
+    Returns:
+        The number of vectors that were stored.
 
     Raises:
         EmbeddingError: The model does not work, or has other dimensions than the index.
@@ -72,8 +75,8 @@ def embed_pending(
 def embed_document(store: Store, embedder: Embedder, cache: VectorCache | None, path: str) -> int:
     """Embed one document's cards now, in every generation; return how many vectors were stored.
 
-    A generation of another model gets vectors from the cache only. A generation for a new model is
-    not begun here, unless there are no vectors at all.
+    A generation of another model only gets vectors from the cache. No generation is begun for a new
+    model, unless there are no vectors at all.
 
     Raises:
         EmbeddingError: The model does not work, or has other dimensions than the index.
@@ -99,9 +102,9 @@ def embed_chunks(
     cache: VectorCache | None,
     step: Sequence[tuple[int, str]],
 ) -> int:
-    """Embed these (chunk id, card) in one transaction; return how many vectors were stored.
+    """Embed pairs of chunk id and card; return how many vectors were stored, in one transaction.
 
-    None are stored if the embedder switched to another engine meanwhile.
+    If the embedder switched to another engine meanwhile, nothing is stored.
 
     Raises:
         EmbeddingError: The model does not work.
@@ -126,9 +129,9 @@ def embed_chunks(
 
 
 def _generation(store: Store, embedder: Embedder) -> Generation:
-    """Return the generation to fill; begin one beside another only after the model worked once."""
+    """Return the generation to fill; before beginning a second one, check that the model works."""
     if not embedder.dimensions:
-        embedder.passages([_PROBE])  # raises the reason
+        embedder.passages([_PROBE])  # raises an error that gives the reason
     if embedder.dimensions != store.dimensions:
         raise EmbeddingError(
             f"The model returns {embedder.dimensions} numbers per vector; the index is configured"
@@ -141,13 +144,13 @@ def _generation(store: Store, embedder: Embedder) -> Generation:
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":
-    """Return the usable vectors; if the batch fails, embed each text alone."""
+    """Return the usable vectors by text; if the batch fails, embed each text alone."""
     if not texts:
         return {}
     try:
         rows = dict(zip(texts, embedder.passages(texts), strict=True))
     except (EmbeddingError, UsageError, ValueError):
-        embedder.passages([_PROBE])  # raises if the model is broken, not the texts
+        embedder.passages([_PROBE])  # raises if the model fails for every text
         rows = {text: row for text in texts for row in _embed_alone(embedder, text)}
     return {text: row for text, row in rows.items() if _is_usable(row, dimensions)}
 
@@ -160,7 +163,7 @@ def _embed_alone(embedder: Embedder, text: str) -> "Sequence[Vector]":
 
 
 def _is_usable(vector: "Vector", dimensions: int) -> bool:
-    """Whether a vector has the right size and length 1, and thus is finite."""
+    """Return whether a vector has the right dimensions and length 1; such a vector is finite."""
     import numpy as np
 
     if vector.shape != (dimensions,):

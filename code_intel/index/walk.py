@@ -1,8 +1,8 @@
 """Find the files that the patterns of a configuration cover.
 
-In a git work tree, git decides what is ignored; elsewhere nested .gitignore files and
-`corpus.EXCLUDED_FOLDERS` do. Links are not followed: the target of a link is found by its own path
-if a pattern covers it. Nothing is opened or created.
+In a git work tree, git decides what is ignored; elsewhere, nested .gitignore files and
+`corpus.EXCLUDED_FOLDERS` do. Links are not followed: the target of a link is found under its own
+path if a pattern covers it. Files are not opened.
 """
 
 import os
@@ -42,13 +42,15 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Scan:
-    """The result of a scan. Names are POSIX, relative to the config's folder, absolute outside it.
+    """The result of a scan.
+
+    Names are POSIX paths relative to the config's folder, or absolute outside it.
 
     Attributes:
-        files: Name to file.
-        skipped: Name to reason.
-        warnings: Patterns whose folder is missing.
-        missing: Those folders; documents from there are not known to be deleted.
+        files: The files to index, by name.
+        skipped: The reasons for the other files, by name.
+        warnings: One for each pattern whose folder is missing.
+        missing: Those folders. Their documents must not be taken for deleted.
         stopped: Whether the scan ended early and is incomplete.
     """
 
@@ -61,14 +63,14 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class WalkPattern:
-    """A parsed pattern: a real folder or file, a glob below it, and if ignore rules apply."""
+    """A parsed pattern: a real folder or file, a glob below it, and whether ignore rules apply."""
 
     base: Path
     glob: str
     rules: bool
 
     def covers(self, real: Path) -> bool:
-        """Whether the pattern covers this file, without regard to ignore rules."""
+        """Return whether the pattern covers this file, without regard to ignore rules."""
         if real == self.base:
             return True
         if not self.holds(real):
@@ -76,12 +78,12 @@ class WalkPattern:
         return not self.glob or _glob(self.glob).match_file(real.relative_to(self.base).as_posix())
 
     def holds(self, real: Path) -> bool:
-        """Whether a file is in the pattern's folder, without regard to the glob."""
+        """Return whether a file is in the pattern's folder, without regard to the glob."""
         return real.is_relative_to(self.base)
 
 
 def patterns(config: IndexConfig) -> list[WalkPattern]:
-    """Return the patterns of a config, resolved against its folder, and the one for plan pages."""
+    """Return a config's patterns with real paths, and a pattern for the pages of query plans."""
     return [*_configured(config), *_pages(config)]
 
 
@@ -96,11 +98,10 @@ def bases(config: IndexConfig) -> list[str]:
 
 
 def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
-    """Find the files of a config, and the reasons for the skipped ones.
+    """Find the files that a config covers, and the reasons for skipping others.
 
     Raises:
-        StorageError: The config's folder is gone or unreadable, or git does not answer, so that
-            nothing is known about files.
+        StorageError: The config's folder is missing or cannot be read, or git does not answer.
     """
     if not os.access(config.folder, os.R_OK | os.X_OK):
         raise StorageError(
@@ -171,7 +172,7 @@ def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
 
 
 def is_covered(config: IndexConfig, real: Path) -> bool:
-    """Whether a pattern covers this file, without regard to ignore rules."""
+    """Return whether a pattern covers this file, without regard to ignore rules."""
     return any(pattern.covers(real) for pattern in patterns(config))
 
 
@@ -182,7 +183,7 @@ def document_name(real: str, folder: str) -> str:
 
 
 def examine(real: str, name: str, config: IndexConfig) -> FoundFile | str | None:
-    """Return the file, or the reason to skip it, or None if it is gone or of no concern.
+    """Return the file, or the reason to skip it, or None if it does not exist or is not covered.
 
     Raises:
         OSError: The file cannot be examined (no permission, input/output error).
@@ -219,7 +220,7 @@ def _add(
 ) -> None:
     parent = real.rpartition(os.sep)[0] or os.sep
     if parent not in unlinked:
-        # git also lists tracked files below a folder that has become a link.
+        # git also lists tracked files in a folder that has been replaced with a link.
         unlinked[parent] = os.path.realpath(parent) == parent
     shown = name.encode("utf-8", "backslashreplace").decode()
     if not unlinked[parent]:
@@ -256,7 +257,7 @@ def _configured(config: IndexConfig) -> list[WalkPattern]:
 
 
 def _pages(config: IndexConfig) -> list[WalkPattern]:
-    """Return the pattern for pages of query plans, if their folder exists and is no link."""
+    """Return a pattern for the pages of query plans, if their folder exists and is not a link."""
     pages = config.knowledge
     if pages is None or not CORPORA[config.corpus].pages or not pages.is_dir():
         return []
@@ -300,7 +301,7 @@ def _candidates(pattern: WalkPattern) -> Iterator[str]:
 def git_files(base: Path) -> list[str] | None:
     """List the files that git does not ignore, relative to `base`; None without git."""
     if _git(base, "check-ignore", "-q", ".") == b"":
-        return None  # the configuration names an ignored folder, which is deliberate
+        return None  # the configuration names an ignored folder on purpose: index its files
     listed = _git(base, "ls-files", "-co", "--exclude-standard", "-z")
     if listed is None or listed == _NOT_CHECKED_OUT:
         return None
@@ -329,5 +330,5 @@ def _git(base: Path, *arguments: str) -> bytes | None:
     try:
         return git.run(base, *arguments, deadline=GIT_TIMEOUT_S)
     except TimeoutError as error:
-        # Other ignore rules for one scan would delete and add documents.
+        # Falling back to other ignore rules for one scan would delete and add documents.
         raise StorageError(f"{error} The question was for the files of {base}.") from error

@@ -1,6 +1,6 @@
-"""Read the artifacts of a bundle request: failing tests, a diff, the edited file, hints.
+"""Parse the artifacts of a bundle request: failing tests, a diff, the edited file, hints.
 
-A name in them counts as a file if exactly one document of the index has it. No file is opened.
+A name in them means a file if it fits exactly one document of the index. No file is opened.
 """
 
 import re
@@ -13,7 +13,7 @@ from code_intel.foundation.spelling import composed
 MAX_DIFF_CHARS = 200_000
 MAX_FILES = 20
 MAX_DIFF_WORDS = 12
-"""Words taken from a diff, the most frequent ones of the changed lines."""
+"""Maximum words taken from a diff: the most frequent ones in changed lines."""
 
 _DIFF_FILE = re.compile(r"^(?:\+\+\+|---|rename to|rename from) (.+?)(?:\t.*)?$", re.MULTILINE)
 _ESCAPED = re.compile(rb"\\(?:([0-3][0-7]{2})|(.))")
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[^\W\d]\w{2,}")
 
 
 class GivenArtifacts(NamedTuple):
-    """Artifacts as the caller passes them."""
+    """The artifacts that the caller gave."""
 
     failing_tests: tuple[str, ...] = ()
     last_diff: str = ""
@@ -38,9 +38,9 @@ class ParsedArtifacts(NamedTuple):
     """Parsed artifacts.
 
     Attributes:
-        files: Documents that the artifacts name → the kinds of artifacts that name them.
-        hints: Hints that name no file.
-        words: Words of failing tests and of the diff.
+        files: Documents that the artifacts name → the kinds of these artifacts.
+        hints: Hints that are not names of files.
+        words: Words from failing tests and the diff.
     """
 
     files: Mapping[str, tuple[str, ...]]
@@ -79,7 +79,7 @@ def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> ParsedA
 
 
 def _unquoted(name: str) -> str:
-    """Return the path of a file in a diff; git writes other bytes than ASCII in octal."""
+    """Return the path of a file in a diff; git writes non-ASCII bytes as octal escapes."""
     if name.startswith('"') and name.endswith('"'):
         quoted = name[1:-1].encode("utf-8", "replace")
         plain = _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if m[1] else m[2], quoted)

@@ -1,7 +1,7 @@
 """Boost or penalise kinds of file: profiles `default`, `docs` and `none` (seed 002).
 
-`files_search` multiplies a score, `context_bundle` adds to it and omits the folders of `BLACKLIST`.
-A boost is applied once per file; a penalty only reduces a positive score.
+`files_search` multiplies the score of a file. `context_bundle` adds to it, and omits the folders in
+`BLACKLIST`; its penalties only reduce positive scores.
 """
 
 import re
@@ -28,10 +28,10 @@ class Boost(NamedTuple):
     """A boost profile.
 
     Attributes:
-        factors: Factors of `files_search`; 1 if missing.
+        factors: Factors for `files_search`; 1 if missing.
         terms: Terms that `context_bundle` adds; 0 if missing.
         blacklist: Folders that `context_bundle` omits.
-        wanted: Rows of `question.TOPICS` whose files the ranking does not reduce.
+        wanted: Rows of `question.TOPICS` whose files are not ranked lower.
     """
 
     factors: Mapping[FileType, float]
@@ -75,10 +75,10 @@ _ASIDE = re.compile(
     r"|third_party|node_modules|dist|build|out|target|coverage|tmp|\.[^/]+)/",
     re.IGNORECASE,
 )
-"""Paths without an implementation, unless they are in a source folder."""
+"""Paths of files that do not implement anything, unless they are in a source folder."""
 _DATA = frozenset({"", "text", "json", "json5", "jsonl", "toml", "ini", "html", "css", "scss"})
 _AMBIGUOUS = frozenset({"docs", "dist", "build", "coverage", "tmp"})
-"""Names of modules below a source folder: `src/build/plan.ts` is not build output."""
+"""Folder names that mean nothing below a source folder: `src/build/plan.ts` is not build output."""
 
 
 def file_type(path: str, language: str) -> FileType:
@@ -98,9 +98,9 @@ def multiplied(score: float, kind: FileType, profile: BoostProfile) -> float:
 
 
 def added(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0) -> float:
-    """Return a score of `context_bundle` plus its boost; a penalty only if the score is positive.
+    """Return a score of `context_bundle` plus its boost; penalties only apply to positive scores.
 
-    `unit` is the size of a term of 1 on the scale of the score.
+    `unit` is what a term of 1 adds to the score.
     """
     term = unit * BOOSTS[profile].terms.get(kind, 0.0)
     return score + term if term > 0 or score > 0 else score
@@ -115,10 +115,7 @@ def tag(kind: FileType, profile: BoostProfile) -> str:
 
 
 def blacklisted(path: str, profile: BoostProfile, exempt: Collection[str] = ()) -> str:
-    """Return the blacklisted folder that a file is in, or an empty text.
-
-    The files of `exempt`, which artifacts name, are in no such folder.
-    """
+    """Return the blacklisted folder that contains a file, or an empty text; skip `exempt` files."""
     if path in exempt:
         return ""
     source = _SOURCE.match(path)

@@ -1,7 +1,7 @@
 """Select the files to read for a goal, ranked with regard to the caller's artifacts (seed 002).
 
-The files found, and the dependencies and neighbours of files that artifacts name, are ranked as by
-a search. Then the blacklist removes files, and the terms of the formula settle near ties
+The files found, and the dependencies and neighbours of files that artifacts name, are ranked as in
+a search. Then blacklisted files are removed, and the terms of the formula decide near ties
 (docs/decisions/0023). `fragments` decides which lines are shown.
 """
 
@@ -46,26 +46,26 @@ ItemT = TypeVar("ItemT")
 
 UNITS: Mapping[str, float] = MappingProxyType(
     {
-        # The ranking judges words, path and meaning better. These terms only settle near ties.
+        # The ranking rates words, path and meaning better, so these terms only decide near ties.
         "textMatch": 0.03,
         "pathMatch": 0.03,
         "structural": 0.03,
     }
 )
-"""Largest effect of a weight of 1, where the best file of the ranking has score 1."""
+"""Maximum effect of a term with weight 1 on scores of which the best is 1."""
 SIGNALS: Mapping[str, str] = MappingProxyType(
     {"editing": "editing_path", "needed": "dependency", "near": "proximity"}
 )
-"""Rows of the ranking that a profile scales, by its weight relative to the `default` profile."""
+"""Ranking signals → the profile's weight that scales them, relative to the `default` profile."""
 MAX_SIGNAL_FACTOR = 3.0
 TYPE_UNITS: Mapping[BoostProfile, float] = MappingProxyType(
     {"default": 0.1, "docs": 0.4, "none": 0.0}
 )
-"""The same for the wanted kind of file; `docs` puts documents first."""
+"""Maximum effect of the preferred kind of file; with `docs`, documents come first."""
 MAX_SCORED_FILES = 40
-"""Files of the ranking whose text is scored."""
+"""Maximum files of the ranking whose text is scored."""
 MAX_JOINED_FILES = 12
-"""Maximum files that are added only as dependencies or neighbours."""
+"""Maximum files that are added only because they are dependencies or neighbours."""
 MAX_EXTRA_WORDS = 24
 """Maximum words that artifacts add to the question."""
 MAX_TAGS = 8
@@ -75,11 +75,11 @@ class BundleRequest(NamedTuple):
     """A request for a bundle.
 
     Attributes:
-        goal: In any language.
+        goal: The user's goal, in any language.
         artifacts: Failing tests, a diff, the edited file, hints.
         weights: The scoring profile.
-        boost: The wanted kind of file.
-        strategy: How terms are split.
+        boost: The preferred kind of file.
+        strategy: How compounds are split.
     """
 
     goal: str
@@ -90,7 +90,7 @@ class BundleRequest(NamedTuple):
 
 
 class BundleCandidate(NamedTuple):
-    """A file with its score (the best has 1), sorted tags, and its chunks, best first."""
+    """A file with its score (1 for the best), sorted tags, and its chunks, best first."""
 
     path: str
     score: float
@@ -103,8 +103,8 @@ class Bundle(NamedTuple):
     """Files, best first.
 
     Attributes:
-        files: Candidates.
-        terms: Index tokens that the shown lines should contain.
+        files: The candidates.
+        terms: The index tokens that the lines to show should contain.
         left_out: Number of blacklisted files, by folder.
     """
 
@@ -114,7 +114,7 @@ class Bundle(NamedTuple):
 
 
 class _RankedFile(NamedTuple):
-    """A ranked file: its evidence, score (the best has 1) and tags."""
+    """A ranked file: its evidence, score (1 for the best) and tags."""
 
     file: File
     score: float
@@ -134,7 +134,7 @@ def gather_bundle(
     Args:
         store: The forest's index.
         request: The goal, artifacts and weights.
-        vector: The goal's embedding; None makes `structural` 0 for all files.
+        vector: The goal's embedding; with None, `structural` is 0 for all files.
         most: Maximum number of files.
         bases: Indexed folders as document names.
     """
@@ -181,7 +181,7 @@ def _words(goal: str, at_hand: ParsedArtifacts) -> str:
 
 
 def _question(request: BundleRequest, at_hand: ParsedArtifacts) -> RankedQuestion:
-    """Parse goal and hints; artifacts add words only, a boost may add topics."""
+    """Parse the goal and the hints, and add the words of artifacts and the topics of the boost."""
     question = read(_words(request.goal, at_hand))
     more = query_words(" ".join(at_hand.words))[:MAX_EXTRA_WORDS]
     return replace(
@@ -194,7 +194,7 @@ def _question(request: BundleRequest, at_hand: ParsedArtifacts) -> RankedQuestio
 def _with_files(
     files: Sequence[File], at_hand: ParsedArtifacts, joined: Mapping[str, Reach]
 ) -> list[File]:
-    """Return the found files, named files, and the closest dependencies and neighbours."""
+    """Return the files found, the named files, and the closest dependencies and neighbours."""
     known = {file.path for file in files}
     alone = sorted(
         joined.keys() - known - at_hand.files.keys(), key=lambda path: (-joined[path].edges, path)
@@ -223,7 +223,7 @@ def _situation(
 
 
 def _ranking(state: RankingState, at_hand: ParsedArtifacts) -> dict[str, _RankedFile]:
-    """Rank the files; do not reduce the score of a file that the caller named for its kind."""
+    """Rank the files; the kind of a file that the caller named does not reduce its score."""
     state.kinds = {
         path: () if path in at_hand.files else kinds for path, kinds in state.kinds.items()
     }
@@ -241,7 +241,7 @@ def _ranking(state: RankingState, at_hand: ParsedArtifacts) -> dict[str, _Ranked
 def _allowed(
     paths: Iterable[str], boost: BoostProfile, at_hand: ParsedArtifacts, bases: Sequence[str]
 ) -> tuple[list[str], dict[str, int]]:
-    """Return the paths that are not blacklisted, and the number of the others by folder."""
+    """Return the paths that are not blacklisted, and the number of blacklisted ones by folder."""
     exempt = {relative(path, bases) for path in at_hand.files}
     kept, left_out = [], dict[str, int]()
     for path in paths:

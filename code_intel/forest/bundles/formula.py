@@ -1,9 +1,9 @@
-"""Compute the score of seed 002, a weighted sum.
+"""Compute the weighted sum that seed 002 defines as the score of a file.
 
     textMatch x (keywords + 2 x phrases) + pathMatch x path + editingPath x editing
     + dependency x dependency + proximity x proximity + structural x structural
 
-docs/decisions/0023 says how its weights enter the ranking, and why they are bounded there.
+docs/decisions/0023 explains how the ranking uses its weights, and why it limits their effect.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from code_intel.forest.bundles.tokens import Terms, fold
 PHRASE_WEIGHT = 2.0
 """Weight of a phrase; a keyword has 1."""
 PATH_PHRASE, PATH_SEGMENT, PATH_KEYWORD = 1.5, 1.0, 0.5
-"""Value of a path that contains a phrase, else a segment, else a keyword."""
+"""Values of a path that contains a phrase, else a segment, else a keyword."""
 
 
 class FileTraits(NamedTuple):
@@ -40,7 +40,7 @@ class FileTraits(NamedTuple):
 
 
 class GoalMatch(NamedTuple):
-    """The number of found terms, with a tag for each."""
+    """The numbers of keywords and phrases found, with a tag for each."""
 
     keywords: int
     phrases: int
@@ -65,7 +65,7 @@ def terms(profile: Profile, found: FileTraits) -> dict[str, float]:
 
 
 def text_match(text: str, wanted: Terms) -> GoalMatch:
-    """Count the terms in a text that `tokens.fold` returned."""
+    """Count the terms that a text contains; the text must be folded by `tokens.fold`."""
     phrases = [phrase for phrase in wanted.phrases if phrase in text]
     keywords = [keyword for keyword in wanted.keywords if keyword in text]
     tags = (*(f"phrase:{p}" for p in phrases), *(f"text:{k}" for k in keywords))

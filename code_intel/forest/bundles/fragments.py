@@ -1,7 +1,7 @@
 """Select the lines of a file to show.
 
-`Size` sets how much is shown. Whole symbols are preferred to parts of symbols. Ranges that overlap
-or nearly touch are merged, so that no line is shown twice.
+`Size` determines how much is shown. Whole symbols are preferred to parts of symbols. Ranges that
+overlap or nearly touch are merged.
 """
 
 import re
@@ -14,9 +14,9 @@ from code_intel.index.rows import ChunkRow
 from code_intel.records import Definition
 
 CONTEXT_LINES = 2
-"""Lines before and after the best line."""
+"""Number of lines before and after the best line."""
 HEAD_LINES = 4
-"""First lines of a symbol: its signature and the start of its documentation."""
+"""Number of first lines of a symbol: its signature and the start of its documentation."""
 MAX_COMMENT_LINES = 4
 """Maximum comment lines above a symbol that are shown with it."""
 MAX_SYMBOL_LINES = 40
@@ -25,7 +25,7 @@ MERGE_GAP_LINES = 2
 """Ranges with at most this many lines between them are merged."""
 
 Range = tuple[int, int]
-"""First and last line, 1-based, both shown."""
+"""First and last line, both included, counting from 1."""
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -40,8 +40,8 @@ class Size(IntEnum):
     Attributes:
         NAMED: No lines.
         SIGNATURE: The first lines of the best symbol, and a few lines around its best line.
-        SYMBOL: The best symbol; as `SIGNATURE`, with more lines, if it is long.
-        SYMBOLS: The same for each of the best `MAX_CHUNKS` chunks.
+        SYMBOL: The whole best symbol; if it is long, as `SIGNATURE` with more lines.
+        SYMBOLS: As `SYMBOL`, for each of the best `MAX_CHUNKS` chunks.
     """
 
     NAMED = 0
@@ -56,7 +56,7 @@ class Fragment(NamedTuple):
     Attributes:
         start_line: The first line.
         end_line: The last line, included.
-        symbol: Qualified name of the symbol around the first line; empty if none exists.
+        symbol: Qualified name of the symbol around the first line, or empty.
         text: The lines, verbatim.
     """
 
@@ -67,10 +67,10 @@ class Fragment(NamedTuple):
 
 
 class FragmentPlace(NamedTuple):
-    """The part of a chunk that fits the wanted words best.
+    """The part of a chunk that contains the most of the wanted words.
 
     Attributes:
-        symbol: The symbol with the most wanted words; None outside of all symbols.
+        symbol: The symbol with the most wanted words; None if it is a line outside of symbols.
         line: The line of that symbol with the most wanted words.
         fits: The number of wanted words in that line.
     """
@@ -81,10 +81,10 @@ class FragmentPlace(NamedTuple):
 
 
 class FragmentSource(NamedTuple):
-    """A file as the index knows it.
+    """A file as indexed.
 
     Attributes:
-        lines: Its lines by number, with line ends.
+        lines: Its lines by number, with line endings.
         symbols: Its symbols, outer before inner ones.
     """
 
@@ -104,9 +104,9 @@ def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> Fragme
 def fragments(
     source: FragmentSource, chunks: Sequence[ChunkRow], terms: Collection[str], size: Size
 ) -> list[Fragment]:
-    """Return the fragments of a file to show at a size, in the order of its lines.
+    """Return the fragments of a file to show at a size, in the order of their lines.
 
-    `chunks` are its chunks, best first; the lines should contain the index tokens `terms`.
+    `chunks` are its chunks, best first, and `terms` the index tokens that the lines should contain.
     """
     if size is Size.NAMED or not source.lines:
         return []
@@ -120,11 +120,7 @@ def fragments(
 def outline(
     source: FragmentSource, chunks: Sequence[ChunkRow], terms: Collection[str]
 ) -> tuple[int, str]:
-    """Describe a file in one line.
-
-    Returns the first line of the best symbol and its signature. Without a symbol, returns the best
-    line and its text.
-    """
+    """Return the first line and the signature of the best symbol, or the best line and its text."""
     if not source.lines:
         return 0, ""
     if not chunks:
@@ -156,8 +152,8 @@ def innermost(symbols: Iterable[Definition], line: int) -> Definition | None:
 def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) -> FragmentPlace:
     """Return the symbol of a chunk that contains the most wanted words, and its best line.
 
-    A line belongs to the innermost symbol around it. In a tie, a symbol is preferred to lines
-    outside of all symbols, and an earlier symbol or line to a later one.
+    A line belongs to the innermost symbol around it. In a tie, symbols are preferred to lines
+    outside of symbols, and earlier symbols and lines to later ones.
     """
     near = [
         s for s in source.symbols if s.line <= chunk.end_line and s.end_line >= chunk.start_line
@@ -182,8 +178,8 @@ def _ranges(
 ) -> list[Range]:
     """Return the ranges to show for one chunk.
 
-    `wide` shows a symbol of up to `MAX_SYMBOL_LINES` lines whole, and more lines around the best
-    line.
+    With `wide`, a symbol of up to `MAX_SYMBOL_LINES` lines is shown whole, and more lines are shown
+    around the best line.
     """
     symbol, line, fits = best_place(source, chunk, wanted)
     around = MAX_SYMBOL_LINES // 2 if wide else CONTEXT_LINES
@@ -210,7 +206,7 @@ def _documented(source: FragmentSource, line: int) -> int:
 
 
 def _clipped(source: FragmentSource, start: int, end: int) -> Range:
-    """Clip a range to the file, without blank lines at its ends."""
+    """Limit a range to the file, and remove blank lines at both ends."""
     start, end = max(start, min(source.lines)), min(end, max(source.lines))
     while start < end and not source.lines.get(end, "").strip():
         end -= 1

@@ -1,12 +1,12 @@
-"""Define the weights of evidence by task, the scoring profiles of seed 002.
+"""Define the scoring profiles of seed 002: the weights of evidence for each kind of task.
 
-`.code-intel/scoring-profiles.toml` overrides the profiles below or adds others. It is read at each
-use, so an edit takes effect at once:
+`.code-intel/scoring-profiles.toml` can change these profiles and add others. It is read at each
+use, so edits take effect at once:
 
     [bugfix]
     dependency = 0.9
 
-    [review]            # missing weights are those of `default`
+    [review]            # weights not given here are those of `default`
     proximity = 0.5
 """
 
@@ -22,7 +22,7 @@ from code_intel.errors import ConfigError
 
 PROFILES_FILE = "scoring-profiles.toml"
 MAX_WEIGHT = 10.0
-"""The largest weight: more would outweigh all other evidence."""
+"""Maximum weight; a larger one would outweigh all other evidence."""
 
 
 class Profile(NamedTuple):
@@ -58,9 +58,9 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
         "testfail": Profile(editing_path=1.6, dependency=0.85, proximity=0.3, structural=0.7),
         # Type errors cluster within a module.
         "typeerror": Profile(editing_path=1.4, proximity=0.4),
-        # New code has few dependencies and is beside similar code.
+        # New code has few dependencies and is placed beside similar code.
         "feature": Profile(editing_path=1.5, dependency=0.45, proximity=0.5),
-        # The seed names it without weights.
+        # The seed gives no weights for it.
         "refactor": Profile(),
     }
 )
@@ -75,10 +75,10 @@ class ChosenProfile(NamedTuple):
 
 
 def choose(name: str, state: Path) -> ChosenProfile:
-    """Return the profile of that name; an unknown one is `default`, with a warning.
+    """Return the profile of that name; if it is unknown, return `default` and a warning.
 
     Raises:
-        ConfigError: The user's file is invalid; the message names file, profile and key.
+        ConfigError: The user's file is invalid; the message names the file, profile and key.
     """
     profiles, warnings = load(state / PROFILES_FILE)
     name = name.strip() or DEFAULT_PROFILE

@@ -1,7 +1,7 @@
 """Find files to add to a bundle although they do not match its goal: dependencies and neighbours.
 
-Imports are followed for two steps in both directions. A hub that most files import is not followed,
-since it would reach the whole project.
+Imports are followed for two steps in both directions, but not through hubs, which would lead to the
+whole project.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from code_intel.forest.dependencies.graph import Graph
 
 MAX_EDGES = 30
-"""A file with more edges is a hub."""
+"""A file with more imports and importers is a hub."""
 SECOND_STEP_WEIGHT = 0.5
 """Weight of an edge that is two steps away."""
 
@@ -24,9 +24,9 @@ class Reach(NamedTuple):
 
 
 def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[str, Reach]:
-    """Return every file that is connected to a named one, including named ones.
+    """Return the files that are connected to a named file by imports, or are neighbours of one.
 
-    Any of `paths` may be a neighbour.
+    Named files are included if another one reaches them. `paths` are the possible neighbours.
     """
     edges: dict[str, float] = {}
     why: dict[str, list[str]] = {}

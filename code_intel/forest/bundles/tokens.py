@@ -9,7 +9,7 @@ The strategies differ in compounds such as `page-agent`:
 | hybrid | page-agent, page, agent |
 
 English words of fewer than three letters are ignored. Chinese, Japanese and Korean text is split
-into overlapping pairs of characters, and a whole run is a phrase (docs/decisions/0023).
+into overlapping pairs of characters; each whole run is also a phrase (docs/decisions/0023).
 """
 
 import re
@@ -33,7 +33,7 @@ STOP_WORDS = frozenset(
 )
 
 _QUOTED = re.compile(r'"([^"\n]+)"|(?<!\w)\'([^\'\n]+)\'(?!\w)|「([^」\n]+)」|『([^』\n]+)』')
-# Anchored at word starts: trying each letter of a long word would take quadratic time.
+# Anchored at the start of a word, since trying each letter of a long word takes quadratic time.
 _PATH = re.compile(r"(?<![\w.-])[\w.-]+(?:[/\\][\w.-]+)+")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+(?:[-_]+[^\W_]+)+")
 _WORD = re.compile(r"[\w-]+")
@@ -52,7 +52,7 @@ class Terms(NamedTuple):
     """The folded terms of a goal, each once, in order.
 
     Attributes:
-        phrases: Quoted texts, compounds and runs of Japanese.
+        phrases: Quoted texts, compounds, and runs of Chinese, Japanese or Korean.
         segments: Parts of paths in the goal.
         keywords: Single words.
     """
@@ -86,7 +86,7 @@ def tokenise(goal: str, strategy: TokenizationStrategy = "phrase-aware") -> Term
 
 
 def fold(text: str) -> str:
-    """Fold case and compatibility forms, as terms and texts are compared."""
+    """Return a text without differences of case and of compatibility characters."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -95,7 +95,7 @@ def _compounds(text: str) -> list[str]:
 
 
 def _words(text: str, strategy: TokenizationStrategy, compounds: Iterable[str]) -> Iterator[str]:
-    """Yield words, and the parts of compounds if the strategy wants them."""
+    """Yield words, and the parts of compounds if the strategy splits them."""
     whole = frozenset(compounds)
     for word in _WORD.findall(text):
         bare = word.strip("-_")

@@ -1,11 +1,11 @@
-"""Follow the imports of documents, as the index stores them (docs/decisions/0022).
+"""Follow the imports between documents of an index (docs/decisions/0022).
 
 graph = graph_of(store, bases(config))
 graph.outbound("src/app.py")    # imported documents
 graph.inbound("src/app.py")     # documents that import it
 graph.packages("src/app.py")    # imported packages
-closure(graph, "src/app.py")    # all of it, transitively
+closure(graph, "src/app.py")    # documents that it imports directly or indirectly
 
-`build` builds the graph of an index, `graph` is the graph itself, `closure` follows it. The other
-modules resolve the imports of one language or family of languages.
+`build` builds the graph of an index, `graph` defines it, and `closure` follows it. `resolvers` maps
+each language to the module that resolves its imports.
 """

@@ -1,7 +1,7 @@
 """Build the import graph of an index and keep it until documents change.
 
-After an edit, only the edited documents are resolved again. If files were added or deleted, or a
-manifest changed, all are, since any import may then resolve to another file.
+After an edit, only the imports of the edited documents are resolved again. If files were added or
+deleted, or a manifest changed, all imports are, because any may then resolve to another file.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ class _GraphState(NamedTuple):
     """A graph and what it was built from.
 
     Attributes:
-        digests: Of the documents, by path.
-        targets: Import targets as written, by path; documents without imports are omitted.
+        digests: Digests of the documents, by path.
+        targets: Import targets as written, by path; documents without imports may be missing.
         texts: Texts of the manifests, by path.
-        names: Names that documents define and that imports may name, by path.
+        names: Names that documents define and that imports may refer to, by path.
         project: Resolves the targets.
         graph: The import graph.
     """

@@ -1,7 +1,6 @@
 """Follow imports transitively from a document, in either direction.
 
-The search is breadth first with a visited set, so cycles end it. The default depth is 2, the
-maximum 10 (docs/decisions/0022).
+The search is breadth first and visits each document once (docs/decisions/0022).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -13,7 +12,7 @@ Direction = Literal["outbound", "inbound", "both"]
 DEFAULT_DEPTH = 2
 MAX_CLOSURE_DEPTH = 10
 MAX_NODES = 200
-"""Maximum documents of a closure; a larger one says little about its start."""
+"""Maximum documents of a closure; a larger one says little about where it started."""
 MAX_CYCLES = 10
 
 
@@ -22,9 +21,9 @@ class Node(NamedTuple):
 
     Attributes:
         path: The document.
-        depth: Number of imports between it and the start.
-        direction: `outbound`: it is imported; `inbound`: it imports.
-        via: The document one step nearer, the first by name.
+        depth: Number of import steps from the start.
+        direction: `outbound` if the start imports it, `inbound` if it imports the start.
+        via: The document one step nearer to the start; the first by name if there are several.
     """
 
     path: str
@@ -34,14 +33,14 @@ class Node(NamedTuple):
 
 
 class Closure(NamedTuple):
-    """The documents around one, ordered by depth and name.
+    """The documents that a document imports, or that import it, directly or indirectly.
 
     Attributes:
-        nodes: The documents, without the start.
-        packages: Packages imported within the same depth, by name; outbound only.
-        cycles: The shortest cycle of each group of documents that import each other; its first
-            document follows its last.
-        truncated: Whether there were more documents than the cap.
+        nodes: The documents without the start, ordered by depth and name.
+        packages: Names of packages that are imported within the depth; outbound only.
+        cycles: A shortest cycle of each group of documents that import each other. The last
+            document of a cycle imports the first.
+        truncated: Whether there are more documents than the cap.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -62,8 +61,8 @@ def closure(
     Args:
         graph: The import graph.
         path: The document.
-        direction: Imported documents, importing ones, or both. A document that is both is listed by
-            the shorter path, then as imported.
+        direction: Which documents to return: imported ones, importing ones, or both. A document
+            that is both is listed once: with the shorter path, or as imported if they are equal.
         depth: Maximum number of steps.
         cap: Maximum number of documents.
     """
@@ -105,7 +104,7 @@ def _sides(
 def _step(
     border: Iterable[str], seen: set[str], neighbours: Callable[[str], Iterable[str]]
 ) -> dict[str, str]:
-    """Return newly reached documents with their predecessor, and add them to `seen`."""
+    """Add newly reached documents to `seen`, and return them with their predecessors."""
     reached: dict[str, str] = {}
     for path in border:
         for other in neighbours(path):
@@ -116,7 +115,7 @@ def _step(
 
 
 def _cycles(graph: Graph, within: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the shortest cycle through the first document of each group of mutual imports."""
+    """Yield a shortest cycle through the first document of each group that imports each other."""
     for group in sorted(sorted(group) for group in _groups(graph, within)):
         first = group[0]
         members = frozenset(group)

@@ -19,16 +19,16 @@ _WRITTEN = {
     ".mjs": (".mts", ".d.mts"),
     ".cjs": (".cts", ".d.cts"),
 }
-"""Extensions that an import names → extensions of TypeScript files that it may mean."""
+"""Extensions in imports → extensions of the TypeScript files that may be meant."""
 _BUILT = ("dist", "build", "lib", "out", "esm", "cjs", "es", "types")
-"""Names of folders that may hold files built from `src`."""
+"""Names of folders that may contain files built from `src`."""
 _SOURCE = "src"
 _OWN = ("@/", "~/")
-"""Prefixes that mean the source folder by a convention of bundlers."""
+"""Prefixes that by convention mean the source folder."""
 
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the document that an import in `path` names, as a tuple of one; empty if none."""
+    """Return the document that an import in `path` means, in a tuple; an empty tuple if none."""
     name = target.partition("?")[0]
     if name.startswith("."):
         return _file(project, joined(dirname(path), name))
@@ -39,7 +39,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def package(target: str) -> str:
-    """Return the package that an import names, with its scope; empty if it names a path."""
+    """Return the package that an import names, with its scope; empty for a path."""
     if target.startswith((".", "/", "#", *_OWN)):
         return ""
     scope, _, rest = target.partition("/")
@@ -47,7 +47,7 @@ def package(target: str) -> str:
 
 
 def _file(project: Project, stem: str) -> tuple[str, ...]:
-    """Return the document that a path without `./` means, as Node.js and TypeScript find it."""
+    """Return the document that Node.js or TypeScript would find for a path."""
     found = project.first(f"{stem}{ending}" for ending in _ENDINGS)
     if found:
         return found
@@ -59,7 +59,7 @@ def _file(project: Project, stem: str) -> tuple[str, ...]:
 
 
 def _first(project: Project, stems: Iterable[str]) -> tuple[str, ...]:
-    """Return the document of the first path that has one."""
+    """Return the document of the first path for which there is one."""
     return next((found for stem in stems if (found := _file(project, stem))), ())
 
 
@@ -93,7 +93,7 @@ def _packaged(project: Project, name: str) -> tuple[str, ...]:
 
 
 def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
-    """Return the document of a package for `rest`, what follows the package's name in an import."""
+    """Return the document of a package for `rest`, the part after the package's name."""
     found = _listed(project, known, known.entries, rest)
     if found:
         return found
@@ -108,7 +108,7 @@ def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
 def _listed(
     project: Project, known: Package, entries: Iterable[tuple[str, tuple[str, ...]]], name: str
 ) -> tuple[str, ...]:
-    """Return the file that a manifest lists under a name, or the source that it was built from."""
+    """Return the file that a manifest lists for a name, or the source from which it is built."""
     for pattern, files in entries:
         rest = matched(pattern, name)
         if rest is None:

@@ -13,14 +13,14 @@ _STANDARD = frozenset(
     math.h pthread.h setjmp.h signal.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h
     stdlib.h stdnoreturn.h string.h tgmath.h threads.h time.h uchar.h unistd.h wchar.h wctype.h""")
 )
-"""Headers of C and POSIX. `#include <…>` of such a name never means a header of the project."""
+"""Headers of C and POSIX. `#include <…>` with such a name never means a header of the project."""
 _INCLUDED = frozenset({"include", "inc", "includes", "src", "lib"})
 _VARIABLE = re.compile(r"^(?:.*[)}]|\$\w+)/")
 _PUBLIC = ("public", "static", "src", "assets")
 
 
 def include(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the header beside the including file, else the nearest with a matching path."""
+    """Return the header beside the including file, else the nearest one with a matching path."""
     angled = target.startswith("<")
     name = target.strip("<>").strip()
     if not angled and (found := project.first([joined(dirname(path), name)])):
@@ -46,7 +46,7 @@ def header(target: str) -> str:
 
 
 def linked(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file that a page or style sheet links: relative to it or to a served folder."""
+    """Return the file that a page or style sheet links to, relative to it or to a served folder."""
     name = re.split(r"[?#]", target, maxsplit=1)[0]
     if not name or "://" in name or name.startswith(("//", "data:")):
         return ()
@@ -57,12 +57,12 @@ def linked(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def sourced(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the sourced script in the folder of the file or one above; ignore variables."""
+    """Return the sourced script in the file's folder or an outer one; ignore leading variables."""
     name = _VARIABLE.sub("", target)
     found = project.first(joined(folder, name) for folder in ancestors(path) if name)
     return found or (nearest(project.ending(joined("", name)), path) if "/" in name else ())
 
 
 def nothing(target: str) -> str:  # noqa: ARG001 - signature of `Resolver.package`
-    """Return no package, because a path names none."""
+    """Return an empty text, because a path names no package."""
     return ""

@@ -10,12 +10,12 @@ from code_intel.forest.dependencies.resolvers import RESOLVERS
 
 
 class Links(NamedTuple):
-    """The imports of a document, each once, in the order of its text.
+    """The imports of a document, each once, in the order of the text.
 
     Attributes:
-        outbound: Documents.
-        passed: Those of them that it exports again.
-        packages: Names of other imports: libraries and modules of the language.
+        outbound: The imported documents.
+        passed: Those that it re-exports.
+        packages: Names of imported libraries and modules of the language.
     """
 
     outbound: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Graph:
         self._inbound = _reversed(links) if inbound is None else inbound
 
     def outbound(self, path: str) -> tuple[str, ...]:
-        """Return the documents that `path` imports, in the order of its text."""
+        """Return the documents that `path` imports, in the order of the text."""
         return self._links.get(path, _NONE).outbound
 
     def inbound(self, path: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Graph:
         return self._inbound.get(path, ())
 
     def passed(self, path: str) -> tuple[str, ...]:
-        """Return the documents that `path` exports again, by `export … from` or `pub use`."""
+        """Return the documents that `path` re-exports, by `export … from` or `pub use`."""
         return self._links.get(path, _NONE).passed
 
     def packages(self, path: str) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def _reversed(links: Mapping[str, Links]) -> Mapping[str, tuple[str, ...]]:
 
 
 def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
-    """Resolve the imports of a document, without imports of itself."""
+    """Resolve the imports of a document, except of itself."""
     language = project.files.get(path, "")
     resolver = RESOLVERS.get(language)
     if resolver is None:

@@ -1,7 +1,7 @@
 """Read names and folders from manifests; invalid JSON or TOML is ignored.
 
-`go.mod` names a module, `Cargo.toml` a crate, `package.json` a package with its entries,
-`tsconfig.json` aliases of paths, `composer.json` the folders of namespaces.
+`go.mod` defines a module, `Cargo.toml` a crate, `package.json` a package with its entries,
+`tsconfig.json` aliases of paths, and `composer.json` the folders of namespaces.
 """
 
 import json
@@ -17,16 +17,16 @@ _NAMED = re.compile(
 )
 _CRATE_ENTRIES = ("src/main.rs", "src/lib.rs")
 MAX_EXTENDS = 5
-"""Length of a chain of configurations that extend each other."""
+"""Maximum length of a chain of configurations that extend each other."""
 
 _MODULE = re.compile(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
 _JSONC = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*(?:.*?\*/|.*)|,(?=\s*[}\]])', re.DOTALL)
-"""Strings, comments and trailing commas; an unterminated one extends to the end."""
+"""Matches strings, comments and trailing commas; an unterminated comment extends to the end."""
 _ENTRIES = ("source", "types", "typings", "module", "main")
 
 
 class Package(NamedTuple):
-    """A JavaScript package: its folder, and files by subpath pattern with at most one `*`."""
+    """A JavaScript package: its folder, and files by subpath patterns with at most one `*`."""
 
     folder: str
     entries: tuple[tuple[str, tuple[str, ...]], ...]
@@ -37,14 +37,14 @@ class Manifests:
     """The content of all manifests.
 
     Attributes:
-        modules: Go: folder by module path, the longest first.
-        crates: Rust: root file of a crate by its name, with `-` as `_`.
-        entries: Rust: the same by the folder of that file.
-        crate_folders: Rust: folders of crates.
-        packages: JavaScript: package by name.
-        package_at: The same by folder, including packages without a name.
-        aliases: TypeScript: by folder, pairs of a pattern and its paths.
-        namespaces: PHP: folders by namespace; the empty namespace matches any class.
+        modules: Folders of Go modules by module path, the longest path first.
+        crates: Root files of Rust crates by crate name, in which `-` is replaced with `_`.
+        entries: Root files of Rust crates by the folder of that file.
+        crate_folders: Folders of Rust crates.
+        packages: JavaScript packages by name.
+        package_at: JavaScript packages by folder, including those without a name.
+        aliases: TypeScript's pairs of a pattern and its paths, by folder.
+        namespaces: Folders of PHP namespaces; the empty namespace matches any class.
     """
 
     def __init__(self, texts: Mapping[str, str], files: Collection[str]) -> None:
@@ -121,7 +121,7 @@ class Manifests:
 
 
 def matched(pattern: str, name: str) -> str | None:
-    """Return the part of a name that `*` of a pattern matches; None if it does not match."""
+    """Return the part of a name that matches the `*` of a pattern; None if it does not match."""
     before, star, after = pattern.partition("*")
     if not star:
         return "" if name == pattern else None
@@ -134,14 +134,14 @@ def matched(pattern: str, name: str) -> str | None:
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a document is a manifest, by its name."""
+    """Return whether a path has the name of a manifest."""
     return path.endswith((".mod", ".toml", ".json")) and _NAMED.search(path) is not None
 
 
 def _aliases(
     path: str, configs: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the aliases of a configuration, followed by those of configurations it extends."""
+    """Yield the aliases of a configuration, then those of the configurations that it extends."""
     for _ in range(MAX_EXTENDS):
         data = configs.get(path, {})
         options = _mapping(data, "compilerOptions")
@@ -183,7 +183,7 @@ def _mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _strings(value: object, deepest: int = 8) -> Iterator[str]:
-    """Yield every string within a value, in order."""
+    """Yield every string in a value, in order."""
     if deepest < 0:
         return
     if isinstance(value, str):

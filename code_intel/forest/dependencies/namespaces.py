@@ -1,4 +1,4 @@
-"""Resolve imports of packages and classes that match folders: Go, JVM languages, PHP, Ruby, Lua."""
+"""Resolve imports of packages and classes whose names match folders: Go, JVM, PHP, Ruby, Lua."""
 
 from collections.abc import Iterable
 from posixpath import basename, dirname
@@ -30,13 +30,13 @@ def _go_files(project: Project, folder: str) -> tuple[str, ...]:
 
 
 def go_package(target: str) -> str:
-    """Return the module: the first three parts after a host, else the whole path."""
+    """Return the module: the host and two more parts, or the whole path if there is no host."""
     parts = target.split("/")
     return "/".join(parts[:3]) if "." in parts[0] else target
 
 
 def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of a class or of a member's class, or the files of a package."""
+    """Return the file of a class, also for an import of a member, or the files of a package."""
     parts = target.split(".")
     for count in range(len(parts), min(len(parts), 2) - 1, -1):
         tail = "/".join(parts[:count])
@@ -47,7 +47,7 @@ def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
 
 
 def _jvm_defining(project: Project, path: str, parts: list[str]) -> tuple[str, ...]:
-    """Return the file in a package that defines a name, or the class with that member."""
+    """Return the file in a package that defines a name, or that defines the class of a member."""
     for count in (len(parts) - 1, len(parts) - 2):
         if count > 0:
             tail = "/".join(parts[:count])
@@ -78,7 +78,7 @@ def jvm_package(target: str) -> str:
 
 
 def php(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of a class by composer.json or by its longest suffix, or that of a path."""
+    """Return the file of a path, or of a class as composer.json or the longest suffix shows it."""
     if target.endswith((".php", ".inc", ".phtml")):
         tail = target.lstrip("/")
         climbed = (joined(folder, tail) for folder in ancestors(path))
@@ -105,7 +105,7 @@ def php_package(target: str) -> str:
 
 
 def ruby(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of `require_relative` (relative) or `require` (below a load path)."""
+    """Return the file for `require_relative` (relative) or `require` (below a load path)."""
     name = target if target.endswith((".rb", ".rake")) else f"{target}.rb"
     if target.startswith("."):
         return project.first(joined(dirname(path), each) for each in (name, target))
@@ -124,7 +124,7 @@ def first_part(target: str) -> str:
 
 
 def _loaded(project: Project, path: str, tails: Iterable[str]) -> tuple[str, ...]:
-    """Return the file below a load path or a folder of the importer."""
+    """Return the nearest file below a load path or a folder that contains the importer."""
     found = []
     for tail in tails:
         for file in project.ending(tail):

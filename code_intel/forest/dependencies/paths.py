@@ -1,4 +1,4 @@
-"""Compute with document names: POSIX paths, relative to the config's folder or absolute."""
+"""Join and compare document names: POSIX paths, absolute or relative to the config's folder."""
 
 from collections.abc import Callable, Iterable, Iterator
 from posixpath import dirname, normpath
@@ -11,7 +11,7 @@ def joined(folder: str, relative: str) -> str:
 
 
 def nearest(paths: Iterable[str], importer: str) -> tuple[str, ...]:
-    """Return the path that shares most folders with the importer, then the shortest."""
+    """Return the path that shares the most folders with the importer; in a tie, the shallowest."""
     found = tuple(paths)
     return (min(found, key=distance_from(importer)),) if len(found) > 1 else found
 
@@ -32,7 +32,7 @@ def distance_from(importer: str) -> Callable[[str], tuple[int, int, str]]:
 
 
 def holds(folder: str, path: str) -> bool:
-    """Whether a path is in a folder, at any depth."""
+    """Return whether a path is in a folder, at any depth."""
     return not folder or path.startswith(f"{folder}/")
 
 

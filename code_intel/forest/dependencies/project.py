@@ -1,4 +1,4 @@
-"""Hold what import resolvers know about a project: its documents and its manifests."""
+"""Give import resolvers access to a project's documents and manifests."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -10,7 +10,7 @@ from code_intel.forest.dependencies.paths import ancestors
 
 
 class Project:
-    """The documents of an index, grouped as imports name them; immutable except for caches.
+    """The documents of an index, grouped for resolving imports; immutable except for caches.
 
     Args:
         files: The language of each document, by path.
@@ -21,8 +21,8 @@ class Project:
 
     Attributes:
         tops: The indexed folders, with the config's folder as the empty string.
-        importable: Cache for Python: roots by importing folder and imported name.
-        resolved: Cache: imported documents by importing folder, language and target.
+        importable: A cache of Python's roots, by importing folder and imported name.
+        resolved: A cache of imported documents, by importing folder, language and target.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Project:
         bases: tuple[str, ...],
         names: Mapping[str, Collection[str]],
     ) -> bool:
-        """Whether the project has these documents; manifests are not compared."""
+        """Return whether the project consists of these documents; manifests are not compared."""
         return (self.files, self.bases, self.names) == (files, bases, names)
 
     @cached_property
@@ -73,8 +73,8 @@ class Project:
     def python_roots(self) -> Mapping[str, Sequence[tuple[str, bool]]]:
         """Folders that a Python module may be imported from, by the first part of its name.
 
-        Each folder comes with whether it is certain. It is certain for a regular package: the
-        folder around the package's outermost folder with an `__init__.py`.
+        Each folder comes with whether it is certainly a root, because it contains the outermost
+        folder of a regular package (one with an `__init__.py`).
         """
         packages = {dirname(path) for path in self.named.get("__init__.py", ())}
         roots: dict[str, dict[tuple[str, bool], None]] = {}
@@ -95,7 +95,7 @@ class Project:
         return [path for path in found if path == tail or path.endswith(f"/{tail}")]
 
     def first(self, candidates: Iterable[str]) -> tuple[str, ...]:
-        """Return the first candidate that is a document, as a tuple of one; empty if none is."""
+        """Return the first candidate that is a document, in a tuple; an empty tuple if none is."""
         return next(((path,) for path in candidates if path in self.files), ())
 
 

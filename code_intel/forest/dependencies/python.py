@@ -1,4 +1,4 @@
-"""Resolve Python imports; packages show where source roots are."""
+"""Resolve Python imports; `__init__.py` files show where source roots are."""
 
 import sys
 from collections.abc import Sequence
@@ -44,15 +44,15 @@ def _roots(project: Project, path: str, first: str) -> Sequence[str]:
 
 
 def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:
-    """Whether a module may import from a root: its own folder, one above it, or a source root."""
+    """Return whether a module may import from a root: an outer folder or a source root."""
     if first in sys.stdlib_module_names:
-        # Only a file beside a script shadows a module of the standard library.
+        # Only a file beside the importing script shadows a module of the standard library.
         return root == dirname(path) and joined(root, "__init__.py") not in project.files
     return certain or root in project.tops or holds(root, path) or basename(root) in _ROOTS
 
 
 def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
-    """Return the file of a module, or of its parent, which then defines the last name."""
+    """Return the file of a module, or else of its parent, which may define the last part."""
     for count in range(len(parts), max(len(parts) - 2, -1), -1):
         if not (count or outer):
             break

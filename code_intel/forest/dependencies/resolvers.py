@@ -16,9 +16,9 @@ class Resolver(NamedTuple):
 
     Attributes:
         resolve: Returns the documents of a target.
-        package: Returns the package of a target that is no document, or an empty text.
-        by_folder: Whether a target means the same for all files of a folder.
-        by_name: Whether imports name definitions, independent of file names.
+        package: Returns the package of a target that is not a document, or an empty text.
+        by_folder: Whether a target means the same in all files of a folder.
+        by_name: Whether imports name definitions, independently of file names.
     """
 
     resolve: Resolve
@@ -62,14 +62,14 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
         "csharp": _NAMED,
     }
 )
-"""By language. Swift and C# import modules and namespaces, which do not match file names."""
+"""Resolvers by language. Swift's modules and C#'s namespaces do not match file names."""
 
 
 def follows(language: str) -> bool:
-    """Whether imports of a language are resolved to documents."""
+    """Return whether imports of a language are resolved to documents."""
     return language in RESOLVERS and RESOLVERS[language].resolve is not _unknown
 
 
 def is_named(language: str) -> bool:
-    """Whether imports of a language name definitions instead of files."""
+    """Return whether imports of a language name definitions instead of files."""
     return language in RESOLVERS and RESOLVERS[language].by_name

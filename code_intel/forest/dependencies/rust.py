@@ -1,4 +1,4 @@
-"""Resolve Rust imports: modules of a crate by path, other workspace crates by name."""
+"""Resolve Rust imports: a crate's modules by path, other crates of the workspace by name."""
 
 from posixpath import basename, dirname
 
@@ -10,11 +10,11 @@ _ALONE = ("tests", "examples", "benches")
 """Folders in which each file is a crate."""
 
 _LANGUAGE = frozenset({"std", "core", "alloc", "proc_macro", "test"})
-"""Crates of the language, never of the workspace."""
+"""Crates of the language, which are never crates of the workspace."""
 
 
 def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
-    """Return the file of the module in a path; names inside the module are ignored."""
+    """Return the file of the module that a path names; names inside the module are ignored."""
     first, *rest = target.removeprefix("::").split("::")
     entry = _entry(project, path)
     here = _inside(path, entry)
@@ -40,7 +40,7 @@ def package(target: str) -> str:
 
 
 def _entry(project: Project, path: str) -> str:
-    """Return the root file of a file's crate, or the file itself if unknown."""
+    """Return the root file of a file's crate, or the file itself if the crate is unknown."""
     known, folder = project.manifests, dirname(path)
     if (
         known.entries.get(folder) == path
@@ -61,7 +61,7 @@ def _entry(project: Project, path: str) -> str:
 
 
 def _holds_crates(project: Project, folder: str) -> bool:
-    """Whether each file directly below, and each folder with a `main.rs`, is a crate."""
+    """Return whether each file of a folder, and each subfolder with a `main.rs`, is a crate."""
     outer = dirname(folder)
     if folder.endswith("src/bin"):
         outer = dirname(outer)
@@ -71,7 +71,7 @@ def _holds_crates(project: Project, folder: str) -> bool:
 
 
 def _inside(path: str, entry: str) -> str:
-    """Return the folder of a module's submodules."""
+    """Return the folder that contains a module's submodules."""
     if path == entry or basename(path) in {*_ENTRIES, "mod.rs"}:
         return dirname(path)
     return path.removesuffix(".rs")
@@ -87,7 +87,7 @@ def _home(project: Project, inside: str, entry: str) -> tuple[str, ...]:
 def _walk(
     project: Project, inside: str, steps: list[str], found: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Follow the steps while they are modules with a file."""
+    """Follow the steps as long as they are modules with a file; return the last module's file."""
     for step in steps:
         below = joined(inside, step)
         deeper = project.first((f"{below}.rs", f"{below}/mod.rs"))

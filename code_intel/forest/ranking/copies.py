@@ -1,4 +1,4 @@
-"""Find near-copies: built files, declarations and vendored files beside their source."""
+"""Find near-duplicates: built files, declarations and vendored files beside their source."""
 
 import re
 from collections import defaultdict
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from code_intel.forest.ranking.evidence import File
 
-# (ending, distance from source); the first match counts. Other files are source.
+# (ending, distance from the source); the first match counts. Other files are source.
 _RANKS = (
     (re.compile(r"\.map$"), 4),
     (re.compile(r"\.min\.[a-z]+$"), 3),
@@ -18,16 +18,16 @@ _BUILD_PARTS = frozenset(
     {"src", "lib", "dist", "build", "out", "esm", "cjs", "es", "umd", "types", "typings", "bundle"}
 )
 MIN_SHARED_LINES = 0.5
-"""Share of its lines that a copy has in common with the original."""
+"""Share of its lines that a near-duplicate has in common with the original."""
 MIN_LINES = 5
-"""Lines that a file must have to be compared: many `__init__.py` files are equal."""
+"""Lines that a file must have to be compared, because many short `__init__.py` files are equal."""
 _MIN_LINE_CHARS = 9
 
 
 def derived(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
-    """Return the paths of files that repeat a better file of the same name.
+    """Return the paths of near-duplicates of other files with the same stem.
 
-    `factors` are those of the paths by kind, 0 to 1: a bundle in `dist/` is not the original.
+    `factors` are the path factors by kind of file, so that a bundle in `dist/` is no original.
     """
     families: dict[str, list[File]] = defaultdict(list)
     for file in files:
@@ -37,7 +37,7 @@ def derived(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
         if len(family) == 1:
             continue
         lines = {file.path: _lines(file) for file in family}
-        # Source first, then the shortest path, because copies lie deeper.
+        # Source comes first, then the shallowest path, because copies are usually deeper.
         paths = sorted(lines, key=lambda p: (-factors[p], _rank(p), p.count("/"), p))
         originals: list[str] = []
         for path in paths:
@@ -62,7 +62,7 @@ def _rank(path: str) -> int:
 
 
 def _repeats(path: str, original: str, lines: Mapping[str, set[str]]) -> bool:
-    """Whether a file is built from another one or repeats its lines."""
+    """Return whether a file is built from another one or has most of its lines in common."""
     if _rank(path) > _rank(original) and _place(path) == _place(original):
         return True
     mine = lines[path]

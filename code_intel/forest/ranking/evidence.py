@@ -22,12 +22,12 @@ class File:
     """A file with the chunks that any search found.
 
     Attributes:
-        path: As the index names it.
-        rows: The chunks, best first within each kind of search.
+        path: The document name in the index.
+        rows: The chunks, unsorted.
         body: BM25 of chunk texts, by chunk id.
         names: BM25 of symbol names and path, by chunk id.
-        cosines: Cosine to the question, by chunk id.
-        defines: Whether a chunk defines a name of the question, 0 to 1, by chunk id.
+        cosines: Cosine with the question, by chunk id.
+        defines: How well a chunk's definitions match a name in the question, 0 to 1, by chunk id.
     """
 
     path: str
@@ -68,7 +68,7 @@ def _nearest(store: Store, vector: "NDArray[np.float32]", limit: int) -> dict[in
 
 
 def _define(files: Mapping[str, File], name: Name, rows: Sequence[ChunkRow]) -> None:
-    """Mark the chunks that define a name, with less weight if the scopes differ."""
+    """Record how well the chunks define a name: less if the scopes differ."""
     for row in rows:
         match = _match(row.symbols, name)
         known = files[row.path].defines

@@ -1,7 +1,7 @@
-"""Measure properties of each file that was found.
+"""Measure properties of the files that were found.
 
-Each measure is a pure function of the ranking state and returns values by path; a missing path
-means 0. The table in `signals` gives the weights.
+A measure is a pure function of the ranking state and returns values by path; a missing path means
+0. The table in `signals` contains the weights.
 """
 
 import math
@@ -21,23 +21,23 @@ Values = Mapping[str, float]
 Measure = Callable[[RankingState], Values]
 
 CHUNK_WEIGHTS = (1.0, 0.5, 0.25)
-"""Weights of a file's best chunks: one good chunk beats many mediocre ones."""
+"""Weights of a file's best chunks; one good chunk beats many mediocre ones."""
 SCALE_FROM_ZERO = math.inf
-"""Spread that scales from 0, so that two nearly equal hits do not become 1 and 0."""
+"""A spread with which only 0 becomes 0; otherwise two nearly equal hits could become 1 and 0."""
 MAX_COVERAGE_FILES = 40
-"""Files whose best chunk is searched for the words of the question."""
+"""Number of files whose best chunk is searched for the words of the question."""
 MIN_TERM_CHARS = 3
 MAX_COPY_FILES = 40
-"""Files from the top that are compared with each other."""
+"""Number of the best files that are compared with each other."""
 MAX_IMPORTERS = 10
-"""Files from the top whose imports are followed."""
+"""Number of the best files whose imports are followed."""
 
 _VERSION = re.compile(r"v(\d+)")
 _HEADER = re.compile(r"\.h(?:h|pp|xx)?$")
 
 
 def scaled(of: Callable[[File, RankedQuestion], float], spread: float) -> Measure:
-    """Return a measure that is scaled to 0..1 over the files found; see `scale`."""
+    """Return a measure with values from 0 to 1, scaled over the files found; see `scale`."""
 
     def measure(state: RankingState) -> Values:
         return scale({file.path: of(file, state.question) for file in state.files}, spread)
@@ -46,14 +46,15 @@ def scaled(of: Callable[[File, RankedQuestion], float], spread: float) -> Measur
 
 
 def unscaled(of: Callable[[File, RankedQuestion], float]) -> Measure:
-    """Return a measure whose values are 0 to 1 already."""
+    """Return a measure of values that are from 0 to 1 already."""
     return lambda state: {file.path: of(file, state.question) for file in state.files}
 
 
 def scale(values: Values, spread: float) -> dict[str, float]:
-    """Scale values to 0..1: the best becomes 1; the least, or `spread` below the best, becomes 0.
+    """Scale values to 0..1, so that the best becomes 1.
 
-    The lower of the two applies. A value of 0 means that nothing was found, and stays 0.
+    The least value becomes 0, or the value `spread` below the best if that is lower. A value of 0
+    means that nothing was found, and remains 0.
 
     >>> scale({"a": 4.0, "b": 2.0, "c": 0.0}, SCALE_FROM_ZERO)
     {'a': 1.0, 'b': 0.5, 'c': 0.0}
@@ -70,26 +71,23 @@ def scale(values: Values, spread: float) -> dict[str, float]:
 
 
 def meaning(file: File, _: RankedQuestion) -> float:
-    """Return the weighted mean cosine of the best chunks.
-
-    A sum would favour long files. A plain mean would depend on the number of chunks found.
-    """
+    """Return the weighted mean cosine of the best chunks; a sum would favour long files."""
     cosines = file.cosines.values()
     return _best(cosines) / sum(CHUNK_WEIGHTS[: len(cosines)]) if cosines else 0.0
 
 
 def body(file: File, _: RankedQuestion) -> float:
-    """Return the BM25 of the best chunks."""
+    """Return the weighted BM25 of the best chunks."""
     return _best(file.body.values())
 
 
 def names(file: File, _: RankedQuestion) -> float:
-    """Return the BM25 over symbol names and path of the best chunk."""
+    """Return the best chunk's BM25 over symbol names and path."""
     return max(file.names.values(), default=0.0)
 
 
 def defines(file: File, _: RankedQuestion) -> float:
-    """Return whether the file defines a name of the question, 0 to 1."""
+    """Return how well the file's definitions match a name in the question, 0 to 1."""
     return max(file.defines.values(), default=0.0)
 
 
@@ -110,11 +108,11 @@ def _best(values: Collection[float]) -> float:
     return sum(value * weight for value, weight in pairs)
 
 
-# --- measures of a file among the others
+# --- measures of a file in relation to the others
 
 
 def coverage(state: RankingState) -> Values:
-    """Return the share of the question's words in a file's best chunk, also within longer words."""
+    """Return the share of the question's words that a file's best chunk contains, even in parts."""
     wanted = [term for term in state.question.terms if len(term) >= MIN_TERM_CHARS]
     found = [(max(file.body, key=file.body.__getitem__), file) for file in state.files if file.body]
     found.sort(key=lambda pair: (-pair[1].body[pair[0]], pair[1].path))
@@ -126,12 +124,12 @@ def coverage(state: RankingState) -> Values:
 
 
 def of_kind(kind: PathKind) -> Measure:
-    """Return a measure of the files of a kind that the question does not ask for."""
+    """Return a measure that is 1 for files of a kind, unless the question asks for that kind."""
     return lambda state: {path: 1.0 for path, kinds in state.kinds.items() if kind in kinds}
 
 
 def older(state: RankingState) -> Values:
-    """Return the files in a version's folder (`v3/`) beside one of a later version."""
+    """Return 1 for files in the folder of a version (`v3/`) beside that of a later version."""
     question_terms = set(state.question.terms)
     latest: dict[str, int] = {}
     versions: list[tuple[str, str, int]] = []
@@ -148,10 +146,10 @@ def older(state: RankingState) -> Values:
 
 
 def used(state: RankingState) -> Values:
-    """Return the score of the best file that imports a file, divided by the root of its importers.
+    """Return the score of the best importer, divided by the square root of the number of importers.
 
-    What the best files import often answers better than they do. Headers are imported everywhere
-    and do not count. Questions about tests or examples do not ask for what those import.
+    What the best files import often answers better than they do. Headers are omitted, because they
+    are imported everywhere, and so is everything if the question asks for tests or examples.
     """
     if state.graph is None or state.question.topics & {"tests", "examples"}:
         return {}
@@ -166,5 +164,5 @@ def used(state: RankingState) -> Values:
 
 
 def copy(state: RankingState) -> Values:
-    """Return the files near the top that repeat a better one."""
+    """Return 1 for those of the best files that are near-duplicates of another one."""
     return dict.fromkeys(derived(state.best(MAX_COPY_FILES), state.path_factors()), 1.0)

@@ -1,6 +1,6 @@
 """Classify files by their path: test, example, documentation, built, legacy, facade.
 
-Paths are relative to the indexed folder: a project in `/home/me/tests/` is not a test.
+Paths are relative to the indexed folder, because a project in `/home/me/tests/` is not a test.
 """
 
 import re
@@ -15,10 +15,10 @@ class PathKind(NamedTuple):
     """A kind of file that ranks lower unless a question asks for it.
 
     Attributes:
-        name: Tag in `Hit.why`, after `-`.
+        name: The tag in `Hit.why`, after `-`.
         topic: The row of `question.TOPICS` by which a question asks for it, or empty.
-        factor: Factor of the score if the question does not ask for it.
-        pattern: Searched in `/` + path in lower case.
+        factor: Factor for the score if the question does not ask for it.
+        pattern: Matches part of `/` followed by the path in lower case.
         reason: Why the row exists.
     """
 
@@ -57,7 +57,7 @@ PATH_KINDS = (
             + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)"
             + r"\.[^/.]+$"
         ),
-        "Repeats the words of the tested code, often more of them; worth .03 on whole checkouts.",
+        "Contains the words of the tested code, often more of them; worth .03 on whole checkouts.",
     ),
     PathKind(
         "built",
@@ -143,13 +143,7 @@ PATH_KINDS = (
 
 
 def kinds_of(path: str, question: RankedQuestion, bases: Sequence[str] = ()) -> list[PathKind]:
-    """Return the kinds of a file, except those that the question asks for.
-
-    Args:
-        path: A document name.
-        question: The question.
-        bases: Indexed folders as document names; the longest one around the path is cut off.
-    """
+    """Return the kinds of a document, except those that the question asks for; see `relative`."""
     found = _kinds("/" + relative(path, bases).lower())
     return [kind for kind in found if kind.topic not in question.topics]
 

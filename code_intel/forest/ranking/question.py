@@ -34,7 +34,7 @@ TOPICS = {
     "settings": "config configuration setting settings json yaml toml lock manifest workflow "
     "設定ファイル",
 }
-"""Words by which a question asks for files that otherwise rank lower."""
+"""Words by which a question asks for kinds of files that otherwise rank lower."""
 
 # 例外 (exception) contains 例 (example), コンテスト (contest) contains テスト (test).
 _LOOKALIKES = re.compile("例外|例え|凡例|比例|慣例|(?:コン|プロ|ア)テスト")
@@ -43,14 +43,14 @@ _TOPIC_WORDS = {topic: frozenset(text.split()) for topic, text in TOPICS.items()
 
 MAX_QUERY_CHARS = 4000
 MAX_TERMS = 64
-"""Maximum number of words, and of names, that are looked up."""
+"""Maximum number of words that are looked up, and of names."""
 MIN_NAME_CHARS = 4
-"""Shorter identifiers in a sentence are rather `e.g` or `pH`."""
+"""Minimum length of an identifier in a sentence; shorter ones are `e.g` or `pH`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A symbol in a question; `share` is 1 if it is the whole question, else less."""
+    """A symbol in a question; `share` is 1 if it is the whole question, otherwise less."""
 
     spelled: str
     share: float
@@ -71,8 +71,8 @@ class RankedQuestion:
     """A parsed question.
 
     Attributes:
-        terms: Index tokens without stop words; for a Japanese question, English ones first.
-        names: Symbols in the question.
+        terms: Index tokens without stop words; for a Japanese question, the English ones first.
+        names: The symbols in the question.
         topics: The rows of TOPICS that it asks for.
     """
 
@@ -98,7 +98,7 @@ def read(query: str) -> RankedQuestion:
 
 
 def embedded(embedder: "Embedder", query: str) -> "NDArray[np.float32]":
-    """Return the vector of a question; for a Japanese one, the mean with that of its English words.
+    """Return the vector of a question; for Japanese, the mean with the vector of the English words.
 
     Raises:
         EmbeddingError: There is no model.
@@ -118,7 +118,7 @@ def _english(query: str, alternatives: int) -> list[str]:
 
 
 def _names(query: str) -> tuple[Name, ...]:
-    """Return the question if it is an identifier, else the words in it that look like code."""
+    """Return the question if it is an identifier, else those of its words that look like code."""
     text = unicodedata.normalize("NFKC", query).strip()
     whole = text.strip("`'\"()[];: ")
     if _WHOLE_NAME.fullmatch(whole) and (whole.isascii() or not _LETTER.search(whole)):
@@ -128,7 +128,7 @@ def _names(query: str) -> tuple[Name, ...]:
 
 
 def _looks_like_code(name: str) -> bool:
-    """Whether a word is like `getUser`, `get_user`, `Foo.bar` or `HTTPAdapter`."""
+    """Return whether a word looks like `getUser`, `get_user`, `Foo.bar` or `HTTPAdapter`."""
     if len(name) < MIN_NAME_CHARS or name.isupper():
         return False
     inner_capital = any(b.isupper() and not a.isupper() for a, b in pairwise(name))

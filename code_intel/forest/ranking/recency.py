@@ -1,8 +1,8 @@
 """Find the documents that were changed recently.
 
-Documents count as recent if they are clearly newer than the others: all files of a fresh checkout
-have the same time. Times are compared with each other and not with the clock, so an unchanged index
-gives the same answer.
+Documents count as recent only if they are clearly newer than the others, because all files of a
+fresh checkout have the same time. Their times are not compared with the clock, so an unchanged
+index gives the same result.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from code_intel.index.store import Store
 
 MAX_DOCUMENTS = 16
 MIN_AGE_GAP_NS = 3600 * 10**9
-"""How much newer than the next older document the recent ones must be."""
+"""Minimum difference between a recent document and the newest one that is not recent."""
 
 
 def recent_of(store: Store) -> Mapping[str, float]:
-    """Return the recently changed documents, the latest with 1, older ones with less."""
+    """Return the recently changed documents: 1 for the latest, less for older ones."""
     with store.snapshot():
         return store.derived("recent", store.revision(), lambda _: _recent(store))
 

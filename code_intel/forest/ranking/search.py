@@ -1,8 +1,8 @@
 """Search the forest by words, vectors and definitions, and rank by file.
 
-`gather` collects the chunks, then the rows of `signals.RANKING` are applied in order. The result is
-one hit per file, and at most one page of a query plan (`pages`). Each row is a pure function of
-what the index found, so an unchanged index gives the same answer (docs/decisions/0010).
+`gather` collects chunks, then the rows of `signals.RANKING` are applied in order. The result is one
+hit per file, and at most one page of a query plan (`pages`). Each row is a pure function of what
+was found in the index, so an unchanged index gives the same result (docs/decisions/0010).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     from numpy.typing import NDArray
 
 POOL = 300
-"""Chunks per search; the right file is nearly always among them (recall@10 is .97)."""
+"""Maximum chunks per search. The right file is nearly always among them."""
 
 
 class FileRanking(NamedTuple):
@@ -58,9 +58,9 @@ def search(
         vector: The query's embedding, or None to search with words only.
         top_k: Maximum number of hits; a matching page of a query plan is added.
         directory: Only documents below this folder.
-        file_pattern: Only documents whose name matches this glob, or whose path does if it has a
-            `/`.
-        bases: Indexed folders as document names; paths are judged relative to them.
+        file_pattern: Only documents whose name matches this glob; a glob with a `/` is compared
+            with the path.
+        bases: Indexed folders as document names; paths are classified relative to them.
         situation: What is known besides the question; by default the recently changed documents.
         without: Names of rows of `signals.RANKING` to skip.
     """
@@ -87,10 +87,10 @@ def search(
 def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking]:
     """Return the files with any evidence, best first, ties by path.
 
-    `without` names rows of `RANKING` to skip, to measure what they are worth.
+    `without` contains names of rows of `RANKING` to skip, so that their effect can be measured.
 
     Raises:
-        UsageError: There is no such row.
+        UsageError: A row does not exist.
     """
     if unknown := sorted(set(without) - SIGNAL_NAMES):
         raise UsageError(f"The ranking has no row {unknown[0]}.", details={"field": "without"})
@@ -136,7 +136,7 @@ def _hit(ranked: FileRanking, score: float) -> Hit:
 
 
 def best_chunks(file: File) -> tuple[ChunkRow, ...]:
-    """Return the found chunks of a file, best first, with the weights of the file ranking."""
+    """Return the chunks found in a file, best first by the weights of the file ranking."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
         (file.cosines, weight("meaning")),
         (file.body, weight("words")),
@@ -152,9 +152,9 @@ def best_chunks(file: File) -> tuple[ChunkRow, ...]:
 
 
 def within(path: str, directory: str, file_pattern: str) -> bool:
-    """Whether a document is below a folder and matches a glob, by its path if the glob has a `/`.
+    """Return whether a document is below a folder and its name matches a glob.
 
-    The comparison is case-sensitive and ignores differences of Unicode composition.
+    A glob with a `/` is compared with the whole path. Case matters, Unicode composition does not.
     """
     path, directory, file_pattern = map(composed, (path, directory, file_pattern))
     folder = directory.replace("\\", "/").removeprefix("./").rstrip("/")

@@ -1,10 +1,9 @@
-"""Define the ranking as a table: what is measured, in which order, with which weight.
+"""Define the ranking as a table of measures and weights, applied in order.
 
-Rows that add are evidence; the best file reaches a sum of two to four. A file without evidence is
-no hit. Rows that multiply reduce the sum. A row can be skipped by its name, which is also its tag
-in `Hit.why` (`-name` for a reduction). The weights were chosen on one half of the labelled
-repositories and checked on the other; they lie on plateaus, so only the first digit matters
-(docs/decisions/0010).
+Rows that add are evidence; the sum of the best file is two to four. A file without evidence is not
+a hit. Rows that multiply reduce the sum. The name of a row is also its tag in `Hit.why` (`-name`
+for a reduction). The weights were chosen on one half of the labelled repositories and checked on
+the other. Small changes to them have no effect (docs/decisions/0010).
 """
 
 from typing import Literal, NamedTuple
@@ -18,12 +17,13 @@ class Signal(NamedTuple):
     """One row.
 
     Attributes:
-        name: Its tag.
-        does: `adds` weight × measure; `multiplies` by weight if the measure is 1, by more below it.
-        weight: Weight of the measure.
-        measure: 0 to 1 by path (`used`: in units of evidence).
+        name: The tag in `Hit.why`.
+        does: `adds` weight × measure, or `multiplies` by a factor from 1 (if the measure is 0) to
+            the weight (if it is 1).
+        weight: The weight of the measure.
+        measure: Returns 0 to 1 by path (`used` returns scores).
         reason: Why the row exists.
-        alone: Another weight if there are no vectors.
+        alone: The weight to use if there are no vectors, if it differs.
     """
 
     name: str

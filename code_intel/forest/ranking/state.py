@@ -12,14 +12,14 @@ from code_intel.forest.ranking.question import RankedQuestion
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known besides the question. The first four map documents to 0..1.
+    """What is known besides the question. The first four attributes map documents to 0..1.
 
     Attributes:
-        editing: Being edited, or named by the caller.
-        needed: Imports a file that is being edited, or is imported by one.
-        near: In the same folder as one, or in an adjacent folder.
-        recent: Changed recently.
-        weights: Factors of a scoring profile for signals, by signal name; 1 if missing.
+        editing: Files that are being edited, or that the caller named.
+        needed: Files that import one of those, or are imported by one.
+        near: Files in the same folder as one of those.
+        recent: Files that changed recently.
+        weights: Factors of a scoring profile, by name of the signal; 1 if missing.
     """
 
     editing: Mapping[str, float] = field(default_factory=dict)
@@ -39,12 +39,12 @@ class RankingState:
     Attributes:
         files: The files that any search found, by path.
         question: The question.
-        bases: Indexed folders; paths are judged relative to them.
+        bases: Indexed folders; paths are classified relative to them.
         graph: The import graph.
         situation: What is known besides the question.
-        scores: By path; files without evidence have none.
+        scores: Scores by path; files without evidence have none.
         why: Tags by path.
-        kinds: By path, the kinds of file that the question does not ask for.
+        kinds: Kinds of file that the question does not ask for, by path.
     """
 
     files: Sequence[File]
@@ -63,7 +63,7 @@ class RankingState:
         }
 
     def has_vectors(self) -> bool:
-        """Whether the question was compared with vectors."""
+        """Return whether the question was compared with vectors."""
         return any(file.cosines for file in self.files)
 
     def path_factors(self) -> dict[str, float]:

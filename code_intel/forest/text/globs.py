@@ -1,8 +1,8 @@
-"""Match paths with globs: `**/` is any number of folders, braces are alternatives.
+"""Match paths with globs: `**/` matches any number of folders, braces contain alternatives.
 
-In the filter of a search (`matches`), `*` crosses folders. A glob that lists files (`selector`)
-works as in .gitignore and in editors. pathspec cannot do this: `*a*a*a*a*a*a*b` takes it nine
-seconds (decision 0030).
+In the filter of a search (`matches`), `*` also matches slashes. In a glob that lists files
+(`selector`), it does not, as in .gitignore and in editors. pathspec is not used, because it needs
+nine seconds for `*a*a*a*a*a*a*b` (decision 0030).
 """
 
 import re
@@ -19,13 +19,13 @@ _STARS = re.compile(r"\*{3,}")
 
 
 def matches(name: str, glob: str) -> bool:
-    """Whether `glob` matches `name`, as a pattern or literally."""
+    """Return whether `glob` matches `name`; `*` also matches slashes."""
     return any(fnmatchcase(name, plain) for plain in expand(glob))
 
 
 @lru_cache(maxsize=64)
 def expand(glob: str) -> tuple[str, ...]:
-    """Expand braces and `**/` of a glob; the glob itself comes first."""
+    """Return the glob and those that its braces and `**/` expand to."""
     found, waiting = [glob], [glob.removeprefix("./")]
     while waiting and len(found) + len(waiting) < MAX_ALTERNATIVES:
         plain = _STARS.sub("**", waiting.pop(0))
@@ -42,11 +42,11 @@ def expand(glob: str) -> tuple[str, ...]:
 def selector(glob: str, field: str = "pattern") -> Callable[[str], bool]:
     """Return a predicate for paths: `*.py` matches at any depth, `src/*.py` directly below `src`.
 
-    `*`, `?` and `[…]` do not cross folders, `**` is any number of folders, and a glob that ends in
-    `/` matches everything below. A path that equals the glob matches, too.
+    `*`, `?` and `[…]` do not match slashes, `**` matches any number of folders, and a glob that
+    ends in `/` matches everything in that folder. A path that equals the glob always matches.
 
     Raises:
-        UsageError: The braces expand to too many globs; names `field`.
+        UsageError: The braces expand to too many globs; the message names `field`.
 
     >>> is_source = selector("src/**/*.{py,ts}")
     >>> is_source("src/auth/login.ts"), is_source("tests/login.py")
@@ -74,7 +74,7 @@ def _expand_braces(glob: str, field: str) -> list[str]:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """Return a glob with each alternative of its first braces; nothing if it has none."""
+    """Return the glob once for each alternative of its first braces; nothing without braces."""
     choice = _CHOICE.search(glob)
     if choice is None:
         return []
@@ -92,7 +92,7 @@ def _parts(glob: str) -> tuple[str, ...]:
 
 
 def _fits(path: Sequence[str], glob: Sequence[str]) -> bool:
-    """Whether the parts of a path match those of a glob; backtracks to the last `**` only."""
+    """Return whether a path's parts match a glob's; backtrack only to the last `**`."""
     at = done = 0
     star, retry = -1, 0
     while at < len(path):

@@ -1,12 +1,12 @@
 """Search the files on disk for regular expressions and whole words, through ripgrep.
 
 ripgrep respects ignore rules, matches in linear time and skips binary files. Without a working
-ripgrep, only plain words are searched, and the answer says so. Files that may hold secrets are not
-searched, and secret values in others are masked (docs/decisions/0020).
+ripgrep, only plain words can be searched for, and the result says so. Matches in files that may
+hold secrets are dropped, and secret values in other files are masked (docs/decisions/0020).
 
-ripgrep opens files by path, so a link that is swapped in meanwhile could lead it out of the
-project. So each file with a match is read again without following links, and the answer shows that
-content (docs/decisions/0030).
+ripgrep opens files by path, so a link that is created during the search could lead it out of the
+project. Therefore each file with a match is read again without following links, and the result
+shows what was read then (docs/decisions/0030).
 """
 
 import codecs
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 TIMEOUT_S = 10.0
-"""Seconds; a linear-time engine needs less for common repositories."""
+"""More than ripgrep needs for a repository of common size."""
 INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
 _CHANGED = "Files that changed during the search were omitted. Search again."
 _MARKS = (
@@ -60,7 +60,7 @@ async def grep(
 
     Args:
         root: The project.
-        question: What to look for.
+        question: What to search for.
         program: Path of ripgrep; by default the result of `find_program`.
         deadline: Maximum seconds.
 
@@ -68,7 +68,7 @@ async def grep(
         UsageError: The pattern is not a regular expression, the type is unknown, or the path is
             missing or outside the root.
         CodeIntelError: `tool_missing` or `tool_failed`: there is no working ripgrep, and the
-            pattern is not plain words.
+            pattern contains special characters.
     """
     path = _searched(root, question.path)
     # Ask for more, because the answer omits some files.
@@ -85,9 +85,9 @@ async def grep(
 async def list_files(
     root: Path, path: str, file_type: str = "", *, program: str = "", deadline: float = TIMEOUT_S
 ) -> FileListing:
-    """Return the files below `path` that git does not ignore.
+    """Return the files below `path` that git does not ignore; see `grep` for the arguments.
 
-    ripgrep's own globs are not used, because they override ignore rules. See `grep` for arguments.
+    ripgrep's own globs are not used, because they override ignore rules.
 
     Raises:
         UsageError: The type is unknown, or the path is missing or outside the root.
@@ -110,7 +110,7 @@ def sizes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
 
 
 def base_of(root: Path, path: str) -> str:
-    """Return the prefix of `list_files` names below `path`: its folder with a slash, or empty."""
+    """Return the prefix of the names that `list_files` returns for `path`: a folder, or empty."""
     below = confined(root, path)
     folder = below if (root / below).is_dir() else below.rpartition("/")[0]
     return "" if folder in {"", "."} else f"{folder}/"
@@ -124,11 +124,11 @@ def find_program(beside: Path | None = None, search_path: str | None = None) -> 
 
 
 def confined(root: Path, path: str, field: str = "path") -> str:
-    """Return an existing `path` relative to `root`, links resolved, in the spelling of the disk.
+    """Return `path` relative to `root`, with links resolved, and spelled as on disk.
 
     Raises:
-        UsageError: The path does not exist, or is outside `root` (code `path_outside_root`); names
-            `field`.
+        UsageError: The path does not exist, or is outside `root` (code `path_outside_root`). The
+            error names `field`.
     """
     try:
         real, top = real_path(spelled(real_path(root / path))), real_path(root)
@@ -163,10 +163,10 @@ async def _without(
     *,
     missing: bool,
 ) -> TextMatches:
-    """Search for plain words without ripgrep; refuse expressions.
+    """Search for plain words without ripgrep.
 
     Raises:
-        CodeIntelError: The pattern is an expression.
+        CodeIntelError: The pattern contains special characters.
     """
     if not plain.is_plain(question):
         raise CodeIntelError(
@@ -182,7 +182,8 @@ def _searched(root: Path, path: str) -> str:
     """Return `path` as `confined` does, if it is a folder or a file that may be searched.
 
     Raises:
-        UsageError: The path is outside or missing, may hold secrets, or is not a regular file.
+        UsageError: The path is outside the root, is missing, may hold secrets, or is neither a file
+            nor a folder.
     """
     below = confined(root, path)
     hint = ""
@@ -196,13 +197,13 @@ def _searched(root: Path, path: str) -> str:
 
 
 def _first(found: TextMatches, limit: int) -> TextMatches:
-    """Return at most `limit` matches, without files that may hold secrets."""
+    """Return at most `limit` matches, and none in files that may hold secrets."""
     kept = tuple(m for m in found.matches if refusal(m.file) != SECRET_REASON)
     return replace(found, matches=kept[:limit], truncated=found.truncated or len(kept) > limit)
 
 
 def _verified(root: Path, found: TextMatches, limit: int) -> TextMatches:
-    """Read the files again without following links; keep the matches that they contain."""
+    """Read the files again without following links, and drop the matches that are not found."""
     first = _first(found, limit)
     files = {file: _Source(root, file) for file in {match.file for match in first.matches}}
     shown = tuple(
@@ -216,7 +217,7 @@ def _verified(root: Path, found: TextMatches, limit: int) -> TextMatches:
 
 
 class _Source:
-    """The content of a file with matches; binary and large files have no lines."""
+    """The lines of a file with matches; none if the file is binary or large."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.changed = False
@@ -230,13 +231,13 @@ class _Source:
         if len(data) > MAX_FILE_BYTES or (text := _as_ripgrep_reads(data)) is None:
             return
         self._lines = text.split("\n")
-        # Mask the whole text, because a name or the start of a key may be in a line above.
+        # Mask the whole text, because what marks a line as secret may be in a line above it.
         whole, found = mask(text)
         if found:
             self._masked = [line.rstrip("\r")[:MAX_LINE] for line in whole.split("\n")]
 
     def shown(self, match: TextMatch) -> TextMatch | None:
-        """Return the match with the lines of this file; None if its line differs."""
+        """Return the match with its context as read from this file; None if its line differs."""
         place = match.line - 1
         if not self._lines:
             return None
@@ -258,7 +259,7 @@ def _as_ripgrep_reads(data: bytes) -> str | None:
 
 
 def _with_lines(match: TextMatch, lines: list[str]) -> TextMatch:
-    """Return the match with masked lines of the file, without spans if its line differs."""
+    """Return the match with the file's masked lines; without spans if its own line was masked."""
     place = match.line - 1
     if not lines or lines[place : place + 1] == [match.content]:
         changed = match

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_LINE = 500
-"""Characters of a line in a result."""
+"""Maximum characters of a line in a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """A matching line: path relative to the root, 1-based line number, the line without its end.
+    """A matching line: path relative to the root, number from 1, content without the line ending.
 
-    `spans` are (text, start, end) within the line. Secret values are masked.
+    `spans` are the matches (text, start, end) in the line. Secret values are masked.
     """
 
     file: str
@@ -27,9 +27,9 @@ class TextMatches:
     """The matches, ordered by path and line.
 
     Attributes:
-        matches: The lines.
-        truncated: Whether there were more, or the search ended early.
-        note: What the reader must know about the search, or empty.
+        matches: The matching lines.
+        truncated: Whether there are more, or the search ended early.
+        note: Why the result is incomplete, or empty.
     """
 
     matches: tuple[TextMatch, ...]
@@ -39,7 +39,7 @@ class TextMatches:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """What to look for.
+    """What to search for.
 
     Attributes:
         pattern: A regular expression, or plain text when `literal`.
@@ -61,12 +61,12 @@ class TextQuery:
 
 
 class FileListing(NamedTuple):
-    """Files, relative to the root, by name.
+    """A list of files.
 
     Attributes:
-        names: As on disk; invalid UTF-8 is kept as surrogates.
+        names: Paths relative to the root, as on disk; invalid UTF-8 becomes surrogates.
         truncated: Whether the listing ended early.
-        note: What the reader must know about the listing, or empty.
+        note: Why the listing may be incomplete, or empty.
     """
 
     names: tuple[str, ...]

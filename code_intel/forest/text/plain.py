@@ -1,6 +1,6 @@
 """Search for plain words where ripgrep is missing or broken.
 
-Regular expressions are refused (see `grep`), since Python's engine takes exponential time for some.
+Regular expressions are not supported, because Python's engine takes exponential time for some.
 """
 
 import re
@@ -21,14 +21,14 @@ _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 
 def is_plain(question: TextQuery) -> bool:
-    """Whether the pattern contains no special characters."""
+    """Return whether the pattern contains no special characters."""
     return question.literal or not _SPECIAL.search(question.pattern)
 
 
 def search(root: Path, question: TextQuery, path: str, deadline: float) -> TextMatches:
-    """Return the matching lines below `path` as ripgrep would, without hidden files.
+    """Return the matching lines below `path`, without hidden files, as ripgrep does.
 
-    `file_type` is compared with the ending of the names.
+    A file has the type of the question if its name ends with it.
     """
     ends = time.monotonic() + deadline
     words = re.escape(question.pattern)
@@ -65,7 +65,7 @@ def _files(root: Path, path: str) -> Iterator[str]:
 
 def _listed(base: Path) -> list[str]:
     listed = None
-    with suppress(StorageError):  # git does not answer
+    with suppress(StorageError):  # git did not answer in time
         listed = git_files(base)
     return list(walk_folder(base, rules=True)) if listed is None else listed
 

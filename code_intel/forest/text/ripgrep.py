@@ -1,7 +1,7 @@
 """Run ripgrep once, within limits.
 
-It gets an argument list in which a pattern cannot become an option, no stdin, its own process
-group, a deadline and limits on its output. It and its children end with the call.
+It gets no stdin, and a pattern cannot become an option. Its time and output are limited. It runs in
+its own process group, so that it and its children end with the call.
 """
 
 import base64
@@ -22,10 +22,10 @@ from code_intel.foundation.redaction import masked
 
 MAX_OUTPUT = 8 << 20
 MAX_LISTING = 32 << 20
-"""Bytes of file names, about half a million files."""
+"""Maximum bytes of file names, enough for about half a million files."""
 MAX_MESSAGE = 4096
 MAX_MASKED_CHARS = 1 << 15
-"""Characters of a line that are searched for secrets; far fewer are shown."""
+"""Maximum characters of a line that are searched for secrets; far fewer are shown."""
 MAX_SPANS = 100
 DEADLINE_NOTE = "The search was stopped after {} seconds. Narrow it with path or file_type."
 OUTPUT_NOTE = "There are more matches than can be read. Narrow the pattern."
@@ -35,7 +35,7 @@ LISTING_NOTE = "There are more files than can be listed. Narrow with path."
 
 
 class RipgrepFailure(Exception):  # noqa: N818 - internal: `plain` searches instead
-    """ripgrep cannot be started or does not work; the text says why."""
+    """ripgrep cannot be started or failed; the message says why."""
 
 
 async def run(
@@ -45,7 +45,7 @@ async def run(
 
     Raises:
         UsageError: The pattern is not a regular expression, or the type is unknown.
-        RipgrepFailure: The program does not work.
+        RipgrepFailure: ripgrep cannot be started or failed.
     """
     reading = _Reading(question)
     end = await _run_program(program, root, _arguments(question, path), deadline, reading.collect)
@@ -60,11 +60,11 @@ async def run(
 async def files(
     program: str, root: Path, path: str, file_type: str, deadline: float
 ) -> FileListing:
-    """Return the files below `path` that would be searched, in no order.
+    """Return the files below `path` that ripgrep would search, unsorted.
 
     Raises:
         UsageError: The type is unknown.
-        RipgrepFailure: The program does not work.
+        RipgrepFailure: ripgrep cannot be started or failed.
     """
     names = bytearray()
     whole = False
@@ -92,7 +92,7 @@ async def files(
 
 
 class _End(NamedTuple):
-    """How a run ended: exit code, stderr, whether the deadline passed."""
+    """How a run ended: exit code, stderr, and whether the time limit was reached."""
 
     code: int
     message: str
@@ -137,10 +137,10 @@ class _Reading:
     Attributes:
         question: The query.
         found: The matches, at most one more than requested.
-        size: Bytes read.
+        size: Number of bytes read.
         whole: Whether the program ended by itself.
-        note: Why reading ended early, if the caller can change that.
-        garbage: Output that is not ripgrep's, or empty.
+        note: Why reading ended early, and what the caller can do; or empty.
+        garbage: What is wrong with output that ripgrep cannot have written, or empty.
     """
 
     question: TextQuery
@@ -151,7 +151,7 @@ class _Reading:
     garbage: str = ""
 
     async def collect(self, process: Process) -> None:
-        """Read matches until there are more than requested, or until the end."""
+        """Read matches until there are more than requested or the output ends."""
         try:
             async for match in _matches(process, self):
                 self.found.append(match)
@@ -275,7 +275,7 @@ def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:
 
 
 def shown(text: str) -> str:
-    """Return a line without its end, masked and cut to `MAX_LINE`."""
+    """Return a line without its line ending, masked and cut to `MAX_LINE`."""
     return _cut(masked(text[:MAX_MASKED_CHARS]))
 
 
