@@ -1,9 +1,9 @@
-"""Write docs/tools.md, docs/commands.md and what docs/phases.md draws; `--check` only compares.
+"""Write docs/tools.md, docs/commands.md and the generated parts of docs/phases.md.
 
     python docs/generate.py [--check]
 
-What a tool or command says about itself is its documentation. This script lays it out for readers,
-and a test fails when the pages are behind.
+The documentation of a tool or command is its own description. With `--check` the script only
+reports pages that are out of date. A test does the same.
 """
 
 import argparse
@@ -32,63 +32,66 @@ from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, GROUPS, INDEX_T
 HERE = Path(__file__).resolve().parent
 
 GATEWAY_HEAD = """\
-`tools/list` shows the group `core` and the groups that the setting `tool_groups` names, because
-every listed tool takes up the model's context in every conversation. A tool that is not listed can
-still be called by name."""
+`tools/list` returns the group `core` and the groups that the setting `tool_groups` names, because
+every listed tool takes up context in every conversation. A tool that is not listed can still be
+called by name."""
 
 COMMANDS_SERVER_HEAD = """\
-The server that clients know as `climpt` has the tools of the group `commands`, for clients without
-a session ([prompt commands](command-registry.md)). It has no phases: the order `search`,
-`describe`, `execute` is recommended, not enforced, and so is READY before `execute`."""
+The server that clients list as `climpt` offers the tools of the group `commands` without a session
+([prompt commands](command-registry.md)). It has no phases: the order `search`, `describe`,
+`execute` is recommended, not enforced."""
 
 TOOLS_HEAD = """\
 # Tools
 
-The tools that the servers offer over MCP. `tools/list` does not change during a connection. A tool
-that the phase of a session forbids answers with an error that names the phase, the allowed tools
-and the next step ([how a session goes](phases.md)). Errors are results with `isError` and the text
-`{error, message, hint}`.
+This page lists the tools that the servers offer over MCP. `tools/list` does not change during a
+connection. A tool that the session's phase forbids returns an error that names the phase, the
+allowed tools and the next step ([how a session works](phases.md)). Errors are results with
+`isError` and the text `{error, message, hint}`.
 
-Some words appear in many descriptions. The *map* holds the project's agreements: Markdown files in
-git that say which symbol a term means. The *forest* is the index of the source. READY is the phase
-of a session in which files may be written. The query *frame* says what a request is about."""
+Some terms appear in many descriptions. The *map* contains the project's agreements: Markdown files
+in git that say which symbol a term means. The *forest* is the index of the source. READY is the
+phase of a session in which files may be written. The query *frame* says what a request is about."""
 
 COMMANDS_HEAD = """\
 # Commands
 
-Exit codes: 0 success; 1 a check found a problem, or a search found nothing; 2 wrong usage or
-configuration; 3 an internal error. Progress and messages go to stderr, answers to stdout."""
+Exit codes: 0, success; 1, a check found a problem or a search found nothing; 2, wrong usage or
+configuration; 3, an internal error. Answers go to stdout, progress and messages to stderr."""
 
 MEANINGS: Mapping[Event, tuple[str, str]] = {
     Event.STARTED: ("start_session", "The session begins."),
     Event.FRAMED: (
         "set_query_frame",
-        "The query frame is set; it may raise the risk, never lower it.",
+        "The query frame was set. It may raise the risk, never lower it.",
     ),
-    Event.CALLED: ("every search or lookup", "A call and its results."),
-    Event.CONFIRMED: ("confirm_symbol_relevance", "Symbols implement the target feature."),
+    Event.CALLED: ("every search or lookup", "A call was made; its results are recorded."),
+    Event.CONFIRMED: (
+        "confirm_symbol_relevance",
+        "Symbols were confirmed to implement the target feature.",
+    ),
     Event.MAP_MISSED: (
         "search_smart, search_map",
         "The map has no answer; search_forest is allowed.",
     ),
-    Event.MAP_LIKELY: ("search_smart", "The map has a likely hit, or a guard prevents READY."),
-    Event.MAP_CONFIDENT: ("search_smart", "The map has a confident hit and no guard fails."),
+    Event.MAP_LIKELY: ("search_smart", "The map has a likely hit, or a guard prevented READY."),
+    Event.MAP_CONFIDENT: ("search_smart", "The map has a confident hit, and no guard failed."),
     Event.UNDERSTOOD: ("submit_understanding", "All requirements are met."),
     Event.DOUBTED: ("submit_understanding", "Something is missing or still a hypothesis."),
-    Event.SUPPOSED: ("submit_semantic", "Hypotheses and the reason for them."),
-    Event.VERIFIED: ("submit_verification", "At least one hypothesis is confirmed by evidence."),
-    Event.REFUTED: ("submit_verification", "All hypotheses are rejected."),
+    Event.SUPPOSED: ("submit_semantic", "Hypotheses were submitted, with a reason."),
+    Event.VERIFIED: ("submit_verification", "At least one hypothesis was confirmed by evidence."),
+    Event.REFUTED: ("submit_verification", "All hypotheses were rejected."),
     Event.EXPLORED: ("add_explored_files", "More files may be written."),
     Event.RISK_RAISED: ("set_query_frame", "The risk is higher than when READY was reached."),
-    Event.REVERTED: ("revert_to_exploration", "Back to EXPLORATION."),
-    Event.LEARNED: ("record_outcome", "A success has become an agreement."),
-    Event.OUTCOME: ("record_outcome", "The result."),
+    Event.REVERTED: ("revert_to_exploration", "The session returned to EXPLORATION."),
+    Event.LEARNED: ("record_outcome", "A success became an agreement."),
+    Event.OUTCOME: ("record_outcome", "The result was recorded."),
 }
-"""For every event the tool that brings it about, and what it means."""
+"""The tool that causes each event, and the meaning of the event."""
 
 
 class Layout(argparse.RawDescriptionHelpFormatter):
-    """argparse's help as every terminal and every Python would show it."""
+    """Format argparse's help independently of the terminal and the Python version."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=98)
@@ -122,7 +125,7 @@ def commands_page() -> str:
 
 
 def phases_page() -> str:
-    """Return docs/phases.md with its drawn parts updated."""
+    """Return docs/phases.md with its generated parts updated."""
     page = (HERE / "phases.md").read_text(encoding="utf-8")
     for name, lines in (("diagram", _diagram()), ("events", _events()), ("tools", _by_phase())):
         begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
@@ -133,7 +136,7 @@ def phases_page() -> str:
 
 
 def _diagram() -> Iterator[str]:
-    """Return the moves as a state diagram; several between the same two phases share an arrow."""
+    """Return the transitions as a state diagram, with one arrow for each pair of phases."""
     yield from ("```mermaid", "stateDiagram-v2")
     starts: dict[Phase, list[str]] = {}
     for intent, phase in START.items():
@@ -144,16 +147,16 @@ def _diagram() -> Iterator[str]:
     for phase, row in TRANSITIONS.items():
         moves: dict[Phase, list[str]] = {}
         for event, target in row.items():
-            if not _notes(event):
+            if not _changes_no_phase(event):
                 moves.setdefault(target, []).append(event.value)
         yield from (
-            f"    {phase} --> {target}: {', '.join(said)}" for target, said in moves.items()
+            f"    {phase} --> {target}: {', '.join(names)}" for target, names in moves.items()
         )
     yield "```"
 
 
-def _notes(event: Event) -> bool:
-    """Whether an event moves no phase, whichever it is."""
+def _changes_no_phase(event: Event) -> bool:
+    """Return whether an event never changes the phase."""
     return all(row.get(event) is phase for phase, row in TRANSITIONS.items())
 
 
@@ -175,12 +178,12 @@ def _target(phase: Phase, event: Event) -> str:
 
 
 def _by_phase() -> Iterator[str]:
-    there = [tool.name for tool in GATEWAY_TOOLS]
-    yield f"In every phase: {', '.join(f'`{name}`' for name in there if name in UNGATED)}."
+    names = [tool.name for tool in GATEWAY_TOOLS]
+    yield f"In every phase: {', '.join(f'`{name}`' for name in names if name in UNGATED)}."
     yield ""
     yield f"| tool | {' | '.join(Phase)} |"
     yield "|---" * (1 + len(Phase)) + "|"
-    for name in there:
+    for name in names:
         if name not in UNGATED:
             yield f"| `{name}` | {' | '.join(_answers(phase, name) for phase in Phase)} |"
 
@@ -188,7 +191,7 @@ def _by_phase() -> Iterator[str]:
 def _answers(phase: Phase, tool: str) -> str:
     if tool not in ALLOWED[phase]:
         return "–"
-    return "once the map has missed" if (phase, tool) in AFTER_MAP_MISS else "yes"
+    return "after a map miss" if (phase, tool) in AFTER_MAP_MISS else "yes"
 
 
 def _tool(tool: Tool) -> str:
@@ -237,20 +240,20 @@ PAGES = {"tools.md": tools_page, "commands.md": commands_page, "phases.md": phas
 
 
 def main() -> int:
-    """Write or compare; 1 when a page is behind."""
+    """Write the pages; with `--check`, return 1 if one is out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    behind = []
+    outdated = []
     for name, page in PAGES.items():
         path, text = HERE / name, page()
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
-        behind.append(name)
+        outdated.append(name)
         if not args.check:
             path.write_text(text, encoding="utf-8")
-    print("\n".join(behind) or "up to date", file=sys.stderr)
-    return 1 if behind and args.check else 0
+    print("\n".join(outdated) or "up to date", file=sys.stderr)
+    return 1 if outdated and args.check else 0
 
 
 if __name__ == "__main__":
