@@ -157,7 +157,7 @@ def test_options_variables_and_runners_are_those_of_the_code() -> None:
     for option in options.COMMAND_OPTIONS:
         if option.flags:
             assert rows[option.key][2].startswith(f"`{option.flags[0]}=")
-    variables = {row[0].strip("`{}") for row in table("Prompts rendered here")}
+    variables = {row[0].strip("`{}") for row in table("How code-intel renders prompts")}
     assert variables == {*prompts.GIVEN_BY, "uv-NAME"}
     runner = {row[0].strip("`"): row[1] for row in table("Runners")}
     assert {runners.CLIMPT, runners.DENO, runners.PROMPTS} < runner.keys()
@@ -174,8 +174,8 @@ def test_numbers_are_those_of_the_code() -> None:
         (
             f"at most {loading.MAX_REGISTRY_BYTES >> 20} MiB and {checking.MAX_COMMANDS:,} commands"
         ): "## Schema",
-        f"a config {loading.MAX_CONFIG_BYTES >> 10} KiB": "## Schema",
-        f"Up to {checking.MAX_AGENTS} agents can have a registry": "## Files",
+        f"`registry_config.json` at most {loading.MAX_CONFIG_BYTES >> 10} KiB": "## Schema",
+        f"Up to {checking.MAX_AGENTS} agents can each have a registry": "## Files",
         f"at most {checking.MAX_TEXT_CHARS:,} characters": "## Schema",
         f"at most {MAX_NAME_CHARS} characters": "## Schema",
         f"at most {checking.MAX_EDITIONS} each": "## Schema",
@@ -183,12 +183,12 @@ def test_numbers_are_those_of_the_code() -> None:
         f"k1 = {bm25.K1}, b = {bm25.B}": "## Search",
         f"default 3, at most {command_search.MAX_COMMANDS}": "## Search",
         f"{options.MAX_INPUT_CHARS:,} characters": "## Execute",
-        f"control characters and at most {options.MAX_VALUE_CHARS:,} characters": "## Execute",
+        f"and has at most {options.MAX_VALUE_CHARS:,} characters": "## Execute",
         f"at most {options.MAX_VARIABLES} ": "## Execute",
         f"{command_execute.MAX_PROMPT_TOKENS:,} tokens": "## Execute",
         f"{MAX_OUTPUT_BYTES >> 10} KiB of output are read": "## Execute",
         f"at most {prompts.MAX_PROMPT_BYTES >> 10} KiB": "## Execute",
-        f"the {learning.MAX_USES} last used": "## What is learned",
+        f"The {learning.MAX_USES} most recently used": "## What is learned",
     }
     missing = [
         number
