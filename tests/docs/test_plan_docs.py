@@ -131,7 +131,9 @@ def test_the_worked_example_is_what_evaluation_says() -> None:
     told = {name: round(value, 6) for name, value in zip(NAMES, found.metrics, strict=True)}
     assert told == example["metrics"]
     assert round(found.score, 6) == example["score"]
-    assert f"come to {example['score']}, `{status_of(found.score, DEFAULT_CONFIDENCE)}`" in PAGE
+    assert (
+        f"score {example['score']}, which is `{status_of(found.score, DEFAULT_CONFIDENCE)}`" in PAGE
+    )
 
 
 def test_the_weights_are_those_of_the_table() -> None:
