@@ -161,7 +161,7 @@ def _changes_no_phase(event: Event) -> bool:
 
 
 def _events() -> Iterator[str]:
-    yield f"| step | by | meaning | {' | '.join(Phase)} |"
+    yield f"| event | tool | meaning | {' | '.join(Phase)} |"
     yield "|---" * (3 + len(Phase)) + "|"
     for event in Event:
         tool, meaning = MEANINGS[event]
@@ -172,7 +172,7 @@ def _events() -> Iterator[str]:
 def _target(phase: Phase, event: Event) -> str:
     if event is Event.STARTED:
         intents = [intent.value for intent in Intent if START[intent] is phase]
-        return f"begins here: {', '.join(intents)}" if intents else "–"
+        return f"starts here: {', '.join(intents)}" if intents else "–"
     target = TRANSITIONS[phase].get(event)
     return "–" if target is None else "stays" if target is phase else f"→ {target}"
 
