@@ -295,11 +295,11 @@ def test_example_requests_find_their_command_among_the_first_three(
     loaded: LoadedRegistry, tmp_path: Path
 ) -> None:
     settings = load_settings(tmp_path, {})
-    meanings = CommandVectors(
-        LazyEmbedder(settings, corpus="forest"), VectorCache(tmp_path / "cache"), patience=60
-    )
+    embedder = LazyEmbedder(settings, corpus="forest")
+    meanings = CommandVectors(embedder, VectorCache(tmp_path / "cache"))
     missed = []
     try:
+        assert meanings.complete(loaded, lambda _done, _total: None) == ""
         for name, sentences in SENTENCES.items():
             for sentence in sentences:
                 found = find(loaded, [sentence], meanings=meanings)

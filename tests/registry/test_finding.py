@@ -282,7 +282,8 @@ def test_feature_of_the_session_selects_the_history(tmp_path: Path) -> None:
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
     folder = tmp_path_factory.mktemp("real")
     embedder = LazyEmbedder(load_settings(folder, {}), corpus="forest")
-    with meanings_of(embedder, folder, patience=60) as meanings:
+    with meanings_of(embedder, folder) as meanings:
+        assert meanings.complete(loaded_of(EXAMPLE), lambda _done, _total: None) == ""
         yield meanings
 
 

@@ -304,6 +304,7 @@ async def test_child_gets_a_short_list_of_variables(root: Path) -> None:
     point(root, forest={"command": sys.executable, "args": args, "env": {"EXTRA": "1"}})
     async with supervised(root) as upstreams:
         await refused(upstreams)
+        await until(lambda: upstreams.states()[1].said, 120)
         given = set(upstreams.states()[1].said.split())
     assert {"EXTRA", "PATH", "CODE_INTEL_DEPTH"} <= given
     assert "PYTEST_CURRENT_TEST" not in given
@@ -315,5 +316,6 @@ async def test_secrets_of_the_environment_are_masked(root: Path) -> None:
     point(root, forest={"command": sys.executable, "args": ["-I", "-c", code], "env": env})
     async with supervised(root) as upstreams:
         message = await refused(upstreams)
+        await until(lambda: upstreams.states()[1].said, 120)
         assert upstreams.states()[1].said == "bad key ***"
         assert "very-secret-key" not in message + repr(upstreams.states())

@@ -462,7 +462,7 @@ def test_remembered_searches_are_bounded() -> None:
 async def test_example_of_the_seed_is_found_by_meaning(stock: Path) -> None:
     arguments = {"query": "変更をグループ化してコミット", "agent": "climpt"}
     async with command_server(stock, embedding="auto") as call:
-        with anyio.fail_after(60):
+        with anyio.fail_after(240):
             answer = await call("search", **arguments)
             while answer["degraded"]:  # the model is loaded in the background
                 answer = await call("search", **arguments)
