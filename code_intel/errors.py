@@ -1,22 +1,22 @@
 """The errors that this package raises on purpose, each with its remedy.
 
     CodeIntelError
-    ├── UsageError             an argument is wrong: names the field           (exit 2)
+    ├── UsageError             an argument is wrong; names the field           (exit 2)
     ├── ConfigError            a configuration file cannot be used             (exit 2)
-    ├── NotFoundError          a file, a symbol, an agreement does not exist   (exit 1)
-    ├── SessionError           the session does not exist, or may not do this
-    │   ├── PhaseError         the phase forbids it: names what is allowed now
+    ├── NotFoundError          a file, symbol or agreement does not exist      (exit 1)
+    ├── SessionError           the session does not exist, or forbids the call
+    │   ├── PhaseError         the phase forbids the tool; lists those allowed
     │   └── RequirementError   something is missing before the next phase
-    ├── BusyError              another process holds a lock: try again
+    ├── BusyError              another process holds a lock; trying again helps
     ├── StorageError           a file or database cannot be read or written
-    ├── UpstreamError          map or forest did not answer; the other half does
-    ├── RegistryError          a registry of commands cannot be used: names file and entry
-    ├── ExecutionError         a command was started and failed: has its stderr
-    └── EmbeddingError         no usable embedding model: words only
+    ├── UpstreamError          the map or the forest did not answer
+    ├── RegistryError          a command registry is unusable; names file and entry
+    ├── ExecutionError         a command failed; contains its stderr
+    └── EmbeddingError         no embedding model is usable
 
-Two boundaries turn them into text: `servers.protocol` into MCP error results
-``{"error", "message", "hint"}``, `cli.main` into lines on stderr and exit codes.
-Any other exception is a defect: the error is `unexpected`, and stderr has the traceback.
+Two modules report them: `servers.protocol` as MCP error results
+``{"error", "message", "hint"}``, `cli.main` as lines on stderr and exit codes.
+Any other exception is a bug: its error code is `unexpected`, and the traceback goes to stderr.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 
 class CodeIntelError(Exception):
-    """Base of the tree.
+    """Base class of all errors.
 
     Attributes:
         code: Stable machine-readable name; the `error` field on the wire.
@@ -52,12 +52,12 @@ class CodeIntelError(Exception):
         self.hint = hint or self.remedy.format_map({"field": "the named field", **self.details})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the wire form: `error`, `message`, `hint` and any details."""
+        """Return the JSON object for a client: `error`, `message`, `hint` and any details."""
         return {"error": self.error, "message": self.message, "hint": self.hint, **self.details}
 
 
 class UsageError(CodeIntelError):
-    """An argument is missing, of the wrong type, or out of its bounds."""
+    """An argument is missing, has the wrong type, or is out of range."""
 
     code = "invalid_argument"
     remedy = "Correct {field} and call again."
@@ -73,7 +73,7 @@ class ConfigError(CodeIntelError):
 
 
 class NotFoundError(CodeIntelError):
-    """A requested thing does not exist."""
+    """What was requested does not exist."""
 
     code = "not_found"
     remedy = "Check the name and try again."
@@ -115,10 +115,10 @@ class StorageError(CodeIntelError):
 
 
 class UpstreamError(CodeIntelError):
-    """Map or forest did not answer, or gave an invalid answer."""
+    """The map or the forest did not answer, or its answer was invalid."""
 
     code = "upstream_failed"
-    remedy = "Use the other half; get_session_status shows the state of both."
+    remedy = "Search the other of map and forest; get_session_status shows the state of both."
 
 
 class EmbeddingError(CodeIntelError):

@@ -1,17 +1,17 @@
 """The records that all packages share: frozen, without behaviour, standard library only.
 
-`chunking` makes `ParsedFile`s; `index` stores them and returns `Definition`s and `Hit`s; `learned`
-works on `Agreement`s; `tools` answer with them. `Searcher` is the interface between the gateway and
-its two corpora, map and forest.
+`chunking` creates `ParsedFile`s; `index` stores them and returns `Definition`s and `Hit`s;
+`learned` manages `Agreement`s; `tools` return them. `Searcher` is the interface between the
+gateway and its two corpora, map and forest.
 
-Lines are 1-based and inclusive, positions 0-based, texts verbatim, times ISO 8601 with an offset.
+Lines are 1-based and inclusive, positions 0-based, and times in ISO 8601 with an offset.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 READY_SCORE = 0.8
-"""Calibrated score from which a map answer may lead to READY; the fit targets this number."""
+"""Calibrated score from which a map answer may lead to READY; the fit targets this value."""
 VERIFICATION_SCORE = 0.7
 """Calibrated score from which a map answer may lead to VERIFICATION; a lower one is a miss."""
 VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE = 0.8, 0.5, 0.2
@@ -27,17 +27,17 @@ class Symbol:
 
     Attributes:
         name: The bare name, `login`.
-        qualified: With its scopes, `AuthService.login`; equal to `name` at top level.
+        qualified: The name with its scopes, `AuthService.login`; `name` at top level.
         kind: `function`, `method`, `class`, `interface`, `type`, `enum`, `constant`, `variable` and
             others that `docs/languages.md` lists.
         start_line: First line of the definition, decorators and leading comment excluded.
         end_line: Last line of the definition.
-        signature: The declaration on one line, white space folded, at most 200 characters.
+        signature: The declaration on one line, at most 200 characters.
         doc: First sentence of its documentation, or empty.
-        digest: Hex SHA-256 (first 16 digits) of the definition's text. An agreement compares it to
-            notice that the symbol has changed.
-        body: The same without the symbol's name, which identifies a renamed symbol; empty if the
-            text is too short for that.
+        digest: Hex SHA-256 (first 16 digits) of the definition's text. An agreement stores it
+            to detect that the symbol has changed.
+        body: The digest without the symbol's name, which identifies a renamed symbol; empty if
+            the text is too short for that.
     """
 
     name: str
@@ -76,8 +76,8 @@ class Chunk:
 class ParsedFile:
     """The chunks, symbols and imports of one file.
 
-    `imports` has one target per name (`os.path.join`, `./auth/service`); see `chunking.imports`.
-    `problem` says why the parser failed and the file is chunked by lines, or is empty.
+    `imports` contains a target per name (`os.path.join`, `./auth/service`); see `chunking.imports`.
+    If the parser failed, the file was split by lines, and `problem` says why.
     """
 
     language: str
@@ -113,25 +113,25 @@ class FileReference:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """An agreement of the project that a term means a symbol, with the evidence.
+    """A statement, with evidence, that a term means a symbol of the project.
 
-    Each is one Markdown file (seed 004 §3.1 and §9.2, docs/decisions). Its key is (`nl_term`,
-    `symbol`). Validity is computed and never stored.
+    Each is one Markdown file (docs/decisions/0007), identified by (`nl_term`, `symbol`). Its
+    validity is computed, never stored.
 
     Attributes:
         nl_term: The term that people use, NFC.
-        symbol: The symbol as in code, `AuthService` or `AuthService.login`.
+        symbol: The symbol as spelled in the code, `AuthService` or `AuthService.login`.
         evidence: Reasons, each one bullet of inline Markdown.
-        files: The files that support it.
+        files: The related files.
         similarity: Similarity when it was learned, 0 to 1.
         intent: Intent of the session that learned it, or empty.
-        session_id: That session; empty if it was added by hand.
+        session_id: Id of that session; empty if it was added by hand.
         learned_at: ISO 8601 with offset.
-        confirmed: What the file says; `learned.validity` decides whether to trust it.
+        confirmed: The flag in the file; `learned.validity` decides whether to trust it.
         aliases: Other terms that were confirmed to mean the symbol, sorted.
         digest: `Symbol.digest` when it was learned, or empty if unknown.
         body: `Symbol.body` when it was learned; empty if unknown or shared with another symbol.
-        frame: (slot, value) pairs of the query frame of its session.
+        frame: (slot, value) pairs of its session's query frame.
         extra: Unknown front-matter keys, unchanged, as (key, YAML scalar) pairs.
     """
 
@@ -179,15 +179,15 @@ class Hit:
 
     Attributes:
         document: Path relative to the config's folder; absolute outside it.
-        chunk: Verbatim text.
+        chunk: The text of the chunk.
         position: 0-based chunk index in the document.
         similarity: devrag's (1 + cosine) / 2, 0 to 1; 0 without a vector.
-        score: In the map calibrated, 0 to 1; in the forest relative to the best hit. None if an
-            upstream sends no score; such a hit never skips the forest.
+        score: Calibrated in the map, relative to the best hit in the forest, 0 to 1. None if an
+            upstream sends no score; the forest is then searched, too.
         symbol: The chunk's first symbol, or empty.
         start_line: First line of the chunk; 0 if unknown.
         end_line: Last line of the chunk; 0 if unknown.
-        why: Short tags of the signals that ranked it.
+        why: Short tags of the signals that determined its rank.
         agreement: The agreement, for hits of the map.
     """
 
@@ -209,10 +209,10 @@ class Freshness:
 
     Attributes:
         state: `fresh`; `building` while words are being indexed; `stale` if files have changed
-            since; `missing` if there is no complete index and no process builds one.
+            since then; `missing` if there is no complete index and no process builds one.
         files: Documents in the index.
-        pending: Chunks without vectors, not counting pages of query plans.
-        degraded: What is missing in this answer and why, such as `embedding: not installed`.
+        pending: Chunks without vectors, not counting knowledge pages.
+        degraded: What was not available and why, such as `embedding: not installed`.
     """
 
     state: Literal["fresh", "stale", "building", "missing"] = "fresh"

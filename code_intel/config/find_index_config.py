@@ -1,7 +1,8 @@
-"""Find the index config that `--config` means, or the default one.
+"""Find the index config that `--config` names, or the default one.
 
-Without `--config` `devrag` uses devrag's own `config.json` if there is one, else the forest config
-that `init` writes, because older `.mcp.json` files start it that way (docs/decisions/0017).
+Without `--config`, `devrag` uses devrag's own `config.json` if there is one, else the forest config
+that `init` writes, because older `.mcp.json` files start `devrag` without the option
+(docs/decisions/0017).
 """
 
 import json
@@ -23,7 +24,7 @@ DEVRAG_ONLY_KEYS = frozenset(
 
 
 def locate_config(given: str | None, *, serving: bool) -> Path:
-    """Return the path of an index config; only devrag's default config may be missing.
+    """Return the path of an index config; it exists unless it is devrag's default.
 
     Looks in the current folder. A server then looks in the project that its client names
     (`settings.find_served_root`), since clients start servers in any folder.
@@ -34,12 +35,12 @@ def locate_config(given: str | None, *, serving: bool) -> Path:
     names = DEFAULT_NAMES if given is None else (given, _in_state_folder(Path(given)))
     here = Path()
     for name in names:
-        if _is_meant(here / name, given):
+        if _is_usable(here / name, given):
             return here / name
     if serving:
         served = find_served_root()
         for name in names:
-            if _is_meant(served / name, given):
+            if _is_usable(served / name, given):
                 return served / name
         here = here if served == find_root() else served
     if given in {None, DEFAULT_CONFIG}:
@@ -52,12 +53,12 @@ def locate_config(given: str | None, *, serving: bool) -> Path:
 
 
 def _in_state_folder(path: Path) -> str:
-    """Return the path with `.code-intel` before its last part, for older layouts."""
+    """Return the path of a config in `.code-intel`, as in older layouts."""
     return str(path.parent / STATE_FOLDER / path.name)
 
 
-def _is_meant(path: Path, given: str | None) -> bool:
-    """Return whether to use the file; an unnamed `config.json` may be another program's."""
+def _is_usable(path: Path, given: str | None) -> bool:
+    """Return whether to use the file; a `config.json` found by default may be another program's."""
     if not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises for long names
         return False
     if given is not None or path.name != DEFAULT_CONFIG:

@@ -39,7 +39,7 @@ KNOWN_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "model": ("name", "dimensions"),
     }
 )
-"""The known keys of each object. `update_check` has no effect: this program never calls home."""
+"""The known keys of each object. `update_check` has no effect: there is no check."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
@@ -49,7 +49,7 @@ class IndexConfig:
 
     Attributes:
         path: The file.
-        corpus: From the key `corpus`, else from the file name, else from the patterns.
+        corpus: The key `corpus`, else derived from the file name, else from the patterns.
         patterns: `document_patterns` as written.
         db_path: Absolute path of the database.
         chunk_size: Characters per chunk, for Markdown only.
@@ -61,7 +61,7 @@ class IndexConfig:
         fallback_to_cpu: Whether to use the CPU if gpu is requested but missing.
         notes: Warnings about the file, one sentence each.
         raw: The whole file, with unknown keys.
-        knowledge: Folder of the pages of query plans, indexed even if git ignores it; or None.
+        knowledge: Folder of knowledge pages, indexed even if git ignores it; or None.
     """
 
     path: Path
@@ -92,10 +92,10 @@ class IndexConfig:
 def load_index_config(path: Path) -> IndexConfig:
     """Read a devrag configuration.
 
-    A missing file gives devrag's defaults; malformed JSON or a wrong type is refused.
+    If the file is missing, devrag's defaults apply.
 
     Raises:
-        ConfigError: The file is malformed; it names the file and the key.
+        ConfigError: The file is malformed or a value has the wrong type; names file and key.
     """
     path = path.absolute()
     raw = _read_json(path) if os.path.lexists(path) else {}  # a broken link is an error
@@ -117,7 +117,7 @@ def load_index_config(path: Path) -> IndexConfig:
         dimensions=dimensions,
         device=device,
         fallback_to_cpu=_flag(path, raw, "compute.fallback_to_cpu", default=True),
-        notes=(*notes, *size_notes, *_unknown(path, raw)),
+        notes=(*notes, *size_notes, *_unknown_key_notes(path, raw)),
         raw=MappingProxyType(raw),
     )
     if config.db_path.is_dir():
@@ -148,7 +148,7 @@ def path_from_config(path: Path, text: str) -> Path:
 
 
 def default_config(corpus: Corpus) -> dict[str, Any]:
-    """Return the config that `init` writes: seed 004's, but the forest has the whole project."""
+    """Return the config that `init` writes: as in seed 004, but the forest is the whole project."""
     model = {"name": "multilingual-e5-small", "dimensions": 384}
     if corpus == "map":
         return {
@@ -217,15 +217,15 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
-    """Return the patterns; devrag's default without any."""
+    """Return the patterns, or devrag's default if there are none."""
     patterns = raw.get("document_patterns", [])
-    require(path, "document_patterns", _is_strings(patterns), "a list of strings")
+    require(path, "document_patterns", _is_string_list(patterns), "a list of strings")
     default = DEVRAG_DEFAULTS["document_patterns"][0]
     return list(patterns) or [_text(path, raw, "documents_dir", default)]
 
 
 def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return the device and a warning; the default engine supports only the CPU."""
+    """Return the device and warnings; the default engine supports only the CPU."""
     device = _text(path, raw, "compute.device", "auto")
     if device not in DEVICES:
         known = ", ".join(DEVICES)
@@ -237,16 +237,16 @@ def _device(path: Path, raw: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def _dimensions(path: Path, raw: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
-    """Return the length of a vector and a warning; devrag accepted any length for its model."""
+    """Return the length of a vector and warnings; devrag accepted any length for its model."""
     fixed = DEVRAG_DEFAULTS["model"]["dimensions"]
     size = _positive(path, raw, "model.dimensions", fixed)
     name = _text(path, raw, "model.name", DEFAULT_MODEL)
     if size == fixed or name not in DEFAULT_MODEL_NAMES:
         return size, ()
-    return fixed, (f"{path}: model.dimensions is {size}; {name} makes {fixed}, which is used.",)
+    return fixed, (f"{path}: model.dimensions is {size}; {name} has {fixed}, which is used.",)
 
 
-def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
+def _unknown_key_notes(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a warning for each unknown key; `$…` and `_…` are comments."""
     notes = []
     for part, known in KNOWN_KEYS.items():
@@ -256,29 +256,29 @@ def _unknown(path: Path, raw: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{path}: {note}" for note in notes)
 
 
-def _is_strings(value: object) -> bool:
+def _is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
-def _at(raw: Mapping[str, Any], key: str, default: object) -> object:
+def _value_at(raw: Mapping[str, Any], key: str, default: object) -> object:
     """Return the value of a key such as `model.name`."""
     part, _, rest = key.partition(".")
     return raw.get(part, {}).get(rest, default) if rest else raw.get(part, default)
 
 
 def _text(path: Path, raw: Mapping[str, Any], key: str, default: str) -> str:
-    value = _at(raw, key, default)
+    value = _value_at(raw, key, default)
     require(path, key, isinstance(value, str) and bool(value), "a non-empty string")
     return cast("str", value)
 
 
 def _flag(path: Path, raw: Mapping[str, Any], key: str, *, default: bool) -> bool:
-    value = _at(raw, key, default)
+    value = _value_at(raw, key, default)
     require(path, key, isinstance(value, bool), "true or false")
     return cast("bool", value)
 
 
 def _positive(path: Path, raw: Mapping[str, Any], key: str, default: int) -> int:
-    value = _at(raw, key, default)
+    value = _value_at(raw, key, default)
     require(path, key, type(value) is int and value > 0, "a whole number above 0")
     return cast("int", value)

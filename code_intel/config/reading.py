@@ -10,11 +10,11 @@ from code_intel.errors import ConfigError
 from code_intel.foundation.text import counted
 
 MAX_CONFIG_BYTES = 4 * 1024 * 1024
-"""Largest configuration file."""
+"""Maximum size of a configuration file."""
 MAX_WARNINGS = 10
-"""How many unknown keys get a warning of their own."""
+"""Maximum number of unknown keys that are named in warnings."""
 MAX_KEY_CHARS = 64
-"""Longest key that a message repeats."""
+"""Maximum length of a key that a message repeats."""
 _NAME = re.compile(rf"[\w.$@-]{{1,{MAX_KEY_CHARS}}}")
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -23,7 +23,7 @@ def read_regular_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes:
     """Return the bytes of a regular file; a repository may contain a link to a device or a pipe.
 
     Raises:
-        OSError: It is missing, unreadable, not a regular file, or larger than `max_bytes`.
+        OSError: The file is missing, unreadable, not regular, or larger than `max_bytes`.
     """
     with os.fdopen(os.open(path, _OPEN), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -34,37 +34,39 @@ def read_regular_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes:
     return data
 
 
-def require(path: Path, key: str, good: bool, expected: str) -> None:  # noqa: FBT001 - a condition, not a switch
-    """Refuse an invalid value, naming file and key.
+def require(path: Path, key: str, is_valid: bool, expected: str) -> None:  # noqa: FBT001 - a condition, not a switch
+    """Refuse an invalid value with an error that names the file and the key.
 
     Raises:
-        ConfigError: `good` is false.
+        ConfigError: `is_valid` is false.
     """
-    if not good:
+    if not is_valid:
         raise ConfigError(f"{path}: {key} must be {expected}.", details={"field": key})
 
 
 def unknown_key_warnings(where: str, given: Iterable[str], known: Sequence[str]) -> list[str]:
     """Return warnings about unknown keys, with the most similar known key.
 
-    Keys come from a file, so a warning repeats only those that are names, and only the first ones.
+    Keys come from a file, so warnings quote only keys that are names, and only the first of them.
     """
     from difflib import get_close_matches  # rarely needed
 
     others = [key for key in given if key not in known]
-    notes = []
+    warnings = []
     for key in others[:MAX_WARNINGS]:
-        near = get_close_matches(key[:MAX_KEY_CHARS], known, n=1)
-        meant = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(known)}."
+        similar = get_close_matches(key[:MAX_KEY_CHARS], known, n=1)
+        suggestion = f"; did you mean {similar[0]}?" if similar else f"; known: {', '.join(known)}."
         name = printable_key(key)
-        notes.append(f"{f'{where}.{name}' if where else name} is unknown and ignored{meant}")
-    if rest := len(others) - len(notes):
-        notes.append(
+        warnings.append(
+            f"{f'{where}.{name}' if where else name} is unknown and ignored{suggestion}"
+        )
+    if rest := len(others) - len(warnings):
+        warnings.append(
             f"{counted(rest, 'more key')}{f' of {where}' if where else ''}: unknown and ignored."
         )
-    return notes
+    return warnings
 
 
 def printable_key(key: str) -> str:
-    """Return a key of a file for a message; a key that is not a name is not repeated."""
+    """Return a key for a message, or a placeholder if the key is not a name."""
     return key if _NAME.fullmatch(key) else "(a key that is not a name)"

@@ -26,7 +26,7 @@ from code_intel.config.writable_folders import is_inside, plans_folder, with_wri
 from code_intel.errors import ConfigError, UsageError
 
 KNOWLEDGE_FOLDER = "cache/knowledge"
-"""The folder in `plans_dir` for the pages of query plans (seed 003 §4)."""
+"""The folder for knowledge pages, relative to `plans_dir` (seed 003 §4)."""
 _FIX_VARIABLE = "Correct the variable {}, or unset it."
 
 
@@ -46,11 +46,11 @@ def default_state() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one project; `table.SETTINGS` has the defaults.
+    """The settings of one project; `table.SETTINGS` contains the defaults.
 
-    `upstreams` has the corpora that run elsewhere, by name. `plans_dir` is absolute once loaded; it
-    is in the user's cache if the project is read-only. `passed_on` has the environment variables
-    for the programs that we start. `warnings` lists problems of `config.toml`.
+    `upstreams` contains the corpora that other servers search, by name. `plans_dir` is absolute; it
+    is in the user's cache if the project is read-only. `passed_on` contains the environment
+    variables for the programs that we start. `warnings` lists problems in `config.toml`.
     """
 
     root: Path
@@ -89,7 +89,7 @@ class Settings:
         return self.state / "agreements"
 
 
-_OUR_MARKS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)
+_PROJECT_MARKERS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)
 COMMANDS_FOLDER = ".agent/climpt"
 """The folder of a project's prompt commands."""
 
@@ -104,9 +104,9 @@ def require_single_project(root: Path) -> Path:
     """Return `root`; refuse the home folder and the file system root unless they are set up.
 
     Raises:
-        UsageError: All projects below the folder would be indexed.
+        UsageError: The folder is one of them, so all projects below it would be indexed.
     """
-    if holds_all_projects(root) and not any((root / mark).exists() for mark in _OUR_MARKS):
+    if holds_all_projects(root) and not any((root / mark).exists() for mark in _PROJECT_MARKERS):
         raise UsageError(
             f"{root} is not a project: it contains all projects.",
             hint="Start in the folder of a project; for a server, set CODE_INTEL_ROOT to it.",
@@ -123,13 +123,13 @@ def find_root(start: Path | None = None) -> Path:
     root are not searched.
 
     Raises:
-        UsageError: `start` is no folder.
+        UsageError: `start` is not a folder.
     """
     here = (start or Path()).absolute()
     if not here.is_dir():
         raise UsageError(f"{here} is not a folder.", details={"field": "project"})
     above = [folder for folder in here.parents if not holds_all_projects(folder)]
-    for marks in (_OUR_MARKS, (".git",), (COMMANDS_FOLDER,)):
+    for marks in (_PROJECT_MARKERS, (".git",), (COMMANDS_FOLDER,)):
         for folder in (here, *above):
             if folder.name != STATE_FOLDER and any((folder / mark).exists() for mark in marks):
                 return folder
@@ -137,7 +137,7 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the project of a server: CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR or the current folder.
+    """Return a server's project, from CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR or the current folder.
 
     Clients set these variables for the servers they start. The terminal uses `find_root`.
 
@@ -153,7 +153,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     """Read a project's settings; a project without configuration gets the defaults of `init`.
 
     Raises:
-        ConfigError: A file or variable is malformed; it names the key.
+        ConfigError: A file or variable is malformed; the error names the key.
     """
     environ = os.environ if environ is None else environ
     root = root.absolute()
@@ -163,7 +163,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     cache, state, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.name for row in SETTINGS), "upstreams")
-    notes = (*_misplaced(given), *notes)
+    notes = (*_file_warnings(given), *notes)
     warnings = tuple(
         f"{file}: {note}" for note in (*unknown_key_warnings("", given, known), *notes)
     )
@@ -191,7 +191,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
 
 
 def warn_once(warnings: Iterable[str]) -> None:
-    """Log each warning once per process, on stderr."""
+    """Log each warning once per process."""
     for text in warnings:
         _warn(text)
 
@@ -232,7 +232,7 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
     if isinstance(row.default, tuple):
         names = tuple(value) if isinstance(value, list | tuple) else (value,)
         require(file, row.name, not isinstance(value, str), "a list of names")
-        return _bounded(row, names, str(file))
+        return _require_allowed(row, names, str(file))
     require(file, row.name, type(value) is type(row.default), _TYPE_NAMES[type(row.default)])
     if row.inside:
         require(
@@ -241,16 +241,16 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
             is_inside(str(value)),
             f"inside the project (the variable {row.variable} may name any folder)",
         )
-    return _bounded(row, value, str(file))
+    return _require_allowed(row, value, str(file))
 
 
-_TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a text"}
+_TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a string"}
 
 
-def _misplaced(given: Mapping[str, Any]) -> list[str]:
+def _file_warnings(given: Mapping[str, Any]) -> list[str]:
     """Return a warning for each setting that the file must not set."""
     return [
-        f"{row.name} is ignored here, because this file travels with branches; set {row.variable}"
+        f"{row.name} is ignored here, because this file is shared through git; set {row.variable}"
         for row in SETTINGS
         if row.name in given and not row.in_file
     ]
@@ -262,19 +262,19 @@ def _parse(row: Setting, text: str, variable: str) -> object:
             return {"1": True, "true": True, "0": False, "false": False}[text.lower()]
         if isinstance(row.default, tuple):
             names = tuple(text.replace(",", " ").split())
-            return _bounded(row, names, variable, _FIX_VARIABLE.format(variable))
+            return _require_allowed(row, names, variable, _FIX_VARIABLE.format(variable))
         if isinstance(row.default, int):
-            return _bounded(row, int(text), variable, _FIX_VARIABLE.format(variable))
+            return _require_allowed(row, int(text), variable, _FIX_VARIABLE.format(variable))
     except (KeyError, ValueError):
         expected = _TYPE_NAMES[type(row.default)]
         raise ConfigError(
             f"{variable} is {text[:100]!r}; expected {expected}.",
             hint=_FIX_VARIABLE.format(variable),
         ) from None
-    return _bounded(row, text, variable, _FIX_VARIABLE.format(variable))
+    return _require_allowed(row, text, variable, _FIX_VARIABLE.format(variable))
 
 
-def _bounded(row: Setting, value: object, where: str, hint: str = "") -> object:
+def _require_allowed(row: Setting, value: object, where: str, hint: str = "") -> object:
     for item in value if isinstance(value, tuple) else (value,):
         if row.choices and item not in row.choices:
             expected = ", ".join(row.choices)

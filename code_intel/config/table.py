@@ -7,7 +7,7 @@ TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
 ToolGroup = Literal["code", "meaning", "reports", "plans", "commands"]
 
 MAX_NUMBER = 1_000_000
-"""Largest number of days, hours or minutes; larger ones overflow a date."""
+"""Maximum number of days, hours or minutes; larger ones overflow a date."""
 
 
 class Setting(NamedTuple):
@@ -16,13 +16,13 @@ class Setting(NamedTuple):
     Attributes:
         name: The key in `config.toml`.
         default: The default; a value must have its type.
-        choices: The allowed values, for a list the allowed items; empty: any.
-        old_variable: A second environment variable that sets it.
-        in_file: Whether `config.toml` may set it. That file travels with branches, so it must not
-            decide what only the user of this machine may decide.
+        choices: The allowed values, or items of a list; empty if all are allowed.
+        old_variable: Another environment variable that sets it.
+        in_file: Whether `config.toml` may set it. That file is versioned with the code, so it
+            must not decide what only the user of this machine may decide.
         inside: Whether a folder given in `config.toml` must be inside the project.
-        min: Smallest number.
-        max: Largest number.
+        min: Minimum of a number.
+        max: Maximum of a number.
     """
 
     name: str

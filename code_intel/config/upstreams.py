@@ -1,11 +1,11 @@
 """The tables `[upstreams.devrag-map]` and `[upstreams.devrag-forest]` of `.code-intel/config.toml`.
 
-Each points one corpus of the gateway at a command or a URL; without a table it is searched in
-process (docs/decisions/0018). A fault that may be one of this machine only, such as a variable that
-is not set, is kept as `problem`: that corpus does not answer and says why, and the rest of the
-program works.
+Each names a command or a URL that searches one corpus for the gateway. A corpus without a table is
+searched in process (docs/decisions/0018). A problem that may exist on this machine only, such as a
+variable that is not set, is stored in `problem`: that corpus then does not answer and says why, and
+everything else works.
 
-The checks are written by hand because `code-intel hook` reads these settings, too: importing
+The checks do not use pydantic, because `code-intel hook` also reads these settings and importing
 pydantic takes several times as long as starting the interpreter.
 """
 
@@ -21,9 +21,9 @@ from code_intel.config.reading import require, unknown_key_warnings
 
 UPSTREAMS = ("devrag-map", "devrag-forest")
 DEPTH = "CODE_INTEL_DEPTH"
-"""Variable with the number of gateways above a process; it prevents loops."""
+"""Variable with the number of gateways above a process, to prevent loops."""
 MAX_SECONDS = 3600
-"""Of a time limit."""
+"""Maximum of a time limit."""
 MASK = "***"
 
 INHERITED_VARIABLES = (
@@ -35,7 +35,7 @@ INHERITED_VARIABLES = (
     *("DENO_DIR", "DENO_CERT", "DENO_TLS_CA_STORE", "JSR_URL", "NPM_CONFIG_REGISTRY"),
     *("APPDATA", "LOCALAPPDATA", "PATHEXT", "SYSTEMROOT", "TEMP", "USERPROFILE"),
 )
-"""Variables that a program inherits: what it needs to run, no secrets, nothing that loads code."""
+"""Variables that a program inherits: those it needs to run, without secrets or code to load."""
 
 INHERITED = (
     *INHERITED_VARIABLES,
@@ -53,7 +53,7 @@ class UpstreamKey(NamedTuple):
     type: type
     expected: str
     default: object
-    of: Literal["command", "url", "both"]
+    applies_to: Literal["command", "url", "both"]
 
 
 UPSTREAM_KEYS = (
@@ -62,7 +62,7 @@ UPSTREAM_KEYS = (
     UpstreamKey("env", dict, "a table of strings", {}, "command"),
     UpstreamKey("cwd", str, "a string", "", "command"),
     UpstreamKey("url", str, "an http or https URL", "", "url"),
-    UpstreamKey("headers", dict, "a table of strings without line ends", {}, "url"),
+    UpstreamKey("headers", dict, "a table of strings without line endings", {}, "url"),
     UpstreamKey("token_file", str, "a string", "", "url"),
     UpstreamKey("start_seconds", float, f"a number above 0, at most {MAX_SECONDS}", 5.0, "both"),
     UpstreamKey("call_seconds", float, f"a number above 0, at most {MAX_SECONDS}", 10.0, "both"),
@@ -75,11 +75,11 @@ class UpstreamConfig:
 
     Attributes:
         name: `devrag-map` or `devrag-forest`.
-        command: The program to start, or empty; then its `args`, whole `env` and `cwd`.
-        url: The address, or empty; then its `headers`, and `token_file` (a bearer token).
-        start_seconds: Seconds a start may take.
-        call_seconds: Seconds a question may take, waiting for the start included.
-        problem: Why it cannot be used here, or empty.
+        command: The program to start with `args`, the environment `env` and `cwd`; or empty.
+        url: The address to call with `headers` and the bearer token in `token_file`; or empty.
+        start_seconds: Time limit of a start.
+        call_seconds: Time limit of a question, including the start.
+        problem: Why the corpus cannot be used on this machine, or empty.
     """
 
     name: str
@@ -97,7 +97,7 @@ class UpstreamConfig:
 
     @property
     def where(self) -> str:
-        """What may be shown: the program's name, or the URL without user, password and query."""
+        """The program's name, or the URL without user, password and query."""
         if self.command:
             return f"command {Path(self.command).name}"
         parts = urlsplit(self.url)
@@ -120,13 +120,13 @@ def read_upstreams(
         Configurations by name, and warnings.
 
     Raises:
-        ConfigError: A value is of the wrong type; names the key.
+        ConfigError: A value is invalid; the error names the key.
     """
     tables = given.get("upstreams", {})
     require(file, "upstreams", isinstance(tables, dict), "a table")
     warnings = list(unknown_key_warnings("upstreams", tables, UPSTREAMS))
     depth = environ.get(DEPTH, "")
-    above = int(depth) if re.fullmatch("[0-9]{1,3}", depth) else 0
+    depth_above = int(depth) if re.fullmatch("[0-9]{1,3}", depth) else 0
     found = {}
     for name in UPSTREAMS:
         if name not in tables:
@@ -136,10 +136,10 @@ def read_upstreams(
         require(file, where, isinstance(table, dict), "a table")
         warnings += unknown_key_warnings(where, table, tuple(key.name for key in UPSTREAM_KEYS))
         values = {key.name: _checked(file, where, key, table) for key in UPSTREAM_KEYS}
-        warnings += _useless(where, table)
-        one = bool(values["command"]) != bool(values["url"])
-        require(file, where, one, "a table with either command or url")
-        config, notes = _config(name, values, root, environ, above)
+        warnings += _keys_without_effect(where, table)
+        has_one_target = bool(values["command"]) != bool(values["url"])
+        require(file, where, has_one_target, "a table with either command or url")
+        config, notes = _config(name, values, root, environ, depth_above)
         warnings += notes
         found[name] = config
     return found, tuple(warnings)
@@ -150,19 +150,19 @@ def _checked(file: Path, where: str, key: UpstreamKey, table: Mapping[str, Any])
     if key.name not in table:
         return value
     if key.type is float:
-        good = type(value) in {int, float} and 0 < value <= MAX_SECONDS
+        is_valid = type(value) in {int, float} and 0 < value <= MAX_SECONDS
     elif key.type is list:
-        good = isinstance(value, list) and all(_is_text(item, empty=True) for item in value)
+        is_valid = isinstance(value, list) and all(_is_text(item, empty=True) for item in value)
     elif key.type is dict:
-        good = isinstance(value, dict) and all(
+        is_valid = isinstance(value, dict) and all(
             _is_text(n) and "=" not in n and _is_text(v, empty=True) for n, v in value.items()
         )
-        good = good and not (
+        is_valid = is_valid and not (
             key.name == "headers" and re.search(r"[\r\n]", "".join(value.values()))
         )
     else:
-        good = _is_text(value) and (key.name != "url" or _is_url(value))
-    require(file, f"{where}.{key.name}", bool(good), key.expected)
+        is_valid = _is_text(value) and (key.name != "url" or _is_url(value))
+    require(file, f"{where}.{key.name}", bool(is_valid), key.expected)
     return value
 
 
@@ -172,7 +172,7 @@ def _is_text(value: object, *, empty: bool = False) -> bool:
 
 def _is_url(value: str) -> bool:
     if "${" in value:
-        return True  # judged once the variables are filled in
+        return True  # checked again once the variables are expanded
     try:
         parts = urlsplit(value)
         if re.search(r"[\s\x00-\x1f]", value):
@@ -182,26 +182,29 @@ def _is_url(value: str) -> bool:
         return False
 
 
-def _useless(where: str, table: Mapping[str, Any]) -> list[str]:
+def _keys_without_effect(where: str, table: Mapping[str, Any]) -> list[str]:
     kind = "url" if table.get("url") else "command"
-    rows = [key for key in UPSTREAM_KEYS if key.name in table and key.of not in {kind, "both"}]
-    return [f"{where}.{key.name} has no effect without {key.of}." for key in rows]
+    return [
+        f"{where}.{key.name} has no effect without {key.applies_to}."
+        for key in UPSTREAM_KEYS
+        if key.name in table and key.applies_to not in {kind, "both"}
+    ]
 
 
 def _config(
-    name: str, values: Mapping[str, Any], root: Path, environ: Mapping[str, str], above: int
+    name: str, values: Mapping[str, Any], root: Path, environ: Mapping[str, str], depth_above: int
 ) -> tuple[UpstreamConfig, list[str]]:
     missing: list[str] = []
     used: list[str] = []
 
-    def filled(text: str) -> str:
+    def expand(text: str) -> str:
         return _expand(text, environ, missing, used)
 
-    env = {key: filled(value) for key, value in values["env"].items()}
-    headers = {key: filled(value) for key, value in values["headers"].items()}
-    url = filled(values["url"])
-    command = filled(values["command"])
-    args = tuple(filled(item) for item in values["args"])
+    env = {key: expand(value) for key, value in values["env"].items()}
+    headers = {key: expand(value) for key, value in values["headers"].items()}
+    url = expand(values["url"])
+    command = expand(values["command"])
+    args = tuple(expand(item) for item in values["args"])
     problem = ""
     if missing:
         problem = f"the environment variable {missing[0]} is not set"
@@ -209,7 +212,7 @@ def _config(
         problem = "its url is not an http or https URL"
     elif not all(_HEADER.fullmatch(f"{key}\n{value}") for key, value in headers.items()):
         problem = "a header is not valid: names are words, values printable ASCII"
-    elif above:
+    elif depth_above:
         problem = "this gateway was itself started as an upstream of another gateway"
     token_file = values["token_file"]
     inherited = {key: environ[key] for key in INHERITED if key in environ}
@@ -217,19 +220,19 @@ def _config(
         name=name,
         command=_program(root, command),
         args=args,
-        env=MappingProxyType({**inherited, **env, DEPTH: str(above + 1)}),
-        cwd=_below(root, values["cwd"] or "."),
+        env=MappingProxyType({**inherited, **env, DEPTH: str(depth_above + 1)}),
+        cwd=_absolute(root, values["cwd"] or "."),
         url=url,
         headers=MappingProxyType(headers),
-        token_file=_below(root, token_file) if token_file else None,
+        token_file=_absolute(root, token_file) if token_file else None,
         start_seconds=float(values["start_seconds"]),
         call_seconds=float(values["call_seconds"]),
         problem=problem,
         secrets=_secrets((*env.values(), *used), headers, url),
     )
-    open_line = (headers or token_file) and url.startswith("http://") and not _is_here(url)
+    is_unencrypted = (headers or token_file) and url.startswith("http://") and not _is_loopback(url)
     note = f"upstreams.{name}: secrets are sent in clear text over http; use https."
-    return config, [note] if open_line else []
+    return config, [note] if is_unencrypted else []
 
 
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\n[\t\x20-\x7e]*")
@@ -250,7 +253,7 @@ def _expand(text: str, environ: Mapping[str, str], missing: list[str], used: lis
 
 
 def _secrets(values: Iterable[str], headers: Mapping[str, str], url: str) -> tuple[str, ...]:
-    """Return the texts that must not be shown, longest first; short ones would mask plain words."""
+    """Return the values to mask, longest first; short ones would mask ordinary words."""
     words = [*values, *headers.values()]
     words += [part for value in headers.values() for part in value.split()]
     parts = urlsplit(url) if _is_url(url) else None
@@ -260,16 +263,16 @@ def _secrets(values: Iterable[str], headers: Mapping[str, str], url: str) -> tup
     return tuple(sorted({w for w in words if len(w) >= shortest}, key=len, reverse=True))
 
 
-def _is_here(url: str) -> bool:
+def _is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 def _program(root: Path, command: str) -> str:
-    """Return a program: a path is relative to the project, a bare name is looked up on PATH."""
-    return str(_below(root, command)) if "/" in command or "\\" in command else command
+    """Return the program; a path is relative to the project, and a name is searched for on PATH."""
+    return str(_absolute(root, command)) if "/" in command or "\\" in command else command
 
 
-def _below(root: Path, text: str) -> Path:
+def _absolute(root: Path, text: str) -> Path:
     try:
         return (root / Path(text).expanduser()).absolute()
     except RuntimeError:  # no such user

@@ -12,7 +12,7 @@ from code_intel.config.index_config import STATE_FOLDER, IndexConfig
 
 
 def is_writable(path: Path) -> bool:
-    """Return whether `path` can be written or created, judging by the nearest existing folder."""
+    """Return whether `path` can be written or created; checks the nearest existing path."""
     existing = next(each for each in (path, *path.parents) if os.path.lexists(each))
     effective = os.access in os.supports_effective_ids
     return os.access(existing, os.W_OK, effective_ids=effective)
@@ -24,17 +24,17 @@ def with_writable_database(config: IndexConfig, cache: Path) -> IndexConfig:
     if os.path.lexists(database) or is_writable(database.parent):
         return config
     name = hashlib.sha256(os.fsencode(os.path.realpath(database))).hexdigest()[:32]
-    elsewhere = cache / "indexes" / name / database.name
-    note = f"{database.parent} cannot be written, so the index is {elsewhere}"
-    return replace(config, db_path=elsewhere, notes=(*config.notes, note))
+    cached = cache / "indexes" / name / database.name
+    note = f"{database.parent} cannot be written, so the index is stored at {cached}"
+    return replace(config, db_path=cached, notes=(*config.notes, note))
 
 
 def is_inside(text: str) -> bool:
-    """Return whether a folder name can only be inside the project, outside `.git` and our state."""
+    """Return whether a folder is inside the project but not in `.git` or `.code-intel`."""
     path = PureWindowsPath(text)  # accepts both separators
     parts = {part.casefold() for part in path.parts}
-    anywhere = path.drive or path.root or text.startswith("~") or "\0" in text
-    return bool(parts) and not anywhere and not parts & {"..", ".git", STATE_FOLDER}
+    is_absolute = path.drive or path.root or text.startswith("~") or "\0" in text
+    return bool(parts) and not is_absolute and not parts & {"..", ".git", STATE_FOLDER}
 
 
 def plans_folder(folder: Path, cache: Path) -> Path:

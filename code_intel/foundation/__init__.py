@@ -1,4 +1,4 @@
 """Handle files, git, processes, names, text and secrets safely.
 
-Modules here know nothing of the product. Everything else may import them.
+Modules here do not depend on the rest of the package, which may import them.
 """

@@ -1,8 +1,8 @@
-"""End the process groups of a process that died without ending them itself.
+"""End the process groups of a parent process that died without ending them itself.
 
-That process runs this file with a bare interpreter and writes `+<group>` and `-<group>` to its
-stdin. However it dies, the kernel closes the pipe. The groups that are still listed are then
-terminated, and killed after a while. This file imports nothing of the package.
+The parent runs this file with an isolated interpreter and writes `+<group>` and `-<group>` to its
+stdin. However the parent dies, the kernel closes the pipe. The groups that are still listed are
+then terminated, and killed after a timeout. This file imports nothing from the package.
 """
 
 import os
@@ -17,7 +17,7 @@ POLL_INTERVAL_S = 0.02
 
 
 def main() -> None:
-    """Read stdin to its end, then end the remaining groups."""
+    """Read stdin until it closes, then end the remaining groups."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     groups: set[int] = set()
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def end(groups: set[int]) -> None:
-    """Terminate process groups, then kill those that stay."""
+    """Terminate process groups, then kill those that are still running."""
     for number in groups:
         send_signal(number, signal.SIGTERM)
     waited = 0.0

@@ -1,9 +1,10 @@
 """Change files atomically: after a crash a file has its old content or its new content.
 
-Write a temporary file, fsync it, rename it, fsync the folder (docs/decisions/0006, 0038). All files
-except SQLite's databases are created, replaced, moved, removed and appended to here; ruff and
-tests/project/test_architecture.py check that. A read-modify-write needs `locked`. Only `locked`
-imports more than the standard library: a hook appends to journals and must start fast.
+`replace` writes a temporary file, flushes it, renames it and flushes the folder
+(docs/decisions/0006, 0038). All files except SQLite's databases are created, replaced, moved,
+removed and appended to here; ruff and tests/project/test_architecture.py check that. A
+read-modify-write needs `locked`. Only `locked` imports more than the standard library: hooks import
+this module and must start fast.
 """
 
 import errno
@@ -19,7 +20,7 @@ from code_intel.errors import BusyError, StorageError
 from code_intel.foundation import state_folder
 
 STALE_TEMPORARY_S = 60
-"""Age at which a temporary file is an orphan of a dead process: a write takes milliseconds."""
+"""Age from which a temporary file must be left over from a killed process."""
 
 _CREATE = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _CREATE_NEW = os.O_WRONLY | os.O_EXCL | _CREATE
@@ -40,11 +41,11 @@ HINTS = MappingProxyType(
         errno.EIO: "The disk reports an I/O error. Check the system log before you try again.",
     }
 )
-"""The next step for an error of the system."""
+"""Hints by error code of the system."""
 
 
 class Disk(NamedTuple):
-    """The system calls that change a disk."""
+    """The system calls that change files and folders."""
 
     open: Callable[..., int] = os.open
     write: Callable[..., int] = os.write
@@ -73,8 +74,8 @@ def replace(path: Path, data: bytes, *, flushed: bool = True) -> None:
     """
     with _storage_errors(path, "written"):
         make_folder(path.parent)
-        with _temporary(path, data, _mode(path)) as fresh:
-            DISK.rename(fresh, path)
+        with _temporary(path, data, _mode(path)) as temporary:
+            DISK.rename(temporary, path)
         _sync_folder(path.parent, flushed=flushed)
 
 
@@ -84,7 +85,7 @@ def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = 
     Args:
         path: The file.
         data: The whole content.
-        mode: Its permissions; None: as the umask says.
+        mode: Its permissions; None for those that the umask gives.
         flushed: See `replace`.
 
     Raises:
@@ -93,8 +94,8 @@ def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = 
     """
     with _storage_errors(path, "created"):
         make_folder(path.parent)
-        with _temporary(path, data, mode) as fresh:
-            _rename_without_replacing(fresh, path)
+        with _temporary(path, data, mode) as temporary:
+            _rename_without_replacing(temporary, path)
         try:
             _sync_folder(path.parent, flushed=flushed)
         except OSError:
@@ -103,15 +104,17 @@ def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = 
             raise
 
 
-def move(path: Path, target: Path, *, over: bool = False) -> None:
-    """Rename a file or folder on the same disk; creates missing folders. Replaces only if `over`.
+def move(path: Path, target: Path, *, overwrite: bool = False) -> None:
+    """Rename a file or folder on the same disk, and create missing folders.
+
+    Without `overwrite`, an existing target is an error.
 
     Raises:
-        StorageError: The target exists, the source does not, or the disk failed.
+        StorageError: The target exists, the source does not, or the rename failed.
     """
     with _storage_errors(path, f"moved to {target}"):
         make_folder(target.parent)
-        if over:
+        if overwrite:
             DISK.rename(path, target)
         else:
             _rename_without_replacing(path, target)
@@ -120,12 +123,12 @@ def move(path: Path, target: Path, *, over: bool = False) -> None:
 
 
 def remove(path: Path, *, flushed: bool = True) -> bool:
-    """Remove a file and return True; False without a file.
+    """Remove a file and return True; return False if it does not exist.
 
-    Without `flushed` it may return after a power loss.
+    Without `flushed`, the file may reappear after a power loss.
 
     Raises:
-        StorageError: The disk failed.
+        StorageError: It could not be removed.
     """
     with _storage_errors(path, "removed"):
         try:
@@ -139,10 +142,10 @@ def remove(path: Path, *, flushed: bool = True) -> bool:
 def append(path: Path, lines: bytes, *, flushed: bool = True) -> None:
     """Append whole lines to a file, created if missing; the caller holds its lock.
 
-    An incomplete last line is ended first, so that it does not damage the next line.
+    If the last line is incomplete, a line ending is written first.
 
     Raises:
-        StorageError: The disk failed. The file ends where it did.
+        StorageError: The write failed. The file has its previous length.
     """
     with _storage_errors(path, "written"):
         make_folder(path.parent)
@@ -150,18 +153,18 @@ def append(path: Path, lines: bytes, *, flushed: bool = True) -> None:
         handle = DISK.open(path, _OPEN_TO_APPEND, 0o644)
         try:
             end = os.fstat(handle).st_size
-            torn = end and os.lseek(handle, end - 1, os.SEEK_SET) and os.read(handle, 1) != b"\n"
-            extend(handle, b"\n" + lines if torn else lines, end, flushed=flushed)
+            is_torn = end and os.lseek(handle, end - 1, os.SEEK_SET) and os.read(handle, 1) != b"\n"
+            extend(handle, b"\n" + lines if is_torn else lines, end, flushed=flushed)
         finally:
             os.close(handle)
         _sync_folder(path.parent, flushed=is_new and flushed)
 
 
 def extend(handle: int, data: bytes, end: int, *, flushed: bool = True) -> None:
-    """Write `data` after the first `end` bytes of an open file in one write; cut off the old rest.
+    """Truncate an open file to `end` bytes, then append `data` in a single write.
 
     Raises:
-        OSError: The disk failed. The file ends at `end`, if the disk can still be truncated.
+        OSError: The write failed. The file is truncated to `end` if that is still possible.
     """
     try:
         if os.fstat(handle).st_size > end:
@@ -177,12 +180,12 @@ def extend(handle: int, data: bytes, end: int, *, flushed: bool = True) -> None:
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Create a folder and its missing parents; `mode` is for the last. It may exist already.
+    """Create a folder with `mode`, if it does not exist, and its missing parents.
 
     A new `.code-intel` gets its `.gitignore` at once.
 
     Raises:
-        StorageError: The path is not a folder, or the disk failed.
+        StorageError: The path is not a folder, or it could not be created.
     """
     with _storage_errors(path, "created"):
         missing: list[Path] = []
@@ -206,10 +209,10 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
 
 
 def remove_folder(path: Path) -> bool:
-    """Remove an empty folder and return True; False if it does not exist or is not empty.
+    """Remove an empty folder and return True; return False if it is missing or not empty.
 
     Raises:
-        StorageError: The disk failed.
+        StorageError: It could not be removed.
     """
     with _storage_errors(path, "removed"):
         try:
@@ -225,7 +228,7 @@ def remove_folder(path: Path) -> bool:
 def sweep(folder: Path, seconds: float = STALE_TEMPORARY_S) -> None:
     """Remove temporary files in `folder` that are older than `seconds`; never raises.
 
-    A process that was killed leaves such files. With 0 seconds the caller must be the only writer.
+    Killed processes leave such files. With 0 seconds, the caller must be the only writer.
     """
     with suppress(OSError, StorageError):
         for file in folder.glob(".*.tmp"):
@@ -244,7 +247,7 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
         timeout: Seconds to wait.
 
     Raises:
-        BusyError: Another process held it longer than `timeout`.
+        BusyError: Another process held the lock for longer than `timeout`.
         StorageError: The lock file cannot be created.
     """
     from filelock import FileLock, Timeout
@@ -264,7 +267,7 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
 
 @contextmanager
 def _storage_errors(path: Path, done: str) -> Iterator[None]:
-    """Turn an OSError into a StorageError with the next step."""
+    """Turn an OSError into a StorageError with a hint."""
     try:
         yield
     except OSError as error:
@@ -273,7 +276,7 @@ def _storage_errors(path: Path, done: str) -> Iterator[None]:
 
 
 def _mode(path: Path) -> int | None:
-    """Return the mode of a file, None if there is no file."""
+    """Return the permissions of a file, or None if it does not exist."""
     try:
         return path.stat().st_mode & 0o7777
     except FileNotFoundError:
@@ -283,22 +286,22 @@ def _mode(path: Path) -> int | None:
 @contextmanager
 def _temporary(path: Path, data: bytes, mode: int | None) -> Iterator[Path]:
     """Write `data` to a flushed temporary file in the same folder; remove it after an error."""
-    fresh = path.parent / f".{path.name[:40]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    temporary = path.parent / f".{path.name[:40]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        handle = DISK.open(fresh, _CREATE_NEW, 0o666 if mode is None else 0o600)
+        handle = DISK.open(temporary, _CREATE_NEW, 0o666 if mode is None else 0o600)
         try:
             if mode is not None:
-                DISK.chmod(fresh, mode)
+                DISK.chmod(temporary, mode)
             rest = memoryview(data)
             while rest:
                 rest = rest[DISK.write(handle, rest) :]
             DISK.fsync(handle)
         finally:
             os.close(handle)
-        yield fresh
+        yield temporary
     except BaseException:
         with suppress(OSError):
-            DISK.unlink(fresh)
+            DISK.unlink(temporary)
         raise
 
 
@@ -308,13 +311,13 @@ def _write_in_one_call(handle: int, data: bytes) -> None:
 
 
 def _is_temporary(name: str) -> bool:
-    """Return whether `_temporary` makes such names."""
+    """Return whether `_temporary` creates files with such names."""
     pid, _, random = name.removesuffix(".tmp").rpartition(".")[2].partition("-")
     return pid.isdecimal() and len(random) == 8  # noqa: PLR2004 - four bytes in hex
 
 
 def _rename_without_replacing(path: Path, target: Path) -> None:
-    """Rename, or raise FileExistsError; not atomic on file systems without hard links."""
+    """Rename a file or raise FileExistsError; not atomic on file systems without hard links."""
     try:
         DISK.link(path, target, **_LINK_ITSELF)
     except OSError as error:
@@ -333,7 +336,7 @@ def _rename_without_replacing(path: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path, *, flushed: bool = True) -> None:
-    """Flush the names in a folder; a no-op where folders cannot be opened or flushed (Windows)."""
+    """Flush the entries of a folder; do nothing on systems that cannot (Windows)."""
     if not flushed:
         return
     try:

@@ -1,4 +1,4 @@
-"""Run git commands that only read: no shell, no stdin, a deadline, and None on failure."""
+"""Run git commands that only read: no shell, no stdin, a timeout, and None on failure."""
 
 import os
 import subprocess
@@ -13,31 +13,31 @@ from typing import NamedTuple
 from anyio import from_thread
 
 GIT_TIMEOUT_S = 5.0
-"""How long a command may take."""
+"""Time limit of a command."""
 POLL_INTERVAL_S = 0.2
-"""How often a slow command is checked for cancellation."""
+"""Interval at which a slow command is checked for cancellation."""
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-"""No lock, no network, no prompt, no translation."""
+"""Disables locks, network access, prompts and translations."""
 _NO_PROGRAMS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
-"""Turns off programs that a repository's own configuration would run; it is not trusted."""
+"""Disables programs that a repository's own configuration, which is not trusted, would run."""
 _COMPARING_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "status": ("--ignore-submodules=dirty",),
         "diff": ("--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv"),
     }
 )
-"""Options of the commands that compare contents and so run filters; they skip submodules."""
+"""Options of commands that compare contents, and so run filters; they skip submodules."""
 _HOOK_VARIABLES = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"}
 )
 """Variables that git sets for a hook; they would override `-C folder`."""
 _REPOSITORY_SCOPES = frozenset({"local", "worktree"})
-_NO_FILTER = ("clean=", "process=", "required=false")
+_DISABLE_FILTER = ("clean=", "process=", "required=false")
 TRUNKS = ("main", "master", "trunk")
 """Names of the trunk where no remote has a default branch."""
 
@@ -54,19 +54,19 @@ def kill_all() -> None:
         process.kill()
 
 
-def run(folder: Path, *arguments: str, deadline: float = GIT_TIMEOUT_S) -> bytes | None:
-    """Return the output of `git -C folder …`, None without git or repository or after an error.
+def run(folder: Path, *arguments: str, timeout: float = GIT_TIMEOUT_S) -> bytes | None:
+    """Return the output of `git -C folder …`; None without git or a repository, or after an error.
 
-    No program runs that the repository itself configures (docs/decisions/0039).
+    Programs that the repository itself configures are not run (docs/decisions/0039).
 
     Raises:
-        TimeoutError: It took longer than `deadline` seconds.
+        TimeoutError: It took longer than `timeout` seconds.
     """
     name, *rest = arguments
     filters = _filters(folder) if name in _COMPARING_OPTIONS else ()
     if any("=" in filter_name for filter_name in filters):
-        return None  # git has no syntax to turn it off
-    no_filters = (f"{each}.{setting}" for each in filters for setting in _NO_FILTER)
+        return None  # git has no syntax to disable it
+    no_filters = (f"{each}.{setting}" for each in filters for setting in _DISABLE_FILTER)
     options = [text for setting in (*_NO_PROGRAMS, *no_filters) for text in ("-c", setting)]
     command = ["git", "-C", str(folder), *options, name, *_COMPARING_OPTIONS.get(name, ()), *rest]
     with _starting:
@@ -83,7 +83,7 @@ def run(folder: Path, *arguments: str, deadline: float = GIT_TIMEOUT_S) -> bytes
         _running.add(process)
     with process:
         try:
-            output = _output(process, deadline)
+            output = _output(process, timeout)
         finally:
             process.kill()
             _running.discard(process)
@@ -126,7 +126,7 @@ class Ref(NamedTuple):
 
 
 def trunk(folder: Path, named: str = "") -> tuple[str, ...]:
-    """Return the commits of the team's trunk: the remote branch's, then the local branch's.
+    """Return the commits of the trunk: that of the remote branch, then that of the local one.
 
     Args:
         folder: A folder in the repository.
@@ -166,7 +166,7 @@ def _trunk_names(refs: Sequence[Ref], named: str) -> tuple[str, ...]:
 
 
 def is_at_work(folder: Path) -> bool:
-    """Return whether git is changing files now: it locks its index while it does."""
+    """Return whether git is changing files now, which is when it locks its index."""
     try:
         lock = run(folder, "rev-parse", "--git-path", "index.lock")
     except TimeoutError:
@@ -195,8 +195,8 @@ def is_second_tree(folder: Path, base: Path) -> bool:
 def dirty_files(folder: Path, files: Sequence[str] = ()) -> dict[str, bool] | None:
     """Return the files that differ from HEAD or are untracked, each with whether git tracks it.
 
-    Names are relative to `folder`, tracked files first. `files` limits the answer. None if git
-    fails.
+    Names are relative to `folder`, tracked files first. If `files` is given, only these are
+    checked. Returns None if git fails.
     """
     flags = ("--porcelain", "--untracked-files=all", "--no-renames", "-z")
     try:
@@ -216,7 +216,7 @@ def dirty_files(folder: Path, files: Sequence[str] = ()) -> dict[str, bool] | No
 
 
 def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:
-    """Return whether a commit later than `since` (ISO 8601) touched any of `files`."""
+    """Return whether a commit after `since` (ISO 8601) changed any of `files`."""
     try:
         log = run(folder, "log", "-1", "--format=%H", f"--since={since}", "--", *files)
     except TimeoutError:
@@ -237,8 +237,8 @@ def head(folder: Path) -> str | None:
 def changed_from(folder: Path, commit: str, files: Sequence[str]) -> dict[str, bytes] | None:
     """Return those of `files` that differ from a commit, each with its content in the commit.
 
-    The content is empty for a file that the commit does not have. The empty string stands for the
-    time before the first commit. None if git fails.
+    The content is empty for a file that is not in the commit. An empty `commit` stands for the time
+    before the first one. Returns None if git fails.
     """
     if not files:
         return {}

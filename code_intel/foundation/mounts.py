@@ -1,7 +1,7 @@
 """Find out which file system a path is on, and which SQLite journal works there.
 
-A write-ahead log needs memory that all its readers share, which a network file system does not
-have. There databases use a rollback journal, where readers and writers wait for each other. On
+A write-ahead log needs memory that all its readers share, which network file systems do not offer.
+Databases there use a rollback journal, with which readers and writers wait for each other. On
 systems other than Linux every folder counts as local.
 """
 
@@ -16,7 +16,7 @@ NETWORK_FILE_SYSTEMS = frozenset({
     "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "prl_fs", "smb2",
     "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs",
 })  # fmt: skip
-"""File systems of another machine, or of the host of a virtual one, as Linux calls them."""
+"""File systems of another machine, or of the host of a virtual one, as Linux names them."""
 MOUNT_TABLE = Path("/proc/self/mountinfo")
 _OCTAL_ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -32,7 +32,7 @@ def is_network(path: Path, mounts: Path = MOUNT_TABLE) -> bool:
 
 
 def file_system_of(path: Path, mounts: Path = MOUNT_TABLE) -> str:
-    """Return the name of the file system that holds `path`; empty without a mount table."""
+    """Return the type of the file system that contains `path`; empty without a mount table."""
     try:
         table = mounts.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

@@ -19,7 +19,7 @@ GUARD_EXIT_TIMEOUT_S = 2 * child_guard.TERMINATE_TIMEOUT_S
 
 
 class ChildGuard:
-    """A process that ends our programs if we are killed; started with the first program."""
+    """A process that ends our programs if we are killed; it starts with the first of them."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -28,7 +28,7 @@ class ChildGuard:
         """End this process group if we are killed."""
         if self._process is None:
             command = [sys.executable, "-I", "-S", child_guard.__file__]
-            with suppress(OSError):  # without a guard a child learns of our end only from its stdin
+            with suppress(OSError):  # without a guard, a child notices our end only by its stdin
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE,
@@ -74,12 +74,12 @@ async def start(
     stdin: int = subprocess.DEVNULL,
     guarded: bool = False,
 ) -> Process:
-    """Start a program with both outputs piped. The caller must call `end`.
+    """Start a program with stdout and stderr piped. The caller must call `end`.
 
     Args:
         command: The program and its arguments; no shell reads them.
         folder: Its working folder.
-        environment: Its whole environment; None: a copy of our environment.
+        environment: Its whole environment; None for a copy of ours.
         stdin: `subprocess.DEVNULL` or `subprocess.PIPE`.
         guarded: Whether the guard ends it if we are killed. A program that writes to us needs no
             guard: its writes fail.
@@ -87,7 +87,7 @@ async def start(
     Raises:
         OSError: It cannot be started.
     """
-    # If the start were cancelled halfway, `_running` would not have the process.
+    # If the start were cancelled halfway, the process would be missing from `_running`.
     with anyio.CancelScope(shield=True):
         process = await anyio.open_process(
             command,
@@ -121,7 +121,7 @@ def kill_all() -> None:
 async def read_output(
     stream: ByteReceiveStream | None, beginning: bytearray, max_bytes: int
 ) -> None:
-    """Read an output to its end, so that the program never blocks, and keep its beginning."""
+    """Read output to its end, so that the program never blocks, and keep its beginning."""
     assert stream is not None  # noqa: S101 - started with a pipe
     async for part in stream:
         beginning += part[: max_bytes - len(beginning)]

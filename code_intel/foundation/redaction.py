@@ -1,7 +1,7 @@
-"""Mask secret values before a text is stored or answered (docs/decisions/0020).
+"""Mask secret values before a text is stored or returned (docs/decisions/0020).
 
-A mask has the length and the line ends of the value, so that spans, lines and columns still match
-the file. `secret_forms` has the table of patterns. Masking is idempotent.
+A mask has the length and the line endings of the value, so that offsets, lines and columns still
+match the file. `secret_patterns` contains the patterns. Masking is idempotent.
 
     password = "Tr0ub4dor&3"     becomes     password = "x**********"
 """
@@ -13,12 +13,12 @@ from typing import Any
 
 from code_intel.foundation.secret_patterns import RULES, SECRET_KEY_PATTERN, SecretRule
 
-# A key may span several lines, quoted or commented: line ends and such marks are not covered.
+# A key may span several lines, quoted or commented; line endings and such marks are not masked.
 _COVERED = re.compile(r"(?![#/*|>+;]{1,2}(?:\s|\Z))[^\s\"'\\]+")
 
 
 def _by_hint() -> dict[tuple[str, bool], tuple[SecretRule, ...]]:
-    """Return the rules by hint, so that each hint is searched once."""
+    """Group the rules by hint, so that each hint is searched for once."""
     keys = dict.fromkeys((hint, rule.folded) for rule in RULES for hint in rule.hints)
     return {
         (hint, fold): tuple(rule for rule in RULES if hint in rule.hints and rule.folded == fold)
@@ -31,17 +31,17 @@ _BY_HINT: RulesByHint = _by_hint()
 
 
 def mask(text: str, rules_by_hint: RulesByHint = _BY_HINT) -> tuple[str, int]:
-    """Return the text with every secret value masked, and their number."""
+    """Return the text with every secret value masked, and the number of these values."""
     folded = _lowered(text)
-    finds = [
-        find
+    matches = [
+        match
         for (hint, fold), rules in rules_by_hint.items()
-        if (places := _places(folded if fold else text, hint))
-        for find in _finds(rules, text, places)
+        if (offsets := _offsets(folded if fold else text, hint))
+        for match in _matches(rules, text, offsets)
     ]
-    # The prefix in `token = "ghp_…"` stays: it says what the value is.
-    known = {(find.start(), find.end("s")) for find in finds}
-    spans = sorted(find.span("s") for find in finds if find.span("s") not in known)
+    # The prefix in `token = "ghp_…"` is kept, because it says what the value is.
+    known = {(match.start(), match.end("s")) for match in matches}
+    spans = sorted(match.span("s") for match in matches if match.span("s") not in known)
     parts: list[str] = []
     end = found = 0
     for start, stop in spans:
@@ -78,7 +78,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _applicable(text: str) -> RulesByHint:
-    """Return the rules whose hints occur in a text; an answer has many texts and few hints."""
+    """Return the rules whose hints occur in a text; most answers contain few hints."""
     folded = _lowered(text)
     return {
         (hint, fold): rules
@@ -112,33 +112,35 @@ def _masked_item(key: Any, item: Any, rules: RulesByHint) -> Any:
     return masked(f'{named}{masked(item)}"')[len(named) : -1]
 
 
-def _places(text: str, hint: str) -> list[int]:
-    """Return the positions of a hint; for a text without secrets this is nearly all the work."""
-    places = []
-    place = text.find(hint)
-    while place >= 0:
-        places.append(place)
-        place = text.find(hint, place + 1)
-    return places
+def _offsets(text: str, hint: str) -> list[int]:
+    """Return the offsets of a hint in a text."""
+    offsets = []
+    offset = text.find(hint)
+    while offset >= 0:
+        offsets.append(offset)
+        offset = text.find(hint, offset + 1)
+    return offsets
 
 
-def _finds(rules: tuple[SecretRule, ...], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+def _matches(
+    rules: tuple[SecretRule, ...], text: str, offsets: list[int]
+) -> Iterator[re.Match[str]]:
     for rule in rules:
         match, end = _compiled(rule.pattern).match, 0
-        for place in places:
-            if place >= end and (found := match(text, place)) and rule.accepts(found["s"]):
+        for offset in offsets:
+            if offset >= end and (found := match(text, offset)) and rule.accepts(found["s"]):
                 yield found
                 end = found.end()
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use: compiling all takes a hundredth of a handshake."""
+    """Compile a pattern on first use, because compiling all of them would delay the handshake."""
     return re.compile(pattern)
 
 
 def _lowered(text: str) -> str:
-    """Return the text in lower case, of the same length: a few characters grow when lowered."""
+    """Return the text in lower case, except for characters whose lower case is longer."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower

@@ -12,11 +12,11 @@ from typing import NamedTuple
 MIN_DISTINCT_CHARS = 6
 """A value with fewer distinct characters is a placeholder."""
 MIN_TOKEN_CHARS = 20
-"""Length of an issued token after its prefix, without line breaks."""
+"""Minimum length of an issued token after its prefix, without line breaks."""
 MAX_JUDGED_CHARS = 120
 """Only the beginning of a value is checked for randomness."""
 MIN_CHANGES = 4
-"""A literal with as many changes between letters, digits and signs inside words looks random."""
+"""A value with so many changes between letters, digits and signs inside words looks random."""
 
 _FILLER = re.compile(r"x{4}|X{4}|\*\*|\.{3}|\$\{|\{\{|%\(|://")
 _JOINTS = re.compile(r"[-_./:?&=,+%]+")
@@ -71,12 +71,12 @@ def _is_mixed_password(secret: str) -> bool:
 
 def _is_token(secret: str) -> bool:
     """Return whether a token looks random once line breaks and quotes are removed."""
-    whole = _BETWEEN.sub("", secret)
-    return len(whole) >= MIN_TOKEN_CHARS and _is_random(whole)
+    unbroken = _BETWEEN.sub("", secret)
+    return len(unbroken) >= MIN_TOKEN_CHARS and _is_random(unbroken)
 
 
 def _is_prefixed_token(secret: str) -> bool:
-    """Return whether it is a token after a prefix that is unique; in one piece it always is."""
+    """Return whether a text after a unique prefix is a token; an unbroken one always is."""
     return _is_token(secret) if _BETWEEN.search(secret) else _is_varied(secret)
 
 
@@ -104,9 +104,9 @@ class SecretRule(NamedTuple):
     folded: bool = False
 
 
-# Not within a word, nor within a mask; an escaped line end is not part of a word.
+# Not within a word, nor within a mask; an escaped line ending is not part of a word.
 _NEW = r"(?:(?<![A-Za-z0-9])(?<!\*\*\*)|(?<=\\[nrt]))"
-# A token that continues after a line end or a quote; nothing else may follow it on that line.
+# A token that continues after a line ending or a quote; nothing else may follow it on that line.
 _CUT = (
     r"(?:[\"'`]?[ \t]{0,8}\\?\r?\n[ \t]{0,80}[\"'`]?|[\"'`][ \t]?\+?\s{1,80}[\"'`])"
     r"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9][\w+/-]{7,250}(?=[\"'`]?[ \t,;)]{0,8}(?:[\r\n]|\Z))"
@@ -145,8 +145,8 @@ def _token(
 ) -> SecretRule:
     """Return the rule of a token with a unique prefix; it may stand within a word, or be cut."""
     char = rf"(?:(?!{prefix}){body})"
-    whole = rf"{char}{{{least},{most}}}(?:{_CUT})?|{char}{{4,{least - 1}}}{_CUT}"
-    return SecretRule(name, hints, f"{prefix}(?P<s>{whole})", _is_prefixed_token)
+    value = rf"{char}{{{least},{most}}}(?:{_CUT})?|{char}{{4,{least - 1}}}{_CUT}"
+    return SecretRule(name, hints, f"{prefix}(?P<s>{value})", _is_prefixed_token)
 
 
 RULES: tuple[SecretRule, ...] = (

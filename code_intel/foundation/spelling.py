@@ -1,7 +1,7 @@
 """Spell a path as the disk does, so that each file has one name in every Unicode form.
 
-On Linux `café` with a composed and with a combining é are two names; if only one of them exists, it
-is meant. On macOS and Windows they are one name, and so are letters of either case.
+On Linux, `café` with a composed and with a combining é are two names; if only one of them exists,
+either spelling means that file. On macOS and Windows they are one name, and case is ignored, too.
 """
 
 import os
@@ -10,16 +10,16 @@ import unicodedata
 from pathlib import Path
 
 EXACT = sys.platform not in {"darwin", "win32"}
-"""Whether this system distinguishes such names."""
+"""Whether this system distinguishes these names."""
 
 
 def spelled(path: Path) -> Path:
-    """Return an absolute path with each part as its folder lists it; missing parts stay."""
+    """Return an absolute path with each part spelled as in its folder; missing parts stay."""
     if (EXACT and os.path.lexists(path)) or (EXACT and str(path).isascii()):
         return path
     found = Path(path.anchor)
     for part in path.parts[1:]:
-        found /= _listed(found, part)
+        found /= _name_on_disk(found, part)
     return found
 
 
@@ -33,10 +33,10 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def _listed(folder: Path, name: str) -> str:
-    """Return the name in `folder` that `name` means; `name` itself if none or several match."""
-    there = os.path.lexists(folder / name)
-    if there and EXACT:
+def _name_on_disk(folder: Path, name: str) -> str:
+    """Return the name in `folder` that matches `name`; `name` itself if none or several do."""
+    exists = os.path.lexists(folder / name)
+    if exists and EXACT:
         return name
     try:
         names = [entry.name for entry in os.scandir(folder)]
@@ -44,11 +44,11 @@ def _listed(folder: Path, name: str) -> str:
         return name
     if name in names:
         return name
-    if there:
-        alike = (
+    if exists:
+        candidates = (
             other for other in names if composed(other).casefold() == composed(name).casefold()
         )
-        return next((other for other in alike if _is_same_file(folder, name, other)), name)
+        return next((other for other in candidates if _is_same_file(folder, name, other)), name)
     found = [other for other in names if same_name(other, name)]
     return found[0] if len(found) == 1 else name
 

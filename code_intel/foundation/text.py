@@ -1,4 +1,4 @@
-"""Prepare texts for people: escape invisible characters, find look-alikes, write counts.
+"""Prepare text for people: escape invisible characters, find look-alikes, format counts.
 
 Invisible characters may steer a model or a terminal (docs/decisions/0013).
 """
@@ -29,7 +29,7 @@ def hidden_character(text: str) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """Return `text` without the characters of `hidden_character`; line ends and tabs stay."""
+    """Return `text` without hidden characters except line feeds and tabs."""
     if text.isprintable():
         return text
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in _HIDDEN)
@@ -37,7 +37,7 @@ def without_hidden(text: str) -> str:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return `text` with the characters of `hidden_character` as escapes, except those in `keep`.
+    r"""Return `text` with hidden characters, except those in `keep`, as escapes.
 
     A file may be called "a.py\n1. b.py". Unescaped it would look like two files.
 
@@ -45,12 +45,15 @@ def visible(text: str, keep: str = "") -> str:
     a.py\n1. b.py
     """
     return text.translate(
-        {ord(char): char.encode("unicode_escape").decode() for char in _hidden_in(text, keep)}
+        {
+            ord(char): char.encode("unicode_escape").decode()
+            for char in _hidden_characters(text, keep)
+        }
     )
 
 
-def _hidden_in(text: str, keep: str) -> list[str]:
-    """Return each distinct character that `hidden_character` finds, except those in `keep`."""
+def _hidden_characters(text: str, keep: str) -> list[str]:
+    """Return each distinct hidden character except those in `keep`."""
     if text.isprintable():
         return []
     rare = [char for char in set(text).difference(keep) if not char.isprintable()]
@@ -58,13 +61,15 @@ def _hidden_in(text: str, keep: str) -> list[str]:
 
 
 def visible_lines(text: str) -> str:
-    r"""Return `text` as `visible` does, except for tabs and the line ends `\n` and `\r\n`."""
+    r"""Return `text` as `visible` does, except for tabs and the line endings `\n` and `\r\n`."""
     return "\r\n".join(visible(part, keep="\n\t") for part in text.split("\r\n"))
 
 
 def visible_json(text: str) -> str:
-    """Return an equal JSON text with invisible characters as JSON escapes."""
-    return text.translate({ord(char): json.dumps(char)[1:-1] for char in _hidden_in(text, "\n")})
+    """Return JSON text with hidden characters as JSON escapes."""
+    return text.translate(
+        {ord(char): json.dumps(char)[1:-1] for char in _hidden_characters(text, "\n")}
+    )
 
 
 def code_point(char: str) -> str:
@@ -73,7 +78,7 @@ def code_point(char: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun; `plural` for irregular nouns.
+    """Return a number with its noun; irregular nouns need `plural`.
 
     >>> counted(1, "file"), counted(2000, "file"), counted(3, "query", "queries")
     ('1 file', '2,000 files', '3 queries')

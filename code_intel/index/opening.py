@@ -177,7 +177,7 @@ def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
     remove(fresh, flushed=False)
     with closing(_create(fresh)) as connection, connection:
         connection.executemany("INSERT INTO choices VALUES (?, ?)", choices)
-    move(fresh, path, over=True)
+    move(fresh, path, overwrite=True)
     return _connection(path), ""
 
 
@@ -224,7 +224,7 @@ def set_aside(path: Path, reason: str) -> Path | None:
     target = aside(path, reason)
     for suffix in (*_JOURNALS, ""):
         if (file := Path(f"{path}{suffix}")).exists():
-            move(file, Path(f"{target}{suffix}"), over=True)
+            move(file, Path(f"{target}{suffix}"), overwrite=True)
     return target if target.exists() else None
 
 

@@ -328,7 +328,7 @@ def _git(base: Path, *arguments: str) -> bytes | None:
         StorageError: git does not answer in time.
     """
     try:
-        return git.run(base, *arguments, deadline=GIT_TIMEOUT_S)
+        return git.run(base, *arguments, timeout=GIT_TIMEOUT_S)
     except TimeoutError as error:
         # Falling back to other ignore rules for one scan would delete and add documents.
         raise StorageError(f"{error} The question was for the files of {base}.") from error

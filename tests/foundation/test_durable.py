@@ -170,7 +170,7 @@ def test_moved_files_links_and_folders_are_complete(tmp_path: Path) -> None:
     assert (there / "link").readlink() == Path("file")
     assert (there / "folder" / "in").read_bytes() == b"y"
     (tmp_path / "next").write_bytes(b"z")
-    move(tmp_path / "next", there / "file", over=True)
+    move(tmp_path / "next", there / "file", overwrite=True)
     assert (there / "file").read_bytes() == b"z"
 
 
@@ -252,7 +252,7 @@ WORKS: dict[str, Callable[[Path], object]] = {
     "replace nothing": lambda folder: replace(folder / "a" / "b" / "new", b"new" * 9),
     "create": lambda folder: create(folder / "a" / "new", b"new" * 9, 0o600),
     "move": lambda folder: move(folder / "old", folder / "a" / "moved"),
-    "move over": lambda folder: move(folder / "old", folder / "other", over=True),
+    "move over": lambda folder: move(folder / "old", folder / "other", overwrite=True),
     "remove": lambda folder: durable.remove(folder / "old"),
     "append": lambda folder: durable.append(folder / "log", b"new\nnew\n"),
     "append to nothing": lambda folder: durable.append(folder / "a" / "log", b"new\n"),

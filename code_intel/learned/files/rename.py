@@ -149,6 +149,6 @@ def _write(change: MapChange, entry: AgreementEntry, new: Agreement, file: Path)
             change.state.use(key, change.now)
     durable.replace(entry.path, data)
     if file != entry.path:
-        durable.move(entry.path, file, over=True)  # nothing was there; two names would be twins
+        durable.move(entry.path, file, overwrite=True)
     change.state.forget(entry.key)
     change.generate()

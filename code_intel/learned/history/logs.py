@@ -59,7 +59,7 @@ class LogFile(NamedTuple):
         lines = b"".join(map(line_of, records))
         with durable.locked(folder / f"{self.file}.lock", patience):
             if _is_full(log):
-                durable.move(log, folder / self.older, over=True)
+                durable.move(log, folder / self.older, overwrite=True)
             durable.append(log, lines, flushed=self.flushed)
         return log
 
