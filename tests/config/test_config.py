@@ -184,7 +184,7 @@ def test_the_built_in_model_has_its_own_dimensions(tmp_path: Path, name: str) ->
     raw = {"model": {"name": name, "dimensions": 768}}
     config = load_index_config(written(tmp_path / "my.json", raw))
     assert config.dimensions == 384
-    assert "makes 384" in config.notes[0]
+    assert "has 384" in config.notes[0]
 
 
 def test_a_config_is_looked_up_in_the_working_folder_then_in_the_project(
