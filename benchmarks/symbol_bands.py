@@ -25,7 +25,7 @@ from code_intel.session.relevance import GRAY, HIGH
 
 HERE = Path(__file__).parent
 OWN = HERE / "data" / "replay_own.jsonl"
-EDGES = (GRAY.least, HIGH.least)
+EDGES = (GRAY.minimum, HIGH.minimum)
 
 Scores = list[float]
 Found = Mapping[str, list[Definition]]

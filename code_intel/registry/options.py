@@ -24,7 +24,7 @@ from code_intel.registry.records import (
     VARIABLE_PATTERN,
     Command,
 )
-from code_intel.session.write_gate import belongs_to_us
+from code_intel.session.write_gate import is_protected
 
 MAX_VARIABLES = 50
 MAX_VALUE_CHARS, MAX_INPUT_CHARS = 1000, 200_000
@@ -241,7 +241,7 @@ def _destination(root: Path, value: str) -> str:
     top = real_path(root)
     place = real_path(top / value)
     inside = place.relative_to(top) if place.is_relative_to(top) else None
-    if inside is None or not is_inside(inside.as_posix()) or belongs_to_us(inside):
+    if inside is None or not is_inside(inside.as_posix()) or is_protected(inside):
         raise UsageError(
             f"options.destination is {_shown(value)}, where files must not be written.",
             code="path_outside_root",

@@ -1,7 +1,7 @@
-"""Judge hypotheses and the evidence that settles them (seed 004 §5.1).
+"""Check hypotheses and the evidence for or against them (seed 004 §5.1).
 
 Evidence for a confirmed hypothesis must match a logged tool call of this phase and concern the
-hypothesis it supports (docs/decisions/0032).
+hypothesis that it supports (docs/decisions/0032).
 """
 
 import re
@@ -15,7 +15,7 @@ from code_intel.foundation.text import hidden_character
 from code_intel.session.frame import SlotSource
 from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
-from code_intel.session.relevance import carriers
+from code_intel.session.relevance import implementing_symbols
 from code_intel.session.requirements import REQUIRED_TOOLS
 from code_intel.session.state import CORROBORATION_TOOLS, Session, SessionCall, Step
 from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
@@ -35,7 +35,7 @@ CONFIDENCES = ("high", "medium", "low")
 _MAX_TEXT_CHARS = 1000
 _MIN_TEXT_CHARS = 3
 _QUOTED_CHARS = 80
-"""How much of a hypothesis or target a message quotes."""
+"""How many characters of a hypothesis or target a message quotes."""
 
 
 class ForestReason(StrEnum):
@@ -60,7 +60,7 @@ REASONS: Mapping[str, tuple[ForestReason, ...]] = MappingProxyType(
         "nl_symbol_mapping": (ForestReason.NO_DEFINITION_FOUND,),
     }
 )
-"""Reasons by what is missing, in addition to `ALWAYS`."""
+"""Reasons by what is missing, in addition to `GENERAL_REASONS`."""
 
 
 class CallEvidence(NamedTuple):
@@ -81,19 +81,19 @@ class HypothesisAnswer(NamedTuple):
 
 
 class VerificationFacts(NamedTuple):
-    """What index, map and model know about the symbols of a session.
+    """What the index, the map and the model say about the symbols of a session.
 
     Attributes:
         symbols_readable: As in `requirements.UnderstandingFacts`.
         learned: Symbols that a valid agreement pairs with the target feature.
-        scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
-        made: Symbols that were added since the session began.
+        scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
+        new_symbols: Symbols that were added since the session began.
     """
 
     symbols_readable: bool = True
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})
-    made: frozenset[str] = frozenset()
+    new_symbols: frozenset[str] = frozenset()
 
 
 class VerificationVerdict(NamedTuple):
@@ -111,9 +111,9 @@ class VerificationVerdict(NamedTuple):
 
 NO_FACTS = VerificationFacts()
 _ANSWER_HINT = (
-    f"In this phase, ask {', '.join(CORE_EVIDENCE_TOOLS)} about what the hypothesis names, and "
-    "give that call as evidence in submit_verification. Answer each hypothesis once, word for "
-    "word; reject what you cannot confirm."
+    f"In this phase, call one of {', '.join(CORE_EVIDENCE_TOOLS)} for what the hypothesis names, "
+    "and give that call as evidence in submit_verification. Answer each hypothesis once, quote it "
+    "word for word, and reject what you cannot confirm."
 )
 
 
@@ -125,7 +125,7 @@ def allowed_reasons(missing: Iterable[str]) -> tuple[ForestReason, ...]:
 
 
 def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], reason: str) -> Step:
-    """Accept (text, confidence) hypotheses, which lead to VERIFICATION.
+    """Accept (text, confidence) hypotheses; the session moves to VERIFICATION.
 
     Raises:
         PhaseError: The session is not in SEMANTIC.
@@ -150,8 +150,8 @@ def submit_semantic(session: Session, hypotheses: Sequence[tuple[str, str]], rea
             details={"missing_requirements": problems},
         )
     items = [{"text": text.strip(), "confidence": level} for text, level in hypotheses]
-    lacked = list(session.missing)
-    return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason, "missing": lacked})
+    missing = list(session.missing)
+    return Step(Event.SUPPOSED, {"hypotheses": items, "reason": reason, "missing": missing})
 
 
 def calls_since_phase(session: Session) -> tuple[SessionCall, ...]:
@@ -162,10 +162,10 @@ def calls_since_phase(session: Session) -> tuple[SessionCall, ...]:
 def submit_verification(
     session: Session, answers: Sequence[HypothesisAnswer], facts: VerificationFacts = NO_FACTS
 ) -> VerificationVerdict:
-    """Settle every hypothesis: one confirmed leads to READY, all rejected back to EXPLORATION.
+    """Settle every hypothesis. If one is confirmed, READY follows, otherwise EXPLORATION.
 
     A session that writes must know a symbol for its target feature here, too. Otherwise unrelated
-    hypotheses would be a way around submit_understanding.
+    hypotheses could be used to bypass submit_understanding.
 
     Raises:
         PhaseError: The session is not in VERIFICATION.
@@ -178,7 +178,7 @@ def submit_verification(
     problems = [
         *_answer_problems(session, answers, calls),
         *_unrelated_evidence(session, answers, calls),
-        *_unsettled(session, answers),
+        *_unmatched_answers(session, answers),
     ]
     gaps = [] if problems else list(_feature_gaps(session, answers, calls, facts))
     if problems or gaps:
@@ -195,47 +195,47 @@ def submit_verification(
     confirmed = tuple(item.hypothesis for item in answers if item.status == "confirmed")
     rejected = tuple(item.hypothesis for item in answers if item.status == "rejected")
     event = Event.VERIFIED if confirmed else Event.REFUTED
-    proven = tuple(
+    corroborated = tuple(
         corroborate(item.evidence, calls, greenfield=session.greenfield) for item in answers
     )
     return VerificationVerdict(
-        Step(event, _settlement(session, answers, calls)),
+        Step(event, _event_data(session, answers, calls)),
         advance(session.phase, event),
         confirmed,
         rejected,
-        proven,
+        corroborated,
     )
 
 
 def corroborate(
     evidence: CallEvidence, calls: Iterable[SessionCall], *, greenfield: bool = False
 ) -> bool:
-    """Return whether one of `calls` is the evidence.
+    """Return whether one of `calls` matches the evidence.
 
-    It has the same tool and target, succeeded and had results. With `greenfield` a search_text
-    without results counts, too: there is nothing to find yet.
+    It must have the same tool and target, have succeeded and have had results. With `greenfield`, a
+    search_text without results counts, too, because there is nothing to find yet.
     """
-    return any(_is_call(evidence, call, greenfield=greenfield) for call in calls)
+    return any(_matches(evidence, call, greenfield=greenfield) for call in calls)
 
 
-def _is_call(evidence: CallEvidence, call: SessionCall, *, greenfield: bool = False) -> bool:
-    same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
-    empty = greenfield and call.tool == "search_text" and call.asks
-    return same and (call.counts or empty)
+def _matches(evidence: CallEvidence, call: SessionCall, *, greenfield: bool = False) -> bool:
+    is_same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
+    may_be_empty = greenfield and call.tool == "search_text" and call.asks
+    return is_same and (call.counts or may_be_empty)
 
 
-def _settlement(
+def _event_data(
     session: Session, answers: Sequence[HypothesisAnswer], calls: Sequence[SessionCall]
 ) -> dict[str, object]:
-    """Return the event's data; `symbols` are those of the map that the answers settle."""
-    wanted = "confirmed" if any(item.status == "confirmed" for item in answers) else "rejected"
-    settled = {fold(item.hypothesis) for item in answers if item.status == wanted}
+    """Return the event's data; `symbols` are those proposed by the map that the answers settle."""
+    status = "confirmed" if any(item.status == "confirmed" for item in answers) else "rejected"
+    settled = {fold(item.hypothesis) for item in answers if item.status == status}
     symbols = [
         item.symbol for item in session.hypotheses if item.symbol and fold(item.text) in settled
     ]
     confirmed = [item for item in answers if item.status == "confirmed"]
-    files = [file for item in confirmed for file in _opened(session, item, calls)]
-    planned = [file for item in confirmed for file in _planned(session, item.evidence)]
+    files = [file for item in confirmed for file in _opened_files(session, item, calls)]
+    planned = [file for item in confirmed for file in _planned_files(session, item.evidence)]
     return {
         "answers": [
             {
@@ -252,16 +252,18 @@ def _settlement(
     }
 
 
-def _opened(session: Session, item: HypothesisAnswer, calls: Sequence[SessionCall]) -> list[str]:
-    """Return the files that a confirmation opens; calls of this session have found all of them.
+def _opened_files(
+    session: Session, item: HypothesisAnswer, calls: Sequence[SessionCall]
+) -> list[str]:
+    """Return the files that a confirmation opens.
 
-    They are the files that the evidence names and, for a map hit, those that define its symbol. If
-    there are none, they are all files that the evidence's call has found.
+    They are the files that the evidence names and its call has found and, for a map hit, the files
+    that define its symbol. If there are none, they are all files that the call has found.
     """
-    found = [file for call in calls if _is_call(item.evidence, call) for file in call.opens]
-    named = [file for file in map(session.relative, item.evidence.files) if file in found]
+    found = [file for call in calls if _matches(item.evidence, call) for file in call.opens]
+    named_files = [file for file in map(session.relative, item.evidence.files) if file in found]
     symbol = _map_symbol(session, item.hypothesis)
-    defined = [
+    defining_files = [
         file
         for call in session.calls
         if symbol
@@ -269,11 +271,11 @@ def _opened(session: Session, item: HypothesisAnswer, calls: Sequence[SessionCal
         and _bare_name(call.target) == _bare_name(symbol)
         for file in call.opens
     ]
-    return named + defined or found
+    return named_files + defining_files or found
 
 
-def _planned(session: Session, evidence: CallEvidence) -> list[str]:
-    """Return the new files that a confirmation announces; only in a project without code."""
+def _planned_files(session: Session, evidence: CallEvidence) -> list[str]:
+    """Return the new files that a confirmation announces, which only a greenfield project has."""
     if not session.greenfield:
         return []
     return [file for file in map(session.relative, evidence.files) if may_be_planned(file)]
@@ -283,7 +285,7 @@ def _hypothesis_problems(session: Session, hypotheses: Sequence[tuple[str, str]]
     if not hypotheses:
         return ["hypotheses: 0/1"]
     problems: list[str] = []
-    seen: set[str] = set()
+    texts: set[str] = set()
     for text, confidence in hypotheses:
         if not _MIN_TEXT_CHARS <= len(text.strip()) <= _MAX_TEXT_CHARS or hidden_character(text):
             problems.append(
@@ -294,9 +296,9 @@ def _hypothesis_problems(session: Session, hypotheses: Sequence[tuple[str, str]]
             problems.append(f"confidence: {confidence!r} is not one of {', '.join(CONFIDENCES)}")
         elif not _names_something(session, text):
             problems.append(f"hypotheses: {text[:40]!r} names nothing that can be found in code")
-        if fold(text) in seen:
+        if fold(text) in texts:
             problems.append(f"hypotheses: {text!r} is repeated")
-        seen.add(fold(text))
+        texts.add(fold(text))
     return problems
 
 
@@ -322,31 +324,32 @@ def _answer_problems(
         elif not evidence.target.strip() or not evidence.result.strip():
             problems.append(f"evidence of {quoted}: target and result must not be empty")
         elif item.status == "confirmed":
-            problems += _unproven(session, quoted, evidence, calls)
+            problems += _evidence_problems(session, quoted, evidence, calls)
     return problems
 
 
-def _unproven(
+def _evidence_problems(
     session: Session, quoted: str, evidence: CallEvidence, calls: Sequence[SessionCall]
 ) -> Iterator[str]:
+    """Yield why the evidence of a confirmation is not accepted."""
     if not corroborate(evidence, calls, greenfield=session.greenfield):
-        called = any(
+        was_called = any(
             call.ok and call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
             for call in calls
         )
         yield (
             f"evidence of {quoted}: {evidence.tool} found nothing for {evidence.target!r}, or the "
             "target is too short"
-            if called
+            if was_called
             else f"evidence of {quoted}: no successful {evidence.tool} call for "
             f"{evidence.target!r} was made in this phase"
         )
-    elif not corroborate(evidence, calls) and not _planned(session, evidence):
+    elif not corroborate(evidence, calls) and not _planned_files(session, evidence):
         yield f"evidence of {quoted}: nothing exists yet; list the files you will create in files"
 
 
-def _unsettled(session: Session, answers: Sequence[HypothesisAnswer]) -> list[str]:
-    """Return the hypotheses that are unanswered, unknown or answered twice, compared folded."""
+def _unmatched_answers(session: Session, answers: Sequence[HypothesisAnswer]) -> list[str]:
+    """Return a problem for each hypothesis that is unanswered, unknown or answered twice."""
     hypotheses = {fold(item.text): item.text for item in session.hypotheses}
     answered = [fold(item.hypothesis) for item in answers]
     problems = [f"unanswered: {text}" for key, text in hypotheses.items() if key not in answered]
@@ -359,17 +362,17 @@ def _unsettled(session: Session, answers: Sequence[HypothesisAnswer]) -> list[st
 
 
 def _map_symbol(session: Session, hypothesis: str) -> str:
-    """Return the map's symbol that a hypothesis is about, or the empty string."""
+    """Return the symbol that the map proposed in a hypothesis, or the empty string."""
     key = fold(hypothesis)
-    return next((known.symbol for known in session.hypotheses if fold(known.text) == key), "")
+    return next((item.symbol for item in session.hypotheses if fold(item.text) == key), "")
 
 
 def _unrelated_evidence(
     session: Session, answers: Sequence[HypothesisAnswer], calls: Sequence[SessionCall]
 ) -> list[str]:
-    """Return the confirmations whose evidence concerns something else.
+    """Return a problem for each confirmation whose evidence concerns something else.
 
-    Evidence of a map hit must ask for its symbol; other evidence must concern the hypothesis.
+    Evidence for a map hit must ask for its symbol; other evidence must concern the hypothesis.
     """
     texts = {fold(item.text): item.text for item in session.hypotheses}
     problems: list[str] = []
@@ -390,16 +393,16 @@ def _unrelated_evidence(
 def _concerns(
     session: Session, hypothesis: str, evidence: CallEvidence, calls: Sequence[SessionCall]
 ) -> bool:
-    """Return whether evidence has a word of the hypothesis in its target or in a symbol found.
+    """Return whether the evidence's target or a symbol it shows has a word of the hypothesis.
 
-    In a regular expression each alternative must have such a word, since any of them may have
-    matched. Of a `query` only its results count. If the hypothesis mentions the target feature, a
-    call for a symbol mapped to it is enough: the words may be in another language than the code.
+    Each alternative of a regular expression must have such a word, since any of them may have
+    matched. For `query`, only its results count. If the hypothesis mentions the target feature, a
+    call for a symbol mapped to it is enough, as the words may not be in the language of the code.
     """
-    words = _words(hypothesis)
-    if words & _words(" ".join(_shown(evidence, calls))):
+    words = _terms(hypothesis)
+    if words & _terms(" ".join(_shown_symbols(evidence, calls))):
         return True
-    if evidence.tool != "query" and all(words & _words(part) for part in _parts(evidence)):
+    if evidence.tool != "query" and all(words & _terms(part) for part in _alternatives(evidence)):
         return True
     slot = session.frame and session.frame.slot("target_feature")
     if not slot or not words & (content_words(slot.value) | content_words(slot.quote)):
@@ -410,33 +413,33 @@ def _concerns(
     )
 
 
-def _shown(evidence: CallEvidence, calls: Sequence[SessionCall]) -> list[str]:
+def _shown_symbols(evidence: CallEvidence, calls: Sequence[SessionCall]) -> list[str]:
     """Return the symbols that the evidence's calls have shown."""
-    return [name for call in calls if _is_call(evidence, call) for name in call.shows]
+    return [name for call in calls if _matches(evidence, call) for name in call.shows]
 
 
 def _asks_for(evidence: CallEvidence, symbol: str, calls: Sequence[SessionCall]) -> bool:
-    """Return whether each alternative of a target has the symbol's name as a whole identifier.
+    """Return whether each alternative of the target has the symbol's name as a whole identifier.
 
-    A `query` must have found the symbol.
+    For `query`, return whether it has found the symbol.
     """
     if evidence.tool == "query":
-        return _bare_name(symbol) in map(_bare_name, _shown(evidence, calls))
+        return _bare_name(symbol) in map(_bare_name, _shown_symbols(evidence, calls))
     name = re.escape(_bare_name(symbol))
-    found = (
-        re.search(rf"(?<![a-z0-9_]){name}(?![a-z0-9_])", fold(part)) for part in _parts(evidence)
+    return all(
+        re.search(rf"(?<![a-z0-9_]){name}(?![a-z0-9_])", fold(part))
+        for part in _alternatives(evidence)
     )
-    return all(found)
 
 
-def _parts(evidence: CallEvidence) -> list[str]:
-    """Return the alternatives of a target, without the classes and boundaries of an expression."""
+def _alternatives(evidence: CallEvidence) -> list[str]:
+    """Return the alternatives of a target, without character escapes."""
     if evidence.tool != "search_text":
         return [evidence.target]
     return re.sub(r"\\[A-Za-z]", " ", evidence.target).split("|")
 
 
-def _words(text: str) -> frozenset[str]:
+def _terms(text: str) -> frozenset[str]:
     """Return the words and whole identifiers of a text, without single letters."""
     words = content_words(text) | set(re.findall(r"[a-z0-9_]+", fold(text)))
     return frozenset(word for word in words if len(word) > 1 or not word.isascii())
@@ -450,8 +453,8 @@ def _feature_gaps(
 ) -> Iterator[tuple[str, str]]:
     """Yield what a session that writes does not know about its target feature, and what to do.
 
-    A confirmed agreement is enough. Any other agreement is only a hypothesis; otherwise an agent
-    could write an agreement file to reach READY.
+    A confirmed agreement is enough. An unconfirmed one is only a hypothesis; otherwise an agent
+    could reach READY by writing an agreement file.
     """
     confirmed = [item for item in answers if item.status == "confirmed"]
     if not (session.intent.writes and confirmed) or session.greenfield:
@@ -481,23 +484,23 @@ def _feature_gaps(
     if unused := [tool for tool in REQUIRED_TOOLS if not session.used(tool)]:
         yield (
             f"required_tools: missing {', '.join(unused)}",
-            f"Ask {unused[0]} about the symbol, then call submit_verification again.",
+            f"Call {unused[0]} for the symbol, then submit_verification again.",
         )
     known = [symbol.name for symbol in session.symbols if symbol.source is SlotSource.FACT]
     known += [
         symbol
         for item in confirmed
         for call in calls
-        if _is_call(item.evidence, call) and call.tool in CORROBORATION_TOOLS
+        if _matches(item.evidence, call) and call.tool in CORROBORATION_TOOLS
         for symbol in map(fold_symbol, call.symbols)
         if _bare_name(symbol) == _bare_name(call.target)
     ]
-    made = set(map(fold_symbol, facts.made))
-    known = [name for name in known if name not in made]
-    if not carriers(session, known, learned=facts.learned, scores=facts.scores):
+    new_symbols = set(map(fold_symbol, facts.new_symbols))
+    known = [name for name in known if name not in new_symbols]
+    if not implementing_symbols(session, known, learned=facts.learned, scores=facts.scores):
         yield (
             f"nl_symbol_mapping: no known symbol implements {slot.value!r}",
-            "Call confirm_symbol_relevance with it, then submit_verification again.",
+            "Call confirm_symbol_relevance with one, then submit_verification again.",
         )
 
 

@@ -1,7 +1,7 @@
 """Validate the query frame: four slots whose values the user's own words must cover (seed 004 §4).
 
 A slot is FACT if its value is part of its quote, and HYPOTHESIS if it rephrases the quote with the
-same content words. Any other value is refused. Slots may be left out; one bad slot refuses all.
+same content words. Any other value is refused. Slots may be omitted. One bad slot refuses them all.
 """
 
 import unicodedata
@@ -26,7 +26,7 @@ SLOTS = ("target_feature", "trigger_condition", "observed_issue", "desired_actio
 
 _MAX_TEXT_CHARS = 200
 _MIN_QUOTE_CHARS = {True: 2, False: 3}
-"""By whether the quote has CJK characters."""
+"""Minimum length of a quote, by whether it has CJK characters."""
 _WRITE_ORDER = ("target_feature", "observed_issue", "trigger_condition", "desired_action")
 _READ_ORDER = ("target_feature", "trigger_condition", "observed_issue", "desired_action")
 
@@ -45,7 +45,7 @@ GUIDANCE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class SlotSource(StrEnum):
-    """How far a value can be trusted."""
+    """How far a slot's value can be trusted."""
 
     FACT = "FACT"
     HYPOTHESIS = "HYPOTHESIS"
@@ -53,7 +53,7 @@ class SlotSource(StrEnum):
 
 
 class Slot(NamedTuple):
-    """A filled slot; `quote` is from the user's text, `value` its meaning."""
+    """A filled slot; `quote` is copied from the user's request, and `value` says what it means."""
 
     name: str
     value: str
@@ -78,9 +78,9 @@ class Frame(NamedTuple):
 
     @property
     def slot_sources(self) -> dict[str, str]:
-        """Source of every slot by name; UNRESOLVED for one that is missing."""
-        found = {slot.name: slot.source.value for slot in self.slots}
-        return {name: found.get(name, SlotSource.UNRESOLVED.value) for name in SLOTS}
+        """The source of each slot by name; UNRESOLVED for a missing slot."""
+        sources = {slot.name: slot.source.value for slot in self.slots}
+        return {name: sources.get(name, SlotSource.UNRESOLVED.value) for name in SLOTS}
 
 
 def validate_frame(
@@ -127,7 +127,7 @@ def validate_frame(
 
 
 def merge(old: Frame | None, new: Frame) -> Frame:
-    """Return `old` updated by `new`; a filled slot is replaced or kept, never emptied."""
+    """Return `old` updated with `new`; a filled slot is replaced or kept, never emptied."""
     slots = {slot.name: slot for slot in (*(old.slots if old else ()), *new.slots)}
     return Frame(new.raw_query, tuple(slots[name] for name in SLOTS if name in slots))
 
@@ -146,7 +146,7 @@ def investigation_guidance(
     Args:
         frame: The current frame.
         intent: The session's intent.
-        offered: The tools that the server lists; others are left out. None for all.
+        offered: The tools that the server lists; others are omitted. None means all tools.
     """
     return {
         name: tuple(tool for tool in GUIDANCE[name] if offered is None or tool in offered)
@@ -156,14 +156,13 @@ def investigation_guidance(
 
 def _repeated(filled: Sequence[Slot], old: Frame | None) -> list[dict[str, str]]:
     """Return an error for each slot that repeats another one."""
-    given = {slot.name for slot in filled}
-    others = [slot for slot in (old.slots if old else ()) if slot.name not in given]
+    names = {slot.name for slot in filled}
+    others = [slot for slot in (old.slots if old else ()) if slot.name not in names]
     errors = []
     for slot in filled:
         twin = next((other for other in others if says_the_same(slot.value, other.value)), None)
         if twin:
-            error = f"repeats {twin.name}; leave it out"
-            errors.append({"slot": slot.name, "error": error})
+            errors.append({"slot": slot.name, "error": f"repeats {twin.name}; leave it out"})
         others.append(slot)
     return errors
 
@@ -174,7 +173,7 @@ def display_width(text: str) -> int:
 
 
 def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
-    """Return the slot, or its error as one clause."""
+    """Return the slot or, as one clause, its error."""
     if not isinstance(given, Mapping):
         return "must be an object with value and quote, or null"
     texts: list[str] = []
@@ -192,14 +191,14 @@ def _check_slot(raw_query: str, name: str, given: object) -> Slot | str:
 
 
 def _check_words(raw_query: str, name: str, value: str, quote: str) -> Slot | str:
-    least = _MIN_QUOTE_CHARS[is_cjk(quote)]
-    if len(fold(quote)) < least:
-        return f"quote must have at least {counted(least, 'character')}"
+    min_chars = _MIN_QUOTE_CHARS[is_cjk(quote)]
+    if len(fold(quote)) < min_chars:
+        return f"quote must have at least {counted(min_chars, 'character')}"
     if not occurs(quote, raw_query):
         return "quote does not occur in the query; copy it word for word"
-    literal = covers(quote, value)
-    if literal is None:
-        return "value has words that its quote does not have; use only words of the quote"
+    is_literal = covers(quote, value)
+    if is_literal is None:
+        return "value has words that its quote does not have; use only words from the quote"
     if not has_content(value):
         return "value has no content words; quote the words that carry the meaning"
-    return Slot(name, value, quote, SlotSource.FACT if literal else SlotSource.HYPOTHESIS)
+    return Slot(name, value, quote, SlotSource.FACT if is_literal else SlotSource.HYPOTHESIS)

@@ -1,4 +1,4 @@
-"""Say what a session does next. Following each text to the letter leads to READY."""
+"""Tell a session what to do next. An agent that follows each text literally reaches READY."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -17,13 +17,13 @@ REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
         "unverified_symbols": "Look up each of unverified_symbols with find_definitions and spell "
         "it as in the code, or leave it out",
         "made_since": "Replace what made_since lists: it was added during this session, so it "
-        "shows nothing about the existing code",
+        "is no evidence about the existing code",
         "entry_points": "List in entry_points the functions where the flow starts; each must be "
         "one of symbols_identified",
         "files_analyzed": f"Look at more files with {LOOKUP_TOOLS} and list them in files_analyzed",
         "files_seen": f"Look at the files in files_seen with {LOOKUP_TOOLS}; a file counts if such "
-        f"a call finds something in it and in at most {MAX_OPENED_FILES} files altogether, and a "
-        "forest hit does not count",
+        f"a call finds something in it and in at most {MAX_OPENED_FILES} files altogether; forest "
+        "hits do not count",
         "existing_patterns": "List in existing_patterns the conventions of the code that you keep",
         "slot_evidence": "Give evidence for a slot by calling search_text with its words, or "
         "confirm_symbol_relevance: a confirmed symbol counts for target_feature and for each slot "
@@ -35,36 +35,36 @@ REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
 )
 """How to supply each kind of missing requirement; required tools come first."""
 
-_UNFRAMED = "Call set_query_frame to name the target feature. "
+_FRAME_FIRST = "Call set_query_frame to name the target feature. "
 VERIFY = "These hits are hypotheses: check them with find_definitions or find_references."
-_CORROBORATE = (
-    "These hits are hypotheses: check them with find_definitions and find_references, name the "
-    "one that implements the target feature with confirm_symbol_relevance, then call "
+_CHECK_HITS = (
+    "These hits are hypotheses: check them with find_definitions and find_references, call "
+    "confirm_symbol_relevance for the one that implements the target feature, then call "
     "submit_understanding."
 )
-_NOTHING_FOUND = (
+_SEARCH_AGAIN = (
     "No symbol was found: call search_text and find_definitions with words that the code uses, "
     "then call submit_understanding."
 )
-_PLANNED = (
+_CREATE_PLANNED_FILES = (
     "Create the files named in the evidence, look at them with find_definitions, call "
     "add_explored_files and confirm_symbol_relevance, and call record_outcome when finished."
 )
 
 
-_UNFRAMED_HIT = (
+_CONFIRM_WITHOUT_FEATURE = (
     "The agreement is not confirmed, and the session has no target feature: call start_session, "
     "then set_query_frame before search_smart."
 )
-_UNAGREED = (
+_CONFIRM_AGREEMENT = (
     "The agreement is not confirmed: look up its symbol with find_definitions and "
-    "find_references, confirm with confirm_symbol_relevance that it implements the target "
-    "feature, then call submit_verification."
+    "find_references, call confirm_symbol_relevance if it implements the target feature, then "
+    "call submit_verification."
 )
 FOUND = (
-    "The calls have found everything that submit_understanding requires. If you have not done so, "
-    "name the symbol that implements the target feature with confirm_symbol_relevance. Then call "
-    "submit_understanding."
+    "Your calls have found everything that submit_understanding requires. If you have not done "
+    "so, call confirm_symbol_relevance for the symbol that implements the target feature. Then "
+    "call submit_understanding."
 )
 SEARCH_FIRST = (
     "No symbols can be read here: call search_text with words of the query, then submit "
@@ -81,30 +81,29 @@ GREENFIELD = (
 
 
 def next_step(session: Session) -> str:
-    """Return the session's next step in one or two sentences."""
+    """Return the session's next step."""
     if session.phase is Phase.READY and not session.intent.writes:
         return READ_ONLY_STEP
     if session.phase is Phase.READY and session.planned_files and not session.explored_files:
-        return _PLANNED
+        return _CREATE_PLANNED_FILES
     if session.phase is Phase.VERIFICATION and session.greenfield:
         return f"{NEXT_STEP[session.phase]} {GREENFIELD}"
-    if session.phase is Phase.VERIFICATION and session.intent.writes and _is_unagreed(session):
-        return _UNAGREED if _framed(session) else _UNFRAMED_HIT
-    start = _UNFRAMED if session.intent.writes and not _framed(session) else ""
-    return start + NEXT_STEP[session.phase]
+    if session.phase is Phase.VERIFICATION and session.intent.writes and _is_unconfirmed(session):
+        return _CONFIRM_AGREEMENT if _has_feature(session) else _CONFIRM_WITHOUT_FEATURE
+    first = _FRAME_FIRST if session.intent.writes and not _has_feature(session) else ""
+    return first + NEXT_STEP[session.phase]
 
 
-def _is_unagreed(session: Session) -> bool:
-    """Return whether a hypothesis is an unconfirmed agreement."""
+def _is_unconfirmed(session: Session) -> bool:
+    """Return whether a hypothesis comes from an unconfirmed agreement."""
     return any(item.symbol and not item.agreed for item in session.hypotheses)
 
 
 def after_search(session: Session | None, *, found: bool) -> str:
     """Return what to do with the hits of a search; `found` is whether one of them is a symbol."""
-    exploring = session is not None and session.phase is Phase.EXPLORATION
-    if not exploring:
+    if session is None or session.phase is not Phase.EXPLORATION:
         return VERIFY
-    return _CORROBORATE if found else _NOTHING_FOUND
+    return _CHECK_HITS if found else _SEARCH_AGAIN
 
 
 def hint_for(missing: Iterable[str]) -> str:
@@ -113,7 +112,7 @@ def hint_for(missing: Iterable[str]) -> str:
     return " ".join(f"{remedy}." for key, remedy in REQUIREMENT_REMEDIES.items() if key in keys)
 
 
-def leading_on(hint: str, session: Session, offered: Container[str] | None = None) -> str:
+def with_next_step(hint: str, session: Session, offered: Container[str] | None = None) -> str:
     """Return `hint`, followed by the next step if it names no tool that is allowed now."""
     allowed = allowed_tools(session, offered)
     if any(re.search(rf"\b{tool}\b", hint) for tool in allowed):
@@ -129,7 +128,7 @@ class SuggestedCall(NamedTuple):
     helps: Callable[[Session], bool]
 
 
-def _framed(session: Session) -> bool:
+def _has_feature(session: Session) -> bool:
     return bool(session.frame and session.frame.value("target_feature"))
 
 
@@ -167,10 +166,10 @@ SUGGESTED_CALLS: tuple[SuggestedCall, ...] = (
     SuggestedCall(
         "confirm_symbol_relevance",
         "name the symbol that implements the target feature",
-        lambda session: _framed(session) and not any(s.confirmed for s in session.symbols),
+        lambda session: _has_feature(session) and not any(s.confirmed for s in session.symbols),
     ),
     SuggestedCall("submit_understanding", "submit what was understood", lambda _: True),
-    SuggestedCall("submit_semantic", "submit hypotheses, to be verified next", lambda _: True),
+    SuggestedCall("submit_semantic", "submit hypotheses to verify next", lambda _: True),
     SuggestedCall(
         "submit_verification", "confirm or reject each hypothesis with evidence", lambda _: True
     ),
@@ -195,7 +194,7 @@ SUGGESTED_CALLS: tuple[SuggestedCall, ...] = (
         lambda session: session.phase is Phase.READY,
     ),
 )
-"""Possible calls, the most useful first; `recovery_options` leaves out forbidden ones."""
+"""Possible calls, the most useful first; `recovery_options` omits those that are forbidden."""
 
 
 def recovery_options(

@@ -1,8 +1,8 @@
-"""Keep sessions on disk: a journal in the project and its head outside (docs/decisions/0008, 0029).
+"""Store sessions: a journal in the project and its head outside it (docs/decisions/0008, 0029).
 
 A journal has one JSON object per line, `{seq, at, event, data}`. A step counts once its lines are
 flushed and the head has acknowledged them. Readers take no lock: they read the head first, then the
-journal, which may be ahead of its head, never behind.
+journal, which may be ahead of its head but never behind.
 """
 
 import json
@@ -25,11 +25,11 @@ from code_intel.session.heads import (
     LockedHead,
     SessionPaths,
     Token,
-    broken,
-    mint,
-    parse,
+    damaged,
+    new_handle,
+    parse_handle,
     random_token,
-    unknown,
+    unknown_session,
 )
 from code_intel.session.phases import Event, Intent
 from code_intel.session.replay import JOURNAL_VERSION, apply, replay
@@ -38,13 +38,13 @@ from code_intel.session.state import JournalRecord, Session, Step
 Clock = Callable[[], datetime]
 
 MAX_BASELINE_FILES = 500
-"""Files a session remembers as changed before it began."""
+"""Maximum number of files that a session records as changed before it began."""
 MAX_JOURNALS = 1000
-"""Journals of a project; the least recently used are deleted first."""
+"""Maximum number of journals of a project; the least recently used are deleted."""
 MAX_JOURNAL_BYTES = 16_000_000
-"""Some 10,000 calls: each call reads the whole journal."""
+"""Limited to some 10,000 calls, because each call reads the whole journal."""
 MAX_LINE_BYTES = 60_000
-"""One write of this size stays whole."""
+"""A single write of this size is not split."""
 JOURNAL_ADVICE = "Check the file and its permissions, or start a new session with start_session."
 FULL = "The session has recorded as many calls as it can hold."
 FULL_ADVICE = "Call record_outcome with the result so far, then start_session for the rest."
@@ -53,7 +53,7 @@ _MAX_QUERY_CHARS = 20_000
 
 
 class NewSession(NamedTuple):
-    """A new session, and the handle that only its owner gets."""
+    """A new session, and the handle that only its owner receives."""
 
     session: Session
     handle: str
@@ -64,8 +64,8 @@ class JournalContents(NamedTuple):
 
     Attributes:
         records: The steps that match their commits, in order.
-        problem: Why later acknowledged steps are missing; empty if none are.
-        ahead: Whether the journal goes on after its last acknowledged line.
+        problem: Why later acknowledged steps are missing; empty if none are missing.
+        ahead: Whether the journal continues after its last acknowledged line.
     """
 
     records: tuple[JournalRecord, ...] = ()
@@ -82,7 +82,7 @@ class JournalFile(NamedTuple):
 
 
 class SessionTransaction:
-    """A session under its lock; new steps are written together at the end of the block.
+    """A session while its lock is held; new steps are written together at the end of the block.
 
     Attributes:
         session: The session, including the steps appended so far.
@@ -95,10 +95,10 @@ class SessionTransaction:
         self._full = full
 
     def append(self, *steps: Step) -> Session:
-        """Apply steps; raises what `replay.apply` raises, and then nothing of the block is written.
+        """Apply steps; if one fails as in `replay.apply`, no step of the block is written.
 
         Raises:
-            StorageError: The step is a call and the journal is full; the outcome can still be
+            StorageError: A step is a call, and the journal is full; the outcome can still be
                 recorded.
         """
         for step in steps:
@@ -111,7 +111,7 @@ class SessionTransaction:
 
 
 def utc_now() -> datetime:
-    """Return the time with its offset."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -132,7 +132,7 @@ def encode(
         raise UsageError(f"{event} cannot be journaled: {error}.") from error
     if len(line) > max_bytes:
         raise UsageError(
-            f"{event} has {counted(len(line), 'byte')}; a session accepts {max_bytes} at once.",
+            f"{event} has {counted(len(line), 'byte')}; the limit is {max_bytes:,}.",
             hint="Send less text, or split it into several calls.",
         )
     return line + b"\n"
@@ -154,18 +154,18 @@ def create(
     baseline: Mapping[str, str] = MappingProxyType({}),
     commit: str | None = None,
 ) -> NewSession:
-    """Start a session, make missing folders and delete journals beyond `MAX_JOURNALS`.
+    """Start a session, create missing folders and delete journals beyond `MAX_JOURNALS`.
 
     Args:
-        paths: Where the project's sessions are.
+        paths: The paths of the project's sessions.
         intent: The purpose of the session.
         query: The user's request.
         clock: Returns the time.
         token: Returns the random part of the name.
-        baseline: Content hashes of the files that have uncommitted changes already, by path
+        baseline: Content hashes of the files that already have uncommitted changes, by path
             relative to the root; those changes are not this session's work. At most
             `MAX_BASELINE_FILES` are kept.
-        commit: What git has checked out, empty before the first commit; None if git cannot tell.
+        commit: The commit that is checked out; empty if there is none, None if git cannot tell.
 
     Raises:
         UsageError: The query is empty or too long.
@@ -179,7 +179,7 @@ def create(
         durable.make_folder(paths.journals)
     heads.make_folder(paths)
     now = clock()
-    handle = mint(now, token)
+    handle = new_handle(now, token)
     data = {
         "version": JOURNAL_VERSION,
         "name": handle.name,
@@ -190,7 +190,7 @@ def create(
         "baseline": dict(sorted(baseline.items())[:MAX_BASELINE_FILES]),
         **({} if commit is None else {"commit": commit}),
     }
-    # The first line makes a new file, so it may be longer than an appended one.
+    # The first line creates the file, so it may be longer than an appended line.
     line = encode(1, now, Event.STARTED, data, max_bytes=MAX_JOURNAL_BYTES)
     session = apply(None, decode(line))
     _write_new(paths, handle.name, line)
@@ -201,36 +201,38 @@ def create(
 def load(
     paths: SessionPaths, handle: str, *, expire_hours: float = 0, clock: Clock = utc_now
 ) -> Session:
-    """Replay a session for its owner; it expires `expire_hours` after its last event, if not 0.
+    """Replay a session for its owner.
+
+    A session expires `expire_hours` after its last event; if that is 0, it never expires.
 
     Raises:
-        SessionError: There is no such session, or `handle` has the wrong secret; the session has
-            expired (`session_expired`); or the journal does not match its head (`session_broken`,
+        SessionError: There is no such session, `handle` has the wrong secret, the session has
+            expired (`session_expired`), or the journal does not match its head (`session_broken`,
             names the file).
         StorageError: The journal or its head cannot be read.
     """
-    key = parse(handle)
+    key = parse_handle(handle)
     commits = heads.read(paths, key.name)
     if not commits:
-        raise unknown(key.name)
-    return _checked(_replayed(paths, key.name, commits), key, expire_hours, clock())
+        raise unknown_session(key.name)
+    return _check_access(_replay_commits(paths, key.name, commits), key, expire_hours, clock())
 
 
 def inspect(paths: SessionPaths, name: str) -> Session:
-    """Replay a session by its name, for display; expired ones, too.
+    """Replay a session by its name, for display, even if it has expired.
 
     Raises:
         SessionError: There is no such session, or the journal does not match its head
             (`session_broken`).
         StorageError: The journal or its head cannot be read.
     """
-    return _replayed(paths, name, _commits_of(paths, name))
+    return _replay_commits(paths, name, _read_commits(paths, name))
 
 
 def read_intact(paths: SessionPaths, name: str) -> JournalContents:
-    """Return the part of a session's journal that matches its head; raises nothing for damage."""
+    """Return the part of a session's journal that matches its head; never raise for damage."""
     try:
-        return _contents(paths, name, _commits_of(paths, name))
+        return _read_contents(paths, name, _read_commits(paths, name))
     except CodeIntelError as error:
         return JournalContents(problem=error.message)
 
@@ -243,23 +245,23 @@ def transaction(
     expire_hours: float = 0,
     clock: Clock = utc_now,
     timeout: float = 5.0,
-    seen: Session | None = None,
+    loaded: Session | None = None,
 ) -> Iterator[SessionTransaction]:
-    """Hold a session's lock to load, decide and append. An error inside the block writes nothing.
+    """Lock a session to load it, decide and append. If the block raises, nothing is written.
 
-    `seen` is the session as loaded before; it is not read again if no step has been added since.
+    `loaded` is the session if it was loaded before; it is read again only if it has changed since.
 
     Raises:
-        SessionError: As `load`.
-        BusyError: Another process kept the lock longer than `timeout` seconds.
+        SessionError: As in `load`.
+        BusyError: Another process held the lock for longer than `timeout` seconds.
         StorageError: The journal or its head cannot be written.
     """
-    key = parse(handle)
+    key = parse_handle(handle)
     with heads.locked(paths, key.name, timeout) as head:
         last = head.commits[-1]
-        if seen is None or (seen.name, seen.seq) != (key.name, last.lines):
-            seen = _replayed(paths, key.name, head.commits)
-        session = _checked(seen, key, expire_hours, clock())
+        if loaded is None or (loaded.name, loaded.seq) != (key.name, last.lines):
+            loaded = _replay_commits(paths, key.name, head.commits)
+        session = _check_access(loaded, key, expire_hours, clock())
         work = SessionTransaction(session, clock, full=last.size > MAX_JOURNAL_BYTES)
         yield work
         if work.lines:
@@ -272,48 +274,47 @@ def append(
     *steps: Step,
     expire_hours: float = 0,
     clock: Clock = utc_now,
-    seen: Session | None = None,
+    loaded: Session | None = None,
 ) -> Session:
-    """Append steps in a transaction of their own; arguments and errors as in `transaction`."""
-    with transaction(paths, handle, expire_hours=expire_hours, clock=clock, seen=seen) as work:
+    """Append steps in a transaction; arguments and errors are as in `transaction`."""
+    with transaction(paths, handle, expire_hours=expire_hours, clock=clock, loaded=loaded) as work:
         return work.append(*steps)
 
 
 def is_expired(used_at: str, hours: float, now: datetime) -> bool:
-    """Return whether a session was unused for `hours`; with 0 it never expires."""
+    """Return whether a session has not been used for `hours`; if these are 0, it never expires."""
     return bool(hours) and now - datetime.fromisoformat(used_at) > timedelta(hours=hours)
 
 
 def journal_files(paths: SessionPaths) -> tuple[JournalFile, ...]:
-    """Return the journals of a project, the most recently used first; other files are left out."""
-    found: list[JournalFile] = []
+    """Return the journals of a project, the most recently used first."""
+    files: list[JournalFile] = []
     if not paths.journals.is_dir():
         return ()
     with heads.storage_errors(paths.journals), os.scandir(paths.journals) as entries:
         for entry in entries:
             name = entry.name.removesuffix(".jsonl")
-            if name != entry.name and SESSION_NAME_PATTERN.match(
-                name
-            ):  # also those of earlier versions
+            # `match` also accepts names of earlier versions.
+            if name != entry.name and SESSION_NAME_PATTERN.match(name):
                 with suppress(FileNotFoundError):  # pruned by another process
                     modified = entry.stat(follow_symlinks=False).st_mtime
-                    found.append(JournalFile(name, Path(entry.path), modified))
-    return tuple(sorted(found, key=lambda file: (file.modified, file.name), reverse=True))
+                    files.append(JournalFile(name, Path(entry.path), modified))
+    return tuple(sorted(files, key=lambda file: (file.modified, file.name), reverse=True))
 
 
 def prune(paths: SessionPaths, keep: int = MAX_JOURNALS) -> int:
-    """Delete old heads and all but the `keep` last used journals; return how many of these."""
-    found = journal_files(paths)
+    """Delete old heads and all but the `keep` last used journals; return how many journals."""
+    files = journal_files(paths)
     with heads.storage_errors(paths.journals):
-        for file in found[keep:]:
+        for file in files[keep:]:
             durable.remove(paths.head(file.name), flushed=False)
             durable.remove(file.path, flushed=False)
-    heads.sweep(paths, {file.name for file in found[:keep]})
-    return len(found[keep:])
+    heads.remove_old_heads(paths, {file.name for file in files[:keep]})
+    return len(files[keep:])
 
 
-def _commits_of(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
-    """Return the commits of a session that a person named; raises as `inspect`."""
+def _read_commits(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
+    """Return the commits of a session by its name; errors are as in `inspect`."""
     if not SESSION_NAME_PATTERN.fullmatch(name):
         raise SessionError(
             f"{name[:40]!a} is not the name of a session.",
@@ -322,15 +323,19 @@ def _commits_of(paths: SessionPaths, name: str) -> tuple[JournalCommit, ...]:
     commits = heads.read(paths, name)
     if not commits:
         path = paths.journal(name)
-        raise broken(path, "it has no head here") if path.exists() else unknown(name)
+        if path.exists():
+            raise damaged(path, "it has no head on this machine")
+        raise unknown_session(name)
     return commits
 
 
-def _contents(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> JournalContents:
+def _read_contents(
+    paths: SessionPaths, name: str, commits: Sequence[JournalCommit]
+) -> JournalContents:
     """Return the longest part of a journal that matches its commits.
 
     Raises:
-        SessionError: `session_broken`: the journal is gone, or written by another version.
+        SessionError: The journal is gone or was written by another version (`session_broken`).
         StorageError: The journal cannot be read.
     """
     path = paths.journal(name)
@@ -340,8 +345,8 @@ def _contents(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) 
                 raw = heads.read_bytes(handle, 0, commits[-1].size)
                 ahead = os.fstat(handle).st_size > commits[-1].size
         except FileNotFoundError:
-            raise broken(path, "it is gone") from None
-    intact, problem = heads.empty(paths, name), ""
+            raise damaged(path, "it is gone") from None
+    intact, problem = heads.initial_commit(paths, name), ""
     for commit in commits:
         if intact.extended(raw[intact.size : commit.size]) != commit:
             problem = (
@@ -354,30 +359,30 @@ def _contents(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) 
     try:
         records = tuple(map(decode, raw[: intact.size].splitlines()))
     except (KeyError, TypeError, ValueError) as error:
-        raise broken(path, f"{error!r}") from error
+        raise damaged(path, f"{error!r}") from error
     return JournalContents(records, problem, ahead)
 
 
-def _replayed(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> Session:
-    """Return the session as of its last commit; raises as `inspect`."""
+def _replay_commits(paths: SessionPaths, name: str, commits: Sequence[JournalCommit]) -> Session:
+    """Return the session as of its last commit; errors are as in `inspect`."""
     path = paths.journal(name)
-    records, problem, ahead = _contents(paths, name, commits)
+    records, problem, ahead = _read_contents(paths, name, commits)
     if problem:
-        raise broken(path, problem)
+        raise damaged(path, problem)
     try:
         session = replay(records)
     except SessionError as error:
-        raise broken(path, error.message.rstrip(".")) from error
+        raise damaged(path, error.message.rstrip(".")) from error
     return session._replace(warnings=(IGNORED_LINES_NOTE,) if ahead else ())
 
 
-def _checked(session: Session, key: Handle, expire_hours: float, now: datetime) -> Session:
-    """Return the session if `key` opens it and it has not expired."""
+def _check_access(session: Session, key: Handle, expire_hours: float, now: datetime) -> Session:
+    """Return the session; raise unless `key` opens it and it has not expired."""
     if not key.opens(session.seal):
-        raise unknown(key.name)
+        raise unknown_session(key.name)
     if is_expired(session.updated_at, expire_hours, now):
         raise SessionError(
-            f"Session {session.name} was last used {session.updated_at} and has expired.",
+            f"Session {session.name} was last used at {session.updated_at} and has expired.",
             code="session_expired",
         )
     return session
@@ -387,12 +392,12 @@ def _write_new(paths: SessionPaths, name: str, line: bytes) -> None:
     """Write a journal's first line, then its head.
 
     Raises:
-        StorageError: The name is taken or the disk refused; neither of them is left.
+        StorageError: The name is taken, or writing failed; neither file is left.
     """
     path = paths.journal(name)
     durable.create(path, line, heads.PRIVATE_FILE_MODE)
     try:
-        heads.create(paths, name, heads.empty(paths, name).extended(line))
+        heads.create(paths, name, heads.initial_commit(paths, name).extended(line))
     except StorageError:
         durable.remove(path)
         raise
@@ -401,7 +406,7 @@ def _write_new(paths: SessionPaths, name: str, line: bytes) -> None:
 def _append(path: Path, head: LockedHead, last: JournalCommit, lines: bytes) -> None:
     """Append lines after the last acknowledged one, then acknowledge them.
 
-    If the head cannot be written, the lines stay: the next step cuts them off.
+    If the head cannot be written, the lines stay until the next step truncates them.
     """
     with (
         heads.storage_errors(path, JOURNAL_ADVICE),

@@ -9,7 +9,7 @@ from code_intel.session.wording import symbol_parts
 
 
 class LearningCondition(NamedTuple):
-    """A condition of learning; if it fails, `why` says so and `then` what to do."""
+    """A condition of learning. If it fails, `why` gives the reason and `then` the remedy."""
 
     holds: Callable[[Session, bool | None], bool]
     why: str
@@ -20,19 +20,19 @@ CONDITIONS: tuple[LearningCondition, ...] = (
     LearningCondition(
         lambda session, _: session.intent.writes,
         "the intent is read-only",
-        "a session that changes something can teach",
+        "only a session that changes something can be learned from",
     ),
     LearningCondition(
         lambda session, _: session.ready_by != "map",
-        "READY was reached by an agreement, not by understanding or verification",
-        "that agreement counts as used; a new one needs submit_understanding",
+        "READY was reached through an agreement, not through understanding or verification",
+        "that agreement counts as used; learning a new one requires submit_understanding",
     ),
     LearningCondition(
         lambda session, _: (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
-        "READY was not reached by understanding or verification",
-        "get_session_status shows how to get there",
+        "READY was not reached through understanding or verification",
+        "get_session_status shows the next step",
     ),
     LearningCondition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),
@@ -40,7 +40,7 @@ CONDITIONS: tuple[LearningCondition, ...] = (
         "call set_query_frame with one before anything else in the next session",
     ),
     LearningCondition(
-        lambda session, _: bool(_earned(session)),
+        lambda session, _: bool(_learnable_symbols(session)),
         "no symbol was both confirmed (confirm_symbol_relevance) and found by find_definitions or "
         "find_references in this session",
         "do both for the symbols that implement the feature, then call record_outcome again",
@@ -72,31 +72,37 @@ def may_learn(session: Session, *, git_changed: bool | None) -> tuple[bool, str]
 def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tuple[str, str], ...]:
     """Return the (nl_term, symbol) pairs to learn: confirmed, corroborated, not yet learned.
 
-    With `corroborated` False it includes symbols that no find_definitions or find_references call
-    of this session has found; they may only become unconfirmed agreements, if the user insists.
+    With `corroborated` False, symbols that no find_definitions or find_references call of this
+    session has found are included; they can become unconfirmed agreements if the user insists.
     """
     term = session.frame.value("target_feature") if session.frame else ""
     confirmed = [symbol.name for symbol in session.symbols if symbol.confirmed]
-    pairs = ((term, name) for name in (_earned(session) if corroborated else confirmed) if term)
+    pairs = (
+        (term, name)
+        for name in (_learnable_symbols(session) if corroborated else confirmed)
+        if term
+    )
     return tuple(pair for pair in pairs if pair not in session.learned)
 
 
 def chose_another(session: Session, symbol: str) -> bool:
-    """Return whether the session confirmed symbols of its feature that are unrelated to `symbol`.
+    """Return whether the session confirmed symbols of its feature, all unrelated to `symbol`.
 
     A method and its class are related.
     """
-    name = _dotted(symbol)
-    found = [_dotted(other) for other in _earned(session)]
-    return bool(found) and not any(
-        other.startswith(name) or name.startswith(other) for other in found
+    prefix = _prefix(symbol)
+    others = [_prefix(other) for other in _learnable_symbols(session)]
+    return bool(others) and not any(
+        other.startswith(prefix) or prefix.startswith(other) for other in others
     )
 
 
-def _dotted(symbol: str) -> str:
+def _prefix(symbol: str) -> str:
+    """Return the start of the dotted names of a symbol's members, such as `Auth.login.`."""
     return ".".join((*symbol_parts(symbol), ""))
 
 
-def _earned(session: Session) -> tuple[str, ...]:
+def _learnable_symbols(session: Session) -> tuple[str, ...]:
+    """Return the confirmed symbols that find_definitions or find_references found."""
     found = session.corroborated_symbols
     return tuple(s.name for s in session.symbols if s.confirmed and s.name in found)

@@ -19,19 +19,19 @@ State = Literal["open", "expired", "broken"]
 
 
 class SessionSummary(NamedTuple):
-    """One session of a list.
+    """A session in a list.
 
     Attributes:
         name: Its public name.
-        state: `open`, `expired`, or `broken`: its journal does not match its head.
-        intent: What it was started for; None when broken.
-        phase: Its current phase; None when broken.
+        state: `open`, `expired`, or `broken` if its journal does not match its head.
+        intent: What it was started for; None if broken.
+        phase: Its current phase; None if broken.
         query: The first line of its query.
-        started_at: ISO 8601 in UTC; empty when broken.
-        used_at: When its last step was taken, likewise; of a broken one when its file was written.
+        started_at: ISO 8601 in UTC; empty if broken.
+        used_at: When its last step was taken; if broken, when its file was last written.
         steps: How many steps it has.
-        why: What is wrong with a broken one.
-        outcome: The last recorded outcome; empty if none exists.
+        why: Why it is broken.
+        outcome: Its last recorded outcome, if any.
     """
 
     name: str
@@ -51,20 +51,23 @@ def list_sessions(
     *,
     expire_hours: float = 0,
     clock: Callable[[], datetime] | None = None,
-    most: int = MAX_JOURNALS,
+    limit: int = MAX_JOURNALS,
 ) -> tuple[SessionSummary, ...]:
-    """Return the `most` recently used sessions of a project, the last used first."""
+    """Return up to `limit` sessions of a project, the most recently used first."""
     now = clock() if clock else datetime.now(UTC)
-    found = [_listed(paths, file, expire_hours, now) for file in journal_files(paths)[:most]]
-    return tuple(sorted(found, key=lambda one: (one.used_at, one.name), reverse=True))
+    files = journal_files(paths)[:limit]
+    summaries = [_summarize(paths, file, expire_hours, now) for file in files]
+    return tuple(sorted(summaries, key=lambda row: (row.used_at, row.name), reverse=True))
 
 
-def _listed(paths: SessionPaths, file: JournalFile, hours: float, now: datetime) -> SessionSummary:
+def _summarize(
+    paths: SessionPaths, file: JournalFile, hours: float, now: datetime
+) -> SessionSummary:
     try:
         session = inspect(paths, file.name)
     except CodeIntelError as error:
-        used = datetime.fromtimestamp(file.modified, UTC).isoformat()
-        return SessionSummary(file.name, "broken", None, None, "", "", used, 0, error.message)
+        used_at = datetime.fromtimestamp(file.modified, UTC).isoformat()
+        return SessionSummary(file.name, "broken", None, None, "", "", used_at, 0, error.message)
     return SessionSummary(
         session.name,
         "expired" if is_expired(session.updated_at, hours, now) else "open",

@@ -1,4 +1,4 @@
-"""Normalize the paths of files as agents and users write them."""
+"""Normalize file paths as agents and users write them."""
 
 import os
 import re
@@ -16,11 +16,11 @@ def plain_path(path: str) -> str:
     >>> plain_path("src//x/../a.py#L3")
     'src/a.py'
     """
-    bare = re.sub(_LINE_NUMBER, "", path.strip())
-    return os.path.normpath(bare).replace(os.sep, "/") if bare else ""
+    without_line = re.sub(_LINE_NUMBER, "", path.strip())
+    return os.path.normpath(without_line).replace(os.sep, "/") if without_line else ""
 
 
 def may_be_planned(path: str) -> bool:
-    """Return whether a new file may be announced: its path is relative, inside, not hidden."""
+    """Return whether a new file may be announced: in the project, relative and not hidden."""
     parts = path.split("/")
     return not hidden_character(path) and all(part and not part.startswith(".") for part in parts)

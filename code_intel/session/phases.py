@@ -1,8 +1,8 @@
 """Define the phases of a session: events, transitions and the tools that each phase allows.
 
-Rule 1: everything that decides what may happen in which phase lives in this file.
+Rule 1: this file alone decides what may happen in which phase.
 Rule 2: the phase is never stored; it results from replaying the journal through `advance`.
-Rule 3: a phase refuses an event that it does not accept; the error lists the accepted ones.
+Rule 3: an event that a phase does not accept is refused; the error lists the accepted ones.
 
 The tables follow seed 004 §1.3, §5.1 and §5.2; docs/decisions/0008 lists the differences.
 """
@@ -42,7 +42,7 @@ class Intent(StrEnum):
 
     @property
     def writes(self) -> bool:
-        """Whether a session of this intent may write; the others are read-only."""
+        """Whether a session with this intent may write."""
         return self in {Intent.IMPLEMENT, Intent.MODIFY, Intent.DELETE}
 
 
@@ -56,16 +56,16 @@ class Event(StrEnum):
         CONFIRMED: Symbols were confirmed as relevant.
         MAP_MISSED: The map had no answer.
         MAP_LIKELY: The map had an answer that needs verification.
-        MAP_CONFIDENT: The map had an answer that is sure enough to skip exploration.
+        MAP_CONFIDENT: The map had an answer that is certain enough to skip exploration.
         UNDERSTOOD: An understanding was submitted and lacked nothing.
         DOUBTED: An understanding was submitted and lacked something.
         SUPPOSED: Hypotheses were submitted.
         VERIFIED: A verification confirmed a hypothesis.
         REFUTED: A verification rejected every hypothesis.
-        EXPLORED: Files were added to the explored ones.
+        EXPLORED: Files were added to the explored files.
         RISK_RAISED: A new frame raised the risk.
         REVERTED: The session went back to EXPLORATION by request.
-        LEARNED: A pair of term and symbol was learned.
+        LEARNED: A pair of a term and a symbol was learned.
         OUTCOME: The outcome was recorded.
     """
 
@@ -93,12 +93,12 @@ START: Mapping[Intent, Phase] = MappingProxyType(
 )
 """The first phase, by intent."""
 
-_NOTED = (Event.FRAMED, Event.CALLED, Event.CONFIRMED, Event.LEARNED, Event.OUTCOME)
-"""Events that every phase accepts and that change no phase."""
+_ALWAYS_ACCEPTED = (Event.FRAMED, Event.CALLED, Event.CONFIRMED, Event.LEARNED, Event.OUTCOME)
+"""Events that every phase accepts and that do not change the phase."""
 
 
 def _row(phase: Phase, moves: Mapping[Event, Phase]) -> Mapping[Event, Phase]:
-    return MappingProxyType(dict.fromkeys(_NOTED, phase) | dict(moves))
+    return MappingProxyType(dict.fromkeys(_ALWAYS_ACCEPTED, phase) | dict(moves))
 
 
 TRANSITIONS: Mapping[Phase, Mapping[Event, Phase]] = MappingProxyType(
@@ -227,19 +227,19 @@ A tool that submits an event is listed in the phases that accept the event.
 """
 
 AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
-"""Tools of `ALLOWED` that are allowed only after the map had no answer in this session.
+"""Tools in `ALLOWED` that are allowed only once the map has had no answer in this session.
 
 See seed 004 §4.3.
 """
 
 LOOKUP_TOOLS = "find_definitions, find_references or search_text (path=…)"
-"""The tools that show a file's code, as hints list them."""
+"""The tools that show a file's code, as listed in hints."""
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
     {
         Phase.EXPLORATION: "Call search_smart, explore with find_definitions and "
-        "find_references, name the symbol that implements the target feature with "
-        "confirm_symbol_relevance, then call submit_understanding.",
+        "find_references, call confirm_symbol_relevance for the symbol that implements the target "
+        "feature, then call submit_understanding.",
         Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your "
         "hypotheses. Otherwise call revert_to_exploration, supply what the understanding lacked, "
         "and submit it again.",
@@ -253,17 +253,18 @@ NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
 )
 """The next step in each phase; `guidance.next_step` takes the session into account."""
 
-READ_ONLY_STEP = f"Answer from what was found; search_smart and {LOOKUP_TOOLS} find more."
-"""The next step in READY for an intent that never writes."""
+READ_ONLY_STEP = f"Answer from what you found; search_smart and {LOOKUP_TOOLS} find more."
+"""The next step in READY for a read-only intent."""
 
 OPENED_BY: Mapping[Phase, str] = MappingProxyType(
     {
         Phase.EXPLORATION: "List the files in files_analyzed of submit_understanding.",
-        Phase.SEMANTIC: "Call submit_semantic; in VERIFICATION the evidence names the files.",
+        Phase.SEMANTIC: "Call submit_semantic, then name the files in the evidence of "
+        "submit_verification.",
         Phase.VERIFICATION: "Name the files in the evidence of submit_verification.",
     }
 )
-"""How a session adds files to the explored ones in the phases before READY."""
+"""How a session adds explored files in the phases before READY."""
 
 
 def advance(phase: Phase, event: Event) -> Phase:
@@ -280,9 +281,9 @@ def advance(phase: Phase, event: Event) -> Phase:
     row = TRANSITIONS[phase]
     if event in row:
         return row[event]
-    known = ", ".join(item for item in row if item not in _NOTED)
+    accepted = ", ".join(item for item in row if item not in _ALWAYS_ACCEPTED)
     raise PhaseError(
-        f"{event} cannot happen in {phase}; only {known} can.",
+        f"{event} cannot happen in {phase}; only {accepted} can.",
         hint=NEXT_STEP[phase],
         details={"current_phase": phase.value},
     )
@@ -293,7 +294,7 @@ def allowed_tools(session: "Session", offered: Container[str] | None = None) -> 
 
     Args:
         session: The session.
-        offered: The tools that the server lists; other tools are left out. None means all tools.
+        offered: The tools that the server lists; other tools are omitted. None means all tools.
     """
     gated = (
         tool
@@ -327,7 +328,7 @@ def check_allowed(session: "Session", tool: str, offered: Container[str] | None 
 
 
 def _instead(session: "Session", tool: str) -> str:
-    """Return what to do instead of a forbidden tool."""
+    """Return what to do instead of calling a forbidden tool."""
     if (session.phase, tool) in AFTER_MAP_MISS:
         return "Call search_map or search_smart first."
     if tool == "add_explored_files":

@@ -1,16 +1,22 @@
-"""Count what a session has found of the requirements for submit_understanding (seed 004 §4.5)."""
+"""Count how many requirements for submit_understanding a session has met (seed 004 §4.5)."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from code_intel.foundation.text import counted
 from code_intel.session.frame import SLOTS, SlotSource
-from code_intel.session.requirements import REQUIRED_TOOLS, need_for, slot_evidenced, slots_asked
+from code_intel.session.requirements import (
+    REQUIRED_TOOLS,
+    has_slot_evidence,
+    need_for,
+    slots_needing_evidence,
+)
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 
 
 class RequirementProgress(NamedTuple):
-    """One requirement: how much was found and how much is needed.
+    """One requirement, with how much was found and how much is needed.
 
     `have` is None if only submit_understanding can supply it.
     """
@@ -21,14 +27,14 @@ class RequirementProgress(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The requirement as part of an answer."""
+        """The requirement in its wire form."""
         return self._asdict()
 
 
 def progress(session: Session) -> tuple[RequirementProgress, ...]:
-    """Return the requirements and what calls have found so far.
+    """Return each requirement and how much of it calls have found so far.
 
-    The counts are an upper limit: a submission checks each symbol and file.
+    The counts are upper limits, because submit_understanding checks each symbol and file.
     """
     need = need_for(session.intent, session.risk)
     found = {
@@ -37,8 +43,8 @@ def progress(session: Session) -> tuple[RequirementProgress, ...]:
         if call.tool == "find_definitions" and call.counts
         for symbol in call.symbols
     }
-    slots = slots_asked(session, need)
-    evidenced = sum(slot_evidenced(session, slot) for slot in slots)
+    slots = slots_needing_evidence(session, need)
+    evidenced = sum(has_slot_evidence(session, slot) for slot in slots)
     rows = (
         RequirementProgress("symbols_identified", len(found), need.symbols),
         RequirementProgress("entry_points", None, need.entry_points),
@@ -52,12 +58,12 @@ def progress(session: Session) -> tuple[RequirementProgress, ...]:
     return tuple(row for row in rows if row.need)
 
 
-def is_found(rows: Iterable[RequirementProgress]) -> bool:
-    """Return whether calls have found everything that calls can find."""
+def has_found_all(rows: Iterable[RequirementProgress]) -> bool:
+    """Return whether calls have found every requirement that calls can find."""
     return all(row.have is None or row.have >= row.need for row in rows)
 
 
-def needed(session: Session) -> str:
+def describe_requirements(session: Session) -> str:
     """Return the requirements as one sentence."""
     need = need_for(session.intent, session.risk)
     counts = {
@@ -66,22 +72,22 @@ def needed(session: Session) -> str:
         "file": need.files,
         "pattern": need.patterns,
     }
-    things = [f"{count} {name}{'s'[: count - 1]}" for name, count in counts.items() if count]
-    slots = slots_asked(session, need)
+    amounts = [counted(count, name) for name, count in counts.items() if count]
+    slots = slots_needing_evidence(session, need)
     evidence = f" and evidence for {' and '.join(slots)}" if slots else ""
-    return f"Required for understanding: {', '.join(things)}{evidence}."
+    return f"Required for understanding: {', '.join(amounts)}{evidence}."
 
 
-def slots_so_far(session: Session) -> dict[str, dict[str, Any]]:
+def slot_states(session: Session) -> dict[str, dict[str, Any]]:
     """Return each slot's value and source, and whether it needs and has evidence."""
     filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}
-    needed = slots_asked(session, need_for(session.intent, session.risk))
+    required = slots_needing_evidence(session, need_for(session.intent, session.risk))
     return {
         name: {
             "value": filled[name].value if name in filled else None,
             "source": (filled[name].source if name in filled else SlotSource.UNRESOLVED).value,
-            "required": name in needed,
-            "evidenced": slot_evidenced(session, name),
+            "required": name in required,
+            "evidenced": has_slot_evidence(session, name),
         }
         for name in SLOTS
     }

@@ -1,8 +1,8 @@
 """Confirm that symbols implement the target feature (docs/decisions/0032).
 
-High likeness is good evidence for a symbol, but low likeness is poor evidence against it: a
-Japanese term and its English symbol often score low. So a band decides what must be shown, not
-which symbol is right.
+High similarity is good evidence for a symbol, but low similarity is poor evidence against it: a
+Japanese term and its English symbol often score low. Therefore a band decides what must be shown,
+not which symbol is right.
 """
 
 import re
@@ -23,37 +23,37 @@ from code_intel.session.wording import (
 )
 
 UNMEASURED = 0.7
-"""Confidence of a confirmed symbol without a measured likeness."""
+"""Confidence of a confirmed symbol whose similarity was not measured."""
 _MAX_EVIDENCE_CHARS = 2000
 _MIN_SHARED_CHARS = 3
-"""Length from which a term contained in a symbol, or the reverse, counts as a shared word."""
+"""Minimum length of a term that is part of a symbol, or the reverse, to count as shared."""
 
 
-class LikenessBand(NamedTuple):
-    """One row of `BANDS`.
+class SimilarityBand(NamedTuple):
+    """A range of similarities, and the evidence that its symbols need.
 
     Attributes:
         name: Its name in answers; empty if nothing was measured.
-        least: Its lowest likeness, 0 to 1.
-        named: Whether code_evidence must name the symbol, or its file and one of its lines.
-        found: Whether find_definitions or find_references must have found the symbol in this
+        minimum: Its lowest similarity, 0 to 1.
+        needs_mention: Whether code_evidence must mention the symbol, or its file and a line of it.
+        needs_lookup: Whether find_definitions or find_references must have found the symbol in this
             session.
-        raises: Whether it raises the risk by one step.
+        raises_risk: Whether it raises the risk by one step.
     """
 
     name: str
-    least: float
-    named: bool
-    found: bool
-    raises: bool
+    minimum: float
+    needs_mention: bool
+    needs_lookup: bool
+    raises_risk: bool
 
 
 BANDS = (
-    LikenessBand("high", 0.6, named=False, found=False, raises=False),
-    LikenessBand("gray", 0.3, named=True, found=False, raises=True),
-    LikenessBand("low", 0.0, named=True, found=True, raises=True),
+    SimilarityBand("high", 0.6, needs_mention=False, needs_lookup=False, raises_risk=False),
+    SimilarityBand("gray", 0.3, needs_mention=True, needs_lookup=False, raises_risk=True),
+    SimilarityBand("low", 0.0, needs_mention=True, needs_lookup=True, raises_risk=True),
 )
-"""Highest first; likeness is calibrated like the scores of the map."""
+"""The bands, the highest first; similarities are calibrated like the scores of the map."""
 
 HIGH, GRAY, _ = BANDS
 NO_BAND = GRAY._replace(name="")
@@ -61,7 +61,7 @@ NO_BAND = GRAY._replace(name="")
 
 
 class SymbolLocation(NamedTuple):
-    """The lines where a symbol is defined, counted from 1, both ends included."""
+    """The lines where a symbol is defined, counted from 1, including the last."""
 
     file: str
     first: int
@@ -69,7 +69,7 @@ class SymbolLocation(NamedTuple):
 
 
 class UnprovenSymbol(NamedTuple):
-    """A symbol that was not confirmed, the reason, and what to do."""
+    """A symbol that was not confirmed, with the reason and the remedy."""
 
     name: str
     band: str
@@ -82,32 +82,32 @@ class UnprovenSymbol(NamedTuple):
 
 
 class ConfirmationVerdict(NamedTuple):
-    """A verdict, whose `step` is to be appended.
+    """A verdict; the caller appends its `step`.
 
     Attributes:
         step: The event.
-        bands: Band of each confirmed symbol.
+        bands: The band of each confirmed symbol.
         not_found: Symbols that the index does not define.
         unproven: Symbols whose band needs more evidence.
         risk: The new risk of the session.
     """
 
     step: Step
-    bands: Mapping[str, LikenessBand]
+    bands: Mapping[str, SimilarityBand]
     not_found: tuple[str, ...]
     unproven: tuple[UnprovenSymbol, ...]
     risk: Risk
 
 
-def band_of(likeness: float | None) -> LikenessBand:
-    """Return the band of a likeness; `NO_BAND` for None and for numbers outside 0 to 1.
+def band_of(similarity: float | None) -> SimilarityBand:
+    """Return the band of a similarity; `NO_BAND` for None and for numbers outside 0 to 1.
 
-    >>> [band_of(likeness).name for likeness in (0.9, 0.4, 0.1, None)]
+    >>> [band_of(similarity).name for similarity in (0.9, 0.4, 0.1, None)]
     ['high', 'gray', 'low', '']
     """
-    if likeness is None or not 0 <= likeness <= 1:
+    if similarity is None or not 0 <= similarity <= 1:
         return NO_BAND
-    return next(band for band in BANDS if likeness >= band.least)
+    return next(band for band in BANDS if similarity >= band.minimum)
 
 
 def confirm_symbols(
@@ -122,19 +122,19 @@ def confirm_symbols(
     """Confirm that symbols implement the target feature.
 
     Args:
-        session: The session; must have a query frame.
-        symbols: Names to confirm.
+        session: The session, which must have a query frame.
+        symbols: The names to confirm.
         evidence: What in the code shows it.
         defined: The names that the local index defines.
-        scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
+        scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
         locations: Where the symbols are defined, by name.
 
     Raises:
         SessionError: `no_query_frame`.
-        UsageError: The evidence is empty, the index defines none of the symbols, or the bands of
-            all of them need more evidence; names the field.
+        UsageError: The evidence is empty, the index defines none of the symbols, or all of their
+            bands need more evidence; names the field.
     """
-    evidence = _checked(session, evidence)
+    evidence = _check_evidence(session, evidence)
     names = [name for name in dict.fromkeys(map(fold_symbol, symbols)) if name]
     index = {fold_symbol(name) for name in defined}
     not_found = tuple(name for name in names if name not in index)
@@ -144,13 +144,13 @@ def confirm_symbols(
             hint="Look up the symbol with find_definitions and spell it as in the code.",
             details={"field": "relevant_symbols", "not_found": list(names)},
         )
-    known = {fold_symbol(name): score for name, score in scores.items()}
-    where = {fold_symbol(name): found for name, found in locations.items()}
-    bands = {name: _band(session, name, known.get(name)) for name in names if name in index}
+    scores = {fold_symbol(name): score for name, score in scores.items()}
+    lines = {fold_symbol(name): rows for name, rows in locations.items()}
+    bands = {name: _band(session, name, scores.get(name)) for name in names if name in index}
     unproven = [
-        UnprovenSymbol(name, band.name, *lack)
+        UnprovenSymbol(name, band.name, *gap)
         for name, band in bands.items()
-        if (lack := _lack(session, band, name, evidence, where.get(name, ())))
+        if (gap := _evidence_gap(session, band, name, evidence, lines.get(name, ())))
     ]
     for item in unproven:
         del bands[item.name]
@@ -163,35 +163,35 @@ def confirm_symbols(
                 "unproven_symbols": [item.as_dict() for item in unproven],
             },
         )
-    return _confirmation(session, bands, known, evidence, not_found, unproven)
+    return _confirmation(session, bands, scores, evidence, not_found, unproven)
 
 
-def carriers(
+def implementing_symbols(
     session: Session,
     names: Iterable[str],
     *,
     learned: Collection[str] = (),
     scores: Mapping[str, float] = MappingProxyType({}),
 ) -> list[str]:
-    """Return the `names` that are known to implement the target feature; [] without a feature.
+    """Return the `names` that are known to implement the target feature; [] if there is none.
 
-    They were confirmed in this session, are in a learned pair, have a high likeness, or share a
+    They were confirmed in this session, are in a learned pair, have a high similarity, or share a
     word with the feature's name.
     """
     term = session.frame.value("target_feature") if session.frame else ""
     if not term:
         return []
-    likeness = {fold_symbol(name): score for name, score in scores.items()}
-    sure = {symbol.name for symbol in session.symbols if symbol.confirmed}
-    sure |= {fold_symbol(name) for name in learned}
+    scores = {fold_symbol(name): score for name, score in scores.items()}
+    certain = {symbol.name for symbol in session.symbols if symbol.confirmed}
+    certain |= {fold_symbol(name) for name in learned}
     return [
         name
         for name in names
-        if name in sure or band_of(likeness.get(name)) is HIGH or _share_words(term, name)
+        if name in certain or band_of(scores.get(name)) is HIGH or _share_words(term, name)
     ]
 
 
-def _checked(session: Session, evidence: str) -> str:
+def _check_evidence(session: Session, evidence: str) -> str:
     if session.frame is None:
         raise SessionError(
             "The session has no query frame yet.",
@@ -201,55 +201,51 @@ def _checked(session: Session, evidence: str) -> str:
     evidence = evidence.strip()
     if not says_something(evidence) or len(evidence) > _MAX_EVIDENCE_CHARS:
         raise UsageError(
-            f"code_evidence must have words, and at most {_MAX_EVIDENCE_CHARS} characters.",
-            hint="Describe what in the code shows that the symbol implements the feature, with "
+            f"code_evidence must contain words and have at most {_MAX_EVIDENCE_CHARS} characters.",
+            hint="Describe what in the code shows that the symbol implements the feature; give a "
             "file and line.",
             details={"field": "code_evidence"},
         )
     return evidence
 
 
-def _band(session: Session, name: str, likeness: float | None) -> LikenessBand:
-    """Return the band of a symbol; HIGH for the one with which the map has led to READY."""
-    led = session.ready_by == "map" and session.short_circuit.get("symbol") == name
-    return HIGH if led else band_of(likeness)
+def _band(session: Session, name: str, similarity: float | None) -> SimilarityBand:
+    """Return the band of a symbol; HIGH if the map led to READY with it."""
+    led_to_ready = session.ready_by == "map" and session.short_circuit.get("symbol") == name
+    return HIGH if led_to_ready else band_of(similarity)
 
 
-def _lack(
+def _evidence_gap(
     session: Session,
-    band: LikenessBand,
+    band: SimilarityBand,
     name: str,
     evidence: str,
     locations: Sequence[SymbolLocation],
 ) -> tuple[str, str] | None:
-    """Return what evidence a band still needs and how to give it; None if none is missing."""
-    reason = (
-        f"its likeness to the target feature is {band.name}"
-        if band.name
-        else "its likeness to the target feature is unknown"
-    )
-    if band.found and not session.corroborated(name):
+    """Return what evidence is missing for a band and how to give it; None if none is missing."""
+    reason = f"its similarity to the target feature is {band.name or 'unknown'}"
+    if band.needs_lookup and not session.corroborated(name):
         return (
             f"{reason}, and no call of this session has looked it up",
             f"Look up {name} with find_definitions",
         )
-    if band.named and not _names(evidence, name, locations):
+    if band.needs_mention and not _mentions(evidence, name, locations):
         return (
-            f"{reason}, and code_evidence names neither it nor its file and line",
-            f"Describe in code_evidence what {name} does, and name it or give file:line",
+            f"{reason}, and code_evidence mentions neither it nor its file and line",
+            f"Describe in code_evidence what {name} does, and mention it or give file:line",
         )
     return None
 
 
-def _names(evidence: str, name: str, locations: Sequence[SymbolLocation]) -> bool:
-    """Return whether evidence names a symbol, or its file and one of its lines."""
+def _mentions(evidence: str, name: str, locations: Sequence[SymbolLocation]) -> bool:
+    """Return whether evidence mentions a symbol, or its file and one of its lines."""
     folded = fold(evidence)
-    bare = re.escape(fold(symbol_parts(name)[-1]))
-    if re.search(rf"(?<![a-z0-9_]){bare}(?![a-z0-9_])", folded):
+    last_part = re.escape(fold(symbol_parts(name)[-1]))
+    if re.search(rf"(?<![a-z0-9_]){last_part}(?![a-z0-9_])", folded):
         return True
     for location in locations:
-        base = re.escape(fold(location.file.rpartition("/")[2]))
-        rest = re.sub(rf"[\w./-]*{base}", " ", folded)
+        file_name = re.escape(fold(location.file.rpartition("/")[2]))
+        rest = re.sub(rf"[\w./-]*{file_name}", " ", folded)
         if rest != folded and any(
             location.first <= int(number) <= location.last
             for number in re.findall(r"[0-9]{1,7}", rest)
@@ -260,20 +256,20 @@ def _names(evidence: str, name: str, locations: Sequence[SymbolLocation]) -> boo
 
 def _confirmation(
     session: Session,
-    bands: Mapping[str, LikenessBand],
+    bands: Mapping[str, SimilarityBand],
     scores: Mapping[str, float],
     evidence: str,
     not_found: tuple[str, ...],
     unproven: Sequence[UnprovenSymbol],
 ) -> ConfirmationVerdict:
-    unsure = session.unsure or any(band.raises for band in bands.values())
+    unsure = session.unsure or any(band.raises_risk for band in bands.values())
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
     items: list[dict[str, Any]] = [
         {
             "name": name,
             "confidence": scores.get(name, UNMEASURED) if band.name else UNMEASURED,
             "band": band.name,
-            "unsure": band.raises,
+            "unsure": band.raises_risk,
         }
         for name, band in bands.items()
     ]

@@ -24,7 +24,7 @@ from code_intel.session.wording import fold
 
 JOURNAL_VERSION = 3
 """The journal's format."""
-SUBMITTED = 0.5
+SUBMITTED_CONFIDENCE = 0.5
 """Confidence of a symbol that was only named in a submission (seed 004 §4.5)."""
 _MAX_EVIDENCE_CHARS = 2000
 
@@ -33,16 +33,16 @@ def apply(session: Session | None, record: JournalRecord) -> Session:
     """Return the session after one event.
 
     Raises:
-        PhaseError: The phase does not know the event.
+        PhaseError: The phase does not accept the event.
         SessionError: The event's data does not have the shape that this version writes.
     """
     try:
         if session is None:
             return _start(record)
         phase = advance(session.phase, record.event)
-        moved = _moved(session, record, phase)
-        change = REDUCERS.get(record.event)
-        return change(moved, record) if change else moved
+        session = _enter_phase(session, record, phase)
+        reducer = REDUCERS.get(record.event)
+        return reducer(session, record) if reducer else session
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SessionError(
             f"Event {record.seq} ({record.event}) of the session cannot be read: {error!r}.",
@@ -89,8 +89,8 @@ def _start(record: JournalRecord) -> Session:
     )
 
 
-def _moved(session: Session, record: JournalRecord, phase: Phase) -> Session:
-    """Record the event itself and the change of phase, if any."""
+def _enter_phase(session: Session, record: JournalRecord, phase: Phase) -> Session:
+    """Record the event's number and time, and the change of phase, if any."""
     session = session._replace(seq=record.seq, updated_at=record.at)
     if phase is session.phase:
         return session
@@ -101,23 +101,23 @@ def _moved(session: Session, record: JournalRecord, phase: Phase) -> Session:
         phase_history=(*session.phase_history, change),
         ready_by=READY_BY.get(record.event, ""),
         hypotheses=session.hypotheses if phase is Phase.READY else (),
-        explored_files=_still_explored(session, phase),
-        # Back in EXPLORATION the map's answer no longer counts.
+        explored_files=_remaining_files(session, phase),
+        # Once the session is back in EXPLORATION, the map's answer no longer counts.
         short_circuit={} if phase is Phase.EXPLORATION else session.short_circuit,
         greenfield=session.greenfield and phase is not Phase.EXPLORATION,
     )
 
 
-def _still_explored(session: Session, phase: Phase) -> tuple[str, ...]:
-    """Close the files of a map hit if the session leaves VERIFICATION without confirming it."""
-    given_up = session.phase is Phase.VERIFICATION and phase is Phase.EXPLORATION
-    if not given_up or not any(item.symbol for item in session.hypotheses):
+def _remaining_files(session: Session, phase: Phase) -> tuple[str, ...]:
+    """Return the explored files, without those of a map hit that verification did not confirm."""
+    is_rejected = session.phase is Phase.VERIFICATION and phase is Phase.EXPLORATION
+    if not is_rejected or not any(item.symbol for item in session.hypotheses):
         return session.explored_files
-    seeded = session.short_circuit.get("files", [])
-    return tuple(file for file in session.explored_files if file not in seeded)
+    map_files = session.short_circuit.get("files", [])
+    return tuple(file for file in session.explored_files if file not in map_files)
 
 
-def _framed(session: Session, record: JournalRecord) -> Session:
+def _apply_frame(session: Session, record: JournalRecord) -> Session:
     slots = tuple(
         Slot(slot["name"], slot["value"], slot["quote"], SlotSource(slot["source"]))
         for slot in record.data["slots"]
@@ -125,7 +125,7 @@ def _framed(session: Session, record: JournalRecord) -> Session:
     return session._replace(frame=Frame(session.query, slots), risk=Risk(record.data["risk"]))
 
 
-def _called(session: Session, record: JournalRecord) -> Session:
+def _apply_call(session: Session, record: JournalRecord) -> Session:
     data = record.data
     call = SessionCall(
         record.seq,
@@ -145,11 +145,11 @@ def _called(session: Session, record: JournalRecord) -> Session:
     )
     if call.tool != "find_definitions" or not call.counts:
         return session
-    defined = (known for known in session.symbols if known.name in call.symbols)
-    return _with_symbols(session, [known._replace(source=SlotSource.FACT) for known in defined])
+    found = (symbol for symbol in session.symbols if symbol.name in call.symbols)
+    return _with_symbols(session, [symbol._replace(source=SlotSource.FACT) for symbol in found])
 
 
-def _confirmed(session: Session, record: JournalRecord) -> Session:
+def _apply_confirmation(session: Session, record: JournalRecord) -> Session:
     evidence = record.data["evidence"]
     return _with_symbols(
         session._replace(risk=Risk(record.data.get("risk", session.risk))),
@@ -167,7 +167,7 @@ def _confirmed(session: Session, record: JournalRecord) -> Session:
     )
 
 
-def _map_answered(session: Session, record: JournalRecord) -> Session:
+def _apply_map_answer(session: Session, record: JournalRecord) -> Session:
     data = record.data
     session = session._replace(short_circuit=data)
     if record.event is Event.MAP_MISSED:
@@ -182,10 +182,10 @@ def _map_answered(session: Session, record: JournalRecord) -> Session:
     return session._replace(hypotheses=(Hypothesis(text, "high", data["symbol"], agreed),))
 
 
-def _understood(session: Session, record: JournalRecord) -> Session:
+def _apply_understanding(session: Session, record: JournalRecord) -> Session:
     data = record.data
     symbols = [
-        MappedSymbol(item["name"], SlotSource(item["source"]), SUBMITTED)
+        MappedSymbol(item["name"], SlotSource(item["source"]), SUBMITTED_CONFIDENCE)
         for item in data["symbols"]
     ]
     session = _with_files(_with_symbols(session, symbols), data["files"])
@@ -194,7 +194,7 @@ def _understood(session: Session, record: JournalRecord) -> Session:
     )
 
 
-def _supposed(session: Session, record: JournalRecord) -> Session:
+def _apply_hypotheses(session: Session, record: JournalRecord) -> Session:
     return session._replace(
         hypotheses=tuple(
             Hypothesis(item["text"], item["confidence"]) for item in record.data["hypotheses"]
@@ -202,55 +202,55 @@ def _supposed(session: Session, record: JournalRecord) -> Session:
     )
 
 
-def _verified(session: Session, record: JournalRecord) -> Session:
+def _apply_verification(session: Session, record: JournalRecord) -> Session:
     data = record.data
     session = _with_files(session, data["files"])
     planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
     session = session._replace(planned_files=tuple(planned))
-    shown = {
+    results = {
         fold(item["hypothesis"]): str(item["evidence"]["result"]).strip()[:_MAX_EVIDENCE_CHARS]
         for item in data["answers"]
     }
-    evidence = {item.symbol: shown.get(fold(item.text), "") for item in session.hypotheses}
-    proven = (session.symbol(name) for name in data["symbols"])
+    evidence = {item.symbol: results.get(fold(item.text), "") for item in session.hypotheses}
+    symbols = (session.symbol(name) for name in data["symbols"])
     return _with_symbols(
         session,
         [
-            known._replace(confirmed=True, evidence=evidence.get(known.name, ""))
-            for known in proven
-            if known
+            symbol._replace(confirmed=True, evidence=evidence.get(symbol.name, ""))
+            for symbol in symbols
+            if symbol
         ],
     )
 
 
-def _refuted(session: Session, record: JournalRecord) -> Session:
+def _apply_rejection(session: Session, record: JournalRecord) -> Session:
     symbols = tuple(record.data["symbols"])
     if not symbols:
         return session
     return session._replace(
         refuted=(*session.refuted, *symbols),
         map_missed=True,
-        symbols=tuple(known for known in session.symbols if known.name not in symbols),
+        symbols=tuple(symbol for symbol in session.symbols if symbol.name not in symbols),
     )
 
 
-def _explored(session: Session, record: JournalRecord) -> Session:
+def _apply_explored_files(session: Session, record: JournalRecord) -> Session:
     return _with_files(session, record.data["files"])
 
 
-def _learned(session: Session, record: JournalRecord) -> Session:
+def _apply_learning(session: Session, record: JournalRecord) -> Session:
     pair = (record.data["nl_term"], record.data["symbol"])
     return session._replace(learned=tuple(dict.fromkeys((*session.learned, pair))))
 
 
-def _ended(session: Session, record: JournalRecord) -> Session:
+def _apply_outcome(session: Session, record: JournalRecord) -> Session:
     data = record.data
     outcome = Outcome(record.at, data["outcome"], session.phase, data["analysis"])
     return session._replace(outcomes=(*session.outcomes, outcome))
 
 
 def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:
-    """Map symbols; source and confidence of a known symbol are never lowered (seed 004 §4.5)."""
+    """Add or update symbols; their source and confidence are never lowered (seed 004 §4.5)."""
     known = {symbol.name: symbol for symbol in session.symbols}
     for new in added:
         old = known.get(new.name, new)
@@ -271,23 +271,23 @@ def _with_files(session: Session, files: Iterable[str]) -> Session:
 
 REDUCERS: Mapping[Event, Callable[[Session, JournalRecord], Session]] = MappingProxyType(
     {
-        Event.FRAMED: _framed,
-        Event.CALLED: _called,
-        Event.CONFIRMED: _confirmed,
-        Event.MAP_MISSED: _map_answered,
-        Event.MAP_LIKELY: _map_answered,
-        Event.MAP_CONFIDENT: _map_answered,
-        Event.UNDERSTOOD: _understood,
-        Event.DOUBTED: _understood,
-        Event.SUPPOSED: _supposed,
-        Event.VERIFIED: _verified,
-        Event.REFUTED: _refuted,
-        Event.EXPLORED: _explored,
-        Event.LEARNED: _learned,
-        Event.OUTCOME: _ended,
+        Event.FRAMED: _apply_frame,
+        Event.CALLED: _apply_call,
+        Event.CONFIRMED: _apply_confirmation,
+        Event.MAP_MISSED: _apply_map_answer,
+        Event.MAP_LIKELY: _apply_map_answer,
+        Event.MAP_CONFIDENT: _apply_map_answer,
+        Event.UNDERSTOOD: _apply_understanding,
+        Event.DOUBTED: _apply_understanding,
+        Event.SUPPOSED: _apply_hypotheses,
+        Event.VERIFIED: _apply_verification,
+        Event.REFUTED: _apply_rejection,
+        Event.EXPLORED: _apply_explored_files,
+        Event.LEARNED: _apply_learning,
+        Event.OUTCOME: _apply_outcome,
     }
 )
-"""How each event changes the session besides its phase; RISK_RAISED and REVERTED do not."""
+"""How each event changes the session. RISK_RAISED and REVERTED change only the phase."""
 
 READY_BY: Mapping[Event, ReadyBy] = MappingProxyType(
     {

@@ -1,8 +1,8 @@
 """Judge submit_understanding: what a session must know before it may write (seed 004 §4.5).
 
-A submission has one of three results. A formal error or an unused tool is refused and the phase
-stays; if something is missing or still a hypothesis, the session moves to SEMANTIC; otherwise to
-READY (docs/decisions/0008).
+A submission with a formal error, or without the required tool calls, is refused. If something is
+missing or still a hypothesis, the session moves to SEMANTIC, otherwise to READY
+(docs/decisions/0008).
 """
 
 import re
@@ -16,7 +16,7 @@ from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
 from code_intel.session.paths import plain_path
 from code_intel.session.phases import Event, Intent, Phase, advance
-from code_intel.session.relevance import carriers
+from code_intel.session.relevance import implementing_symbols
 from code_intel.session.risk import Risk
 from code_intel.session.state import FOREST_TOOLS, Session, SessionCall, Step
 from code_intel.session.wording import (
@@ -39,15 +39,17 @@ EVIDENCE_SLOT_TOOLS = (
 )
 """Tools whose results are facts about the code and can be evidence for a slot.
 
-`query` is not one: a question in the user's words concerns every slot. The calls it makes count
-instead (docs/decisions/0031).
+`query` is not included, because a question in the user's words concerns every slot. The calls it
+makes count instead (docs/decisions/0031).
 """
 _MIN_NAME_CHARS = 2
 """A shorter symbol is contained in everything."""
 
 
-_CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
-_SHORT = " Supply the other missing_requirements first; without them the session moves to SEMANTIC."
+_CORRECT_ERRORS = "Correct what consistency_errors lists, then call submit_understanding again."
+_SUPPLY_THE_REST = (
+    " Supply the other missing_requirements first; without them the session moves to SEMANTIC."
+)
 
 
 class RequirementCounts(NamedTuple):
@@ -81,24 +83,24 @@ class Submission(NamedTuple):
 
 
 class UnderstandingFacts(NamedTuple):
-    """What the index and the disk know about a submission; keys are spelled as in the submission.
+    """What the index and the file system say about a submission; names are spelled as in it.
 
     Attributes:
         defined: Symbols that the local index defines, in files the session has looked at.
         opened: Those of them that are defined in `Session.opened_files`.
         existing_files: Files that exist inside the root.
-        made: Symbols and files that were added since the session began.
+        new_names: Symbols and files that were added since the session began.
         learned: Symbols that a valid agreement pairs with the target feature.
-        scores: Calibrated likeness of target feature and symbol, 0 to 1, where known.
-        symbols_readable: Whether the index can read symbols here. False if it reads the language of
-            none of the analysed files or, with no file named, if it defines no symbol.
+        scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
+        symbols_readable: Whether the index can read symbols. False if it supports the language of
+            none of the analysed files or, if no file is named, if it defines no symbol.
         nothing_defined: Whether the index defines no symbol, whatever was analysed.
     """
 
     defined: frozenset[str] = frozenset()
     opened: frozenset[str] = frozenset()
     existing_files: frozenset[str] = frozenset()
-    made: frozenset[str] = frozenset()
+    new_names: frozenset[str] = frozenset()
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})
     symbols_readable: bool = True
@@ -120,11 +122,11 @@ class UnderstandingVerdict(NamedTuple):
         confidence: `high` if nothing is missing, else `low`.
         missing: What is missing, as `key: have/need` or similar.
         hint: How to supply it; empty if nothing is missing.
-        unseen_files: Existing files that no call of this session has returned; not counted or
-            opened.
-        unknown_symbols: Symbols that the index does not define or only the forest has named;
-            recorded as HYPOTHESIS, not counted.
-        confusable: Those of them that mix look-alike alphabets.
+        unseen_files: Existing files that no call of this session has returned. They are neither
+            counted nor opened.
+        unknown_symbols: Symbols that the index does not define or only the forest has named. They
+            are recorded as HYPOTHESIS and not counted.
+        confusable: Unknown symbols that mix look-alike alphabets.
     """
 
     step: Step
@@ -150,7 +152,7 @@ def submit_understanding(
     Raises:
         PhaseError: The session is not in EXPLORATION.
         RequirementError: A formal error (`consistency_errors`) or an unused required tool; details
-            carry `missing_requirements`.
+            contain `missing_requirements`.
     """
     advance(session.phase, Event.UNDERSTOOD)
     lacking = missing(session, submission, facts)
@@ -159,21 +161,21 @@ def submit_understanding(
     if errors or tools:
         raise RequirementError(
             errors[0] if errors else f"Not explored yet: {tools[0]}.",
-            hint=_before_again(errors, lacking, facts),
+            hint=_refusal_hint(errors, lacking, facts),
             details={
                 "missing_requirements": lacking,
                 "consistency_errors": errors,
-                "consistency_hint": _CORRECT if errors else "",
-                "unseen_files": list(_unseen(session, submission, facts)),
+                "consistency_hint": _CORRECT_ERRORS if errors else "",
+                "unseen_files": list(_unseen_files(session, submission, facts)),
                 "current_phase": session.phase.value,
             },
         )
-    known = frozenset(_known(session, submission, facts))
-    unknown = tuple(name for name in _names(submission) if name not in known)
+    known = frozenset(_known_symbols(session, submission, facts))
+    unknown = tuple(name for name in _symbol_names(submission) if name not in known)
     event = Event.DOUBTED if lacking else Event.UNDERSTOOD
     data = {
         **_claims(submission, known),
-        "files": list(_seen(session, submission, facts)),
+        "files": list(_seen_files(session, submission, facts)),
         "missing": lacking,
         "greenfield": _is_greenfield(session, facts),
     }
@@ -184,15 +186,15 @@ def submit_understanding(
         tuple(lacking),
         unknown,
         tuple(filter(mixed_word, unknown)),
-        _unseen(session, submission, facts),
-        _hint(session, facts, lacking),
+        _unseen_files(session, submission, facts),
+        _verdict_hint(session, facts, lacking),
     )
 
 
-def _before_again(errors: list[str], lacking: list[str], facts: UnderstandingFacts) -> str:
+def _refusal_hint(errors: list[str], lacking: list[str], facts: UnderstandingFacts) -> str:
     """Return what to do before submitting again."""
     if errors:
-        return _CORRECT + (_SHORT if lacking else "")
+        return _CORRECT_ERRORS + (_SUPPLY_THE_REST if lacking else "")
     return f"{hint_for(lacking)} Then submit again." if facts.symbols_readable else SEARCH_FIRST
 
 
@@ -201,7 +203,7 @@ def _claims(submission: Submission, known: frozenset[str]) -> dict[str, object]:
     sources = {True: SlotSource.FACT.value, False: SlotSource.HYPOTHESIS.value}
     return {
         "symbols": [
-            {"name": name, "source": sources[name in known]} for name in _names(submission)
+            {"name": name, "source": sources[name in known]} for name in _symbol_names(submission)
         ],
         "entry_points": list(submission.entry_points),
         "patterns": list(submission.existing_patterns),
@@ -209,7 +211,7 @@ def _claims(submission: Submission, known: frozenset[str]) -> dict[str, object]:
     }
 
 
-def _hint(session: Session, facts: UnderstandingFacts, lacking: list[str]) -> str:
+def _verdict_hint(session: Session, facts: UnderstandingFacts, lacking: list[str]) -> str:
     """Return the next step after a verdict."""
     if not lacking:
         return ""
@@ -221,42 +223,44 @@ def _hint(session: Session, facts: UnderstandingFacts, lacking: list[str]) -> st
 def missing(session: Session, submission: Submission, facts: UnderstandingFacts) -> list[str]:
     """Return what a submission lacks, as `key: have/need`; empty if all requirements are met."""
     need = need_for(session.intent, session.risk)
-    known = _known(session, submission, facts)
+    known = _known_symbols(session, submission, facts)
     rows = (
         ("symbols_identified", len(known), need.symbols),
         ("entry_points", _entry_points(submission, known), need.entry_points),
-        ("files_analyzed", len(_seen(session, submission, facts)), need.files),
-        ("existing_patterns", len(_distinct(submission.existing_patterns)), need.patterns),
+        ("files_analyzed", len(_seen_files(session, submission, facts)), need.files),
+        ("existing_patterns", len(_distinct_patterns(submission.existing_patterns)), need.patterns),
     )
     lacking = [f"{key}: {have}/{wanted}" for key, have, wanted in rows if have < wanted]
-    if unseen := _unseen(session, submission, facts):
-        lacking.append(f"files_seen: {', '.join(map(_shown, unseen))} returned by no call")
+    if unseen := _unseen_files(session, submission, facts):
+        lacking.append(f"files_seen: {', '.join(map(_escaped, unseen))} returned by no call")
     if unused := _unused_tools(session, facts):
         lacking.append(f"required_tools: missing {', '.join(unused)}")
     lacking += [
         f"slot_evidence: {slot} not evidenced"
-        for slot in slots_asked(session, need)
-        if not slot_evidenced(session, slot)
+        for slot in slots_needing_evidence(session, need)
+        if not has_slot_evidence(session, slot)
     ]
-    if not _feature_named(session, known, facts):
+    if not _knows_feature(session, known, facts):
         lacking.append(
             "nl_symbol_mapping: no known symbol implements the target feature; name it with "
             "confirm_symbol_relevance"
         )
-    made = _made(session, facts)
-    if new := [*filter(made.__contains__, (*_names(submission), *submission.files_analyzed))]:
-        lacking.append(f"made_since: {', '.join(map(_shown, new))}")
-    if unknown := [name for name in _names(submission) if name not in {*known, *made}]:
-        lacking.append(f"unverified_symbols: {', '.join(map(_shown, unknown))}")
+    added = _added_names(session, facts)
+    if new := [
+        *filter(added.__contains__, (*_symbol_names(submission), *submission.files_analyzed))
+    ]:
+        lacking.append(f"made_since: {', '.join(map(_escaped, new))}")
+    if unknown := [name for name in _symbol_names(submission) if name not in {*known, *added}]:
+        lacking.append(f"unverified_symbols: {', '.join(map(_escaped, unknown))}")
     return lacking
 
 
-def slot_evidenced(session: Session, slot: str) -> bool:
+def has_slot_evidence(session: Session, slot: str) -> bool:
     """Return whether this session has found something for a slot or confirmed a symbol for it.
 
-    A call is for a slot if `query` made it for the slot or its target has the slot's words. A
+    A call is for a slot if `query` made it for the slot, or if its target has the slot's words. A
     forest search counts once find_definitions or find_references has found one of its symbols. A
-    confirmed symbol counts for the target feature and for each slot whose words its evidence uses.
+    confirmed symbol counts for the target feature and for each slot whose words its evidence has.
     """
     filled = next(
         (item for item in (session.frame.slots if session.frame else ()) if item.name == slot), None
@@ -266,36 +270,36 @@ def slot_evidenced(session: Session, slot: str) -> bool:
     confirmed = [symbol for symbol in session.symbols if symbol.confirmed]
     if confirmed and slot == "target_feature":
         return True
-    if any(_mentions(filled, symbol.evidence) for symbol in confirmed):
+    if any(_mentions_slot(filled, symbol.evidence) for symbol in confirmed):
         return True
     found = session.corroborated_symbols
     return any(
         call.counts
-        and (call.tool in EVIDENCE_SLOT_TOOLS or _proves(call, found))
-        and (call.slot == slot or _mentions(filled, call.target))
+        and (call.tool in EVIDENCE_SLOT_TOOLS or _is_corroborated(call, found))
+        and (call.slot == slot or _mentions_slot(filled, call.target))
         for call in session.calls
     )
 
 
-def _proves(call: SessionCall, corroborated: frozenset[str]) -> bool:
-    """Return whether a forest search returned a symbol that was then found in the code."""
+def _is_corroborated(call: SessionCall, corroborated: frozenset[str]) -> bool:
+    """Return whether a forest search returned a symbol that was later found in the code."""
     return call.tool in FOREST_TOOLS and not corroborated.isdisjoint(call.symbols)
 
 
-def slots_asked(session: Session, need: RequirementCounts) -> list[str]:
+def slots_needing_evidence(session: Session, need: RequirementCounts) -> list[str]:
     """Return the slots that need evidence: the target feature, and others that the frame fills.
 
-    An empty slot can have no evidence; it has raised the risk instead.
+    An empty slot cannot have evidence; it raises the risk instead.
     """
     filled = {slot.name for slot in session.frame.slots} if session.frame else set(need.slots)
     return [slot for slot in need.slots if slot in filled or slot == "target_feature"]
 
 
 def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
-    """Return the required tools not yet used; search_text if the index reads no symbols."""
+    """Return the required tools not used yet; search_text if the index cannot read symbols."""
     if facts.symbols_readable:
         return [tool for tool in REQUIRED_TOOLS if not session.used(tool)]
-    # An empty project has no more to find than that.
+    # In an empty project, even this search finds nothing.
     searched = any(call.tool == "search_text" and call.asks for call in session.calls)
     return [] if searched else ["search_text"]
 
@@ -305,73 +309,77 @@ def _is_greenfield(session: Session, facts: UnderstandingFacts) -> bool:
     return session.intent is Intent.IMPLEMENT and facts.nothing_defined
 
 
-def _seen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
-    """Return the analysed files that exist and that this session has looked at."""
-    seen = session.seen_files
-    return tuple(file for file in _existing(session, submission, facts) if file in seen)
-
-
-def _unseen(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
-    """Return the analysed files that exist but that no call of this session has returned."""
-    seen = session.seen_files
-    return tuple(file for file in _existing(session, submission, facts) if file not in seen)
-
-
-def _made(session: Session, facts: UnderstandingFacts) -> frozenset[str]:
-    """Return what was added since a writing session began: it is no knowledge of existing code."""
-    return (
-        frozenset(map(fold_symbol, facts.made)) | facts.made
-        if session.intent.writes
-        else frozenset()
-    )
-
-
-def _existing(
+def _seen_files(
     session: Session, submission: Submission, facts: UnderstandingFacts
 ) -> tuple[str, ...]:
-    made = _made(session, facts)
+    """Return the analysed files that exist and that this session has looked at."""
+    seen = session.seen_files
+    return tuple(file for file in _existing_files(session, submission, facts) if file in seen)
+
+
+def _unseen_files(
+    session: Session, submission: Submission, facts: UnderstandingFacts
+) -> tuple[str, ...]:
+    """Return the analysed files that exist but that no call of this session has returned."""
+    seen = session.seen_files
+    return tuple(file for file in _existing_files(session, submission, facts) if file not in seen)
+
+
+def _added_names(session: Session, facts: UnderstandingFacts) -> frozenset[str]:
+    """Return the names added since a writing session began; they show no knowledge of the code."""
+    if not session.intent.writes:
+        return frozenset()
+    return facts.new_names.union(map(fold_symbol, facts.new_names))
+
+
+def _existing_files(
+    session: Session, submission: Submission, facts: UnderstandingFacts
+) -> tuple[str, ...]:
+    added = _added_names(session, facts)
     files = (
         session.relative(file)
         for file in submission.files_analyzed
-        if facts.exists(file) and file not in made
+        if facts.exists(file) and file not in added
     )
     return tuple(dict.fromkeys(files))
 
 
-def _known(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
-    """Return the symbols that the local index defines and not only the forest has named."""
-    defined, opened = (set(map(fold_symbol, each)) for each in (facts.defined, facts.opened))
-    guessed = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
-    guessed -= opened | session.corroborated_symbols
-    defined -= _made(session, facts)
+def _known_symbols(
+    session: Session, submission: Submission, facts: UnderstandingFacts
+) -> tuple[str, ...]:
+    """Return the symbols that the local index defines and that not only the forest has named."""
+    defined, opened = (set(map(fold_symbol, names)) for names in (facts.defined, facts.opened))
+    guesses = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
+    guesses -= opened | session.corroborated_symbols
+    defined -= _added_names(session, facts)
     return tuple(
         name
-        for name in _names(submission)
-        if name in defined and len(name) >= _MIN_NAME_CHARS and name not in guessed
+        for name in _symbol_names(submission)
+        if name in defined and len(name) >= _MIN_NAME_CHARS and name not in guesses
     )
 
 
 def _entry_points(submission: Submission, known: tuple[str, ...]) -> int:
-    """Return how many entry points count: different ones that name different known symbols."""
+    """Return how many entry points count: distinct ones that name distinct known symbols."""
     entries = {fold(fold_symbol(entry)) for entry in submission.entry_points}
-    started = {name for name in known if any(_starts_at(entry, name) for entry in entries)}
-    naming = [entry for entry in entries if any(_starts_at(entry, name) for name in known)]
-    return min(len(naming), len(started))
+    symbols = {name for name in known if any(_names_symbol(entry, name) for entry in entries)}
+    matching = [entry for entry in entries if any(_names_symbol(entry, name) for name in known)]
+    return min(len(matching), len(symbols))
 
 
-def _distinct(texts: tuple[str, ...]) -> tuple[str, ...]:
+def _distinct_patterns(texts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(says_something, map(fold, texts))))
 
 
-def _feature_named(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:
-    """Return whether a counted symbol is known to implement the target feature."""
-    framed = session.frame is not None and session.frame.value("target_feature")
-    if not framed or not session.intent.writes:
+def _knows_feature(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:
+    """Return whether a counted symbol is known to implement the target feature, if there is one."""
+    feature = session.frame is not None and session.frame.value("target_feature")
+    if not feature or not session.intent.writes:
         return True
-    return bool(carriers(session, known, learned=facts.learned, scores=facts.scores))
+    return bool(implementing_symbols(session, known, learned=facts.learned, scores=facts.scores))
 
 
-def _mentions(slot: Slot, text: str) -> bool:
+def _mentions_slot(slot: Slot, text: str) -> bool:
     words = content_words(slot.value) | content_words(slot.quote)
     return bool(words & content_words(text)) or covers(text, slot.value) is True
 
@@ -380,18 +388,24 @@ def consistency_errors(submission: Submission, facts: UnderstandingFacts) -> lis
     """Return the formal errors of a submission, which can be corrected without exploring."""
     return [
         error
-        for check in (_bad_texts, _duplicates, _unknown_files, _stray_entries, _loose_patterns)
+        for check in (
+            _short_or_hidden_texts,
+            _duplicates,
+            _unknown_files,
+            _unmatched_entry_points,
+            _patterns_without_files,
+        )
         for error in check(submission, facts)
     ]
 
 
-def _names(submission: Submission) -> tuple[str, ...]:
-    """Return the symbols as folded names without repetitions."""
+def _symbol_names(submission: Submission) -> tuple[str, ...]:
+    """Return the distinct symbols, folded."""
     folded = (fold_symbol(name) for name in submission.symbols_identified)
     return tuple(dict.fromkeys(name for name in folded if name))
 
 
-def _names_one(entry: str, names: tuple[str, ...]) -> bool:
+def _mentions_symbol(entry: str, names: tuple[str, ...]) -> bool:
     """Return whether an entry point such as `auth.login()` mentions one of `names`."""
     parts = [fold(part) for part in re.split(r"[.(:/#\s]+", entry)]
     words = [fold(word) for name in names for word in symbol_parts(name)]
@@ -404,20 +418,20 @@ def _names_one(entry: str, names: tuple[str, ...]) -> bool:
     )
 
 
-def _starts_at(entry: str, name: str) -> bool:
-    """Return whether an entry point has the whole name of a symbol or of one of its scopes."""
+def _names_symbol(entry: str, name: str) -> bool:
+    """Return whether an entry point contains the whole name of a symbol or of one of its scopes."""
     parts = {fold(part) for part in re.split(r"[.(:/#\s]+", entry)}
     return any(fold(part) in parts for part in symbol_parts(name) if len(part) >= _MIN_NAME_CHARS)
 
 
-def _shown(text: str) -> str:
-    """Return `text`, in ASCII escapes if it has hidden or look-alike characters."""
+def _escaped(text: str) -> str:
+    """Return `text`, escaped as ASCII if it has hidden or look-alike characters."""
     if hidden_character(text) or mixed_word(text):
         return text.encode("ascii", "backslashreplace").decode("ascii")
     return text
 
 
-def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+def _short_or_hidden_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     fields = ("symbols_identified", "entry_points", "files_analyzed", "existing_patterns")
     for field in fields:
@@ -431,30 +445,30 @@ def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[st
 def _duplicates(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     for field, key in (("symbols_identified", fold_symbol), ("files_analyzed", plain_path)):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for text in getattr(submission, field):
-            if key(text) in seen:
-                yield f"{field}: {_shown(text)} is listed twice"
-            seen.add(key(text))
+            if key(text) in keys:
+                yield f"{field}: {_escaped(text)} is listed twice"
+            keys.add(key(text))
 
 
 def _unknown_files(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     for file in submission.files_analyzed:
         if not facts.exists(file):
-            yield f"files_analyzed: {_shown(file)} does not exist in the project"
+            yield f"files_analyzed: {_escaped(file)} does not exist in the project"
 
 
-def _stray_entries(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+def _unmatched_entry_points(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     for entry in submission.entry_points:
-        if not _names_one(entry, submission.symbols_identified):
+        if not _mentions_symbol(entry, submission.symbols_identified):
             yield (
-                f"entry_points: {_shown(entry)} names none of symbols_identified; list the symbol "
-                "in both or in neither"
+                f"entry_points: {_escaped(entry)} names none of symbols_identified; list the "
+                "symbol in both or in neither"
             )
 
 
-def _loose_patterns(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+def _patterns_without_files(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     if submission.existing_patterns and not submission.files_analyzed:
-        yield "existing_patterns: needs at least one of files_analyzed"
+        yield "existing_patterns: list at least one file in files_analyzed, too"

@@ -1,7 +1,8 @@
 """Assess the risk of a session from its query frame (seed 004 §5).
 
-The risk is the higher of two levels: by which slots are empty and by how many are. It is one step
-higher if a symbol was confirmed without being surely the right one (`relevance.BANDS`).
+The risk is the higher of two levels: one depends on which slots are empty, the other on how many
+are. It is one step higher if it is not certain that a confirmed symbol is the right one
+(`relevance.BANDS`).
 """
 
 from enum import StrEnum
@@ -12,7 +13,7 @@ from code_intel.session.phases import Intent
 
 
 class Risk(StrEnum):
-    """A risk level; compare with `higher`."""
+    """A risk level; compare levels with `higher`."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"
@@ -45,11 +46,11 @@ def assess_risk(intent: Intent, frame: Frame | None, *, unsure: bool = False) ->
 
 
 def _by_content(intent: Intent, frame: Frame) -> Risk:
-    changes = intent in {Intent.MODIFY, Intent.DELETE}
+    changes_code = intent in {Intent.MODIFY, Intent.DELETE}
     issue = frame.value("observed_issue")
     if frame.value("desired_action") and not issue:
         return Risk.HIGH
-    if changes and not frame.value("target_feature"):
+    if changes_code and not frame.value("target_feature"):
         return Risk.HIGH
     if issue and display_width(issue) < _SHORT_ISSUE_COLUMNS:
         return Risk.MEDIUM
@@ -60,6 +61,6 @@ def _by_content(intent: Intent, frame: Frame) -> Risk:
 
 def _by_count(frame: Frame) -> Risk:
     missing = len(SLOTS) - len(frame.slots)
-    if missing >= 3:  # noqa: PLR2004 - the table of seed 004: three open slots, two, fewer
+    if missing >= 3:  # noqa: PLR2004 - from the table in seed 004
         return Risk.HIGH
     return Risk.MEDIUM if missing == 2 else Risk.LOW  # noqa: PLR2004 - as above

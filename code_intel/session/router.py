@@ -1,7 +1,7 @@
 """Plan the tool calls that answer a question, from the slots of the query frame (seed 004).
 
 The server makes these calls by itself; `frame.GUIDANCE` is separate advice for the agent. The
-question stands for its target feature and for each slot that the frame leaves out. A filled slot is
+question's terms are searched for the target feature and for each empty slot. A filled slot is
 searched with its own words, and only such a call counts for that slot (docs/decisions/0031).
 """
 
@@ -21,7 +21,7 @@ SLOT_TOOLS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "desired_action": (),
     }
 )
-"""Tools that answer a slot."""
+"""Tools that look for evidence for a slot."""
 
 EXPLORE_TOOLS = ("analyze_structure",)
 """Additional tools for a read-only session."""
@@ -38,9 +38,9 @@ PURPOSE: Mapping[str, str] = MappingProxyType(
 
 MAX_PLAN_CALLS = 12
 MAX_NAMES = 3
-"""Symbols of a question that are looked up."""
+"""Maximum number of a question's symbols that are looked up."""
 MAX_WORDS = 3
-"""Words of a question that are looked up, the most specific ones."""
+"""Maximum number of a question's words that are looked up, the most specific ones first."""
 
 Params = dict[str, object]
 
@@ -49,8 +49,8 @@ class SearchTerms(NamedTuple):
     """The search terms of a slot or of the question.
 
     Attributes:
-        names: Symbols it names, as spelled.
-        words: Its other words, the most specific first, each with the spellings that code may use.
+        names: The symbols in it, as spelled.
+        words: Its other words, the most specific first, each in the spellings that code may use.
         slot: The slot that the words come from; empty for the question.
     """
 
@@ -60,7 +60,7 @@ class SearchTerms(NamedTuple):
 
 
 class SearchScope(NamedTuple):
-    """Where to search: a folder, a file if `is_file`, and the file that the question names."""
+    """Where to search: a folder or, if `is_file`, a file; and the file that the question names."""
 
     path: str = "."
     file_path: str = ""
@@ -68,7 +68,7 @@ class SearchScope(NamedTuple):
 
 
 class PlannedCall(NamedTuple):
-    """A call to make; `priority` is the number of calls from here to the end of the plan."""
+    """A call to make; `priority` is the number of calls from this one to the end of the plan."""
 
     tool: str
     purpose: str
@@ -78,7 +78,7 @@ class PlannedCall(NamedTuple):
 
 
 class SkippedCall(NamedTuple):
-    """A call that is not made, and why; `slot` as in `SearchTerms`."""
+    """A call that is not made, and the reason; `slot` is as in `SearchTerms`."""
 
     tool: str
     slot: str
@@ -93,8 +93,8 @@ class CallPlan(NamedTuple):
     reasoning: str
 
 
-class _Row(NamedTuple):
-    """How a tool is called for search terms; `why` it is skipped if there is no call."""
+class _ToolCalls(NamedTuple):
+    """How a tool is called for search terms, and why it is skipped if there is nothing to call."""
 
     calls: Callable[[SearchTerms, SearchScope], Sequence[Params]]
     why: str
@@ -115,9 +115,9 @@ def plan(
         question: The terms of the question.
         slots: The terms of the filled slots that have no evidence yet.
         intent: An `Intent`; an unknown one plans as EXPLORE.
-        missing: The slots that the frame leaves out; all without a frame.
+        missing: The slots that the frame does not fill; all slots if there is no frame.
         scope: Where to search.
-        available: Tools that can be called; others are skipped.
+        available: The tools that can be called; others are skipped.
     """
     steps: dict[tuple[str, str], tuple[str, Params, str]] = {}
     skipped: list[SkippedCall] = []
@@ -142,14 +142,14 @@ def plan(
 
 
 def intent_of(name: str) -> Intent:
-    """Return the intent of this name; EXPLORE for an unknown one."""
+    """Return the intent with this name; EXPLORE if there is none."""
     return Intent(name) if name in set(Intent) else Intent.EXPLORE
 
 
 def _terms_and_tools(
     question: SearchTerms, slots: Sequence[SearchTerms], intent: Intent, missing: Container[str]
 ) -> Iterator[tuple[SearchTerms, str]]:
-    """Yield terms and tools: the question first, then the slots in the order of the intent."""
+    """Yield terms and tools: first for the question, then for the slots in the intent's order."""
     order = missing_slots(None, intent)
     for slot in order:
         if slot == "target_feature" or slot in missing:
@@ -163,34 +163,36 @@ def _terms_and_tools(
 def _reasoning(question: SearchTerms, slots: Sequence[SearchTerms], intent: Intent) -> str:
     """Return an explanation of the plan."""
     words = [spellings[0] for spellings in question.words[:MAX_WORDS]]
-    named = f"symbols {', '.join(question.names[:MAX_NAMES])}" if question.names else ""
-    spoken = f"words {', '.join(words)}" if words else ""
-    asks = " and ".join(filter(None, (named, spoken))) or "no symbol or word"
-    own = ", ".join(terms.slot for terms in slots)
-    return f"{intent}: searches for {asks}" + (f", then for the words of {own}." if own else ".")
+    symbol_text = f"symbols {', '.join(question.names[:MAX_NAMES])}" if question.names else ""
+    word_text = f"words {', '.join(words)}" if words else ""
+    text = " and ".join(filter(None, (symbol_text, word_text))) or "no symbol or word"
+    names = ", ".join(terms.slot for terms in slots)
+    return f"{intent}: searches for {text}" + (
+        f", then for the words of {names}." if names else "."
+    )
 
 
-def _by_symbol(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
-    """Look up the names; without names, definitions whose name contains a word."""
+def _definition_calls(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+    """Look up the names or, if there are none, definitions whose name contains a word."""
     if terms.names:
         return [{"symbol": name, "path": scope.path} for name in terms.names[:MAX_NAMES]]
     words = [next((w for w in spellings if " " not in w), "") for spellings in terms.words]
     return [{"symbol": word, "path": scope.path} for word in words[:MAX_WORDS] if word]
 
 
-def _by_name(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+def _reference_calls(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
     return [{"symbol": name, "path": scope.path} for name in terms.names[:MAX_NAMES]]
 
 
-def _by_text(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
-    """Search one word per call, in all its spellings, so that results are known for each word.
+def _text_calls(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+    """Search for one word per call, in all its spellings, to know which words have results.
 
-    Without words it searches the names: the name of an error occurs in texts, too.
+    If there are no words, search for the names: the name of an error occurs in texts, too.
     """
     words = terms.words or tuple((name,) for name in terms.names)
     return [
         {
-            "pattern": "|".join(_pattern(word) for word in spellings),
+            "pattern": "|".join(_word_pattern(word) for word in spellings),
             "path": scope.path,
             "case_sensitive": False,
         }
@@ -198,30 +200,30 @@ def _by_text(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
     ]
 
 
-def _by_scope(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+def _symbol_list_calls(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
     del terms
-    where = scope.file_path or scope.path
-    return [] if where in {"", "."} else [{"path": where}]
+    path = scope.file_path or scope.path
+    return [] if path in {"", "."} else [{"path": path}]
 
 
-def _by_file(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
+def _structure_calls(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
     del terms
     file = scope.file_path or (scope.path if scope.is_file else "")
     return [{"file_path": file}] if file else []
 
 
-def _pattern(word: str) -> str:
-    """Return a word as a regular expression: `error page` is also `error_page` and `errorPage`."""
+def _word_pattern(word: str) -> str:
+    """Return a regular expression for a word; `error page` matches `error_page` and `errorPage`."""
     return "[ _-]?".join(map(re.escape, word.split()))
 
 
-CALLS_BY_TOOL: Mapping[str, _Row] = MappingProxyType(
+CALLS_BY_TOOL: Mapping[str, _ToolCalls] = MappingProxyType(
     {
-        "find_definitions": _Row(_by_symbol, "there is no word or symbol to look up"),
-        "find_references": _Row(_by_name, "no symbol is named"),
-        "search_text": _Row(_by_text, "there is no word to search for"),
-        "get_symbols": _Row(_by_scope, "no file or folder is given"),
-        "analyze_structure": _Row(_by_file, "no file is given"),
+        "find_definitions": _ToolCalls(_definition_calls, "there is no word or symbol to look up"),
+        "find_references": _ToolCalls(_reference_calls, "no symbol is named"),
+        "search_text": _ToolCalls(_text_calls, "there is no word to search for"),
+        "get_symbols": _ToolCalls(_symbol_list_calls, "no file or folder is given"),
+        "analyze_structure": _ToolCalls(_structure_calls, "no file is given"),
     }
 )
 """How each tool is called."""

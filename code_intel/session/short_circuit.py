@@ -1,8 +1,8 @@
 """Decide whether a map hit replaces the search (seed 004 §1.3, §5.2).
 
 The calibrated score chooses the phase. A failed guard lowers READY to VERIFICATION, and a failed
-`margin` lowers VERIFICATION to the forest; guards never change the score. Only searches for the
-session's own words (`Session.own_words`) change the phase.
+`margin` guard lowers VERIFICATION to the forest; guards never change the score. Only a search for
+the session's own query (`Session.own_words`) changes the phase.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,19 +19,20 @@ ScoreBand = Literal["ready", "verification", "forest"]
 
 
 class MapFacts(NamedTuple):
-    """The facts about the best agreement and the session that decide.
+    """The facts about the best agreement and the session on which a verdict depends.
 
     Attributes:
-        score: Calibrated, 0 to 1; None if the map sent none or had no hit.
-        status: Validity of the agreement.
-        confirmed: Whether it is confirmed here.
-        margin: Score minus that of the best hit for a different symbol; None if none exists.
+        score: Its calibrated score, 0 to 1; None if the map sent none or had no hit.
+        status: Its validity.
+        confirmed: Whether it is confirmed in this project.
+        margin: How much its score exceeds that of the best hit for another symbol; None if there is
+            no such hit.
         needed_margin: The fitted minimum of `margin`.
-        symbol_defined: Whether the local index defines its symbol now.
+        symbol_defined: Whether the local index defines its symbol.
         risk: Risk of the session.
         intent: Intent of the session.
         disputed: Whether sessions or people object to it (docs/decisions/0027).
-        remote_only: Whether only a remote map server matched the query, which no local name does.
+        remote_only: Whether only a remote map server matched the query; no local name does.
         alias_only: Whether the score comes from an alias that is not a synonym of the term.
     """
 
@@ -64,7 +65,7 @@ class ShortCircuitVerdict(NamedTuple):
         band: Band of the score.
         phase: The phase it leads to; None for the forest.
         failed: Names of failed guards.
-        confirmed: Whether the agreement is confirmed here.
+        confirmed: Whether the agreement is confirmed in this project.
     """
 
     band: ScoreBand
@@ -178,19 +179,19 @@ def map_step(
 ) -> Step | None:
     """Return the event that a map answer leads to, or None if it changes nothing.
 
-    A hit changes the phase only in EXPLORATION, only if `query` is the session's own words, and
-    never with a symbol that this session has rejected. A miss of any query allows search_forest.
+    A hit changes the phase only in EXPLORATION, only if `query` is the session's own, and never for
+    a symbol that this session has rejected. A miss, whatever the query, allows search_forest.
     `files` are the agreement's files that still match, relative to the root. `agreed` is the
-    symbol's name in the agreement if it has been renamed since.
+    symbol's name in the agreement if the symbol has been renamed since.
     """
     if session.phase is not Phase.EXPLORATION:
         return None
-    missed = verdict.phase is None or symbol in session.refuted
-    if not missed and fold(query) != fold(session.own_words):
+    is_miss = verdict.phase is None or symbol in session.refuted
+    if not is_miss and fold(query) != fold(session.own_words):
         return None
     event = Event.MAP_CONFIDENT if verdict.phase is Phase.READY else Event.MAP_LIKELY
     return Step(
-        Event.MAP_MISSED if missed else event,
+        Event.MAP_MISSED if is_miss else event,
         {
             "query": query,
             "band": verdict.band,

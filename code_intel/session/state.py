@@ -1,8 +1,8 @@
 """Define a session: the result of replaying its journal.
 
-Every field follows from the events alone. The classes are NamedTuples because a hook replays a
-journal in the time of an interpreter start, and importing `dataclasses` alone costs a third of that
-(docs/decisions/0008).
+Every field follows from the events alone. The classes are NamedTuples because each hook starts an
+interpreter and replays a journal, and importing `dataclasses` alone would take a third of the start
+time (docs/decisions/0008).
 """
 
 import os
@@ -25,13 +25,13 @@ FOREST_TOOLS = (
     "semantic_rerank",
 )
 MAX_SHOWN_SYMBOLS = 10
-"""Symbols that a call may find so that each counts as looked at."""
+"""Maximum number of symbols that a call may find for each of them to count as looked at."""
 MAX_OPENED_FILES = 30
-"""Files that a call may find so that they count as opened; of more, none does."""
+"""Maximum number of files that a call may find for them to count as opened."""
 MAX_FOREST_FILES = 5
-"""Files that a forest search opens once one of its symbols was found in the code."""
+"""The same for a forest search, whose files count once one of its symbols is found in the code."""
 _MIN_NAME_COLUMNS = 3
-"""A shorter name must be a symbol itself; it is contained in too many others."""
+"""A shorter name must be a symbol itself, because too many other names contain it."""
 
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
 """What led to READY; empty in other phases."""
@@ -57,14 +57,14 @@ class SessionCall(NamedTuple):
     """One tool call of the session.
 
     Attributes:
-        seq: Its place in the journal.
-        phase: The phase it was made in.
+        seq: Its number in the journal.
+        phase: The phase in which it was made.
         tool: The tool's name.
         target: Its argument: the symbol, pattern, query or path.
         ok: Whether it ended without an error.
         found: How many results it had.
-        files: Files it found, relative to the root, at most `steps.MOST_LISTED`.
-        symbols: Symbols it found, likewise.
+        files: The files it found, relative to the root, at most `steps.MAX_LISTED`.
+        symbols: The symbols it found, likewise.
         slot: The frame slot that `query` made it for, or empty.
     """
 
@@ -95,9 +95,9 @@ class SessionCall(NamedTuple):
 
     @property
     def shows(self) -> tuple[str, ...]:
-        """The symbols it has shown: all found if they are few, else those that its target names.
+        """The symbols it has shown: all that it found or, if they are many, those its target names.
 
-        A call for a short fragment finds a hundred definitions; that is not a look at each.
+        A call for a short fragment may find a hundred definitions, and nobody looks at each.
         """
         if not self.counts or len(self.symbols) <= MAX_SHOWN_SYMBOLS:
             return self.symbols if self.counts else ()
@@ -107,12 +107,12 @@ class SessionCall(NamedTuple):
     @property
     def opens(self) -> tuple[str, ...]:
         """The files it has opened: those it found, or none if it found too many."""
-        most = MAX_FOREST_FILES if self.tool in FOREST_TOOLS else MAX_OPENED_FILES
-        return self.files if self.counts and len(self.files) <= most else ()
+        limit = MAX_FOREST_FILES if self.tool in FOREST_TOOLS else MAX_OPENED_FILES
+        return self.files if self.counts and len(self.files) <= limit else ()
 
 
 class MappedSymbol(NamedTuple):
-    """A symbol mapped to the target feature; `unsure` if its low likeness raised the risk."""
+    """A symbol mapped to the target feature; `unsure` if its low similarity raised the risk."""
 
     name: str
     source: SlotSource
@@ -128,7 +128,7 @@ class Hypothesis(NamedTuple):
     Attributes:
         text: The statement.
         confidence: `high`, `medium` or `low`.
-        symbol: The symbol, if the map proposed it.
+        symbol: The symbol of the agreement that the hypothesis comes from, if any.
         agreed: Whether that agreement is confirmed.
     """
 
@@ -164,19 +164,19 @@ class Session(NamedTuple):
         name: Its public name; only its owner knows the handle (`heads`).
         seal: SHA-256 of the secret in its handle.
         root: The path of the project when it began.
-        phase_seq: Number of the event that led into the current phase.
+        phase_seq: Number of the event that led to the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
-        learned: (nl_term, symbol) pairs that this session has taught.
+        learned: (nl_term, symbol) pairs that were learned from this session.
         baseline: Content hashes of the files with uncommitted changes when it began, by path.
-        commit: The commit checked out when it began, empty before the first one; None if git could
-            not tell.
+        commit: The commit that was checked out when it began; empty if there was none, None if git
+            could not tell.
         greenfield: Whether the last submit_understanding found a project without code.
         planned_files: Announced files, which may be created although their folder was not explored.
-        refuted: Symbols the map proposed and verification rejected.
+        refuted: Symbols that the map proposed and verification rejected.
         map_results: Hits of the last map search: `document`, `symbol`, `score`, `status`.
         forest_results: Hits of the last forest search, likewise.
-        warnings: Problems of the journal when it was read; not part of the state.
+        warnings: Problems found when the journal was read; not part of the state.
     """
 
     name: str
@@ -213,7 +213,7 @@ class Session(NamedTuple):
 
     @property
     def own_words(self) -> str:
-        """The query for the map: the target feature once framed, the raw query before."""
+        """The session's map query: the target feature or, until it is set, the raw query."""
         return (self.frame.value("target_feature") if self.frame else "") or self.query
 
     @property
@@ -222,42 +222,44 @@ class Session(NamedTuple):
         return any(symbol.unsure for symbol in self.symbols)
 
     def symbol(self, name: str) -> MappedSymbol | None:
-        """Return a mapped symbol by name."""
-        return next((known for known in self.symbols if known.name == name), None)
+        """Return the mapped symbol `name`, or None."""
+        return next((symbol for symbol in self.symbols if symbol.name == name), None)
 
     @property
     def seen_files(self) -> frozenset[str]:
         """The files this session has looked at: calls returned them, or they are explored.
 
-        Files of a forest search count once one of its symbols was corroborated.
+        Files of a forest search count once one of its symbols is corroborated.
         """
-        found = self._found(CORROBORATION_TOOLS)
-        guessed = (
+        found = self.corroborated_symbols
+        forest_files = (
             call.opens
             for call in self.calls
             if call.tool in FOREST_TOOLS and not found.isdisjoint(call.symbols)
         )
-        return self.opened_files.union(*guessed)
+        return self.opened_files.union(*forest_files)
 
     @property
     def opened_files(self) -> frozenset[str]:
         """The `seen_files` without those that only a forest search returned."""
-        opened = (call.opens for call in self.calls if call.tool not in FOREST_TOOLS)
-        return frozenset(self.explored_files).union(*opened)
+        files = (call.opens for call in self.calls if call.tool not in FOREST_TOOLS)
+        return frozenset(self.explored_files).union(*files)
 
     def used(self, tool: str) -> bool:
         """Return whether a call of `tool` succeeded and found something in this session.
 
-        For find_references it is enough that the symbol was found by find_definitions.
+        For find_references, it is enough that find_definitions found the symbol.
         """
         return any(
-            call.tool == tool and (call.counts or self._is_unused(call)) for call in self.calls
+            call.tool == tool and (call.counts or self._is_reference_search(call))
+            for call in self.calls
         )
 
-    def _is_unused(self, call: SessionCall) -> bool:
+    def _is_reference_search(self, call: SessionCall) -> bool:
+        """Return whether a call searched for references to a symbol that is defined."""
         name = ".".join(symbol_parts(call.target))
-        searched = call.tool == "find_references" and call.ok
-        return searched and name in self._found({"find_definitions"})
+        found = self._found_symbols({"find_definitions"})
+        return call.tool == "find_references" and call.ok and name in found
 
     @property
     def corroborated_symbols(self) -> frozenset[str]:
@@ -265,20 +267,20 @@ class Session(NamedTuple):
 
         Finding `AuthService.login` also finds `login`, but not the other way round.
         """
-        return self._found(CORROBORATION_TOOLS)
+        return self._found_symbols(CORROBORATION_TOOLS)
 
     def corroborated(self, symbol: str) -> bool:
         """Return whether `symbol` is one of `corroborated_symbols`."""
         return symbol in self.corroborated_symbols
 
-    def _found(self, tools: Container[str]) -> frozenset[str]:
-        """Return the symbols that calls of `tools` have found, with and without their scopes."""
+    def _found_symbols(self, tools: Container[str]) -> frozenset[str]:
+        """Return the symbols that calls of `tools` have shown, with and without their scopes."""
         names: set[str] = set()
         for call in self.calls:
             if call.tool in tools:
                 for symbol in map(fold_symbol, call.shows):
                     parts = symbol.split(".")
-                    names.update(".".join(parts[at:]) for at in range(len(parts)))
+                    names.update(".".join(parts[start:]) for start in range(len(parts)))
         return frozenset(names)
 
     def relative(self, path: str) -> str:

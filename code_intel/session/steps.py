@@ -1,6 +1,6 @@
 """Build the steps of simple events; each function returns the `Step` to append.
 
-Events that need a judgement come from requirements, evidence, relevance and short_circuit.
+The steps of other events come from requirements, evidence, relevance and short_circuit.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,22 +14,22 @@ from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
 
 MAX_LISTED = 100
-"""Files, and symbols, that the journal keeps of one call."""
+"""Maximum number of files, and of symbols, that the journal keeps for one call."""
 MAX_RESULTS = 5
-"""Hits that the journal keeps of a search in map or forest."""
+"""Maximum number of hits that the journal keeps for a search in the map or the forest."""
 _MAX_TARGET_CHARS = 500
 _MAP_HITS = frozenset({Event.MAP_LIKELY, Event.MAP_CONFIDENT})
 OUTCOMES = ("success", "failure", "partial")
 
 
 def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -> tuple[Step, ...]:
-    """Validate a query frame and record it; a frame set again may only raise the risk.
+    """Validate and record a query frame. Setting it again can raise the risk but not lower it.
 
-    The target feature is final once the session has made progress with it (`_settled`). Other slots
-    may still be added or replaced.
+    The target feature is final once the session has made progress with it (`_reason_final`). Other
+    slots can still be added or replaced.
 
     Returns:
-        One step, or two if the higher risk takes back READY.
+        One step, or two if the session leaves READY because the risk has become higher.
 
     Raises:
         SessionError: `validation_failed`, see `frame.validate_frame`; or the target feature is
@@ -45,8 +45,8 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
         "risk": risk.value,
     }
     framed = Step(Event.FRAMED, data)
-    raised = risk is not session.risk and higher(risk, session.risk) is risk
-    if raised and session.intent.writes and session.ready_by in {"map", "understanding"}:
+    is_raised = risk is not session.risk and higher(risk, session.risk) is risk
+    if is_raised and session.intent.writes and session.ready_by in {"map", "understanding"}:
         return framed, Step(Event.RISK_RAISED, {})
     return (framed,)
 
@@ -54,7 +54,7 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
 def _check_feature(session: Session, frame: Frame) -> None:
     """Refuse another target feature once the current one is final."""
     old = session.frame.value("target_feature") if session.frame else ""
-    why = _settled(session, old)
+    why = _reason_final(session, old)
     if not why or fold(frame.value("target_feature")) == fold(old):
         return
     raise SessionError(
@@ -66,11 +66,11 @@ def _check_feature(session: Session, frame: Frame) -> None:
     )
 
 
-def _settled(session: Session, feature: str) -> str:
+def _reason_final(session: Session, feature: str) -> str:
     """Return why the target feature is final, or the empty string.
 
-    A first feature may be named late, unless the map has answered the raw query: that answer would
-    become an alias of another question.
+    The first feature may be named late, unless the map has answered the raw query: that query would
+    become an alias of an unrelated feature.
     """
     if any(change.event in _MAP_HITS for change in session.phase_history):
         return "the map has already answered this session's query"
@@ -100,14 +100,14 @@ def called(
         target: Its argument: the symbol, pattern, query or path.
         ok: Whether it ended without an error.
         found: How many results it had.
-        files: Files it found, relative to the root.
-        symbols: Symbols it found; of a search, those of forest hits only.
-        slot: The frame slot that `query` made it for.
-        map_results: Hits of the map, if it was asked; the first `MAX_RESULTS` are kept.
+        files: The files it found, relative to the root.
+        symbols: The symbols it found; for a search, only those of forest hits.
+        slot: The frame slot for which `query` made it.
+        map_results: Hits of the map, if it was searched; the first `MAX_RESULTS` are kept.
         forest_results: Hits of the forest, likewise.
     """
-    halves = {"map_results": map_results, "forest_results": forest_results}
-    returned = {half: list(rows)[:MAX_RESULTS] for half, rows in halves.items() if rows is not None}
+    results = {"map_results": map_results, "forest_results": forest_results}
+    kept = {key: list(hits)[:MAX_RESULTS] for key, hits in results.items() if hits is not None}
     return Step(
         Event.CALLED,
         {
@@ -118,7 +118,7 @@ def called(
             "files": list(dict.fromkeys(files))[:MAX_LISTED],
             "symbols": list(dict.fromkeys(symbols))[:MAX_LISTED],
             "slot": slot,
-            **returned,
+            **kept,
         },
     )
 
@@ -131,19 +131,19 @@ def add_explored(
     Args:
         session: The session.
         files: The files to add.
-        existing: Those of them that exist.
-        code: Those of them whose symbols the index reads. A session that reached READY without a
-            symbol must confirm one first.
+        existing: The files among them that exist.
+        code: The files among them whose symbols the index can read. A session that reached READY
+            without a symbol must confirm one before adding these.
 
     Raises:
         PhaseError: The session is not in READY.
-        UsageError: There is no file, or one does not exist or is not in `Session.seen_files`.
-        RequirementError: A file has code and the session knows no symbol.
+        UsageError: No file is given, or one does not exist or is not in `Session.seen_files`.
+        RequirementError: A file has code, and the session knows no symbol.
     """
     check_allowed(session, "add_explored_files")
-    good = session.seen_files & {session.relative(file) for file in existing}
+    allowed = session.seen_files & {session.relative(file) for file in existing}
     files = list(dict.fromkeys(map(session.relative, files)))
-    refused = [file for file in files if file not in good]
+    refused = [file for file in files if file not in allowed]
     if refused or not files:
         raise UsageError(
             f"{refused[0]} does not exist, or no call of this session has returned it."
@@ -152,8 +152,8 @@ def add_explored(
             hint=f"Look at the file with {LOOKUP_TOOLS} first.",
             details={"field": "files", "refused": refused},
         )
-    known = any(symbol.source is SlotSource.FACT for symbol in session.symbols)
-    if any(code) and session.intent.writes and not (known or session.planned_files):
+    has_symbol = any(symbol.source is SlotSource.FACT for symbol in session.symbols)
+    if any(code) and session.intent.writes and not (has_symbol or session.planned_files):
         raise RequirementError(
             "This session knows no symbol of the code yet.",
             hint="Call confirm_symbol_relevance with the symbol that implements the target "
@@ -167,12 +167,12 @@ def add_explored(
 
 
 def revert(reason: str = "") -> Step:
-    """Go back to EXPLORATION; calls, symbols and explored files are kept."""
+    """Move back to EXPLORATION; calls, symbols and explored files are kept."""
     return Step(Event.REVERTED, {"reason": reason[:_MAX_TARGET_CHARS]})
 
 
 def learned(nl_term: str, symbol: str) -> Step:
-    """Record that a pair was learned, so that it is not learned twice."""
+    """Record that a pair was learned, so that it is not learned again."""
     return Step(Event.LEARNED, {"nl_term": nl_term, "symbol": symbol})
 
 

@@ -1,12 +1,13 @@
 """Describe a session for people, one line per event of its journal.
 
-    asked framed map found claimed understood doubted confirmed supposed rejected opened reverted
-    learned ended; and `phase` for each change of phase
+    asked framed map found executed claimed noted believed doubted risk supposed confirmed rejected
+    opened reverted learned ended; and `phase` for each change of phase
 
-Each text is one line without hidden characters and secret values; long lists are cut.
+Each text is one line without hidden characters or secret values. Long lists are cut.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -22,12 +23,12 @@ from code_intel.session.short_circuit import explained
 from code_intel.session.state import JournalRecord, Session, SessionCall
 
 MAX_NAMES_PER_LINE = 6
-"""Names, files or calls listed in one line."""
+"""Maximum number of names, files or calls listed in one line."""
 EXECUTING = frozenset({"command_execute"})
-"""Tools that act and have no results."""
+"""Tools that act instead of returning results."""
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
-Words = tuple[str, str]
+KindAndText = tuple[str, str]
 """The kind of a line and its text."""
 Data = Mapping[str, Any]
 
@@ -36,8 +37,8 @@ class StoryLine(NamedTuple):
     """A line of a story.
 
     Attributes:
-        at: ISO 8601 with its offset.
-        phase: The phase after it.
+        at: When it happened, in ISO 8601 with an offset.
+        phase: The phase that followed.
         what: The kind of event, in one word.
         text: What happened.
     """
@@ -52,7 +53,7 @@ class Story(NamedTuple):
     """The description of a session.
 
     Attributes:
-        lines: In chronological order.
+        lines: The lines in chronological order.
         session: The session after the last valid record; None if none exists.
         broken: Why later records are invalid; empty if all are valid.
     """
@@ -71,34 +72,34 @@ class _Moment(NamedTuple):
 
 
 def describe(records: Iterable[JournalRecord]) -> Story:
-    """Describe records up to the first invalid one; consecutive calls of a tool share a line."""
-    moments, broken = _replayed(records)
+    """Describe records up to the first invalid one; consecutive calls of one tool share a line."""
+    moments, broken = _replay(records)
     lines: list[StoryLine] = []
-    for _, group in groupby(moments, key=_together):
+    for _, group in groupby(moments, key=_group_key):
         run = list(group)
         at, after = run[0].record.at, run[-1].after
         if run[0].record.event is Event.CALLED:
-            words: Iterable[Words] = (_calls([moment.after.calls[-1] for moment in run]),)
+            described = [_describe_calls([moment.after.calls[-1] for moment in run])]
         else:
-            words = _words(run[0].record)
-        lines += [StoryLine(at, after.phase.value, what, text) for what, text in words]
-        lines += _moved(run[-1])
+            described = _describe_event(run[0].record)
+        lines += [StoryLine(at, after.phase.value, kind, text) for kind, text in described]
+        lines += _phase_change(run[-1])
     return Story(tuple(lines), moments[-1].after if moments else None, broken)
 
 
 def with_notes(story: Story, notes: Iterable[StoryLine]) -> Story:
     """Insert notes from other sources into a story, by time."""
     lines: list[StoryLine] = []
-    left = sorted(notes, key=lambda note: note.at)
+    remaining = sorted(notes, key=lambda note: note.at)
     for line in story.lines:
-        while left and left[0].at < line.at:
-            lines.append(left.pop(0)._replace(phase=lines[-1].phase if lines else ""))
+        while remaining and remaining[0].at < line.at:
+            lines.append(remaining.pop(0)._replace(phase=lines[-1].phase if lines else ""))
         lines.append(line)
-    lines += [note._replace(phase=lines[-1].phase if lines else "") for note in left]
+    lines += [note._replace(phase=lines[-1].phase if lines else "") for note in remaining]
     return story._replace(lines=tuple(lines))
 
 
-def _replayed(records: Iterable[JournalRecord]) -> tuple[list[_Moment], str]:
+def _replay(records: Iterable[JournalRecord]) -> tuple[list[_Moment], str]:
     moments: list[_Moment] = []
     session: Session | None = None
     for record in records:
@@ -111,41 +112,39 @@ def _replayed(records: Iterable[JournalRecord]) -> tuple[list[_Moment], str]:
     return moments, ""
 
 
-def _words(record: JournalRecord) -> list[Words]:
+def _describe_event(record: JournalRecord) -> list[KindAndText]:
     try:
         return list(DESCRIPTIONS[record.event](record.data))
     except (KeyError, TypeError, ValueError, AttributeError):  # written by another version
         return [(record.event.value, "")]
 
 
-def _together(moment: _Moment) -> str | int:
-    called = moment.record.event is Event.CALLED
-    return str(moment.record.data["tool"]) if called else moment.record.seq
+def _group_key(moment: _Moment) -> str | int:
+    """Return the same key for consecutive calls of one tool, and another one for other events."""
+    is_call = moment.record.event is Event.CALLED
+    return str(moment.record.data["tool"]) if is_call else moment.record.seq
 
 
-def _moved(moment: _Moment) -> Iterator[StoryLine]:
-    """Describe a change of phase, with the duration of the previous one."""
+def _phase_change(moment: _Moment) -> Iterator[StoryLine]:
+    """Describe a change of phase, with the duration of the previous phase."""
     change = moment.after.phase_history[-1]
     if moment.before is None or change.seq != moment.record.seq:
         return
     began = datetime.fromisoformat(moment.before.phase_history[-1].at)
-    lasted = duration((datetime.fromisoformat(change.at) - began).total_seconds())
-    text = f"{change.source} → {change.target} after {lasted}"
+    elapsed = duration((datetime.fromisoformat(change.at) - began).total_seconds())
+    text = f"{change.source} → {change.target} after {elapsed}"
     yield StoryLine(change.at, change.target.value, "phase", text)
 
 
-def _calls(calls: Sequence[SessionCall]) -> Words:
+def _describe_calls(calls: Sequence[SessionCall]) -> KindAndText:
     """Describe calls of one tool."""
-    counted: dict[str, int] = {}
-    for call in calls:
-        text = _call(call)
-        counted[text] = counted.get(text, 0) + 1
-    texts = [f"{text} ({times} times)" if times > 1 else text for text, times in counted.items()]
+    counts = Counter(map(_describe_call, calls))
+    texts = [f"{text} ({times} times)" if times > 1 else text for text, times in counts.items()]
     tool = calls[0].tool
-    return "executed" if tool in EXECUTING else "found", f"{tool} {_some(texts, '; ')}"
+    return "executed" if tool in EXECUTING else "found", f"{tool} {_join(texts, '; ')}"
 
 
-def _call(call: SessionCall) -> str:
+def _describe_call(call: SessionCall) -> str:
     target = plain(call.target)
     if not call.ok:
         return f"{target}: failed"
@@ -153,32 +152,32 @@ def _call(call: SessionCall) -> str:
         return target
     if not call.found:
         return f"{target}: nothing"
-    where = f" in {_some(map(plain, call.files), most=2)}" if call.files else ""
-    return f"{target}: {call.found}{where}"
+    files = f" in {_join(map(plain, call.files), limit=2)}" if call.files else ""
+    return f"{target}: {call.found}{files}"
 
 
-def _started(data: Data) -> Iterator[Words]:
+def _describe_start(data: Data) -> Iterator[KindAndText]:
     yield "asked", f"{data['intent']}: {plain(data['query'])}"
     if START[Intent(data["intent"])] is Phase.READY:
         yield "phase", "READY from the start: the session is read-only"
 
 
-def _framed(data: Data) -> Iterator[Words]:
+def _describe_frame(data: Data) -> Iterator[KindAndText]:
     slots = [f"{s['name']} “{plain(s['value'])}” ({s['source']})" for s in data["slots"]]
     yield "framed", f"{'; '.join(slots)}; risk {data['risk']}"
 
 
-def _confirmed(data: Data) -> Iterator[Words]:
-    names = _some(plain(item["name"]) for item in data["symbols"])
+def _describe_confirmation(data: Data) -> Iterator[KindAndText]:
+    names = _join(plain(item["name"]) for item in data["symbols"])
     yield "confirmed", f"{names} for the target feature: {plain(data['evidence'])}"
     if unsure := [plain(item["name"]) for item in data["symbols"] if item.get("unsure")]:
         yield (
             "risk",
-            f"{plain(data['risk'])}: low likeness of the target feature and {_some(unsure)}",
+            f"{plain(data['risk'])}: low similarity of the target feature and {_join(unsure)}",
         )
 
 
-def _map_answered(data: Data) -> Iterator[Words]:
+def _describe_map_answer(data: Data) -> Iterator[KindAndText]:
     pair = f"{plain(data['nl_term'])} → {plain(data['symbol'])}"
     score = f"{data['score']:.2f}" if isinstance(data["score"], int | float) else "no score"
     query = f"“{plain(data['query'])}”"
@@ -190,7 +189,7 @@ def _map_answered(data: Data) -> Iterator[Words]:
         yield "map", f"answers {query} with {pair} ({score}){reason}"
 
 
-def _understood(data: Data) -> Iterator[Words]:
+def _describe_understanding(data: Data) -> Iterator[KindAndText]:
     symbols = [f"{plain(s['name'])} ({s['source']})" for s in data["symbols"]]
     claims = {
         "symbols": symbols,
@@ -198,48 +197,48 @@ def _understood(data: Data) -> Iterator[Words]:
         "files": map(plain, data["files"]),
         "patterns": map(plain, data.get("patterns", ())),
     }
-    listed = ((kind, _some(names)) for kind, names in claims.items())
+    listed = ((kind, _join(names)) for kind, names in claims.items())
     yield "claimed", "; ".join(f"{kind}: {names}" for kind, names in listed if names)
     if notes := plain(data.get("notes") or ""):
         yield "noted", notes
     if data["missing"]:
-        yield "doubted", _some(map(plain, data["missing"]), "; ")
+        yield "doubted", _join(map(plain, data["missing"]), "; ")
     else:
         yield "believed", "all requirements are met"
 
 
-def _supposed(data: Data) -> Iterator[Words]:
+def _describe_hypotheses(data: Data) -> Iterator[KindAndText]:
     texts = [f"“{plain(item['text'])}” ({item['confidence']})" for item in data["hypotheses"]]
-    lacked = _some((plain(item) for item in data.get("missing", ())), "; ")
-    why = f"{plain(data['reason'])} ({lacked})" if lacked else plain(data["reason"])
-    yield "supposed", f"{_some(texts, '; ')}, because of {why}"
+    missing = _join((plain(item) for item in data.get("missing", ())), "; ")
+    reason = f"{plain(data['reason'])} ({missing})" if missing else plain(data["reason"])
+    yield "supposed", f"{_join(texts, '; ')}, because of {reason}"
 
 
-def _settled(data: Data) -> Iterator[Words]:
+def _describe_verification(data: Data) -> Iterator[KindAndText]:
     for answer in data["answers"]:
-        found = answer["evidence"]
-        borne = "" if answer["corroborated"] else ", which matches no call"
-        shown = f"{plain(found['tool'])} {plain(found['target'])}: {plain(found['result'])}"
-        yield answer["status"], f"“{plain(answer['hypothesis'])}” by {shown}{borne}"
+        call = answer["evidence"]
+        note = "" if answer["corroborated"] else ", which matches no call"
+        evidence = f"{plain(call['tool'])} {plain(call['target'])}: {plain(call['result'])}"
+        yield answer["status"], f"“{plain(answer['hypothesis'])}” by {evidence}{note}"
 
 
-def _explored(data: Data) -> Iterator[Words]:
-    yield "opened", _some(map(plain, data["files"]))
+def _describe_explored_files(data: Data) -> Iterator[KindAndText]:
+    yield "opened", _join(map(plain, data["files"]))
 
 
-def _risk_raised(_: Data) -> Iterator[Words]:
+def _describe_raised_risk(_: Data) -> Iterator[KindAndText]:
     yield "doubted", "the risk is now higher than when READY was reached"
 
 
-def _reverted(data: Data) -> Iterator[Words]:
+def _describe_revert(data: Data) -> Iterator[KindAndText]:
     yield "reverted", plain(data["reason"]) or "no reason given"
 
 
-def _learned(data: Data) -> Iterator[Words]:
+def _describe_learning(data: Data) -> Iterator[KindAndText]:
     yield "learned", f"{plain(data['nl_term'])} → {plain(data['symbol'])}"
 
 
-def _ended(data: Data) -> Iterator[Words]:
+def _describe_outcome(data: Data) -> Iterator[KindAndText]:
     analysis = data["analysis"]
     parts = [
         plain(analysis.get("root_cause") or ""),
@@ -250,27 +249,27 @@ def _ended(data: Data) -> Iterator[Words]:
     yield "ended", f"{data['outcome']}: {reasons}" if reasons else data["outcome"]
 
 
-DESCRIPTIONS: Mapping[Event, Callable[[Data], Iterable[Words]]] = MappingProxyType(
+DESCRIPTIONS: Mapping[Event, Callable[[Data], Iterable[KindAndText]]] = MappingProxyType(
     {
-        Event.STARTED: _started,
-        Event.FRAMED: _framed,
-        Event.CONFIRMED: _confirmed,
-        Event.MAP_MISSED: _map_answered,
-        Event.MAP_LIKELY: _map_answered,
-        Event.MAP_CONFIDENT: _map_answered,
-        Event.UNDERSTOOD: _understood,
-        Event.DOUBTED: _understood,
-        Event.SUPPOSED: _supposed,
-        Event.VERIFIED: _settled,
-        Event.REFUTED: _settled,
-        Event.EXPLORED: _explored,
-        Event.RISK_RAISED: _risk_raised,
-        Event.REVERTED: _reverted,
-        Event.LEARNED: _learned,
-        Event.OUTCOME: _ended,
+        Event.STARTED: _describe_start,
+        Event.FRAMED: _describe_frame,
+        Event.CONFIRMED: _describe_confirmation,
+        Event.MAP_MISSED: _describe_map_answer,
+        Event.MAP_LIKELY: _describe_map_answer,
+        Event.MAP_CONFIDENT: _describe_map_answer,
+        Event.UNDERSTOOD: _describe_understanding,
+        Event.DOUBTED: _describe_understanding,
+        Event.SUPPOSED: _describe_hypotheses,
+        Event.VERIFIED: _describe_verification,
+        Event.REFUTED: _describe_verification,
+        Event.EXPLORED: _describe_explored_files,
+        Event.RISK_RAISED: _describe_raised_risk,
+        Event.REVERTED: _describe_revert,
+        Event.LEARNED: _describe_learning,
+        Event.OUTCOME: _describe_outcome,
     }
 )
-"""How each event is described; `_calls` describes several CALLED events at once."""
+"""How each event is described, except CALLED; `_describe_calls` describes several of these."""
 
 
 def duration(seconds: float) -> str:
@@ -281,22 +280,22 @@ def duration(seconds: float) -> str:
     >>> duration(90_061)
     '1 d 1 h'
     """
-    left = max(0, round(seconds))
+    remaining = max(0, round(seconds))
     parts: list[str] = []
     for unit, size in _UNITS:
-        if left >= size or (unit == "s" and not parts):
-            parts.append(f"{left // size} {unit}")
-        left %= size
+        if remaining >= size or (unit == "s" and not parts):
+            parts.append(f"{remaining // size} {unit}")
+        remaining %= size
     return " ".join(parts[:2])
 
 
 def plain(text: object) -> str:
-    """Return a text on one line, without hidden characters and secret values."""
+    """Return a text on one line, without hidden characters or secret values."""
     return visible(masked(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()))
 
 
-def _some(texts: Iterable[str], between: str = ", ", most: int = MAX_NAMES_PER_LINE) -> str:
-    """Join the first texts and add how many more there are."""
-    found = list(texts)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return between.join(found[:most]) + more
+def _join(texts: Iterable[str], separator: str = ", ", limit: int = MAX_NAMES_PER_LINE) -> str:
+    """Join the first texts and say how many more there are."""
+    items = list(texts)
+    more = f" and {len(items) - limit} more" if len(items) > limit else ""
+    return separator.join(items[:limit]) + more

@@ -1,7 +1,7 @@
 """Compare texts: fold them, extract content words, and check whether a quote covers a value.
 
-Japanese and English mix within a sentence, so a text is cut into runs of one script, and each
-script has its own word rules. Rules and examples are in docs/decisions/0008 and in
+One sentence may mix Japanese and English, so a text is cut into runs of one script, and each script
+has its own word rules. Rules and examples are in docs/decisions/0008 and in
 tests/session/test_frame.py.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from code_intel.session.patterns import least_word_chars
+from code_intel.session.patterns import min_word_chars
 
 # Patterns are strings: `re` compiles them at first use, and hooks never use them.
-_PLAIN = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
+_QUOTES = str.maketrans(dict.fromkeys("‘’‛′`´", "'") | dict.fromkeys("“”„″", '"'))
 _DASHES = r"[‐‑‒–—―−]"
 _CONTRACTION = r"\b(ca|wo)?n't\b|\bcannot\b|(?<=\w)n't\b"
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
@@ -35,7 +35,7 @@ _FILLER_WORDS = (
     "feature functionality function process issue problem 機能 処理 問題 場合 際 時 事 件"
 )
 _FILLERS = frozenset(_FILLER_WORDS.split())
-"""Words without meaning of their own: a value may add them, but needs other words, too."""
+"""Words without a meaning of their own; a value may add them, but must have other words, too."""
 
 _PARTICLES = (
     r"(?:から|まで|より|など|について|における|での|との|への|とき|こと|[をがにはでとものへや])+"
@@ -57,13 +57,13 @@ _ROWS = (
     "まみむめも",
     "らりるれろ",
 )
-"""Kana with which the inflections of one verb begin: 直す, 直して; 落ちる, 落ちた."""
+"""Rows of kana with which the inflections of one verb begin: 直す, 直して; 落ちる, 落ちた."""
 _CONTRACTED = "いっん"
-"""Kana that replace any of `_ROWS` before て and た: 書いて, 使って, 読んで."""
+"""Kana that may replace those in `_ROWS` before て and た: 書いて, 使って, 読んで."""
 _MIN_WORD_CHARS = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
-"""Where a compound may be cut: the fewest characters before and after the cut."""
+"""Minimum number of characters before and after a cut in a compound, by script."""
 _MIN_DISTINCTIVE_CHARS = 2
-"""Word characters; a text with fewer occurs in every file."""
+"""A text with fewer word characters occurs in every file."""
 
 
 class WordRun(NamedTuple):
@@ -75,7 +75,7 @@ class WordRun(NamedTuple):
 
     @property
     def is_filler(self) -> bool:
-        """Whether it has no meaning of its own."""
+        """Whether the run has no meaning of its own."""
         return self.text in _FILLERS or (
             self.script == "hiragana"
             and bool(re.fullmatch(_GRAMMAR, re.sub(_NEGATION, "", self.text) or "て"))
@@ -83,17 +83,17 @@ class WordRun(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return `text` with Unicode form, case, white space, quotes and dashes folded.
+    """Return `text` with its Unicode form, case, white space, quotes and dashes folded.
 
     >>> fold("  Ｌｏｇｉｎ  “Form” ")
     'login "form"'
     """
-    plain = re.sub(_DASHES, "-", unicodedata.normalize("NFKC", text.translate(_PLAIN)))
-    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
+    folded = re.sub(_DASHES, "-", unicodedata.normalize("NFKC", text.translate(_QUOTES)))
+    return " ".join(unicodedata.normalize("NFKC", folded.casefold()).split())
 
 
 def fold_symbol(name: str) -> str:
-    """Return a symbol's name without white space and call brackets; case is kept.
+    """Return a symbol's name without surrounding white space and without arguments; keep its case.
 
     >>> fold_symbol(" AuthService.login(user) ")
     'AuthService.login'
@@ -115,7 +115,7 @@ def says_something(text: str, *, pattern: bool = False) -> bool:
 
     With `pattern` each match of the regular expression must have them.
     """
-    count = least_word_chars(text) if pattern else len(re.findall(r"[^\W_]", text))
+    count = min_word_chars(text) if pattern else len(re.findall(r"[^\W_]", text))
     return count >= _MIN_DISTINCTIVE_CHARS
 
 
@@ -131,35 +131,35 @@ def is_cjk(text: str) -> bool:
 
 @functools.lru_cache(1024)  # each call of a session is compared with each slot repeatedly
 def content_words(text: str) -> frozenset[str]:
-    """Return the folded words of `text` that carry meaning; two texts are related if they overlap.
+    """Return the meaningful words of `text`, folded; two texts are related if they share one.
 
-    Latin words are stemmed, katakana and Hangul runs are kept whole, Han runs become character
+    Latin words are stemmed, katakana and Hangul runs are kept whole, and Han runs become character
     pairs.
 
     >>> sorted(content_words("the loginForm fixes ログイン処理"))
     ['fix', 'form', 'login', 'ログイン']
     """
-    found: set[str] = set()
+    words: set[str] = set()
     for run in _runs(text):
         if run.is_filler or run.script == "hiragana":
             continue
         if run.script == "han" and len(run.text) > 1:
-            found.update(run.text[at : at + 2] for at in range(len(run.text) - 1))
+            words.update(map("".join, pairwise(run.text)))
         else:
-            found.add(_stem(run.text) if run.script == "word" else run.text)
-    return frozenset(found)
+            words.add(_stem(run.text) if run.script == "word" else run.text)
+    return frozenset(words)
 
 
 def has_content(text: str) -> bool:
-    """Return whether `text` has a word besides grammar and filler nouns."""
+    """Return whether `text` has a word besides grammar and fillers."""
     return any(not run.is_filler for run in _runs(text))
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Return whether two texts have the same content words or are spellings of one text."""
+    """Return whether two texts have the same content words or differ only in spelling."""
     words = content_words(one)
-    same = fold(one).replace(" ", "") == fold(other).replace(" ", "")
-    return same or (bool(words) and words == content_words(other))
+    is_same = fold(one).replace(" ", "") == fold(other).replace(" ", "")
+    return is_same or (bool(words) and words == content_words(other))
 
 
 def covers(quote: str, value: str) -> bool | None:
@@ -182,66 +182,66 @@ def covers(quote: str, value: str) -> bool | None:
     content = [run for run in value_runs if not run.is_filler]
     if not content:
         return None
-    if _is_stretch(quote_runs, value_runs):
+    if _occurs_in_words(quote_runs, value_runs):
         return True
     covered = (
-        _run_covered(quote_runs, run) or _is_inflection(quote_runs, before, run)
+        _is_covered(quote_runs, run) or _is_inflection(quote_runs, before, run)
         for before, run in zip([None, *value_runs], value_runs, strict=False)
     )
     if not all(covered):
         return None
-    return False if _same_polarity(quote, value, content, value_runs) else None
+    return False if _keeps_polarity(quote, value, content, value_runs) else None
 
 
 def _runs(text: str) -> Iterator[WordRun]:
-    """Cut `text` into runs; camelCase words are separated."""
-    plain = re.sub(_CAMEL, " ", unicodedata.normalize("NFKC", text))
-    plain = re.sub(_CONTRACTION, " not", fold(plain))
-    at = 0
-    for match in re.finditer(_RUN, plain):
+    """Cut `text` into runs; camelCase words are split."""
+    separated = re.sub(_CAMEL, " ", unicodedata.normalize("NFKC", text))
+    start = 0
+    for match in re.finditer(_RUN, _expand(separated)):
         script = match.lastgroup or ""
-        # A trailing long vowel is only spelling: サーバ and サーバー are the same word.
+        # A trailing long vowel does not matter: サーバ and サーバー are the same word.
         word = match.group().rstrip("ー") if script == "katakana" else match.group()
         if word:
-            yield WordRun(script, word, at)
-            at += len(word)
+            yield WordRun(script, word, start)
+            start += len(word)
 
 
 def _cuts(run: WordRun) -> frozenset[int]:
     """Return the offsets within a run at which a word may begin or end."""
-    inside = range(0)
+    inner_cuts = range(0)
     if run.script in _MIN_WORD_CHARS:
         before, after = _MIN_WORD_CHARS[run.script]
-        inside = range(before, len(run.text) - after + 1)
-    return frozenset({0, len(run.text), *inside})
+        inner_cuts = range(before, len(run.text) - after + 1)
+    return frozenset({0, len(run.text), *inner_cuts})
 
 
-def _is_stretch(quote_runs: list[WordRun], value_runs: list[WordRun]) -> bool:
-    """Return whether the value occurs in the quote, on word boundaries."""
+def _occurs_in_words(quote_runs: list[WordRun], value_runs: list[WordRun]) -> bool:
+    """Return whether the value occurs in the quote, between word boundaries."""
     text = "".join(run.text for run in quote_runs)
-    wanted = "".join(run.text for run in value_runs)
+    value = "".join(run.text for run in value_runs)
     edges = {run.start + cut for run in quote_runs for cut in _cuts(run)}
-    return any(at in edges and at + len(wanted) in edges for at in _places(text, wanted))
+    return any(start in edges and start + len(value) in edges for start in _offsets(text, value))
 
 
-def _places(text: str, wanted: str) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        if at == 0 or text[at - 1] not in _NEGATIVE_PREFIX:
-            yield at
-        at = text.find(wanted, at + 1)
+def _offsets(text: str, part: str) -> Iterator[int]:
+    """Yield the offsets of `part` in `text`, except after a negative prefix."""
+    start = text.find(part)
+    while start >= 0:
+        if start == 0 or text[start - 1] not in _NEGATIVE_PREFIX:
+            yield start
+        start = text.find(part, start + 1)
 
 
-def _run_covered(quote_runs: list[WordRun], run: WordRun) -> bool:
-    """Return whether a run can be composed of fillers and words of the quote in the same script."""
+def _is_covered(quote_runs: list[WordRun], run: WordRun) -> bool:
+    """Return whether a run consists of fillers and words that the quote has in the same script."""
     if run.is_filler:
         return True
-    same = [other for other in quote_runs if other.script == run.script]
-    if run.script == "word" and _stem(run.text) in {_stem(other.text) for other in same}:
+    others = [other for other in quote_runs if other.script == run.script]
+    if run.script == "word" and _stem(run.text) in {_stem(other.text) for other in others}:
         return True
     reached = {0}
     for end in range(1, len(run.text) + 1):
-        if any(_is_piece(same, run.text[start:end]) for start in reached):
+        if any(_is_filler_or_word(others, run.text[start:end]) for start in reached):
             reached.add(end)
     return len(run.text) in reached
 
@@ -254,49 +254,48 @@ def _is_inflection(quote_runs: list[WordRun], before: WordRun | None, run: WordR
     return (not rest.text or rest.is_filler) and any(
         (kanji.script, kana.script) == ("han", "hiragana")
         and kanji.text[-1] == before.text[-1]
-        and _same_row(kana.text[0], run.text[0])
+        and _is_same_row(kana.text[0], run.text[0])
         for kanji, kana in pairwise(quote_runs)
     )
 
 
-def _same_row(one: str, other: str) -> bool:
-    either = {one, other}
-    return (
-        one == other or bool(either & set(_CONTRACTED)) or any(either <= set(row) for row in _ROWS)
+def _is_same_row(one: str, other: str) -> bool:
+    kana = {one, other}
+    return one == other or bool(kana & set(_CONTRACTED)) or any(kana <= set(row) for row in _ROWS)
+
+
+def _is_filler_or_word(runs: list[WordRun], text: str) -> bool:
+    return text in _FILLERS or any(
+        start in cuts and start + len(text) in cuts
+        for run in runs
+        for cuts in (_cuts(run),)
+        for start in _offsets(run.text, text)
     )
 
 
-def _is_piece(same: list[WordRun], piece: str) -> bool:
-    if piece in _FILLERS:
-        return True
-    return any(
-        at in cuts and at + len(piece) in cuts
-        for other in same
-        for cuts in (_cuts(other),)
-        for at in _places(other.text, piece)
-    )
-
-
-def _same_polarity(
+def _keeps_polarity(
     quote: str, value: str, content: list[WordRun], value_runs: list[WordRun]
 ) -> bool:
-    """Return whether a rephrasing keeps the negation of the quote; a single noun has none."""
-    denied, denies = (bool(re.search(_NEGATION, _spelled(text))) for text in (quote, value))
-    if denied == denies:
+    """Return whether a rephrasing keeps the quote's negation, which a single noun need not do."""
+    quote_denies, value_denies = (
+        bool(re.search(_NEGATION, _expand(text))) for text in (quote, value)
+    )
+    if quote_denies == value_denies:
         return True
-    noun = len(content) == 1 and all(
+    is_noun = len(content) == 1 and all(
         re.fullmatch(_PARTICLES, run.text) for run in value_runs if run.script == "hiragana"
     )
-    return denied and noun
+    return quote_denies and is_noun
 
 
-def _spelled(text: str) -> str:
+def _expand(text: str) -> str:
+    """Return `text` folded, with contractions such as "can't" expanded."""
     return re.sub(_CONTRACTION, " not", fold(text))
 
 
 def _stem(word: str) -> str:
     """Return a Latin word without its inflection: fix for fix, fixes, fixed and fixing."""
     stem = re.sub(r"(?:ing|ed|es|s|e)$", "", word)
-    if len(stem) < 3:  # noqa: PLR2004 - shorter than that, the ending was the word
+    if len(stem) < 3:  # noqa: PLR2004 - the ending belongs to so short a word
         return word
     return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem  # noqa: PLR2004 - as above

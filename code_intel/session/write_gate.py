@@ -1,7 +1,8 @@
 """Decide whether a session may write a file (docs/decisions/0008).
 
-It may in READY only, and only explored files, by their real path; in a project without code also
-the new files that were announced. The gate does not see what a shell command writes.
+It may do so only in READY, and only to explored files, compared by real path, and to new files
+beside them; in a project without code, also to announced files. The gate does not see what a shell
+command writes.
 """
 
 import os
@@ -16,10 +17,10 @@ from code_intel.session.phases import LOOKUP_TOOLS, Phase
 from code_intel.session.state import Session
 
 PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
-"""Paths below the root that no agent may write, even if explored; `.git` is one at any depth.
+"""Paths below the root that no agent may write, even if explored; so is `.git` at any depth.
 
-They hold session journals and decide what is indexed and served, and whether the client asks before
-a write.
+These files hold session journals, and decide what is indexed and served and whether the client asks
+before a write.
 """
 
 WRITABLE = ".code-intel/agreements/*"
@@ -30,7 +31,7 @@ class WriteVerdict(NamedTuple):
     """An answer of check_write_target.
 
     Attributes:
-        allowed: Whether it may be written.
+        allowed: Whether the file may be written.
         error: Empty, or one of `read_only_intent`, `not_ready`, `nothing_explored`,
             `path_outside_root`, `protected_path`, `other_spelling`, `file_not_explored`,
             `new_files_not_allowed`, `folder_not_explored`.
@@ -45,7 +46,7 @@ class WriteVerdict(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A path to write: `lexical` as given, `real` with all links resolved."""
+    """A path to write: `lexical` as given, and `real` with all links resolved."""
 
     session: Session
     root: Path
@@ -55,7 +56,7 @@ class _Target(NamedTuple):
 
 
 class WriteRule(NamedTuple):
-    """A reason to deny; an empty hint stands for the session's next step."""
+    """A reason to deny a write; if `hint` is empty, the session's next step is given."""
 
     error: str
     denies: Callable[[_Target], bool]
@@ -67,11 +68,11 @@ def check_write(
 ) -> WriteVerdict:
     """Judge one write; `file_path` is absolute or relative to `root`. Never raises for a path."""
     try:
-        real_root = _real(root)
+        real_root = _real_path(root)
         # Path would normalize the text; the kernel reads it as it is.
         joined = os.path.join(real_root, file_path)  # noqa: PTH118 - see above
         target = _Target(
-            session, real_root, Path(os.path.normpath(joined)), _real(joined), allow_new
+            session, real_root, Path(os.path.normpath(joined)), _real_path(joined), allow_new
         )
         rule = next((rule for rule in WRITE_RULES if rule.denies(target)), None)
     except (OSError, ValueError):  # a NUL, a name too long, a loop of links
@@ -84,21 +85,21 @@ def check_write(
 
 
 def _is_outside(target: _Target) -> bool:
-    # `link/../x` is a different file for the kernel than for a reader.
-    return _real(target.lexical) != target.real or target.root not in target.real.parents
+    # The kernel does not read `link/../x` as a person does.
+    return _real_path(target.lexical) != target.real or target.root not in target.real.parents
 
 
 def _is_protected(target: _Target) -> bool:
-    named = target.lexical if target.lexical.is_relative_to(target.root) else target.real
-    return any(belongs_to_us(path.relative_to(target.root)) for path in (named, target.real))
+    path = target.lexical if target.lexical.is_relative_to(target.root) else target.real
+    return any(is_protected(each.relative_to(target.root)) for each in (path, target.real))
 
 
-def belongs_to_us(inside: Path) -> bool:
+def is_protected(inside: Path) -> bool:
     """Return whether a path below the root is protected from agents and the programs they run."""
     parts = [part.casefold() for part in inside.parts]
     if ".git" in parts or parts == [".code-intel"]:
         return True
-    # In fnmatch `*` also matches `/`; in devrag-*.json it must not.
+    # In fnmatch, `*` also matches `/`, which it must not do in devrag-*.json.
     text = "/".join(parts)
     return any(
         fnmatchcase(text, pattern) and (len(parts) == 1 or "/" in pattern) for pattern in PROTECTED
@@ -113,9 +114,9 @@ def _is_new(target: _Target) -> bool:
     return not os.path.lexists(target.lexical) and not _is_explored(target)
 
 
-def _is_twin(target: _Target) -> bool:
+def _has_other_spelling(target: _Target) -> bool:
     """Return whether a file exists whose name differs only in its Unicode form."""
-    from code_intel.foundation.spelling import spelled  # hooks need it for nothing else
+    from code_intel.foundation.spelling import spelled  # no hook needs it otherwise
 
     return _is_new(target) and os.path.lexists(spelled(target.lexical))
 
@@ -128,17 +129,17 @@ def _is_in_unexplored_folder(target: _Target) -> bool:
         folder = folder.parent
     if _has_link(folder, target.root):
         return True
-    if target.real.parent in {path.parent for path in _planned(target)}:
+    if target.real.parent in {path.parent for path in _planned_paths(target)}:
         return False
-    # An explored file at the top allows new files at the top, not new folders.
-    if _real(folder) == target.root and target.real.parent != target.root:
+    # An explored file at the root allows new files there, but no new folders.
+    if _real_path(folder) == target.root and target.real.parent != target.root:
         return True
-    return _real(folder) not in {path.parent for path in _explored(target)}
+    return _real_path(folder) not in {path.parent for path in _explored_paths(target)}
 
 
 def _has_link(folder: Path, root: Path) -> bool:
     """Return whether there is a link between `root` and `folder`."""
-    while _real(folder) != root:
+    while _real_path(folder) != root:
         if folder.is_symlink() or folder == folder.parent:
             return True
         folder = folder.parent
@@ -146,39 +147,39 @@ def _has_link(folder: Path, root: Path) -> bool:
 
 
 def _is_explored(target: _Target) -> bool:
-    """Return whether it is explored: the same real path, or the same file on a caseless disk."""
+    """Return whether the target is explored, ignoring case if the file system does."""
     return not target.real.is_dir() and any(
-        path == target.real or _is_same_file(path, target.real) for path in _explored(target)
+        path == target.real or _is_same_file(path, target.real) for path in _explored_paths(target)
     )
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
     """Return whether two spellings of a path are the same file; hard links are not."""
-    alike = _caseless(one) == _caseless(other)
-    return alike and one.exists() and other.exists() and one.samefile(other)
+    is_alike = _casefold(one) == _casefold(other)
+    return is_alike and one.exists() and other.exists() and one.samefile(other)
 
 
-def _explored(target: _Target) -> list[Path]:
+def _explored_paths(target: _Target) -> list[Path]:
     """Return the real paths of the explored files inside the root."""
-    return _inside(target, target.session.explored_files)
+    return _paths_inside(target, target.session.explored_files)
 
 
-def _planned(target: _Target) -> list[Path]:
+def _planned_paths(target: _Target) -> list[Path]:
     """Return the real paths of the announced files."""
-    return _inside(target, target.session.planned_files)
+    return _paths_inside(target, target.session.planned_files)
 
 
-def _inside(target: _Target, files: Iterable[str]) -> list[Path]:
+def _paths_inside(target: _Target, files: Iterable[str]) -> list[Path]:
     """Return the real paths of files, without those that have become links."""
     paths = (Path(os.path.normpath(target.root / file)) for file in files)
-    return [path for path in paths if target.root in path.parents and _real(path) == path]
+    return [path for path in paths if target.root in path.parents and _real_path(path) == path]
 
 
-def _real(path: Path | str) -> Path:
+def _real_path(path: Path | str) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _caseless(path: Path) -> str:
+def _casefold(path: Path) -> str:
     return unicodedata.normalize("NFC", str(path)).casefold()
 
 
@@ -210,14 +211,14 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     ),
     WriteRule(
         "other_spelling",
-        _is_twin,
+        _has_other_spelling,
         "A file of this name exists in another Unicode form. Write to the path that the search "
         "tools return.",
     ),
     WriteRule(
         "file_not_explored",
         _is_unexplored,
-        f"Not explored in this session; {_LOOK_AND_ADD}",
+        f"This file was not explored in this session; {_LOOK_AND_ADD}",
     ),
     WriteRule(
         "new_files_not_allowed",
@@ -228,8 +229,8 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     WriteRule(
         "folder_not_explored",
         _is_in_unexplored_folder,
-        "Create new files in a folder that has an explored file, and not through a link. Look at "
+        "Create new files in a folder that contains an explored file, not through a link. Look at "
         f"a file there with {LOOKUP_TOOLS}, then call add_explored_files.",
     ),
 )
-"""Reasons to deny, in the order in which they are reported."""
+"""Reasons to deny a write, in the order in which they are reported."""

@@ -41,8 +41,8 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {
         "ready": READY_SCORE,
         "verification": VERIFICATION_SCORE,
-        "high_likeness": HIGH.least,
-        "gray_likeness": GRAY.least,
+        "high_likeness": HIGH.minimum,
+        "gray_likeness": GRAY.minimum,
         "very_good": VERY_GOOD_SCORE,
         "fair": FAIR_SCORE,
         "weak": WEAK_SCORE,

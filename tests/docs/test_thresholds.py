@@ -26,7 +26,7 @@ PAGES = (
 """Scores in docs/plans.md are those of query plans."""
 DECISIONS = {path.name[:4]: path for path in ROOT.glob("docs/decisions/0*.md")}
 
-SCORES = {READY_SCORE, VERIFICATION_SCORE, *(band.least for band in BANDS)}
+SCORES = {READY_SCORE, VERIFICATION_SCORE, *(band.minimum for band in BANDS)}
 ABOUT_SCORES = re.compile(
     r"READY|VERIFICATION|short_circuit|rule\.band|likeness|near miss|^\| map:|^\| "
     r"地図|almost certainly"

@@ -11,7 +11,7 @@ import pytest
 
 from code_intel.config import load_settings
 from code_intel.index.facade import Index
-from code_intel.session.heads import parse
+from code_intel.session.heads import parse_handle
 from piped import FOREST, GATEWAY, MAP, SERVERS, doctor, ended, grow, started
 from projects import Project
 from sampling import sampled
@@ -196,7 +196,7 @@ def test_a_recorded_outcome_survives_a_kill(words: Project) -> None:
     assert quote in terms(words)
     doctor(words)
     log = (words.root / ".code-intel" / "logs" / "outcomes.jsonl").read_text("utf-8").splitlines()
-    name = parse(str(session["session_id"])).name
+    name = parse_handle(str(session["session_id"])).name
     assert [json.loads(line)["session_id"] for line in log] == [name]
 
 

@@ -17,7 +17,7 @@ from mcp import MCPError
 
 from code_intel.records import Corpus
 from code_intel.servers.http.address import listen
-from code_intel.session.heads import parse
+from code_intel.session.heads import parse_handle
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import MAX_CONNECTIONS, GatewayContext
 from projects import ERAS, Caller, both_eras
@@ -85,7 +85,7 @@ async def test_each_client_has_its_own_last_session(shared: int) -> None:
         assert error["error"] == "no_active_session"
         second = await begin(two, "explain the cart")
         assert first != second
-        assert len(parse(first).secret) == 32  # 128 random bits
+        assert len(parse_handle(first).secret) == 32  # 128 random bits
         for call, session in ((one, first), (two, second), (one, first)):
             assert (await call("get_session_status"))["session_id"] == session
         # A client with the id of a session may use it; it becomes the client's last session.

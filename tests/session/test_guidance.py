@@ -18,9 +18,9 @@ from code_intel.session.guidance import (
     SEARCH_FIRST,
     SUGGESTED_CALLS,
     UNREADABLE,
-    leading_on,
     next_step,
     recovery_options,
+    with_next_step,
 )
 from code_intel.session.phases import (
     ALLOWED,
@@ -32,7 +32,7 @@ from code_intel.session.phases import (
     allowed_tools,
     check_allowed,
 )
-from code_intel.session.progress import is_found, needed, progress, slots_so_far
+from code_intel.session.progress import describe_requirements, has_found_all, progress, slot_states
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.state import Hypothesis, Session
@@ -102,7 +102,7 @@ def test_a_refused_call_names_one_that_is_allowed(session: Session, tool: str) -
     error = refusal(lambda: check_allowed(session, tool, LISTED))
     assert (error is None) == (tool in allowed_tools(session))
     if error is not None:
-        assert named_in(leading_on(error.hint, session, LISTED)) & allowed
+        assert named_in(with_next_step(error.hint, session, LISTED)) & allowed
         assert set(error.details["allowed_tools"]) == allowed
 
 
@@ -110,7 +110,7 @@ def test_a_refused_call_names_one_that_is_allowed(session: Session, tool: str) -
 def test_a_refused_submission_names_a_call_that_is_allowed(session: Session, attempt: str) -> None:
     error = refusal(lambda: ATTEMPTS[attempt](session))
     if error is not None:
-        said = leading_on(error.hint, session, LISTED)
+        said = with_next_step(error.hint, session, LISTED)
         assert named_in(said) & set(allowed_tools(session, LISTED))
 
 
@@ -151,7 +151,7 @@ def test_progress_has_only_the_requirements_of_the_session(session: Session) -> 
     rows = {row.key: row for row in progress(session)}
     assert all(row.need > 0 for row in rows.values())
     assert ("entry_points" in rows) == session.intent.writes
-    slots = slots_so_far(session)
+    slots = slot_states(session)
     assert list(slots) == list(SLOTS)
     if not session.intent.writes:
         assert not any(slot["required"] for slot in slots.values())
@@ -160,7 +160,7 @@ def test_progress_has_only_the_requirements_of_the_session(session: Session) -> 
 def test_progress_counts_what_calls_have_found() -> None:
     session = low_risk()
     before = {row.key: row.have for row in progress(session)}
-    assert not is_found(progress(session))
+    assert not has_found_all(progress(session))
     assert before == {
         "symbols_identified": 0,
         "entry_points": None,
@@ -171,16 +171,16 @@ def test_progress_counts_what_calls_have_found() -> None:
     session = after(explored(session), steps.called("find_definitions", "nonsense"))
     now = {row.key: row.have for row in progress(session)}
     assert (now["symbols_identified"], now["files_analyzed"], now["required_tools"]) == (1, 4, 2)
-    assert not is_found(progress(session))
+    assert not has_found_all(progress(session))
     call = found("find_definitions", "log", symbols=["login", "logout", "log_all"])
-    assert is_found(progress(after(session, call)))
+    assert has_found_all(progress(after(session, call)))
 
 
 def test_an_empty_slot_needs_no_evidence() -> None:
     session = framed(started(), target_feature="ログイン", desired_action="直してほしい")
     assert session.risk is Risk.HIGH
-    assert needed(session).endswith("evidence for target_feature.")
-    required = {name for name, slot in slots_so_far(session).items() if slot["required"]}
+    assert describe_requirements(session).endswith("evidence for target_feature.")
+    required = {name for name, slot in slot_states(session).items() if slot["required"]}
     assert required == {"target_feature"}
 
 

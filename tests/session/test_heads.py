@@ -21,8 +21,8 @@ from code_intel.session.heads import (
     SESSION_NAME_PATTERN,
     Handle,
     SessionPaths,
-    mint,
-    parse,
+    new_handle,
+    parse_handle,
     session_paths,
 )
 from code_intel.session.journal import NewSession, encode, journal_files, prune
@@ -369,20 +369,20 @@ def test_a_first_line_written_by_hand_starts_no_session(place: SessionPaths) -> 
 
 def test_a_handle_is_a_name_in_utc_and_a_random_secret_of_128_bits() -> None:
     tokyo = datetime(2026, 1, 2, 8, 4, 5, tzinfo=timezone(timedelta(hours=9)))
-    handle = mint(tokyo)
+    handle = new_handle(tokyo)
     assert handle.name.startswith("session_20260101_230405_")
     assert SESSION_NAME_PATTERN.fullmatch(handle.name)
     assert len(bytes.fromhex(handle.secret)) == 16
     assert handle.text == f"{handle.name}_{handle.secret}"
-    assert parse(handle.text) == handle
-    assert len({mint(datetime.now(UTC)).secret for _ in range(100)}) == 100
+    assert parse_handle(handle.text) == handle
+    assert len({new_handle(datetime.now(UTC)).secret for _ in range(100)}) == 100
 
 
 @pytest.mark.covers("rule.session.secret")
 def test_only_a_hash_of_the_secret_is_kept(place: SessionPaths) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     journal.append(place, text, LOOK)
-    secret = parse(text).secret
+    secret = parse_handle(text).secret
     assert session.seal == hashlib.sha256(secret.encode()).hexdigest()
     files = [path for folder in place[1:] for path in folder.rglob("*") if path.is_file()]
     assert len(files) == 2
@@ -394,11 +394,11 @@ def test_only_a_hash_of_the_secret_is_kept(place: SessionPaths) -> None:
 def test_a_wrong_secret_is_refused_as_if_there_were_no_session(place: SessionPaths) -> None:
     session, text = journal.create(place, Intent.MODIFY, QUERY)
     _, others = journal.create(place, Intent.MODIFY, QUERY)
-    secret = parse(text).secret
+    secret = parse_handle(text).secret
     with pytest.raises(SessionError) as none:
         journal.load(place, ABSENT.text)
     assert none.value.error == "no_active_session"
-    for wrong in ("0" * 32, secret[::-1], parse(others).secret, session.seal[:32]):
+    for wrong in ("0" * 32, secret[::-1], parse_handle(others).secret, session.seal[:32]):
         for act in (journal.load, journal.append):
             with pytest.raises(SessionError) as caught:
                 act(place, Handle(session.name, wrong).text)
@@ -411,7 +411,7 @@ def test_a_wrong_secret_is_refused_as_if_there_were_no_session(place: SessionPat
 
 @pytest.mark.covers("rule.session.handle")
 def test_a_malformed_handle_is_refused_without_repeating_its_secret() -> None:
-    text = mint(datetime.now(UTC)).text
+    text = new_handle(datetime.now(UTC)).text
     wide = "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in text)
     malformed = (
         *(text.upper(), f" {text}", f"{text}\n", text[:-1], f"{text}0", f"{text}_{text[-32:]}"),
@@ -420,16 +420,16 @@ def test_a_malformed_handle_is_refused_without_repeating_its_secret() -> None:
     )
     for handle in malformed:
         with pytest.raises(SessionError, match="is not a session id") as caught:
-            parse(handle)
+            parse_handle(handle)
         answer = json.dumps(caught.value.as_dict()).lower()
-        assert parse(text).secret[:8] not in answer
+        assert parse_handle(text).secret[:8] not in answer
         assert "start_session" in answer
 
 
 def test_a_name_passed_as_a_handle_is_explained() -> None:
     # There is no session of this name: the refusal reveals nothing.
     with pytest.raises(SessionError, match="the name of a session") as caught:
-        parse(ABSENT.name)
+        parse_handle(ABSENT.name)
     assert "start_session" in caught.value.hint
 
 
@@ -442,7 +442,7 @@ def test_a_session_can_be_shown_by_its_name_without_any_change(place: SessionPat
     for wrong in (text, "", "../x", session.name.upper()):
         with pytest.raises(SessionError, match="not the name of a session") as caught:
             journal.inspect(place, wrong)
-        assert parse(text).secret[:9] not in caught.value.message
+        assert parse_handle(text).secret[:9] not in caught.value.message
     with pytest.raises(SessionError, match="There is no session"):
         journal.inspect(place, ABSENT.name)
     assert {path: path.read_bytes() for path in place.journals.iterdir()} == before

@@ -75,20 +75,20 @@ def test_a_loaded_session_is_read_again_only_if_its_head_has_changed(place: Sess
     session, handle = new(place)
     call = steps.called("search_text", "login")
     beside = journal.append(place, handle, call)
-    after = journal.append(place, handle, call, seen=session)  # it went on meanwhile
+    after = journal.append(place, handle, call, loaded=session)  # it went on meanwhile
     assert after == journal.load(place, handle)
     assert len(after.calls) == len(beside.calls) + 1
-    assert journal.append(place, handle, call, seen=after) == journal.load(place, handle)
+    assert journal.append(place, handle, call, loaded=after) == journal.load(place, handle)
 
 
 def test_a_loaded_session_opens_no_other_session(place: SessionPaths) -> None:
     session, handle = new(place)
     other = journal.create(place, Intent.QUESTION, "what?")
     call = steps.called("search_text", "login")
-    assert journal.append(place, other.handle, call, seen=session).query == "what?"
+    assert journal.append(place, other.handle, call, loaded=session).query == "what?"
     forged = f"{session.name}_{'0' * 32}"
     with pytest.raises(SessionError):
-        journal.append(place, forged, call, seen=session)
+        journal.append(place, forged, call, loaded=session)
     assert journal.load(place, handle) == session
 
 

@@ -93,5 +93,5 @@ def test_a_list_is_cut_to_the_most_recently_used(place: SessionPaths) -> None:
         os.utime(place.journal(name), (2e9 - age, 2e9 - age))
     (place.journals / "notes.jsonl").write_text("mine", encoding="utf-8")
     assert [one.name for one in journal_files(place)] == names
-    assert {one.name for one in list_sessions(place, most=2)} == set(names[:2])
+    assert {one.name for one in list_sessions(place, limit=2)} == set(names[:2])
     assert list_sessions(place_in(place.journals)) == ()

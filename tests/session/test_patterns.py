@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.session.patterns import least_word_chars
+from code_intel.session.patterns import min_word_chars
 
 SPELLS = {
     "login": 5,
@@ -51,12 +51,12 @@ SPELLS = {
 
 @pytest.mark.parametrize(("pattern", "least"), SPELLS.items())
 def test_the_count_is_the_minimum_of_word_characters_in_a_match(pattern: str, least: int) -> None:
-    assert least_word_chars(pattern) == least
+    assert min_word_chars(pattern) == least
 
 
 @given(st.text(max_size=30))
 def test_a_literal_counts_its_own_letters_and_digits(text: str) -> None:
-    assert least_word_chars(re.escape(text)) == sum(char.isalnum() for char in text)
+    assert min_word_chars(re.escape(text)) == sum(char.isalnum() for char in text)
 
 
 PARTS = st.sampled_from(["a", "b-", ".", r"\w", "[ab]", "[]a]", "^", r"\.", "(?:)", "-"])
@@ -76,9 +76,9 @@ PATTERNS = st.recursive(
 @given(PATTERNS, st.text("ab-.", max_size=8))
 def test_no_match_has_fewer_letters_than_counted(pattern: str, text: str) -> None:
     for found in re.finditer(pattern, text):
-        assert sum(char.isalnum() for char in found.group()) >= least_word_chars(pattern)
+        assert sum(char.isalnum() for char in found.group()) >= min_word_chars(pattern)
 
 
 @given(st.text(max_size=60))
 def test_any_text_can_be_counted(pattern: str) -> None:
-    assert least_word_chars(pattern) <= sum(char.isalnum() for char in pattern) * 1000
+    assert min_word_chars(pattern) <= sum(char.isalnum() for char in pattern) * 1000

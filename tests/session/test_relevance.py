@@ -16,8 +16,8 @@ from code_intel.session.relevance import (
     ConfirmationVerdict,
     SymbolLocation,
     band_of,
-    carriers,
     confirm_symbols,
+    implementing_symbols,
 )
 from code_intel.session.risk import Risk, assess_risk
 from code_intel.session.state import Session
@@ -65,7 +65,7 @@ def test_a_likeness_has_a_band(likeness: float | None, name: str) -> None:
 
 
 def test_a_lower_band_requires_more() -> None:
-    asks = [(band.named, band.found, band.raises) for band in BANDS]
+    asks = [(band.needs_mention, band.needs_lookup, band.raises_risk) for band in BANDS]
     assert asks == sorted(asks)
     assert NO_BAND[1:] == BANDS[1][1:]
 
@@ -225,11 +225,11 @@ def test_a_symbol_that_shares_a_word_implements_the_feature(
     term: str, symbol: str, *, known: bool
 ) -> None:
     session = framed(started(query=f"{term} が動かない"), target_feature=term)
-    assert bool(carriers(session, [symbol])) is known
-    assert carriers(session, [symbol], learned={symbol}) == [symbol]
-    assert carriers(session, [symbol], scores={symbol: 0.6}) == [symbol]
-    assert bool(carriers(session, [symbol], scores={symbol: 0.59})) is known
-    assert carriers(started(), [symbol], learned={symbol}) == []
+    assert bool(implementing_symbols(session, [symbol])) is known
+    assert implementing_symbols(session, [symbol], learned={symbol}) == [symbol]
+    assert implementing_symbols(session, [symbol], scores={symbol: 0.6}) == [symbol]
+    assert bool(implementing_symbols(session, [symbol], scores={symbol: 0.59})) is known
+    assert implementing_symbols(started(), [symbol], learned={symbol}) == []
 
 
 def test_the_symbol_of_a_confident_map_hit_needs_no_evidence() -> None:

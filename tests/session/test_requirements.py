@@ -12,8 +12,8 @@ from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
     consistency_errors,
+    has_slot_evidence,
     missing,
-    slot_evidenced,
     submit_understanding,
 )
 from code_intel.session.risk import Risk
@@ -195,14 +195,14 @@ def test_an_undefined_symbol_is_not_counted_and_stays_a_hypothesis() -> None:
 
 @pytest.mark.covers("rule.need.made_since")
 def test_code_added_since_a_writing_session_began_is_not_counted() -> None:
-    made = FACTS._replace(made=frozenset({SYMBOLS[0], FILES[0]}))
+    new_names = FACTS._replace(new_names=frozenset({SYMBOLS[0], FILES[0]}))
     claim = submission()
-    lacking = missing(explored(low_risk()), claim, made)
+    lacking = missing(explored(low_risk()), claim, new_names)
     assert {"symbols_identified: 2/3", "files_analyzed: 1/2"} <= set(lacking)
     assert f"made_since: {SYMBOLS[0]}, {FILES[0]}" in lacking
     assert not any(item.startswith(("unverified_symbols", "files_seen")) for item in lacking)
     reading = explored(low_risk(Intent.INVESTIGATE))
-    assert missing(reading, claim, made) == []
+    assert missing(reading, claim, new_names) == []
 
 
 def test_a_symbol_of_a_forest_hit_counts_once_its_definition_was_found() -> None:
@@ -246,7 +246,7 @@ def test_a_writing_session_needs_a_symbol_known_to_implement_the_feature() -> No
 )
 def test_a_slot_is_evidenced_by_the_results_of_a_call(call: Step, *, evidenced: bool) -> None:
     session = after(explored(low_risk()), call)
-    assert slot_evidenced(session, "observed_issue") is evidenced
+    assert has_slot_evidence(session, "observed_issue") is evidenced
 
 
 def test_files_are_recorded_relative_to_the_root() -> None:
@@ -434,7 +434,7 @@ def test_the_hint_of_a_japanese_feature_leads_to_ready() -> None:
 def test_every_kind_of_missing_requirement_has_a_remedy() -> None:
     claim = Submission(("Ghost", "Made"), (), ("src/errors.py",))
     session = high_risk()
-    facts = FACTS._replace(learned=frozenset(), made=frozenset({"Made"}))
+    facts = FACTS._replace(learned=frozenset(), new_names=frozenset({"Made"}))
     lacking = missing(session, claim, facts)
     assert {item.split(":")[0] for item in lacking} == set(REQUIREMENT_REMEDIES)
 

@@ -309,5 +309,5 @@ def test_a_confirmation_that_raises_the_risk_has_the_reason() -> None:
     assert told[-2][0] == "confirmed"
     assert told[-1] == (
         "risk",
-        "MEDIUM: low likeness of the target feature and AuthService",
+        "MEDIUM: low similarity of the target feature and AuthService",
     )

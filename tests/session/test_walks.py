@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError
 from code_intel.session.phases import START, TRANSITIONS, Intent, Phase
-from code_intel.session.relevance import carriers
+from code_intel.session.relevance import implementing_symbols
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session
 from session.moves import MOVES
@@ -59,4 +59,6 @@ def check_earned(before: Session, session: Session) -> None:
         assert session.used("find_references")
     if session.ready_by != "map" and not session.greenfield:
         names = [symbol.name for symbol in session.symbols if symbol.source == "FACT"]
-        assert carriers(session, names) or any(symbol.confirmed for symbol in session.symbols)
+        assert implementing_symbols(session, names) or any(
+            symbol.confirmed for symbol in session.symbols
+        )

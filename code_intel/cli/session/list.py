@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     paths = sessions_of(settings)
     most = MAX_JOURNALS if args.all else MAX_SESSIONS_SHOWN + 1
-    found = list_sessions(paths, expire_hours=settings.session_hours, most=most)
+    found = list_sessions(paths, expire_hours=settings.session_hours, limit=most)
     shown = found if args.all else found[:MAX_SESSIONS_SHOWN]
     lines = [_line(one) for one in shown] or [
         "There are no sessions yet. An agent starts one with start_session."

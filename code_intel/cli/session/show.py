@@ -90,7 +90,7 @@ def _meant(paths: SessionPaths, text: str) -> str:
     """
     names = [file.name for file in journal.journal_files(paths)]
     if text == "last":
-        found = [one.name for one in list_sessions(paths, most=_NEWEST)[:1]]
+        found = [one.name for one in list_sessions(paths, limit=_NEWEST)[:1]]
     else:
         begun = (
             name

@@ -26,7 +26,7 @@ from code_intel.learned.history.logs import folder_of
 from code_intel.learned.recall.candidates import MapCache
 from code_intel.records import Searcher
 from code_intel.session import journal, phases
-from code_intel.session.guidance import leading_on
+from code_intel.session.guidance import with_next_step
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.state import Session, Step
 from code_intel.tools.context import decision_log
@@ -148,7 +148,7 @@ class GatewayContext:
                 yield locked
             except (SessionError, UsageError) as error:
                 if isinstance(error, SessionError):
-                    error.hint = leading_on(error.hint, locked.session, self.offered or None)
+                    error.hint = with_next_step(error.hint, locked.session, self.offered or None)
                 await self.note(session, decision_log.refusal(locked.session, error, tool))
                 raise
             if locked.session is not session:
@@ -211,7 +211,7 @@ class LockedSession:
     async def append(self, *steps: Step) -> Session:
         """Write steps to the journal, and return the session after them."""
         self.session = await run_in_thread(
-            journal.append, self.context.sessions, self.handle, *steps, seen=self.session
+            journal.append, self.context.sessions, self.handle, *steps, loaded=self.session
         )
         return self.session
 
@@ -225,7 +225,7 @@ class LockedSession:
 
         def judge() -> ResultT:
             sessions, seen = self.context.sessions, self.session
-            with journal.transaction(sessions, self.handle, seen=seen) as transaction:
+            with journal.transaction(sessions, self.handle, loaded=seen) as transaction:
                 session = transaction.session
                 phases.check_allowed(session, self.tool, self.context.offered or None)
                 verdict, steps = judgement(session)

@@ -7,7 +7,7 @@ from typing import Any
 
 from code_intel.session import phases
 from code_intel.session.guidance import FOUND, next_step, recovery_options
-from code_intel.session.progress import RequirementProgress, is_found, progress, slots_so_far
+from code_intel.session.progress import RequirementProgress, has_found_all, progress, slot_states
 from code_intel.session.short_circuit import explained
 from code_intel.session.state import Session
 from code_intel.tools.context.degraded import status_data, status_text
@@ -58,7 +58,7 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
 def _next(session: Session, rows: Sequence[RequirementProgress]) -> str:
     """Return the next step. A session that has found everything need not search again."""
     exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
-    return FOUND if exploring and is_found(rows) else next_step(session)
+    return FOUND if exploring and has_found_all(rows) else next_step(session)
 
 
 def _failed(session: Session) -> list[str]:
@@ -88,7 +88,7 @@ def _record(session: Session) -> dict[str, Any]:
         },
         "semantic": {"hypotheses": [h.text for h in session.hypotheses[:MAX_LIST_ITEMS]]},
         "verification": {"pending": len(session.hypotheses)},
-        "slot_evidence": slots_so_far(session),
+        "slot_evidence": slot_states(session),
         "map_results": session.map_results,
         "forest_results": session.forest_results,
         "short_circuit": session.short_circuit,

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from code_intel.session import steps
 from code_intel.session.frame import investigation_guidance, missing_slots
 from code_intel.session.phases import Phase, allowed_tools
-from code_intel.session.progress import needed
+from code_intel.session.progress import describe_requirements
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 
@@ -57,7 +57,7 @@ async def set_query_frame(
     missing = list(missing_slots(session.frame, session.intent))
     allowed = allowed_tools(session, context.offered or None)
     guidance = investigation_guidance(session.frame, session.intent, allowed)
-    takes = f" {needed(session)}" if session.phase is Phase.EXPLORATION else ""
+    takes = f" {describe_requirements(session)}" if session.phase is Phase.EXPLORATION else ""
     message = (
         f"Risk {session.risk}.{takes} "
         f"Next: search_smart, which asks the map for “{session.own_words}”."

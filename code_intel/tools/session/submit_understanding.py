@@ -79,7 +79,7 @@ async def _facts(
         defined=frozenset(defined),
         opened=frozenset(opened),
         existing_files=frozenset(await run_in_thread(existing_files, context.root, files)),
-        made=await created_since(context, session, symbols, files),
+        new_names=await created_since(context, session, symbols, files),
         learned=frozenset(await agreed_symbols(context, feature, symbols)),
         scores=await symbol_scores(context, feature, defined),
         symbols_readable=defines and readable([*files, *session.seen_files]),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.session.relevance import LikenessBand, band_of
+from code_intel.session.relevance import SimilarityBand, band_of
 from code_intel.session.risk import assess_risk, higher
 from code_intel.session.state import Session
 from code_intel.tools.context.gateway import GatewayContext
@@ -112,9 +112,9 @@ def _rows(
     return rows
 
 
-def _adjusted(session: Session, band: LikenessBand) -> str | None:
+def _adjusted(session: Session, band: SimilarityBand) -> str | None:
     """Return the risk after confirming a symbol of this band; None if it stays the same."""
-    unsure = session.unsure or band.raises
+    unsure = session.unsure or band.raises_risk
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
     return risk.value if risk is not session.risk else None
 

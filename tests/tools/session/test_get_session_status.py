@@ -88,7 +88,7 @@ async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
         assert status["next_step"]
         result = await call.client.call_tool("get_session_status", {})
         text = "".join(getattr(part, "text", "") for part in result.content)
-        assert f"code-intel session show {heads.parse(handle).name}" in text
+        assert f"code-intel session show {heads.parse_handle(handle).name}" in text
         assert handle not in text
 
 
@@ -127,5 +127,5 @@ async def test_moves_refusals_and_map_verdicts_are_logged(shop: Path) -> None:
         "SEMANTIC → EXPLORATION",
     ]
     assert "missing" in lines[4]["why"]
-    assert {line["session_id"] for line in lines} == {heads.parse(handle).name}
+    assert {line["session_id"] for line in lines} == {heads.parse_handle(handle).name}
     assert handle not in (shop / ".code-intel" / "logs" / "decisions.jsonl").read_text("utf-8")

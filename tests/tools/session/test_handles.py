@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from code_intel.session.heads import parse
+from code_intel.session.heads import parse_handle
 from projects import both_eras
 from served import gateway, settings_of
 from shop_sessions import FEE, FEE_FILE, explore, start, succeed
@@ -39,7 +39,7 @@ def values(answer: object) -> list[str]:
 async def test_session_writes_its_name_but_not_its_secret(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         handle = await start(call, "送料")
-        name, secret = parse(handle)
+        name, secret = parse_handle(handle)
         await explore(call, FEE, FEE_FILE)
         outcome = await succeed(call, shop, FEE_FILE)
         assert outcome["agreement_file"]
