@@ -118,7 +118,7 @@ def serve(
 
     tokens = read_tokens(args.token_file) if args.token_file else None
     names = args.allow_host or ()
-    address = listen(args.host or LOOPBACK, args.http, names=names, guarded=tokens is not None)
+    address = listen(args.host or LOOPBACK, args.http, names=names, needs_token=tokens is not None)
     from code_intel.servers.http.guard import Policy
     from code_intel.servers.http.serving import serve_http
 

@@ -1,4 +1,4 @@
-"""Build the gateway: sessions, phases and learning in front of map and forest."""
+"""Build the gateway: sessions, phases and learning in front of the map and the forest."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ GATEWAY_INSTRUCTIONS = (
     "explore, change, fix, add or explain code in this project "
     "(バグ修正、機能追加、調査にも). Start "
     "with start_session (intent and the user's own words), then set_query_frame, then "
-    "search_smart: it asks the map of agreements first and the source second. Verify what "
+    "search_smart: it searches the map of agreements first, then the source. Verify what "
     "it suggests with find_definitions and find_references, then submit_understanding. "
-    "Before an edit ask check_write_target. When the work is done, call record_outcome: a "
-    "success is remembered, and the next question is answered at once. Every refusal "
-    "names the next step."
+    "Before each edit, call check_write_target. When the work is done, call record_outcome: "
+    "a success is remembered and can answer later questions at once. Every refusal names "
+    "the next step."
 )
 
 
@@ -34,22 +34,22 @@ def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
 
 
 def _separate_reports(report: Report) -> tuple[Report, Report]:
-    """Return reports for the tool and for its upstreams.
+    """Return progress reports for the tool and for its upstreams.
 
     The upstreams' progress is dropped once the tool has reported its own.
     """
-    by_tool = False
+    has_tool_reported = False
 
-    async def of_tool(done: float, total: float | None, message: str) -> None:
-        nonlocal by_tool
-        by_tool = True
+    async def report_tool(done: float, total: float | None, message: str) -> None:
+        nonlocal has_tool_reported
+        has_tool_reported = True
         await report(done, total, message)
 
-    async def of_upstreams(done: float, total: float | None, message: str) -> None:
-        if not by_tool:
+    async def report_upstreams(done: float, total: float | None, message: str) -> None:
+        if not has_tool_reported:
             await report(done, total, message)
 
-    return of_tool, of_upstreams
+    return report_tool, report_upstreams
 
 
 def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
@@ -86,8 +86,8 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     )
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: ToolCall) -> Answer:
-        report, of_upstreams = _separate_reports(call.report)
-        reporting.set(of_upstreams)  # each call runs in its own task, and so in its own context
+        report, report_upstreams = _separate_reports(call.report)
+        reporting.set(report_upstreams)  # each call runs in its own task, and so in its own context
         for_call = context.for_call(call.connection, report)
         answer = await tool.run(for_call, **arguments)
         return answer.noting(*for_call.warnings)
@@ -98,13 +98,13 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
             await upstreams.run()
 
     def close() -> None:
-        for used in opened:
-            used.close()
+        for command_context in opened:
+            command_context.close()
         map_service.index.close()
         forest_service.index.close()
 
-    def condition() -> dict[str, Freshness]:
+    def freshness() -> dict[str, Freshness]:
         return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}
 
     hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
-    return ServerSpec(GATEWAY_TOOLS, invoke, background, close, condition, hidden, writes)
+    return ServerSpec(GATEWAY_TOOLS, invoke, background, close, freshness, hidden, writes)

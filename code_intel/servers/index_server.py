@@ -1,4 +1,4 @@
-"""The server of one corpus: devrag-map or devrag-forest."""
+"""Build the server of one corpus: devrag-map or devrag-forest."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,16 +8,17 @@ from code_intel.records import VERIFICATION_SCORE, Corpus, Freshness
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
-if TYPE_CHECKING:  # opened after the handshake, imported no earlier
+if TYPE_CHECKING:  # imported only after the handshake
     from code_intel.tools.context.corpus_service import CorpusService
 
 CORPUS_INSTRUCTIONS = {
-    "map": "The map: agreements of this project that a term means a symbol. Search it first, with "
-    f"the user's own words; score >= {VERIFICATION_SCORE:g} with status valid is knowledge, not a "
-    "guess. For work on code use the server code-intel, which searches the map for you.",
-    "forest": "The forest: the project's whole source and documents, searched by words and "
-    "meaning, in any language. Hits are hypotheses: verify them before you rely on them. For work "
-    "on code use the server code-intel, which searches the forest for you.",
+    "map": "The map: this project's agreements that a term means a symbol. Search it first, with "
+    f"the user's own words; a hit with score >= {VERIFICATION_SCORE:g} and status valid is "
+    "knowledge, not a guess. For work on code, use the server code-intel, which searches the map "
+    "for you.",
+    "forest": "The forest: the project's whole source and documents, searched by keyword "
+    "and by meaning, in any language. Hits are hypotheses: verify them before you rely on them. "
+    "For work on code, use the server code-intel, which searches the forest for you.",
 }
 
 
@@ -40,11 +41,11 @@ def build_index_server(
         async def background() -> None:
             start_indexers(service)
 
-        def condition() -> dict[str, Freshness]:
+        def freshness() -> dict[str, Freshness]:
             return {corpus: service.index.freshness()}
 
         return ServerSpec(
-            INDEX_TOOLS, invoke, background, service.index.close, condition, writes=writes
+            INDEX_TOOLS, invoke, background, service.index.close, freshness, writes=writes
         )
 
     return build(
@@ -53,7 +54,7 @@ def build_index_server(
 
 
 def start_indexers(*services: "CorpusService") -> None:
-    """Start the indexers of these corpora; this process will answer more than one question."""
+    """Start the indexers of these corpora, in a process that answers more than one question."""
     for service in services:
         service.embedder.lasting = True
         service.index.start()  # on the event loop, so that nothing closes it meanwhile

@@ -1,8 +1,8 @@
-"""Make an MCP server of declared tools, and turn errors into results at one boundary.
+"""Build an MCP server from declared tools, and convert errors to results in one place.
 
 The SDK's low-level `Server` is used because its handlers can build schemas when first listed, and
-can return error results whose text is exactly ours (docs/decisions/0012). `tools/list` is constant,
-as the protocol demands; a phase that forbids a tool refuses the call.
+can return error results with exactly our text (docs/decisions/0012). `tools/list` is constant, as
+the protocol demands; if a phase forbids a tool, the call is refused.
 """
 
 import functools
@@ -31,11 +31,11 @@ from code_intel.tools.wire.answers import bounded, bounded_text
 logger = logging.getLogger(__name__)
 
 STDIO_CONNECTION = ""
-"""Name of the only connection of a process that serves stdio."""
+"""Name of the connection of a process that serves stdio, which has only one."""
 MAX_UNKNOWN_NAMES, MAX_NAME_CHARS = 10, 60
-"""How many unknown arguments a warning names, and how much of each name."""
+"""How many unknown arguments a warning names, and how many characters of each name."""
 MAX_MESSAGE_CHARS = 500
-"""Of an error's message; field, hint and details are separate."""
+"""Maximum length of an error's message; its field, hint and details are separate."""
 LIST_CACHE = CacheHint(ttl_ms=300_000, scope="public")
 """Lists do not change while a server runs, but a newer server may be started."""
 BACKGROUND_DELAY_S = 0.3
@@ -62,16 +62,16 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ServerSpec:
-    """What a server offers and works with; made at the first need, never before the handshake.
+    """What a server offers and works with; built when first needed, never before the handshake.
 
     Attributes:
-        tools: The tools in the order of the documentation; each can be called by name.
+        tools: The tools in the order of the documentation; even hidden ones can be called.
         invoke: Runs a tool on checked arguments.
         background: Runs from the first answer until the server ends.
         close: Closes files when the server ends.
-        condition: Returns how complete each index is, by corpus; may block for a moment.
+        freshness: Returns how complete each index is, by corpus; may block for a moment.
         hidden: Names of tools that are not listed, to keep a model's context small (decision 0034).
-        writes: Whether clients may change the project and start programs; not over HTTP, unless the
+        writes: Whether clients may change the project and start programs; over HTTP only if the
             command line allows it (docs/decisions/0019).
     """
 
@@ -79,26 +79,26 @@ class ServerSpec:
     invoke: Callable[[Tool, dict[str, Any], ToolCall], Awaitable[Answer]]
     background: Callable[[], Awaitable[None]]
     close: Callable[[], None]
-    condition: Callable[[], Mapping[str, Freshness]] = dict
+    freshness: Callable[[], Mapping[str, Freshness]] = dict
     hidden: frozenset[str] = frozenset()
     writes: bool = True
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
-        """The tools by name and by other names."""
+        """The tools by name and by alias."""
         return {name: tool for tool in self.tools for name in (tool.name, *tool.also)}
 
     @functools.cached_property
     def listed(self) -> list[types.Tool]:
         """The tools as `tools/list` returns them."""
-        return [_wire(tool) for tool in self.tools if tool.name not in self.hidden]
+        return [_wire_form(tool) for tool in self.tools if tool.name not in self.hidden]
 
 
 class ToolServer(Server[None]):
     """An MCP server that offers tools.
 
     Attributes:
-        spec: Returns what it works with, or None before the first need.
+        spec: Returns its specification, or None if that has not been needed yet.
     """
 
     spec: Callable[[], ServerSpec | None]
@@ -110,21 +110,21 @@ class ToolServer(Server[None]):
 
 
 def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) -> ToolServer:
-    """Make the server.
+    """Build the server.
 
     Args:
-        name: Server name on the wire.
+        name: The server's name on the wire.
         instructions: What the model reads at start; at most 2 KB.
-        make_spec: Imports and makes everything else. It is called once: when a request first needs
+        make_spec: Imports and builds everything else. It is called once: when a request first needs
             it, or in the background after the handshake, so that it does not delay the handshake.
     """
     spec = functools.cache(make_spec)
-    greeted = anyio.Event()
+    handshake_done = anyio.Event()
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
         async def begin() -> None:
-            await greeted.wait()
+            await handshake_done.wait()
             await anyio.sleep(BACKGROUND_DELAY_S)
             await spec().background()
 
@@ -177,7 +177,7 @@ def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) 
         },
     )
     server.spec = lambda: spec() if spec.cache_info().currsize else None
-    server.middleware.append(_announce(greeted))
+    server.middleware.append(_note_handshake(handshake_done))
     return server
 
 
@@ -186,7 +186,7 @@ Page = types.PaginatedRequestParams | None
 
 
 async def _list_prompts(_ctx: Context, _page: Page) -> types.ListPromptsResult:
-    """Answer a client that asks although prompts are not declared."""
+    """Answer a client that lists prompts although none are declared."""
     return types.ListPromptsResult(prompts=[])
 
 
@@ -230,10 +230,11 @@ async def _call(
         arguments, unknown = tool.arguments(given)
         if not spec.writes:
             _check_permitted(tool)
-        return _success(_noting(await spec.invoke(tool, arguments, call), unknown))
+        answer = await spec.invoke(tool, arguments, call)
+        return _success(answer.noting(_ignored(unknown)) if unknown else answer)
     except CodeIntelError as error:
         data = error.as_dict()
-        # A misspelled name also leaves a required argument missing: report both.
+        # If a name is misspelled, a required argument may be missing, too: report both.
         data["message"] = " ".join(filter(None, (data["message"], _ignored(tool.unknown(given)))))
         return _failure(data)
     except Exception as error:
@@ -248,11 +249,7 @@ async def _call(
 
 
 def _check_permitted(tool: Tool) -> None:
-    """Refuse a tool that changes the project, or that may start a program.
-
-    Raises:
-        UsageError: It does.
-    """
+    """Raise a UsageError if a tool changes the project or may start a program."""
     if not (tool.reaches or tool.name in WRITE_TOOLS):
         return
     what = "runs programs on this machine" if tool.reaches else "changes files of the project"
@@ -261,11 +258,6 @@ def _check_permitted(tool: Tool) -> None:
         hint="Do it on the machine itself, or start the server with --allow-writes.",
         code="writes_not_allowed",
     )
-
-
-def _noting(answer: Answer, unknown: tuple[str, ...]) -> Answer:
-    """Add a warning that names the ignored arguments."""
-    return answer.noting(_ignored(unknown)) if unknown else answer
 
 
 def _ignored(unknown: tuple[str, ...]) -> str:
@@ -278,22 +270,22 @@ def _ignored(unknown: tuple[str, ...]) -> str:
 
 
 HANDSHAKES = frozenset({"initialize", "server/discover"})
-"""The first request of either protocol era; it must be answered at once."""
+"""The first request in each protocol era, which must be answered at once."""
 
 
-def _announce(greeted: anyio.Event) -> ServerMiddleware[Any]:
+def _note_handshake(handshake_done: anyio.Event) -> ServerMiddleware[Any]:
     async def middleware(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
         if ctx.method not in HANDSHAKES:
-            greeted.set()  # the client skipped the handshake, and its call may need the background
+            handshake_done.set()  # without a handshake, the call may need the background task
         try:
             return await call_next(ctx)
         finally:
-            greeted.set()
+            handshake_done.set()
 
     return middleware
 
 
-def _wire(tool: Tool) -> types.Tool:
+def _wire_form(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -318,15 +310,15 @@ def _success(answer: Answer) -> types.CallToolResult:
     )
 
 
-def _brief(error: dict[str, Any]) -> dict[str, Any]:
-    """Return an error with a short message; it may quote a long argument."""
+def _shortened(error: dict[str, Any]) -> dict[str, Any]:
+    """Return an error with its message shortened, because it may quote a long argument."""
     message = error["message"]
-    cut = len(message) > MAX_MESSAGE_CHARS
-    return error | {"message": f"{message[:MAX_MESSAGE_CHARS]}…"} if cut else error
+    is_long = len(message) > MAX_MESSAGE_CHARS
+    return error | {"message": f"{message[:MAX_MESSAGE_CHARS]}…"} if is_long else error
 
 
 def _failure(error: Mapping[str, Any]) -> types.CallToolResult:
-    data = bounded(_brief(masked_data(error)))
+    data = bounded(_shortened(masked_data(error)))
     text = visible_json(json.dumps(data, ensure_ascii=False))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],

@@ -1,9 +1,9 @@
 """Run a server on stdin and stdout until the client closes them.
 
-Only JSON-RPC goes to stdout: `wire.take_stdout` has moved it before anything could print.
-When stdin ends, or the client stops reading stdout, the process exits within `SHUTDOWN_TIMEOUT_S`.
-Worker threads in native code, or blocked on a write to the client, are abandoned. That is safe,
-because everything they write is a transaction (docs/decisions/0006).
+Only JSON-RPC goes to stdout, because `wire.take_stdout` has redirected everything else. When stdin
+ends, or the client stops reading stdout, the process exits within `SHUTDOWN_TIMEOUT_S`. Worker
+threads in native code, or blocked on a write to the client, are abandoned. That is safe, because
+everything they write is written in transactions (docs/decisions/0006).
 """
 
 import json
@@ -27,17 +27,17 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
 
-from code_intel.servers.ending import leave
+from code_intel.servers.ending import exit_process
 from code_intel.servers.wire import take_stdin
 
 SHUTDOWN_TIMEOUT_S = 1.9
-"""How long a server runs after its client is gone; `child_guard` ends the remaining children."""
+"""How long a server runs after its client has gone; `child_guard` ends remaining children."""
 INIT_PID = 1
-"""The process that adopts orphans; a server that it started has no parent to watch."""
+"""The process that adopts orphans; a server started by it has no parent to watch."""
 MAX_MESSAGE_CHARS = 16 << 20
 """Longest message; the rest of its line is discarded."""
 _TOO_LONG_LINE = "a line of more than 16 MiB\n"
-"""Stands for such a line. It is not JSON, so it is refused like other malformed lines."""
+"""Replaces such a line. It is not JSON, so it is refused like other malformed lines."""
 
 
 class _Stdin(TextIOWrapper):
@@ -75,8 +75,8 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _exit_on_signal)
     parent = os.getppid()
-    if parent > INIT_PID and sys.platform != "win32":  # Windows does not tell a child
-        threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
+    if parent > INIT_PID and sys.platform != "win32":  # where a child cannot notice it
+        threading.Thread(target=_exit_after_parent, args=(parent,), daemon=True).start()
     code = 0
     try:
         anyio.run(_run, server, wire)
@@ -85,7 +85,7 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
             logging.getLogger(__name__).exception("the server stopped")
             code = 3
     sys.stderr.flush()
-    leave(code)
+    exit_process(code)
 
 
 async def _run(server: Server[Any], wire: BinaryIO) -> None:
@@ -106,7 +106,7 @@ Incoming = SessionMessage | Exception
 async def _refuse_malformed(
     read: ReadStream[Incoming], write: WriteStream[SessionMessage]
 ) -> AsyncIterator[ReadStream[Incoming]]:
-    """Pass messages on; answer malformed ones with a JSON-RPC error, as the SDK does over HTTP."""
+    """Forward messages; answer malformed ones with a JSON-RPC error, as the SDK does over HTTP."""
     send, receive = anyio.create_memory_object_stream[Incoming](0)
 
     async def pump() -> None:
@@ -128,22 +128,22 @@ async def _refuse_malformed(
 def _refusal(error: Exception) -> JSONRPCError | None:
     """Return the answer to a malformed line; None for a blank one."""
     problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
-    first = problems[0]["input"] if problems else ""
-    if not isinstance(first, str) or problems[0]["loc"]:
-        whole = next((row["input"] for row in problems if row["type"] == "missing"), None)
+    line = problems[0]["input"] if problems else ""
+    if not isinstance(line, str) or problems[0]["loc"]:
+        message = next((row["input"] for row in problems if row["type"] == "missing"), None)
         data = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
-    elif first.isspace():
+    elif line.isspace():
         return None
     else:
-        whole = _parse_leniently(first)
+        message = _parse_leniently(line)
         data = ErrorData(code=PARSE_ERROR, message="Not JSON in UTF-8 of at most 16 MiB a line.")
-    number = whole.get("id") if isinstance(whole, dict) else None
-    is_id = isinstance(number, int | str) and not isinstance(number, bool)
-    return JSONRPCError(jsonrpc="2.0", id=number if is_id else None, error=data)
+    request_id = message.get("id") if isinstance(message, dict) else None
+    is_valid = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    return JSONRPCError(jsonrpc="2.0", id=request_id if is_valid else None, error=data)
 
 
 def _parse_leniently(line: str) -> object:
-    """Parse a line as Python does, which accepts half a surrogate pair; None if it is not JSON."""
+    """Parse a line, which may contain lone surrogates; return None if it is not JSON."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -151,29 +151,29 @@ def _parse_leniently(line: str) -> object:
 
 
 def _is_broken_pipe(error: BaseException) -> bool:
-    """Return whether the only error is that the client stopped reading."""
+    """Return whether the only error is that the client has stopped reading."""
     if isinstance(error, BaseExceptionGroup):
         return all(_is_broken_pipe(one) for one in error.exceptions)
     return isinstance(error, BrokenPipeError)
 
 
 def _exit_on_signal(number: int, _frame: FrameType | None) -> NoReturn:
-    leave(128 + number)
+    exit_process(128 + number)
 
 
-def _exit_with(parent: int) -> None:
-    """Exit when the parent process is gone, even if another process holds our stdin open."""
+def _exit_after_parent(parent: int) -> None:
+    """Exit when the parent process has ended, even if another process holds our stdin open."""
     if hasattr(os, "pidfd_open"):
-        with suppress(OSError):  # the parent is gone already, or the kernel is old
+        with suppress(OSError):  # the parent has ended already, or the kernel is old
             handle = os.pidfd_open(parent)
             select.select([handle], [], [])
-    never = threading.Event()
+    never_set = threading.Event()
     while os.getppid() == parent:
-        never.wait(1)
-    leave(0)
+        never_set.wait(1)
+    exit_process(0)
 
 
 def _exit_soon() -> None:
-    deadline = threading.Timer(SHUTDOWN_TIMEOUT_S, leave, (0,))
-    deadline.daemon = True
-    deadline.start()
+    timer = threading.Timer(SHUTDOWN_TIMEOUT_S, exit_process, (0,))
+    timer.daemon = True
+    timer.start()

@@ -150,7 +150,7 @@ def serving_here(
         service = open_project(settings)[corpus == "forest"]
         server = build_index_server(corpus, lambda: service, writes=writes)
     tokens = read_tokens(token_file) if token_file else None
-    policy = Policy(listen(host, 0, guarded=tokens is not None), tokens)
+    policy = Policy(listen(host, 0, needs_token=tokens is not None), tokens)
     web = web_server(server, policy)
     thread = threading.Thread(target=anyio.run, args=(run, server, web, policy), daemon=True)
     thread.start()

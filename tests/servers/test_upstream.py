@@ -91,7 +91,7 @@ MODES = {
     "refusal": "it refused",
     "wrong_shape": "it answered without a list of results",
     "no_search": "it offers no tool `search`",
-    "other_schema": "its tool `search` takes no query",
+    "other_schema": "its tool `search` accepts no query",
     "gateway": "it is a code-intel gateway, which cannot be an upstream",
 }
 

@@ -103,7 +103,7 @@ USELESS = {
 
 
 @pytest.mark.parametrize("mode", sampled(USELESS, "refuses", "packed", "hangs", "endless"))
-async def test_useless_server_is_reported_and_recovers(tmp_path: Path, mode: str) -> None:
+async def test_unusable_server_is_reported_and_recovers(tmp_path: Path, mode: str) -> None:
     with team(mode) as server:
         pointed(tmp_path, server, call_seconds=20)
         async with supervised(tmp_path) as upstreams:

@@ -1,8 +1,8 @@
-"""Open the listening socket of an HTTP server, and know its names.
+"""Open the listening socket of an HTTP server, and check the names by which it is called.
 
 A web page whose name resolves to this machine can make a browser send requests here (DNS
-rebinding). They carry that name in Host, and the page's own address in Origin, so both are always
-checked.
+rebinding). Such a request has that name in Host and the page's address in Origin, so both are
+always checked.
 """
 
 import errno
@@ -26,12 +26,12 @@ _ORIGIN = re.compile(r"https?://(?P<authority>[^/?#@]+)")
 
 @dataclass(frozen=True)
 class Address:
-    """A listening socket and the names it may be called by.
+    """A listening socket and the names by which it may be called.
 
     Attributes:
         socket: The socket.
         loopback: Whether only this machine can reach it.
-        names: The accepted values of Host without port, in lower case.
+        names: The accepted values of Host without the port, in lower case.
     """
 
     socket: socket.socket
@@ -50,68 +50,70 @@ class Address:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/mcp"
 
     def is_ours(self, host: str) -> bool:
-        """Return whether a Host header names this server; a tunnel may change the port."""
+        """Return whether a Host header names this server; any port is accepted, for tunnels."""
         parts = _AUTHORITY.fullmatch(host)
         if parts is None:
             return False
         name = (parts["six"] or parts["name"]).lower()
-        # DNS rebinding needs a name, and a wildcard server does not know all of its addresses.
+        # DNS rebinding needs a name, and a wildcard address stands for unknown addresses.
         return name in self.names or (not self.loopback and _is_address(name))
 
     def is_called_locally(self, host: str) -> bool:
-        """Return whether a request names loopback, and not a further name such as a proxy's."""
+        """Return whether a request names a loopback address, not another name such as a proxy's."""
         parts = _AUTHORITY.fullmatch(host)
         name = (parts["six"] or parts["name"]).lower() if parts else ""
         return self.loopback and (name in _LOCAL_NAMES or _is_address(name))
 
     def is_own_page(self, origin: str, host: str) -> bool:
-        """Return whether an Origin is this server itself, at the port in the Host header."""
+        """Return whether an Origin header is this server itself, at the port in the Host header."""
         parts = _ORIGIN.fullmatch(origin)
         if parts is None or not self.is_ours(parts["authority"]):
             return False
         return _port(parts["authority"]) == _port(host)
 
 
-def listen(host: str, port: int, *, names: Iterable[str] = (), guarded: bool = False) -> Address:
-    """Open the socket of a server at `host`, which may also be called by `names`.
+def listen(
+    host: str, port: int, *, names: Iterable[str] = (), needs_token: bool = False
+) -> Address:
+    """Open the socket of a server at `host` that may also be called by `names`.
 
     Args:
         host: A name or address of this machine.
         port: 0 for any free one.
         names: Further names, such as a proxy's.
-        guarded: Whether requests need a token; without tokens only loopback is allowed.
+        needs_token: Whether requests need a token; otherwise only loopback is allowed.
 
     Raises:
-        UsageError: The port is invalid, taken or forbidden; the host is not one of this machine;
-            or other machines could reach it without a token.
+        UsageError: The port is invalid, taken or forbidden; the host is not this machine; or other
+            machines could reach it without a token.
     """
     if not 0 <= port <= MAX_PORT:
         raise UsageError(
             f"--http {port} is not a port. Use 0 to {MAX_PORT}.", details={"field": "http"}
         )
     try:
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, socket_address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise _unusable(host, f"{host!r} is not a host name or address.") from None
-    loopback = ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback
-    if not loopback and not guarded:
+    loopback = ipaddress.ip_address(str(socket_address[0]).partition("%")[0]).is_loopback
+    if not loopback and not needs_token:
         raise UsageError(
             f"Other machines can reach {host}, so --token-file is required.",
             hint=f"Run {token_command('FILE')} and add --token-file FILE, or omit --host.",
             code="token_required",
             details={"field": "token_file"},
         )
-    listening = _bind(host, port, family, place)
+    listening = _bind(host, port, family, socket_address)
     own = _LOCAL_NAMES if loopback else {socket.gethostname(), *_LOCAL_NAMES}
     return Address(listening, loopback, frozenset(name.lower() for name in (host, *own, *names)))
 
 
 def _bind(
-    host: str, port: int, family: socket.AddressFamily, place: tuple[object, ...]
+    host: str, port: int, family: socket.AddressFamily, socket_address: tuple[object, ...]
 ) -> socket.socket:
     try:
-        # It sets SO_REUSEADDR: a restarted server need not wait for old connections to expire.
-        return socket.create_server((str(place[0]), port), family=family)
+        # This sets SO_REUSEADDR, so a restarted server need not wait for old connections.
+        return socket.create_server((str(socket_address[0]), port), family=family)
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
             raise _unusable(host, f"{host} is not an address of this machine.") from None

@@ -1,7 +1,7 @@
 """Limit HTTP connections: uvicorn accepts every client and waits forever for a request.
 
 A connection above the limit is refused, and one whose request does not arrive in time is closed.
-There is no deadline for the answer.
+The answer has no time limit.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from code_intel.servers.http.limits import Limits
 
 
 class LimitedProtocol(H11Protocol):
-    """One connection; `limited_protocol` sets its limits."""
+    """A connection; `limited_protocol` sets its limits."""
 
     limits: ClassVar[Limits] = Limits()
     _timer: asyncio.TimerHandle | None = None
@@ -40,7 +40,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # type: ignore[explicit-override]  # as above
-        """Answer malformed HTTP; a missing or second Host gets the status of a foreign one."""
+        """Answer malformed HTTP; a missing or second Host is refused like a wrong one."""
         del msg
         bad_host = "Host:" in str(sys.exception())
         self._refuse(HTTPStatus.FORBIDDEN if bad_host else HTTPStatus.BAD_REQUEST)
@@ -72,7 +72,7 @@ class LimitedProtocol(H11Protocol):
             self.transport.abort()
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Answer with a status alone and close; if an answer has begun, only close."""
+        """Answer with only a status, unless an answer has begun, and close the connection."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             head = h11.Response(
                 status_code=status,
@@ -86,7 +86,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def limited_protocol(within: Limits) -> type[LimitedProtocol]:
-    """Return the protocol class with these limits."""
+    """Return a protocol class with these limits."""
 
     class Limited(LimitedProtocol):
         limits = within

@@ -1,7 +1,7 @@
 """Check every HTTP request before the application sees it.
 
-`CHECKS` examine the headers, in their order, before the body is read. Then the whole body is read,
-within limits of size and time, so that the application never sees half a request.
+`CHECKS` examine the headers, in this order, before the body is read. Then the whole body is read,
+limited in size and time, so that the application never sees part of a request.
 """
 
 from collections.abc import Callable
@@ -26,9 +26,9 @@ class Policy:
     """The conditions that a request must meet.
 
     Attributes:
-        address: The address it must have been sent to.
-        tokens: The tokens it may carry; None if it needs none, which is possible on loopback only.
-        limits: Sizes and durations.
+        address: The address to which it must be sent.
+        tokens: The accepted tokens; None if it needs none, which is possible on loopback only.
+        limits: The limits of sizes and durations.
     """
 
     address: Address
@@ -57,7 +57,7 @@ class RequestHead(NamedTuple):
         return [value.decode("latin-1") for key, value in self.headers if key == name]
 
     def size(self) -> int:
-        """Return the bytes of the target and of the headers, with their `: ` and line ends."""
+        """Return the bytes of the target and of the headers, with their `: ` and line endings."""
         lines = sum(len(key) + len(value) + 4 for key, value in self.headers)
         return len(self.path) + len(self.query) + lines
 
@@ -65,13 +65,13 @@ class RequestHead(NamedTuple):
 HEADERS_TOO_LARGE = Refusal(
     400, "headers_too_large", "The headers are too large.", "Send shorter headers."
 )
-FOREIGN_HOST = Refusal(
+WRONG_HOST = Refusal(
     403,
     "foreign_host",
     "The Host header does not name this server.",
     "Use the URL that the server printed.",
 )
-FOREIGN_ORIGIN = Refusal(
+WRONG_ORIGIN = Refusal(
     403,
     "foreign_origin",
     "Web pages of another origin may not call this server.",
@@ -80,10 +80,10 @@ FOREIGN_ORIGIN = Refusal(
 TOKEN_NEEDED = Refusal(
     401,
     "token_needed",
-    "The request has no valid token of this server.",
+    "The request has no valid token for this server.",
     "Send the header Authorization: Bearer TOKEN.",
 )
-AMBIGUOUS = Refusal(
+AMBIGUOUS_LENGTH = Refusal(
     400,
     "ambiguous_length",
     "The request has both Content-Length and Transfer-Encoding.",
@@ -104,20 +104,20 @@ def check_head_size(policy: Policy, head: RequestHead) -> Refusal | None:
 def check_host(policy: Policy, head: RequestHead) -> Refusal | None:
     """Refuse a Host header that does not name this server."""
     hosts = head.all(b"host")
-    return None if len(hosts) == 1 and policy.address.is_ours(hosts[0]) else FOREIGN_HOST
+    return None if len(hosts) == 1 and policy.address.is_ours(hosts[0]) else WRONG_HOST
 
 
 def check_origin(policy: Policy, head: RequestHead) -> Refusal | None:
     """Refuse a request from a web page of another origin; `null` counts as another origin."""
     host = head.all(b"host")[0]
-    own = all(policy.address.is_own_page(origin, host) for origin in head.all(b"origin"))
-    return None if own else FOREIGN_ORIGIN
+    is_own = all(policy.address.is_own_page(origin, host) for origin in head.all(b"origin"))
+    return None if is_own else WRONG_ORIGIN
 
 
 def check_token(policy: Policy, head: RequestHead) -> Refusal | None:
     """Refuse a request without a valid token, except a health check from this machine."""
-    local = policy.address.is_called_locally(head.all(b"host")[0])
-    if policy.tokens is None or (head.path == HEALTH and local):
+    is_local = policy.address.is_called_locally(head.all(b"host")[0])
+    if policy.tokens is None or (head.path == HEALTH and is_local):
         return None
     return None if owner_of(policy, head) else TOKEN_NEEDED
 
@@ -128,13 +128,13 @@ def check_framing(_policy: Policy, head: RequestHead) -> Refusal | None:
     A proxy and this server could disagree on where its body ends.
     """
     both = head.all(b"content-length") and head.all(b"transfer-encoding")
-    return AMBIGUOUS if both else None
+    return AMBIGUOUS_LENGTH if both else None
 
 
 def check_length(policy: Policy, head: RequestHead) -> Refusal | None:
     """Refuse a body whose Content-Length is above the limit, before any of it is read."""
-    declared = [value for value in head.all(b"content-length") if value.isdecimal()]
-    return TOO_LARGE if any(int(value) > policy.limits.body_bytes for value in declared) else None
+    lengths = [value for value in head.all(b"content-length") if value.isdecimal()]
+    return TOO_LARGE if any(int(value) > policy.limits.body_bytes for value in lengths) else None
 
 
 CHECKS: tuple[Callable[[Policy, RequestHead], Refusal | None], ...] = (
@@ -148,20 +148,20 @@ CHECKS: tuple[Callable[[Policy, RequestHead], Refusal | None], ...] = (
 
 
 def owner_of(policy: Policy, head: RequestHead) -> str | None:
-    """Return the owner of the token that a request carries; None without a valid token."""
-    given = head.all(b"authorization")
-    return policy.tokens.owner(given[0]) if policy.tokens and len(given) == 1 else None
+    """Return the owner of the token in a request; None if there is no valid token."""
+    values = head.all(b"authorization")
+    return policy.tokens.owner(values[0]) if policy.tokens and len(values) == 1 else None
 
 
 class RequestGuard:
-    """ASGI middleware that passes on only the requests that `policy` allows."""
+    """ASGI middleware that forwards only the requests that `policy` allows."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
         self._app = app
         self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check one request, and serve it or refuse it."""
+        """Check one request, then forward or refuse it."""
         head = RequestHead(scope["path"], scope["headers"], scope["query_string"])
         refusals = (check(self._policy, head) for check in CHECKS)
         refusal = next((found for found in refusals if found), None)
@@ -179,13 +179,13 @@ class RequestGuard:
             return
         if body is not None:
             if owner := owner_of(self._policy, head):
-                # The SDK gives the MCP sessions of this user to no other user.
+                # The SDK lets no other user join the MCP sessions of this user.
                 scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
             await self._app(scope, _replay(body, receive), send)
 
 
 async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
-    """Return the whole body; None if the client has disconnected.
+    """Read the whole body; return None if the client has disconnected.
 
     Raises:
         OverflowError: The body is larger than `max_bytes`.
@@ -203,11 +203,11 @@ async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that returns the whole body first, and then messages of `receive`."""
-    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    """Return a function that returns first the whole body, then the messages of `receive`."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        return whole.pop() if whole else await receive()
+        return messages.pop() if messages else await receive()
 
     return replay
 

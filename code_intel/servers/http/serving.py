@@ -23,18 +23,18 @@ from starlette.routing import Route
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError
-from code_intel.servers.ending import leave
+from code_intel.servers.ending import exit_process
 from code_intel.servers.http.connections import limited_protocol
 from code_intel.servers.http.guard import HEALTH, Policy, RequestGuard
 from code_intel.servers.protocol import ToolServer
 
 GRACEFUL_TIMEOUT_S = 1
-"""How long running calls may take to end after a signal."""
+"""How long running calls may take to finish after a signal."""
 SHUTDOWN_TIMEOUT_S = 1.5
-"""How long after a signal the process exits in any case."""
+"""How long after a signal the process exits at the latest."""
 HEALTH_TIMEOUT_S = 2.0
 EXIT_CODES = {signal.SIGINT: 130}
-"""Exit codes by signal, else 0: a requested stop is not a failure."""
+"""Exit codes by signal. For others it is 0, because a requested stop is not a failure."""
 
 
 class StoppableServer(uvicorn.Server):
@@ -51,12 +51,12 @@ class StoppableServer(uvicorn.Server):
         """Stop within `SHUTDOWN_TIMEOUT_S`; at once on a second signal."""
         self.code = EXIT_CODES.get(signal.Signals(sig), 0)
         if self.should_exit:
-            leave(self.code)
-        # Cancelled calls would log errors. Calls that hang are abandoned: all writes are durable.
+            exit_process(self.code)
+        # Cancelled calls would log errors. Hanging calls are abandoned: all writes are durable.
         logging.disable()
-        deadline = threading.Timer(SHUTDOWN_TIMEOUT_S, leave, (self.code,))
-        deadline.daemon = True
-        deadline.start()
+        timer = threading.Timer(SHUTDOWN_TIMEOUT_S, exit_process, (self.code,))
+        timer.daemon = True
+        timer.start()
         super().handle_exit(sig, frame)
 
 
@@ -65,8 +65,8 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     for library in ("mcp", "uvicorn"):  # they log every mistake of a client
         logging.getLogger(library).setLevel(logging.ERROR)
-    needs = "; every request needs a token" if policy.tokens else ""
-    print(f"{program}: serving {policy.address.url}{needs}", file=sys.stderr, flush=True)  # noqa: T201 - its only output
+    note = "; every request needs a token" if policy.tokens else ""
+    print(f"{program}: serving {policy.address.url}{note}", file=sys.stderr, flush=True)  # noqa: T201 - its only output
     web = web_server(server, policy)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, web.handle_exit)
@@ -77,7 +77,7 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
     except BaseException:
         logging.getLogger(__name__).exception("the server stopped")
     sys.stderr.flush()
-    leave(code)
+    exit_process(code)
 
 
 async def run(server: ToolServer, web: uvicorn.Server, policy: Policy) -> None:
@@ -88,14 +88,14 @@ async def run(server: ToolServer, web: uvicorn.Server, policy: Policy) -> None:
 
 
 def web_server(server: ToolServer, policy: Policy) -> StoppableServer:
-    """Return the web server of an MCP server; its socket is open, and it answers once it runs."""
+    """Return the web server of an MCP server."""
     limits = policy.limits
     app = server.streamable_http_app(
         max_request_body_size=limits.body_bytes,
         session_idle_timeout=limits.session_seconds,
         max_sessions=limits.sessions,
         custom_starlette_routes=[Route(HEALTH, _health(server))],
-        # `RequestGuard` replaces it; decision 0019 says why.
+        # `RequestGuard` replaces it (docs/decisions/0019).
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     config = uvicorn.Config(
@@ -117,19 +117,19 @@ def web_server(server: ToolServer, policy: Policy) -> StoppableServer:
 
 def _health(server: ToolServer) -> Callable[[Request], Awaitable[JSONResponse]]:
     async def health(_request: Request) -> JSONResponse:
-        """Answer 200 with the state of the open indexes, or 503 when calls would fail."""
-        about = {"name": server.name, "version": __version__}
+        """Answer 200 with the state of the open indexes, or 503 if calls would fail."""
+        identity = {"name": server.name, "version": __version__}
         spec = server.spec()
         try:
-            with anyio.fail_after(HEALTH_TIMEOUT_S):  # it needs a worker thread, as calls do
-                condition = spec.condition if spec else dict
-                found = await to_thread.run_sync(condition, abandon_on_cancel=True)
+            with anyio.fail_after(HEALTH_TIMEOUT_S):  # uses a worker thread, as calls do
+                freshness = spec.freshness if spec else dict
+                found = await to_thread.run_sync(freshness, abandon_on_cancel=True)
         except (CodeIntelError, OSError, TimeoutError):
-            return JSONResponse({"status": "failing", **about}, 503)
+            return JSONResponse({"status": "failing", **identity}, 503)
         index = {
             corpus: {"state": state.state, "files": state.files, "pending": state.pending}
             for corpus, state in found.items()
         }
-        return JSONResponse({"status": "ok", **about, "index": index})
+        return JSONResponse({"status": "ok", **identity, "index": index})
 
     return health

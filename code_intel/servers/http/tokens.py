@@ -30,22 +30,22 @@ class Tokens:
     def owner(self, authorization: str) -> str | None:
         """Return the owner of the token in an `Authorization` header; None for an invalid token.
 
-        The owner is the token's digest in hexadecimal. Every wrong token takes the same time.
+        The owner is the token's digest in hexadecimal. Checking takes the same time for all tokens.
         """
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             return None
-        given = _digest(token.strip())
-        known = [digest for digest in self._digests if hmac.compare_digest(digest, given)]
-        return known[0].hex() if known else None
+        sent = _digest(token.strip())
+        matches = [digest for digest in self._digests if hmac.compare_digest(digest, sent)]
+        return matches[0].hex() if matches else None
 
 
 def read_tokens(path: Path) -> Tokens:
     """Read a token file: one token per line; empty lines and lines that start with # are skipped.
 
     Raises:
-        ConfigError: The file is missing, empty or not private, or has an invalid or weak token.
-            The hint has a command that creates a new file.
+        ConfigError: The file is missing, empty or not private, or contains an invalid or weak
+            token. The hint contains a command that creates a new file.
     """
     try:
         with open(path, "rb", opener=_open_nonblocking) as file:
@@ -62,10 +62,12 @@ def read_tokens(path: Path) -> Tokens:
         raise _unusable(path, "contains no token")
     for number, token in tokens:
         if not _TOKEN.fullmatch(token):
-            raise _unusable(path, f"has characters in line {number} that no HTTP header can carry")
+            raise _unusable(
+                path, f"has characters in line {number} that HTTP headers cannot contain"
+            )
         if _entropy_bits(token) < MIN_TOKEN_BITS or len(set(token)) < _MIN_DISTINCT_CHARS:
             raise _unusable(
-                path, f"has a weak token (less than {MIN_TOKEN_BITS} bits) in line {number}"
+                path, f"contains a weak token (less than {MIN_TOKEN_BITS} bits) in line {number}"
             )
     return Tokens(token for _, token in tokens)
 
@@ -77,8 +79,8 @@ def _open_nonblocking(path: str, flags: int) -> int:
 
 def token_command(path: Path | str) -> str:
     """Return a shell command that creates a token file."""
-    maker = 'python3 -c "import secrets; print(secrets.token_urlsafe())"'
-    return f"(umask 077; {maker} > {shlex.quote(str(path))})"
+    generator = 'python3 -c "import secrets; print(secrets.token_urlsafe())"'
+    return f"(umask 077; {generator} > {shlex.quote(str(path))})"
 
 
 def _check_private(path: Path, status: os.stat_result) -> None:
@@ -87,7 +89,7 @@ def _check_private(path: Path, status: os.stat_result) -> None:
     if os.name == "posix" and status.st_mode & 0o077:
         raise ConfigError(
             f"{path} can be read by others (mode {stat.S_IMODE(status.st_mode):03o}).",
-            hint="Make a new token, since others may know this one: "
+            hint="Create a new token, because others may know this one: "
             f"rm {shlex.quote(str(path))}; {token_command(path)}",
             details={"field": "token_file"},
         )
@@ -96,13 +98,13 @@ def _check_private(path: Path, status: os.stat_result) -> None:
 def _unusable(path: Path, what: str) -> ConfigError:
     return ConfigError(
         f"{path} {what}.",
-        hint=f"Make a token: {token_command(path)}",
+        hint=f"Create a token: {token_command(path)}",
         details={"field": "token_file"},
     )
 
 
 def _entropy_bits(token: str) -> float:
-    """Return the entropy of a random token with the length and alphabet of this one."""
+    """Return the entropy of a random token of the same length and alphabet."""
     alphabet_size = next((size for known, size in _ALPHABETS if set(token) <= set(known)), 64)
     return len(token) * math.log2(alphabet_size)
 

@@ -1,7 +1,7 @@
-"""Read the answer of an upstream, which may be another program or a hostile one.
+"""Parse the answer of an upstream, which may be any program, even a hostile one.
 
-The reader accepts our own answers and those of the original devrag: JSON in a text. Up to version
-1.1.0 its keys were `DocumentName`, `ChunkContent`, `Similarity`, `Position`; newer ones are ours.
+Our own answers are accepted, and those of the original devrag: JSON in a text. Up to version 1.1.0,
+its keys were `DocumentName`, `ChunkContent`, `Similarity` and `Position`; newer versions use ours.
 Invalid parts are dropped and counted.
 """
 
@@ -28,23 +28,23 @@ DEVRAG_1_1 = {
     "similarity": "Similarity",
     "position": "Position",
 }
-"""Our key -> devrag's until 1.1.0."""
+"""Our key -> the key of devrag up to 1.1.0."""
 MAX_CHUNK_CHARS = 20_000
 MAX_HIT_TEXT_CHARS = 4096
-"""Longest text of any other field, such as a path."""
+"""Maximum length of any other field, such as a path."""
 MAX_LIST_ITEMS = 50
 MAX_ANSWER_HITS = 100
 _KIND = re.compile(r"[a-z]{1,20}")
 
 Naming = Callable[[str], str]
-"""Converts an upstream's name of a document to the project's."""
+"""Converts an upstream's name for a document to the project's."""
 
 
 def content_of(result: CallToolResult) -> Mapping[str, Any]:
     """Return the object that a tool answered with, structured or as JSON in its first text.
 
     Raises:
-        UpstreamError: The tool refused, or its answer is no object.
+        UpstreamError: The tool refused, or its answer is not an object.
     """
     content: object = result.structured_content
     if content is None:
@@ -58,7 +58,7 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise UpstreamError("its answer is not an object")
     if result.is_error:
-        said = quoted(_text(content.get("message"))) or "it does not say why"
+        said = quoted(_text(content.get("message"))) or "it gives no reason"
         hint = quoted(_text(content.get("hint")))
         raise UpstreamError(
             "it refused", hint=hint or None, code="refused", details={SAID_FIELD: said}
@@ -67,47 +67,47 @@ def content_of(result: CallToolResult) -> Mapping[str, Any]:
 
 
 def answer_of(
-    data: Mapping[str, Any], *, top_k: int = MAX_ANSWER_HITS, named: Naming = str
+    data: Mapping[str, Any], *, top_k: int = MAX_ANSWER_HITS, naming: Naming = str
 ) -> tuple[SearchAnswer, Counter[str]]:
-    """Read a search answer.
+    """Parse a search answer.
 
     Returns:
-        The answer with at most `top_k` hits, and how much was left out of it, by kind.
+        The answer with at most `top_k` hits, and how many parts were dropped, by kind.
 
     Raises:
-        UpstreamError: There are no results in it.
+        UpstreamError: It has no list of results.
     """
     results = data.get("results", data.get("Results", ...))
     if results is None:  # how Go writes an empty list
         results = []
     if not isinstance(results, list):
         raise UpstreamError("it answered without a list of results")
-    bad: Counter[str] = Counter()
-    hits = [_hit(item, named, bad) for item in results[:MAX_ANSWER_HITS]]
-    bad["hits beyond what was asked for"] += max(0, len(results) - max(top_k, MAX_ANSWER_HITS))
+    dropped: Counter[str] = Counter()
+    hits = [_hit(item, naming, dropped) for item in results[:MAX_ANSWER_HITS]]
+    dropped["hits beyond what was asked for"] += max(0, len(results) - max(top_k, MAX_ANSWER_HITS))
     index = data.get("index")
     answer = SearchAnswer(
         tuple(hit for hit in hits if hit is not None)[:top_k],
         _freshness(index if isinstance(index, Mapping) else {}),
         truncated=data.get("truncated") is True,
     )
-    return answer, +bad
+    return answer, +dropped
 
 
-def with_notes(answer: SearchAnswer, name: str, bad: Counter[str]) -> SearchAnswer:
+def with_notes(answer: SearchAnswer, name: str, dropped: Counter[str]) -> SearchAnswer:
     """Add notes on what the upstream's index lacks and on dropped parts.
 
-    The upstream's own notes are untrusted text; only their kind is kept.
+    The upstream's own notes are untrusted, so only their kind is kept.
     """
     kinds = {note.partition(":")[0].strip() for note in answer.index.degraded}
-    known = sorted({kind if _KIND.fullmatch(kind) else "other" for kind in kinds})
-    notes = [f"{kind}: incomplete, {name} says" for kind in known]
-    notes += [f"{name}: {count} x {kind}" for kind, count in sorted(bad.items())]
+    safe_kinds = sorted({kind if _KIND.fullmatch(kind) else "other" for kind in kinds})
+    notes = [f"{kind}: incomplete, {name} says" for kind in safe_kinds]
+    notes += [f"{name}: {count} x {kind}" for kind, count in sorted(dropped.items())]
     return replace(answer, index=replace(answer.index, degraded=tuple(notes)))
 
 
 def filtered(answer: SearchAnswer, directory: str, file_pattern: str) -> SearchAnswer:
-    """Keep the hits below a folder whose file name matches, because some servers cannot filter."""
+    """Keep the hits below a folder whose file names match, because some servers cannot filter."""
     folder = PurePosixPath(directory or ".")
 
     def matches(hit: Hit) -> bool:
@@ -120,7 +120,7 @@ def filtered(answer: SearchAnswer, directory: str, file_pattern: str) -> SearchA
 def project_name(root: Path, cwd: Path, document: str) -> str:
     """Return a document's name relative to the project if that file exists, else unchanged.
 
-    A server names files as it sees them, from its own folder.
+    A server names files relative to its own folder.
     """
     for name in dict.fromkeys((document, document.replace("\\", "/"))):
         for base in (cwd, root):
@@ -133,29 +133,29 @@ def project_name(root: Path, cwd: Path, document: str) -> str:
     return document
 
 
-def _hit(item: object, named: Naming, bad: Counter[str]) -> Hit | None:
+def _hit(item: object, naming: Naming, dropped: Counter[str]) -> Hit | None:
     if not isinstance(item, Mapping):
-        bad["hits that are not objects"] += 1
+        dropped["hits that are not objects"] += 1
         return None
-    given = {**{ours: item[old] for ours, old in DEVRAG_1_1.items() if old in item}, **item}
-    document = _text(given.get("document"))
+    fields = {**{ours: item[old] for ours, old in DEVRAG_1_1.items() if old in item}, **item}
+    document = _text(fields.get("document"))
     if not document:
-        bad["hits without a document"] += 1
+        dropped["hits without a document"] += 1
         return None
     for name in ("score", "similarity"):
-        if given.get(name) is not None and _unit(given[name]) is None:
-            bad[f"a {name} that is not a number from 0 to 1"] += 1
+        if fields.get(name) is not None and _fraction(fields[name]) is None:
+            dropped[f"a {name} that is not a number from 0 to 1"] += 1
     return Hit(
-        document=named(document),
-        chunk=_text(given.get("chunk"), MAX_CHUNK_CHARS),
-        position=_whole(given.get("position")),
-        similarity=_unit(given.get("similarity")) or 0.0,
-        score=_unit(given.get("score")),
-        symbol=_text(given.get("symbol")),
-        start_line=_whole(given.get("start_line")),
-        end_line=_whole(given.get("end_line")),
-        why=_texts(given.get("why")),
-        agreement=_agreement(given.get("agreement")),
+        document=naming(document),
+        chunk=_text(fields.get("chunk"), MAX_CHUNK_CHARS),
+        position=_integer(fields.get("position")),
+        similarity=_fraction(fields.get("similarity")) or 0.0,
+        score=_fraction(fields.get("score")),
+        symbol=_text(fields.get("symbol")),
+        start_line=_integer(fields.get("start_line")),
+        end_line=_integer(fields.get("end_line")),
+        why=_texts(fields.get("why")),
+        agreement=_agreement(fields.get("agreement")),
     )
 
 
@@ -174,8 +174,8 @@ def _agreement(value: object) -> AgreementHit | None:
 
 
 def _file(text: str) -> FileReference:
-    path, found, line = text.rpartition(":")
-    if found and line.isdecimal() and len(line) < 10:  # noqa: PLR2004 - digits of a line number
+    path, separator, line = text.rpartition(":")
+    if separator and line.isdecimal() and len(line) < 10:  # noqa: PLR2004 - digits of a line number
         return FileReference(path, int(line))
     return FileReference(text)
 
@@ -184,33 +184,33 @@ def _freshness(value: Mapping[str, Any]) -> Freshness:
     state = value.get("state")
     return Freshness(
         state=cast("State", state) if state in get_args(State) else "fresh",
-        files=_whole(value.get("files")),
-        pending=_whole(value.get("pending")),
+        files=_integer(value.get("files")),
+        pending=_integer(value.get("pending")),
         degraded=_texts(value.get("degraded")),
     )
 
 
-def _unit(value: object) -> float | None:
-    """Return a number of 0 to 1, or None for anything else."""
+def _fraction(value: object) -> float | None:
+    """Return a number from 0 to 1, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= 1 and math.isfinite(value) else None
 
 
-def _whole(value: object) -> int:
-    """Return a whole number that fits 31 bits, or 0."""
+def _integer(value: object) -> int:
+    """Return a whole number that fits in 31 bits, or 0 for anything else."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
-    return cast("int", value) if good else 0
+    is_valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+    return cast("int", value) if is_valid else 0
 
 
 def _text(value: object, max_chars: int = MAX_HIT_TEXT_CHARS) -> str:
-    """Return a text, cut, without NUL and lone surrogates; "" for anything else."""
+    """Return a text, cut, without NUL characters and lone surrogates; "" for anything else."""
     if not isinstance(value, str):
         return ""
-    whole = value[:max_chars].encode("utf-8", "replace").decode("utf-8")
-    return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    text = value[:max_chars].encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _texts(value: object) -> tuple[str, ...]:

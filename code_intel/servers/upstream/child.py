@@ -1,7 +1,7 @@
 """Connect to an upstream that is a command, over the pipes of a child in its own process group.
 
-The SDK's stdio client is used only on Windows. It keeps a line of any length in memory, and it
-hides the process, so that nothing could end its children if we are killed (docs/decisions/0018).
+The SDK's stdio client is used only on Windows. It keeps lines of any length in memory, and it hides
+the process, so nothing could end the child if we are killed (docs/decisions/0018).
 """
 
 import signal
@@ -22,18 +22,18 @@ from code_intel.servers.upstream.link import Link, Streams
 from code_intel.servers.upstream.trouble import MAX_SAID_CHARS, quoted
 
 GRACE_S = 0.7
-"""Time a child has to end when its stdin was closed, and again after SIGTERM."""
+"""How long a child may run after its stdin is closed, and again after SIGTERM."""
 END_REASON_TIMEOUT_S = 0.2
-"""Time to read the rest of a child's stderr, or to learn its exit code."""
+"""How long to wait for the rest of a child's stderr, or for its exit code."""
 STDERR_BYTES = 2000
-"""How many bytes at the end of stderr are kept."""
+"""How many of the last bytes of stderr are kept."""
 MAX_QUEUED_MESSAGES = 64
-"""Most messages that wait for a child that does not read."""
+"""Maximum number of messages that wait for a child that does not read."""
 
 
 @asynccontextmanager
 async def child(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
-    """Start the command, and end it and its process group afterwards.
+    """Start a command, and end it and its process group afterwards.
 
     Raises:
         OSError: It cannot be started.
@@ -48,7 +48,7 @@ async def child(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
         command, cwd, environment=env, stdin=subprocess.PIPE, guarded=True
     )
     try:
-        async with _served(process, link) as streams:
+        async with _open_pipes(process, link) as streams:
             yield streams
     finally:
         with anyio.CancelScope(shield=True):
@@ -56,19 +56,19 @@ async def child(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
 
 
 @asynccontextmanager
-async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
+async def _open_pipes(process: Process, link: Link) -> AsyncIterator[Streams]:
     """Yield the streams of messages while tasks serve the pipes."""
     assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - all pipes
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, queue = anyio.create_memory_object_stream[SessionMessage](MAX_QUEUED_MESSAGES)
-    stderr_end, drained = bytearray(), anyio.Event()
+    stderr_end, stdout_read = bytearray(), anyio.Event()
 
     async def read_messages() -> None:
-        async with send:  # its end ends the session, so learn the reason first
+        async with send:  # closing it ends the session, so find the reason first
             async for line in _lines(stdout, link):
                 await send.send(_message(line))
-            drained.set()
+            stdout_read.set()
             await end_after(process.wait)
 
     async def read_stderr() -> None:
@@ -86,11 +86,11 @@ async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
     async def wait() -> None:
         """Notice the end of the child, even if another process holds its pipes open."""
         await process.wait()
-        await end_after(drained.wait)
+        await end_after(stdout_read.wait)
 
-    async def end_after(known: Callable[[], Awaitable[object]]) -> None:
+    async def end_after(wait_for_reason: Callable[[], Awaitable[object]]) -> None:
         with anyio.move_on_after(END_REASON_TIMEOUT_S):
-            await known()
+            await wait_for_reason()
         said = stderr_end[-MAX_SAID_CHARS:].decode("utf-8", "replace")
         link.end(_how_it_ended(process), quoted(said))
 
@@ -104,15 +104,15 @@ async def _served(process: Process, link: Link) -> AsyncIterator[Streams]:
 
 
 async def _lines(stdout: ByteReceiveStream, link: Link) -> AsyncIterator[bytes]:
-    """Yield the lines that are not blank; the link bounds how much is read."""
+    """Yield the lines that are not blank; the link limits how much is read."""
     line = bytearray()
     async for data in stdout:
         link.receive(len(data))
         if link.ended.is_set():
             return
-        *whole, rest = data.split(b"\n")
-        for part in whole:
-            line += part
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            line += end
             if line.strip():
                 yield bytes(line)
             line.clear()
@@ -134,7 +134,7 @@ def _how_it_ended(process: Process) -> str:
 
 
 async def _end(process: Process) -> None:
-    """Close stdin and wait; terminate the process group and wait; kill it."""
+    """Close stdin and wait, then terminate the process group and wait, then kill it."""
     if process.stdin is not None:
         await process.stdin.aclose()
     with anyio.move_on_after(GRACE_S):

@@ -1,11 +1,11 @@
-"""Keep one connection to an upstream: open it at the first question, and again when it was lost.
+"""Keep a connection to an upstream: open it at the first question, and again after a loss.
 
     idle ──question──▶ starting ──▶ ready ──lost──▶ backoff ──question──▶ starting …
-                           └───────useless──────▶ failed  ──question──▶ starting …
+                           └──────unusable──────▶ failed  ──question──▶ starting …
 
 One task (`run`) enters and leaves the client, as the SDK requires; questions wait for it. After a
-first failure the next question connects again. After further failures, questions fail at once
-during a pause, which doubles each time. A valid answer resets it (docs/decisions/0018).
+first failure, the next question connects again. After each further failure, questions fail at once
+during a pause, which doubles each time. A valid answer resets the pause (docs/decisions/0018).
 """
 
 import logging
@@ -35,7 +35,12 @@ from code_intel.records import UpstreamStatus
 from code_intel.servers.upstream.answer import content_of
 from code_intel.servers.upstream.child import child
 from code_intel.servers.upstream.link import Link, Transport, watched
-from code_intel.servers.upstream.tool import UselessError, accepted, may_repeat, search_tool
+from code_intel.servers.upstream.tool import (
+    UnusableUpstreamError,
+    accepted,
+    may_repeat,
+    search_tool,
+)
 from code_intel.servers.upstream.trouble import (
     CONNECTION_LOST,
     SAID_FIELD,
@@ -47,9 +52,9 @@ from code_intel.tools.declaration import Report
 
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
 MAX_TIMEOUTS = 2
-"""Questions in a row that may time out before the connection is ended."""
+"""Number of consecutive timeouts after which the connection is ended."""
 REASON_TIMEOUT_S = 0.3
-"""Time to learn why a connection was lost."""
+"""How long to wait for the reason why a connection was lost."""
 
 State = Literal["idle", "starting", "ready", "backoff", "failed"]
 
@@ -86,8 +91,8 @@ class Connection:
     @property
     def status(self) -> UpstreamStatus:
         """The current state."""
-        waits = self._state in {"backoff", "failed"} and not self.config.problem
-        left = self._retry_at - anyio.current_time() if waits else 0.0
+        is_paused = self._state in {"backoff", "failed"} and not self.config.problem
+        remaining = self._retry_at - anyio.current_time() if is_paused else 0.0
         return UpstreamStatus(
             name=self.config.name,
             where=self.config.where,
@@ -95,7 +100,7 @@ class Connection:
             since=self._failing_since or self._since,
             error=self._trouble.why,
             said=self._trouble.said,
-            retry_in=max(0.1, round(left, 1)) if left > 0 else None,
+            retry_in=max(0.1, round(remaining, 1)) if remaining > 0 else None,
             restarts=max(0, self._starts - 1),
             ignored=tuple(sorted((self._ignored + self._link.ignored).items())),
         )
@@ -121,31 +126,31 @@ class Connection:
             self._set_state(state)
 
     async def _connect(self) -> tuple[State, Trouble]:
-        """Connect and wait for the end; return the next state, and why the connection ended."""
+        """Connect and wait until the connection ends; return the next state and the reason."""
         link = self._link = Link()
         transport = watched(self._transport(link), link)
         mode = "legacy" if self._legacy else "auto"
         info = Implementation(name="code-intel", version=__version__)
-        reached, trouble = False, Trouble(CONNECTION_LOST)
+        is_reached, trouble = False, Trouble(CONNECTION_LOST)
         try:
             with anyio.move_on_after(self.config.start_seconds) as starting:
                 async with Client(transport, mode=mode, client_info=info, cache=None) as client:
                     try:
                         self._tool = await search_tool(client)
                         starting.deadline = float("inf")
-                        reached, self._client = True, client
+                        is_reached, self._client = True, client
                         self._set_state("ready")
                         await link.ended.wait()
-                    except UselessError as error:
+                    except UnusableUpstreamError as error:
                         _reject(link, error)
             if starting.cancelled_caught:
                 trouble = Trouble(f"it did not start within {self.config.start_seconds:g} s")
-        except Exception as error:  # noqa: BLE001 - whatever a server does becomes a status
+        except Exception as error:  # noqa: BLE001 - any failure of a server becomes a status
             trouble = trouble_of(error, link.http_error)
-        if not reached and not link.useless:
-            # Some servers end or hang on a request of the newer protocol.
+        if not is_reached and not link.unusable:
+            # Some servers exit or hang when they receive a request of the newer protocol.
             self._legacy = not self._legacy
-        state: State = "failed" if link.useless else "backoff"
+        state: State = "failed" if link.unusable else "backoff"
         return state, Trouble(link.reason, link.said) if link.reason else trouble
 
     def _transport(self, link: Link) -> Transport:
@@ -156,37 +161,39 @@ class Connection:
         return remote(self.config, link)
 
     async def ask(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Call the tool `search` with those of the arguments that it takes.
+        """Call the tool `search` with the arguments that it accepts.
 
         Raises:
-            UpstreamError: It refused, or did not answer in time.
+            UpstreamError: The server refused, or did not answer in time.
         """
         link: Link | None = None
         try:
             with anyio.fail_after(self.config.call_seconds):
-                for last in (False, True):
-                    client = await self._connected()
+                for is_last in (False, True):
+                    client = await self._wait_for_client()
                     link = self._link
-                    result = await self._call(client, link, arguments, last=last)
+                    result = await self._call(client, link, arguments, is_last=is_last)
                     if result is not None:
                         self._timeouts = 0
                         return self._content(result)
         except TimeoutError:
-            limit = f"{self.config.call_seconds:g} s"
+            timeout = f"{self.config.call_seconds:g} s"
             if link is None:
-                raise self.failure(Trouble(f"it was still starting after {limit}")) from None
+                raise self.failure(Trouble(f"it was still starting after {timeout}")) from None
             self._timeouts += 1
             if self._timeouts >= MAX_TIMEOUTS:
                 self._timeouts = 0
                 link.end("it left several questions in a row unanswered")
-            raise self.failure(Trouble(f"it did not answer within {limit}")) from None
+            raise self.failure(Trouble(f"it did not answer within {timeout}")) from None
         raise AssertionError  # the last attempt returns or raises
 
-    async def _connected(self) -> Client:
-        """Return the client once there is one, unless the last attempts have failed."""
+    async def _wait_for_client(self) -> Client:
+        """Return the client once there is one; raise if connecting failed or is paused."""
         while (client := self._client) is None:
-            paused = self._state in {"backoff", "failed"} and anyio.current_time() < self._retry_at
-            if self.config.problem or paused:
+            is_paused = (
+                self._state in {"backoff", "failed"} and anyio.current_time() < self._retry_at
+            )
+            if self.config.problem or is_paused:
                 raise self.failure(self._trouble)
             state_changed = self._state_changed
             self._requested.set()
@@ -194,7 +201,7 @@ class Connection:
         return client
 
     async def _call(
-        self, client: Client, link: Link, arguments: Mapping[str, Any], *, last: bool
+        self, client: Client, link: Link, arguments: Mapping[str, Any], *, is_last: bool
     ) -> CallToolResult | None:
         """Send one request; return None if the connection was lost and it may be sent again."""
         tool = self._tool
@@ -209,23 +216,23 @@ class Connection:
             )
         except TimeoutError:
             raise
-        except Exception as error:  # noqa: BLE001 - an answer may fail to be read in any way
-            if isinstance(error, UselessError):
+        except Exception as error:  # noqa: BLE001 - parsing an answer may fail in any way
+            if isinstance(error, UnusableUpstreamError):
                 _reject(link, error)
-            if link.useless or not (_is_lost(error) or link.ended.is_set()):
-                self._tool = None  # list its tools again before the next question
+            if link.unusable or not (_is_lost(error) or link.ended.is_set()):
+                self._tool = None  # so that the next question lists the tools again
                 raise self.failure(trouble_of(error, link.http_error)) from None
         if self._client is client:
             self._client = None
         with anyio.move_on_after(REASON_TIMEOUT_S):
             await link.ended.wait()
         link.end("")
-        if last or link.dropped or not may_repeat(tool):
+        if is_last or link.dropped or not may_repeat(tool):
             raise self.failure(Trouble(link.reason or CONNECTION_LOST, link.said))
         return None
 
     def _progress(self, report: Report | None) -> Any:
-        """Return a callback that reports progress in the name of the upstream; or None."""
+        """Return a callback that reports progress under the upstream's name, or None."""
         if report is None:
             return None
 
@@ -238,15 +245,15 @@ class Connection:
         try:
             return content_of(result)
         except UpstreamError as error:
-            raise self.bad_answer(error) from None
+            raise self.invalid_answer(error) from None
 
-    def bad_answer(self, error: UpstreamError) -> UpstreamError:
+    def invalid_answer(self, error: UpstreamError) -> UpstreamError:
         """Return the error for an invalid answer; the next question lists the tools again."""
         self._tool = None
         return self.failure(trouble_of(error))
 
-    def good_answer(self, ignored: Counter[str]) -> None:
-        """Record a valid answer, and its unusable parts."""
+    def record_answer(self, ignored: Counter[str]) -> None:
+        """Record a valid answer and the parts of it that were ignored."""
         self._ignored += ignored
         self._link.received_bytes = 0
         self._failures = 0
@@ -255,19 +262,19 @@ class Connection:
             self._on_change()
 
     def failure(self, trouble: Trouble) -> UpstreamError:
-        """Return the error that a question ends with."""
+        """Record a failure and return its error."""
         self._fail(trouble)
         details = {SAID_FIELD: self._trouble.said} if self._trouble.said else None
         return UpstreamError(f"{self.config.name}: {self._trouble.why}.", details=details)
 
     def _fail(self, trouble: Trouble) -> None:
-        """Remember what went wrong, and since when."""
+        """Record what went wrong, and since when."""
         why = " ".join(trouble.why.split()).rstrip(".")
         masked = Trouble(self._masked(why), self._masked(trouble.said))
-        new = masked != self._trouble or not self._failing_since
+        is_new = masked != self._trouble or not self._failing_since
         self._trouble = masked
         self._failing_since = self._failing_since or _now()
-        if new:
+        if is_new:
             self._on_change()
 
     def _masked(self, text: str) -> str:
@@ -283,24 +290,24 @@ class Connection:
 
 
 def pause_after(failures: int) -> float:
-    """Return the seconds during which questions fail at once, after so many failures in a row."""
+    """Return how long questions fail at once after this many consecutive failures, in seconds."""
     return min(MAX_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(failures - 2, 10)) if failures > 1 else 0.0
 
 
-def _reject(link: Link, error: UselessError) -> None:
+def _reject(link: Link, error: UnusableUpstreamError) -> None:
     """End the connection to a server that cannot answer our questions."""
-    link.useless = True
+    link.unusable = True
     link.end(*trouble_of(error))
 
 
 def _is_lost(error: Exception) -> bool:
-    """Return whether a request failed because there is no connection any more.
+    """Return whether a request failed because the connection was lost.
 
-    Servers use the same code for errors of their own; the SDK's words tell them apart.
+    Servers use the same code for their own errors; the SDK's messages tell them apart.
     """
     if isinstance(error, MCPError):
-        by_sdk = error.message == "Connection closed" or error.message.startswith("SSE stream")
-        return error.code == CONNECTION_CLOSED and by_sdk
+        is_from_sdk = error.message == "Connection closed" or error.message.startswith("SSE stream")
+        return error.code == CONNECTION_CLOSED and is_from_sdk
     return isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError)
 
 

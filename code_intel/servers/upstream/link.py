@@ -1,7 +1,7 @@
 """Record why a connection ended, and limit how much a server sends.
 
-Everything that a server sends counts, including stderr. Above the limit the connection is dropped,
-so that no server can use unbounded memory or time. A valid answer resets the count.
+Everything that a server sends counts, including stderr. Above the limit, the connection is dropped,
+so that no server can use unlimited memory or time. A valid answer resets the count.
 """
 
 from collections import Counter
@@ -18,23 +18,23 @@ Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessa
 Transport = AbstractAsyncContextManager[Streams]
 
 MAX_ANSWER_BYTES = 8 << 20
-"""Most bytes between two valid answers; the largest answer is far smaller."""
+"""Maximum number of bytes between two valid answers; the largest answer is far smaller."""
 MESSAGE_COST_BYTES = 1024
 """Cost of a message in addition to its bytes, because reading even a short one takes time."""
 
 
 @dataclass
 class Link:
-    """One connection.
+    """A connection.
 
     Attributes:
-        ended: Set when it is over.
-        reason: Why it is over, in our words; empty while it is open, or if unknown.
-        said: The server's own text on the reason, or empty.
+        ended: Set when it has ended.
+        reason: Why it ended, in our words; empty while it is open or if the reason is unknown.
+        said: The server's own text about the reason, or empty.
         dropped: Whether we ended it because of what the server sent.
-        useless: Whether the server cannot answer our questions at all.
-        http_error: The last HTTP response that was an error, such as `HTTP 503`; or empty.
-        secret: A token that must not be shown; or empty.
+        unusable: Whether the server cannot answer our questions at all.
+        http_error: The last response if it was an HTTP error, such as `HTTP 503`, or empty.
+        secret: A token that must not be shown, or empty.
         ignored: Counts of unusable messages, by kind.
         received_bytes: Bytes since the last valid answer.
     """
@@ -43,14 +43,14 @@ class Link:
     reason: str = ""
     said: str = ""
     dropped: bool = False
-    useless: bool = False
+    unusable: bool = False
     http_error: str = ""
     secret: str = field(default="", repr=False)
     ignored: Counter[str] = field(default_factory=Counter)
     received_bytes: int = 0
 
     def end(self, reason: str, said: str = "") -> None:
-        """Note that the connection is over; only the first reason counts."""
+        """Record that the connection has ended; only the first reason counts."""
         if not self.ended.is_set():
             self.reason, self.said = reason, said
             self.ended.set()
@@ -69,7 +69,7 @@ class Link:
 
 @asynccontextmanager
 async def watched(transport: Transport, link: Link) -> AsyncIterator[Streams]:
-    """Count and forward the messages of a transport, and notice its end."""
+    """Count and forward the messages of a transport, and record its end."""
     async with transport as (read, write):
         send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 

@@ -13,14 +13,14 @@ from code_intel.servers.upstream.link import MAX_ANSWER_BYTES, Link, Streams
 
 SESSION_HEADER = "mcp-session-id"
 STREAM_TIMEOUT_S = 300.0
-"""Time without a byte after which a stream is opened again; questions have their own limit."""
+"""How long a stream may be silent before it is opened again; questions have their own limit."""
 UNCOMPRESSED = "identity"
 MAX_TOKEN_CHARS = 8192
 
 
 @asynccontextmanager
 async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
-    """Connect to the URL; read the token each time, since tokens are rotated.
+    """Connect to a URL; read the token each time, because tokens are rotated.
 
     Raises:
         UpstreamError: The token cannot be read.
@@ -30,8 +30,8 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
         link.secret = _token(config.token_file)
         headers["authorization"] = f"Bearer {link.secret}"
 
-    async def inspect(response: httpx2.Response) -> None:
-        _judge(response, link)
+    async def check(response: httpx2.Response) -> None:
+        _record_status(response, link)
         stream = response.stream
         assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - an asynchronous client
         if link.dropped:
@@ -46,7 +46,7 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
     )
     async with (
         httpx2.AsyncClient(
-            headers=headers, timeout=timeout, event_hooks={"response": [inspect]}
+            headers=headers, timeout=timeout, event_hooks={"response": [check]}
         ) as client,
         # Ending the session would wait for a server that may hang.
         streamable_http_client(
@@ -59,28 +59,28 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
         yield streams
 
 
-def _judge(response: httpx2.Response, link: Link) -> None:
-    """Note in the link what a response means for the connection."""
+def _record_status(response: httpx2.Response, link: Link) -> None:
+    """Record in the link what a response means for the connection."""
     status = response.status_code
     if status in {httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN}:
         link.end(f"it answered {status}: it does not accept our token or headers")
     elif status == httpx2.codes.NOT_FOUND and SESSION_HEADER in response.request.headers:
         link.end("it has forgotten our session")
     elif response.headers.get("content-encoding", UNCOMPRESSED) != UNCOMPRESSED:
-        # A few kilobytes may unpack to gigabytes before we can measure them.
+        # A few kilobytes may decompress to gigabytes before we can count them.
         link.drop("it compressed its answer although the request forbade it")
     elif response.request.method == "POST":
         link.http_error = ""
         if response.is_redirect:
             link.http_error = (
-                f"HTTP {status}, a redirect; the token is not sent elsewhere, so correct url"
+                f"HTTP {status}, a redirect; the token is not sent elsewhere, so correct the url"
             )
         elif response.is_error:
             link.http_error = f"HTTP {status}"
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
-    """A response body that ends above the size limit."""
+    """A response body that is cut at the size limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, link: Link) -> None:
         self._stream = stream

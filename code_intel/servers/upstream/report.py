@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
+from filelock import FileLock, Timeout  # noqa: TID251 - a long-held lock
 
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
@@ -30,7 +30,7 @@ class GatewayReport(NamedTuple):
 
 
 class StatusFile:
-    """This process's file, made at the first change and removed at the end."""
+    """This process's status file, created at the first change and removed at the end."""
 
     def __init__(self, state: Path) -> None:
         self._file = state / "logs" / f"upstreams-{os.getpid()}.json"
@@ -38,14 +38,14 @@ class StatusFile:
 
     def write(self, states: tuple[UpstreamStatus, ...]) -> None:
         """Replace the file; a failure is ignored, because the gateway works without it."""
-        # The time until the next attempt would be outdated when the file is read.
+        # The time until the next attempt would be out of date when the file is read.
         states_data = [status_data(replace(status, retry_in=None)) for status in states]
         text = json.dumps(states_data, ensure_ascii=False)
         with suppress(OSError, StorageError, Timeout):
             durable.make_folder(self._file.parent)
             if not self._lock.is_locked:
                 self._lock.acquire(timeout=0)
-                _sweep(self._file.parent)
+                _remove_stale_files(self._file.parent)
             durable.replace(self._file, text.encode())
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class StatusFile:
 
 
 def running(state: Path) -> Iterator[GatewayReport]:
-    """Yield the report of each gateway that runs now; change nothing."""
+    """Yield the report of each running gateway; change nothing."""
     for file in sorted((state / "logs").glob("upstreams-*.json")):
         pid = file.stem.rpartition("-")[2]
         if pid.isdecimal() and _is_locked(file):
@@ -65,7 +65,7 @@ def running(state: Path) -> Iterator[GatewayReport]:
                 yield GatewayReport(int(pid), json.loads(read_plain(file)))
 
 
-def _sweep(folder: Path) -> None:
+def _remove_stale_files(folder: Path) -> None:
     """Remove the files of gateways that were killed."""
     for file in folder.glob("upstreams-*.json"):
         if not _is_locked(file):

@@ -21,40 +21,40 @@ class RemoteCorpus:
     def __init__(self, connection: Connection, root: Path) -> None:
         config = connection.config
         self._connection = connection
-        self._named = partial(project_name, root, config.cwd if config.command else root)
+        self._naming = partial(project_name, root, config.cwd if config.command else root)
 
     @property
     def status(self) -> UpstreamStatus:
-        """How the connection is doing now."""
+        """The current state of the connection."""
         return self._connection.status
 
     async def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Ask the server.
+        """Search on the server.
 
         Raises:
-            UpstreamError: It refused, did not answer in time, or answered nonsense.
+            UpstreamError: It refused, did not answer in time, or gave an invalid answer.
         """
-        filters = {"directory": directory, "file_pattern": file_pattern}
-        given = {name: value for name, value in filters.items() if value}
-        data = await self._connection.ask({"query": query, "top_k": top_k, **given})
+        parameters = {"directory": directory, "file_pattern": file_pattern}
+        filters = {name: value for name, value in parameters.items() if value}
+        data = await self._connection.ask({"query": query, "top_k": top_k, **filters})
         try:
-            answer, bad = answer_of(data, top_k=top_k, named=self._named)
+            answer, dropped = answer_of(data, top_k=top_k, naming=self._naming)
         except UpstreamError as error:
-            raise self._connection.bad_answer(error) from None
-        self._connection.good_answer(bad)
-        answer = with_notes(answer, self._connection.config.name, bad)
-        return filtered(answer, directory, file_pattern) if given else answer
+            raise self._connection.invalid_answer(error) from None
+        self._connection.record_answer(dropped)
+        answer = with_notes(answer, self._connection.config.name, dropped)
+        return filtered(answer, directory, file_pattern) if filters else answer
 
 
 class Upstreams:
-    """The connections of a gateway, and the tasks that keep them."""
+    """The connections of a gateway, and the tasks that keep them open."""
 
     def __init__(self, settings: Settings, local: ProjectSearcher) -> None:
         self._status_file = StatusFile(settings.state)
         self._connections = {
-            name: Connection(config, self._changed) for name, config in settings.upstreams.items()
+            name: Connection(config, self._report) for name, config in settings.upstreams.items()
         }
         remote: dict[str, CorpusSearcher] = {
             name: RemoteCorpus(connection, settings.root)
@@ -66,7 +66,7 @@ class Upstreams:
         )
 
     async def run(self) -> None:
-        """Keep the connections until cancelled, then remove the status file."""
+        """Keep the connections open until cancelled, then remove the status file."""
         try:
             async with anyio.create_task_group() as group:
                 for connection in self._connections.values():
@@ -74,23 +74,23 @@ class Upstreams:
         finally:
             self._status_file.close()
 
-    def _changed(self) -> None:
+    def _report(self) -> None:
         self._status_file.write(self.searcher.states())
 
 
 def try_out(config: UpstreamConfig) -> str:
-    """Connect once, ask for one hit as a question would, and return what `doctor` says of it.
+    """Connect, search once for one hit, and return what `doctor` says about the result.
 
     Raises:
-        UpstreamError: It did not answer, or with nothing that can be used.
+        UpstreamError: The upstream did not answer, or its answer is invalid.
     """
-    # The question waits for the start, so its time limit must include both.
+    # The question waits for the start, so its time limit must include it.
     with_start_time = replace(config, call_seconds=config.start_seconds + config.call_seconds)
-    hits = anyio.run(_hits, Connection(with_start_time))
+    hits = anyio.run(_count_hits, Connection(with_start_time))
     return f"{hits} hit" if hits else "the test search found nothing, which may be correct"
 
 
-async def _hits(connection: Connection) -> int:
+async def _count_hits(connection: Connection) -> int:
     failure: UpstreamError | None = None
     hits = 0
     async with anyio.create_task_group() as group:
@@ -98,7 +98,7 @@ async def _hits(connection: Connection) -> int:
         try:
             data = await connection.ask({"query": "test", "top_k": 1})
             hits = len(answer_of(data, top_k=1)[0].hits)
-        except UpstreamError as error:  # raised here, it would become an exception group
+        except UpstreamError as error:  # if raised here, it would become an exception group
             failure = error
         group.cancel_scope.cancel()
     if failure is not None:

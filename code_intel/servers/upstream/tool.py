@@ -1,4 +1,4 @@
-"""Check that a server offers a tool `search` that we can call."""
+"""Check that a server has a tool `search` that we can call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from code_intel.servers.upstream.trouble import SAID_FIELD, quoted
 GATEWAY = "code-intel"
 GATEWAY_TOOLS = frozenset({"start_session", "search_smart"})
 MAX_PAGES = 10
-"""Pages of tools that are read."""
+"""Maximum number of pages of tools that are read."""
 
 
-class UselessError(UpstreamError):
+class UnusableUpstreamError(UpstreamError):
     """The server can never answer our questions."""
 
 
@@ -23,7 +23,7 @@ async def search_tool(client: Client) -> Tool:
     """Return the tool `search` of a connected server.
 
     Raises:
-        UselessError: It is a gateway, which would ask itself, or it cannot search.
+        UnusableUpstreamError: It is a gateway, which would search itself, or it cannot search.
     """
     tools: dict[str, Tool] = {}
     cursor: str | None = None
@@ -35,13 +35,13 @@ async def search_tool(client: Client) -> Tool:
             break
     info = client.server_info
     if (info is not None and info.name == GATEWAY) or tools.keys() >= GATEWAY_TOOLS:
-        raise UselessError(
+        raise UnusableUpstreamError(
             "it is a code-intel gateway, which cannot be an upstream; name an index server, "
             "such as `devrag --config devrag-forest.json`"
         )
     if "search" not in tools:
         offered = quoted(", ".join(sorted(tools)[:5])) or "none at all"
-        raise UselessError(
+        raise UnusableUpstreamError(
             "it offers no tool `search`", details={SAID_FIELD: f"its tools: {offered}"}
         )
     accepted(tools["search"], {"query": "", "top_k": 1})
@@ -49,22 +49,22 @@ async def search_tool(client: Client) -> Tool:
 
 
 def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a tool takes.
+    """Return the arguments that a tool accepts.
 
     Raises:
-        UselessError: It takes no query, or requires what we do not have.
+        UnusableUpstreamError: It accepts no query, or requires parameters that we do not have.
     """
     properties = tool.input_schema.get("properties")
     names = properties if isinstance(properties, dict) and properties else arguments
     if "query" not in names:
-        raise UselessError("its tool `search` takes no query")
+        raise UnusableUpstreamError("its tool `search` accepts no query")
     required = tool.input_schema.get("required")
     missing = (
         [name for name in required if name not in arguments] if isinstance(required, list) else []
     )
     if missing:
         said = quoted(f"it requires {missing[0]}")
-        raise UselessError(
+        raise UnusableUpstreamError(
             "its tool `search` requires parameters that code-intel does not have",
             details={SAID_FIELD: said},
         )
@@ -72,6 +72,6 @@ def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def may_repeat(tool: Tool | None) -> bool:
-    """Return whether a tool declares that calling it twice does no harm."""
+    """Return whether a tool declares that calling it twice is harmless."""
     hints = tool.annotations if tool is not None else None
     return hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)

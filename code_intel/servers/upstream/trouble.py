@@ -1,7 +1,7 @@
-"""Describe errors of an upstream in our own words, with text of other programs kept apart.
+"""Describe errors of an upstream in our own words, apart from the text of other programs.
 
-Readers trust `why`, so it never contains another program's text: no refusal, no stderr, no library
-message that quotes them. Such text is data, in `said` (docs/decisions/0018).
+Readers trust `why`, so it never contains another program's text: no refusal, no stderr and no
+library message that quotes them. Such text is data, in `said` (docs/decisions/0018).
 """
 
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from mcp import MCPError
 from code_intel.errors import UpstreamError
 
 SAID_FIELD = "said"
-"""Name of the field, and of the detail of an error."""
+"""Name of the field in an answer and in an error's details."""
 MAX_SAID_CHARS = 300
 
 CONNECTION_LOST = "the connection was lost"
 UNREACHABLE = "it cannot be reached"
-NO_HTTP = "it violates the HTTP protocol"
-NO_MCP = "it violates the MCP protocol"
+INVALID_HTTP = "it violates the HTTP protocol"
+INVALID_MCP = "it violates the MCP protocol"
 EXCEPTIONS = {
     "ConnectError": UNREACHABLE,
     "ConnectTimeout": UNREACHABLE,
@@ -25,15 +25,15 @@ EXCEPTIONS = {
     "ReadError": CONNECTION_LOST,
     "WriteError": CONNECTION_LOST,
     "TimeoutException": "it did not answer in time",
-    "ProtocolError": NO_HTTP,
-    "DecodingError": NO_HTTP,
+    "ProtocolError": INVALID_HTTP,
+    "DecodingError": INVALID_HTTP,
     "InvalidURL": "its url is not valid",
-    "ValidationError": NO_MCP,
-    "RuntimeError": NO_MCP,
+    "ValidationError": INVALID_MCP,
+    "RuntimeError": INVALID_MCP,
     "PermissionError": "it may not be started",
     "NotADirectoryError": "its cwd is not a folder",
 }
-"""Name of an exception class or of a base class -> its meaning."""
+"""Name of an exception class or one of its base classes -> its meaning."""
 SDK_MESSAGES = (
     ("Failed to parse JSON", "its answer is not JSON-RPC"),
     (
@@ -42,18 +42,18 @@ SDK_MESSAGES = (
     ),
     ("server answered a request", "it accepted a question without answering it"),
 )
-"""Beginnings of errors that the SDK raises in place of a server -> their meaning."""
+"""Start of the message of an error that the SDK raises for a server -> its meaning."""
 
 
 class Trouble(NamedTuple):
-    """Describe what went wrong; `said` is text from the other program, or empty."""
+    """What went wrong, in our words; `said` is text from the other program, or empty."""
 
     why: str
     said: str = ""
 
 
 def trouble_of(error: BaseException, http_error: str = "") -> Trouble:
-    """Return what an error means; `http_error` is the last HTTP response if that was one."""
+    """Return what an error means; `http_error` is the last response if it was an HTTP error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, UpstreamError):
@@ -73,6 +73,6 @@ def trouble_of(error: BaseException, http_error: str = "") -> Trouble:
 
 
 def quoted(text: str) -> str:
-    """Return another program's text as one line, cut, without control characters."""
+    """Return another program's text as one line, shortened, without control characters."""
     line = "".join(char if char.isprintable() else " " for char in text[: 4 * MAX_SAID_CHARS])
     return " ".join(line.split())[:MAX_SAID_CHARS]
