@@ -76,12 +76,9 @@ def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tupl
     session has found are included; they can become unconfirmed agreements if the user insists.
     """
     term = session.frame.value("target_feature") if session.frame else ""
-    confirmed = [symbol.name for symbol in session.symbols if symbol.confirmed]
-    pairs = (
-        (term, name)
-        for name in (_learnable_symbols(session) if corroborated else confirmed)
-        if term
-    )
+    confirmed = tuple(symbol.name for symbol in session.symbols if symbol.confirmed)
+    names = _learnable_symbols(session) if corroborated else confirmed
+    pairs = ((term, name) for name in names if term)
     return tuple(pair for pair in pairs if pair not in session.learned)
 
 

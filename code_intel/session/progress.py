@@ -5,12 +5,7 @@ from typing import Any, NamedTuple
 
 from code_intel.foundation.text import counted
 from code_intel.session.frame import SLOTS, SlotSource
-from code_intel.session.requirements import (
-    REQUIRED_TOOLS,
-    has_slot_evidence,
-    need_for,
-    slots_needing_evidence,
-)
+from code_intel.session.requirements import REQUIRED_TOOLS, evidence_slots, has_evidence, need_for
 from code_intel.session.state import Session
 from code_intel.session.wording import fold_symbol
 
@@ -43,8 +38,8 @@ def progress(session: Session) -> tuple[RequirementProgress, ...]:
         if call.tool == "find_definitions" and call.counts
         for symbol in call.symbols
     }
-    slots = slots_needing_evidence(session, need)
-    evidenced = sum(has_slot_evidence(session, slot) for slot in slots)
+    slots = evidence_slots(session, need)
+    evidenced = sum(has_evidence(session, slot) for slot in slots)
     rows = (
         RequirementProgress("symbols_identified", len(found), need.symbols),
         RequirementProgress("entry_points", None, need.entry_points),
@@ -73,7 +68,7 @@ def describe_requirements(session: Session) -> str:
         "pattern": need.patterns,
     }
     amounts = [counted(count, name) for name, count in counts.items() if count]
-    slots = slots_needing_evidence(session, need)
+    slots = evidence_slots(session, need)
     evidence = f" and evidence for {' and '.join(slots)}" if slots else ""
     return f"Required for understanding: {', '.join(amounts)}{evidence}."
 
@@ -81,13 +76,13 @@ def describe_requirements(session: Session) -> str:
 def slot_states(session: Session) -> dict[str, dict[str, Any]]:
     """Return each slot's value and source, and whether it needs and has evidence."""
     filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}
-    required = slots_needing_evidence(session, need_for(session.intent, session.risk))
+    required = evidence_slots(session, need_for(session.intent, session.risk))
     return {
         name: {
             "value": filled[name].value if name in filled else None,
             "source": (filled[name].source if name in filled else SlotSource.UNRESOLVED).value,
             "required": name in required,
-            "evidenced": has_slot_evidence(session, name),
+            "evidenced": has_evidence(session, name),
         }
         for name in SLOTS
     }

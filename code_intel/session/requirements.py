@@ -47,9 +47,7 @@ _MIN_NAME_CHARS = 2
 
 
 _CORRECT_ERRORS = "Correct what consistency_errors lists, then call submit_understanding again."
-_SUPPLY_THE_REST = (
-    " Supply the other missing_requirements first; without them the session moves to SEMANTIC."
-)
+_SUPPLY_ALL = " Supply all missing_requirements first; otherwise the session moves to SEMANTIC."
 
 
 class RequirementCounts(NamedTuple):
@@ -166,16 +164,16 @@ def submit_understanding(
                 "missing_requirements": lacking,
                 "consistency_errors": errors,
                 "consistency_hint": _CORRECT_ERRORS if errors else "",
-                "unseen_files": list(_unseen_files(session, submission, facts)),
+                "unseen_files": list(_existing_files(session, submission, facts, seen=False)),
                 "current_phase": session.phase.value,
             },
         )
-    known = frozenset(_known_symbols(session, submission, facts))
+    known = frozenset(_known(session, submission, facts))
     unknown = tuple(name for name in _symbol_names(submission) if name not in known)
     event = Event.DOUBTED if lacking else Event.UNDERSTOOD
     data = {
         **_claims(submission, known),
-        "files": list(_seen_files(session, submission, facts)),
+        "files": list(_existing_files(session, submission, facts, seen=True)),
         "missing": lacking,
         "greenfield": _is_greenfield(session, facts),
     }
@@ -186,7 +184,7 @@ def submit_understanding(
         tuple(lacking),
         unknown,
         tuple(filter(mixed_word, unknown)),
-        _unseen_files(session, submission, facts),
+        _existing_files(session, submission, facts, seen=False),
         _verdict_hint(session, facts, lacking),
     )
 
@@ -194,7 +192,7 @@ def submit_understanding(
 def _refusal_hint(errors: list[str], lacking: list[str], facts: UnderstandingFacts) -> str:
     """Return what to do before submitting again."""
     if errors:
-        return _CORRECT_ERRORS + (_SUPPLY_THE_REST if lacking else "")
+        return _CORRECT_ERRORS + (_SUPPLY_ALL if lacking else "")
     return f"{hint_for(lacking)} Then submit again." if facts.symbols_readable else SEARCH_FIRST
 
 
@@ -223,22 +221,22 @@ def _verdict_hint(session: Session, facts: UnderstandingFacts, lacking: list[str
 def missing(session: Session, submission: Submission, facts: UnderstandingFacts) -> list[str]:
     """Return what a submission lacks, as `key: have/need`; empty if all requirements are met."""
     need = need_for(session.intent, session.risk)
-    known = _known_symbols(session, submission, facts)
+    known = _known(session, submission, facts)
     rows = (
         ("symbols_identified", len(known), need.symbols),
         ("entry_points", _entry_points(submission, known), need.entry_points),
-        ("files_analyzed", len(_seen_files(session, submission, facts)), need.files),
+        ("files_analyzed", len(_existing_files(session, submission, facts, seen=True)), need.files),
         ("existing_patterns", len(_distinct_patterns(submission.existing_patterns)), need.patterns),
     )
     lacking = [f"{key}: {have}/{wanted}" for key, have, wanted in rows if have < wanted]
-    if unseen := _unseen_files(session, submission, facts):
+    if unseen := _existing_files(session, submission, facts, seen=False):
         lacking.append(f"files_seen: {', '.join(map(_escaped, unseen))} returned by no call")
     if unused := _unused_tools(session, facts):
         lacking.append(f"required_tools: missing {', '.join(unused)}")
     lacking += [
         f"slot_evidence: {slot} not evidenced"
-        for slot in slots_needing_evidence(session, need)
-        if not has_slot_evidence(session, slot)
+        for slot in evidence_slots(session, need)
+        if not has_evidence(session, slot)
     ]
     if not _knows_feature(session, known, facts):
         lacking.append(
@@ -246,16 +244,15 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
             "confirm_symbol_relevance"
         )
     added = _added_names(session, facts)
-    if new := [
-        *filter(added.__contains__, (*_symbol_names(submission), *submission.files_analyzed))
-    ]:
+    names = (*_symbol_names(submission), *submission.files_analyzed)
+    if new := [name for name in names if name in added]:
         lacking.append(f"made_since: {', '.join(map(_escaped, new))}")
     if unknown := [name for name in _symbol_names(submission) if name not in {*known, *added}]:
         lacking.append(f"unverified_symbols: {', '.join(map(_escaped, unknown))}")
     return lacking
 
 
-def has_slot_evidence(session: Session, slot: str) -> bool:
+def has_evidence(session: Session, slot: str) -> bool:
     """Return whether this session has found something for a slot or confirmed a symbol for it.
 
     A call is for a slot if `query` made it for the slot, or if its target has the slot's words. A
@@ -286,7 +283,7 @@ def _is_corroborated(call: SessionCall, corroborated: frozenset[str]) -> bool:
     return call.tool in FOREST_TOOLS and not corroborated.isdisjoint(call.symbols)
 
 
-def slots_needing_evidence(session: Session, need: RequirementCounts) -> list[str]:
+def evidence_slots(session: Session, need: RequirementCounts) -> list[str]:
     """Return the slots that need evidence: the target feature, and others that the frame fills.
 
     An empty slot cannot have evidence; it raises the risk instead.
@@ -309,22 +306,6 @@ def _is_greenfield(session: Session, facts: UnderstandingFacts) -> bool:
     return session.intent is Intent.IMPLEMENT and facts.nothing_defined
 
 
-def _seen_files(
-    session: Session, submission: Submission, facts: UnderstandingFacts
-) -> tuple[str, ...]:
-    """Return the analysed files that exist and that this session has looked at."""
-    seen = session.seen_files
-    return tuple(file for file in _existing_files(session, submission, facts) if file in seen)
-
-
-def _unseen_files(
-    session: Session, submission: Submission, facts: UnderstandingFacts
-) -> tuple[str, ...]:
-    """Return the analysed files that exist but that no call of this session has returned."""
-    seen = session.seen_files
-    return tuple(file for file in _existing_files(session, submission, facts) if file not in seen)
-
-
 def _added_names(session: Session, facts: UnderstandingFacts) -> frozenset[str]:
     """Return the names added since a writing session began; they show no knowledge of the code."""
     if not session.intent.writes:
@@ -333,20 +314,19 @@ def _added_names(session: Session, facts: UnderstandingFacts) -> frozenset[str]:
 
 
 def _existing_files(
-    session: Session, submission: Submission, facts: UnderstandingFacts
+    session: Session, submission: Submission, facts: UnderstandingFacts, *, seen: bool
 ) -> tuple[str, ...]:
-    added = _added_names(session, facts)
+    """Return the analysed files that exist and that this session has looked at, or has not."""
+    added, seen_files = _added_names(session, facts), session.seen_files
     files = (
         session.relative(file)
         for file in submission.files_analyzed
         if facts.exists(file) and file not in added
     )
-    return tuple(dict.fromkeys(files))
+    return tuple(file for file in dict.fromkeys(files) if (file in seen_files) is seen)
 
 
-def _known_symbols(
-    session: Session, submission: Submission, facts: UnderstandingFacts
-) -> tuple[str, ...]:
+def _known(session: Session, submission: Submission, facts: UnderstandingFacts) -> tuple[str, ...]:
     """Return the symbols that the local index defines and that not only the forest has named."""
     defined, opened = (set(map(fold_symbol, names)) for names in (facts.defined, facts.opened))
     guesses = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
@@ -388,13 +368,7 @@ def consistency_errors(submission: Submission, facts: UnderstandingFacts) -> lis
     """Return the formal errors of a submission, which can be corrected without exploring."""
     return [
         error
-        for check in (
-            _short_or_hidden_texts,
-            _duplicates,
-            _unknown_files,
-            _unmatched_entry_points,
-            _patterns_without_files,
-        )
+        for check in (_bad_texts, _duplicates, _unknown_files, _stray_entries, _lone_patterns)
         for error in check(submission, facts)
     ]
 
@@ -431,7 +405,7 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _short_or_hidden_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+def _bad_texts(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     fields = ("symbols_identified", "entry_points", "files_analyzed", "existing_patterns")
     for field in fields:
@@ -458,7 +432,7 @@ def _unknown_files(submission: Submission, facts: UnderstandingFacts) -> Iterato
             yield f"files_analyzed: {_escaped(file)} does not exist in the project"
 
 
-def _unmatched_entry_points(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+def _stray_entries(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     for entry in submission.entry_points:
         if not _mentions_symbol(entry, submission.symbols_identified):
@@ -468,7 +442,7 @@ def _unmatched_entry_points(submission: Submission, facts: UnderstandingFacts) -
             )
 
 
-def _patterns_without_files(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
+def _lone_patterns(submission: Submission, facts: UnderstandingFacts) -> Iterator[str]:
     del facts
     if submission.existing_patterns and not submission.files_analyzed:
         yield "existing_patterns: list at least one file in files_analyzed, too"

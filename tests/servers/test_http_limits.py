@@ -61,7 +61,7 @@ class Counted:
     """A small server that records the use of its parts."""
 
     events: list[str] = field(default_factory=list)
-    condition: Callable[[], Mapping[str, Freshness]] = dict
+    freshness: Callable[[], Mapping[str, Freshness]] = dict
 
     def offer(self) -> ServerSpec:
         async def invoke(tool: Tool, arguments: dict[str, Any], _call: ToolCall) -> Answer:
@@ -73,7 +73,7 @@ class Counted:
 
         self.events.append("offer")
         close = partial(self.events.append, "close")
-        return ServerSpec((Tool(echo, "Echo"),), invoke, background, close, self.condition)
+        return ServerSpec((Tool(echo, "Echo"),), invoke, background, close, self.freshness)
 
 
 @asynccontextmanager
@@ -318,8 +318,8 @@ async def test_health_reports_the_index_or_a_failure() -> None:
     def broken() -> Mapping[str, Freshness]:
         raise StorageError("/secret/place is damaged.")
 
-    for condition, status in ((broken, 503), (lambda: {"map": Freshness("stale", 3, 2)}, 200)):
-        async with small(Counted(condition=condition)) as port:
+    for freshness, status in ((broken, 503), (lambda: {"map": Freshness("stale", 3, 2)}, 200)):
+        async with small(Counted(freshness=freshness)) as port:
             async with client(port, ERAS[1]) as call:
                 await call("echo", text="awake")
             reply = await to_thread.run_sync(ask, port, "GET", "/health")

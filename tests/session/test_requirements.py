@@ -12,7 +12,7 @@ from code_intel.session.requirements import (
     Submission,
     UnderstandingFacts,
     consistency_errors,
-    has_slot_evidence,
+    has_evidence,
     missing,
     submit_understanding,
 )
@@ -246,7 +246,7 @@ def test_a_writing_session_needs_a_symbol_known_to_implement_the_feature() -> No
 )
 def test_a_slot_is_evidenced_by_the_results_of_a_call(call: Step, *, evidenced: bool) -> None:
     session = after(explored(low_risk()), call)
-    assert has_slot_evidence(session, "observed_issue") is evidenced
+    assert has_evidence(session, "observed_issue") is evidenced
 
 
 def test_files_are_recorded_relative_to_the_root() -> None:

@@ -35,12 +35,7 @@ from code_intel.records import UpstreamStatus
 from code_intel.servers.upstream.answer import content_of
 from code_intel.servers.upstream.child import child
 from code_intel.servers.upstream.link import Link, Transport, watched
-from code_intel.servers.upstream.tool import (
-    UnusableUpstreamError,
-    accepted,
-    may_repeat,
-    search_tool,
-)
+from code_intel.servers.upstream.tool import UnusableError, accepted, may_repeat, search_tool
 from code_intel.servers.upstream.trouble import (
     CONNECTION_LOST,
     SAID_FIELD,
@@ -141,7 +136,7 @@ class Connection:
                         is_reached, self._client = True, client
                         self._set_state("ready")
                         await link.ended.wait()
-                    except UnusableUpstreamError as error:
+                    except UnusableError as error:
                         _reject(link, error)
             if starting.cancelled_caught:
                 trouble = Trouble(f"it did not start within {self.config.start_seconds:g} s")
@@ -190,10 +185,8 @@ class Connection:
     async def _wait_for_client(self) -> Client:
         """Return the client once there is one; raise if connecting failed or is paused."""
         while (client := self._client) is None:
-            is_paused = (
-                self._state in {"backoff", "failed"} and anyio.current_time() < self._retry_at
-            )
-            if self.config.problem or is_paused:
+            paused = self._state in {"backoff", "failed"} and anyio.current_time() < self._retry_at
+            if self.config.problem or paused:
                 raise self.failure(self._trouble)
             state_changed = self._state_changed
             self._requested.set()
@@ -217,7 +210,7 @@ class Connection:
         except TimeoutError:
             raise
         except Exception as error:  # noqa: BLE001 - parsing an answer may fail in any way
-            if isinstance(error, UnusableUpstreamError):
+            if isinstance(error, UnusableError):
                 _reject(link, error)
             if link.unusable or not (_is_lost(error) or link.ended.is_set()):
                 self._tool = None  # so that the next question lists the tools again
@@ -294,7 +287,7 @@ def pause_after(failures: int) -> float:
     return min(MAX_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(failures - 2, 10)) if failures > 1 else 0.0
 
 
-def _reject(link: Link, error: UnusableUpstreamError) -> None:
+def _reject(link: Link, error: UnusableError) -> None:
     """End the connection to a server that cannot answer our questions."""
     link.unusable = True
     link.end(*trouble_of(error))

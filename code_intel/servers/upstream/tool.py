@@ -15,7 +15,7 @@ MAX_PAGES = 10
 """Maximum number of pages of tools that are read."""
 
 
-class UnusableUpstreamError(UpstreamError):
+class UnusableError(UpstreamError):
     """The server can never answer our questions."""
 
 
@@ -23,7 +23,7 @@ async def search_tool(client: Client) -> Tool:
     """Return the tool `search` of a connected server.
 
     Raises:
-        UnusableUpstreamError: It is a gateway, which would search itself, or it cannot search.
+        UnusableError: It is a gateway, which would search itself, or it cannot search.
     """
     tools: dict[str, Tool] = {}
     cursor: str | None = None
@@ -35,13 +35,13 @@ async def search_tool(client: Client) -> Tool:
             break
     info = client.server_info
     if (info is not None and info.name == GATEWAY) or tools.keys() >= GATEWAY_TOOLS:
-        raise UnusableUpstreamError(
+        raise UnusableError(
             "it is a code-intel gateway, which cannot be an upstream; name an index server, "
             "such as `devrag --config devrag-forest.json`"
         )
     if "search" not in tools:
         offered = quoted(", ".join(sorted(tools)[:5])) or "none at all"
-        raise UnusableUpstreamError(
+        raise UnusableError(
             "it offers no tool `search`", details={SAID_FIELD: f"its tools: {offered}"}
         )
     accepted(tools["search"], {"query": "", "top_k": 1})
@@ -52,19 +52,19 @@ def accepted(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that a tool accepts.
 
     Raises:
-        UnusableUpstreamError: It accepts no query, or requires parameters that we do not have.
+        UnusableError: It accepts no query, or requires parameters that we do not have.
     """
     properties = tool.input_schema.get("properties")
     names = properties if isinstance(properties, dict) and properties else arguments
     if "query" not in names:
-        raise UnusableUpstreamError("its tool `search` accepts no query")
+        raise UnusableError("its tool `search` accepts no query")
     required = tool.input_schema.get("required")
     missing = (
         [name for name in required if name not in arguments] if isinstance(required, list) else []
     )
     if missing:
         said = quoted(f"it requires {missing[0]}")
-        raise UnusableUpstreamError(
+        raise UnusableError(
             "its tool `search` requires parameters that code-intel does not have",
             details={SAID_FIELD: said},
         )

@@ -14,7 +14,7 @@ from code_intel.records import Freshness
 from code_intel.session import phases, router, steps
 from code_intel.session.frame import SLOTS, missing_slots
 from code_intel.session.guidance import VERIFY
-from code_intel.session.requirements import has_slot_evidence
+from code_intel.session.requirements import has_evidence
 from code_intel.session.router import CallPlan, PlannedCall, SearchScope
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.corpus_service import check_query
@@ -137,7 +137,7 @@ def _plan(
             slot=slot.name,
         )
         for slot in (frame.slots if frame else ())
-        if session and not has_slot_evidence(session, slot.name)
+        if session and not has_evidence(session, slot.name)
     ]
     return router.plan(
         search_terms(context.forest.store, question, symbol=symbol),
