@@ -220,8 +220,8 @@ def corroborate(
 
 def _matches(evidence: CallEvidence, call: SessionCall, *, greenfield: bool = False) -> bool:
     is_same = call.tool == evidence.tool and fold(call.target) == fold(evidence.target)
-    may_be_empty = greenfield and call.tool == "search_text" and call.asks
-    return is_same and (call.counts or may_be_empty)
+    may_be_empty = greenfield and call.tool == "search_text" and call.is_specific
+    return is_same and (call.is_evidence or may_be_empty)
 
 
 def _event_data(
@@ -260,7 +260,7 @@ def _opened_files(
     They are the files that the evidence names and its call has found and, for a map hit, the files
     that define its symbol. If there are none, they are all files that the call has found.
     """
-    found = [file for call in calls if _matches(item.evidence, call) for file in call.opens]
+    found = [file for call in calls if _matches(item.evidence, call) for file in call.opened_files]
     named_files = [file for file in map(session.relative, item.evidence.files) if file in found]
     symbol = _map_symbol(session, item.hypothesis)
     defining_files = [
@@ -269,13 +269,13 @@ def _opened_files(
         if symbol
         and call.tool == "find_definitions"
         and _bare_name(call.target) == _bare_name(symbol)
-        for file in call.opens
+        for file in call.opened_files
     ]
     return named_files + defining_files or found
 
 
 def _planned_files(session: Session, evidence: CallEvidence) -> list[str]:
-    """Return the new files that a confirmation announces, which only a greenfield project has."""
+    """Return the new files that a confirmation announces; only a greenfield session has any."""
     if not session.greenfield:
         return []
     return [file for file in map(session.relative, evidence.files) if may_be_planned(file)]
@@ -307,7 +307,7 @@ def _names_something(session: Session, text: str) -> bool:
     words = content_words(text)
     if any(word.isascii() and len(word) >= _MIN_TEXT_CHARS for word in words):
         return True
-    targets = (call.target for call in session.calls if call.counts)
+    targets = (call.target for call in session.calls if call.is_evidence)
     return session.greenfield or any(words & content_words(target) for target in targets)
 
 
@@ -415,7 +415,7 @@ def _concerns(
 
 def _shown_symbols(evidence: CallEvidence, calls: Sequence[SessionCall]) -> list[str]:
     """Return the symbols that the evidence's calls have shown."""
-    return [name for call in calls if _matches(evidence, call) for name in call.shows]
+    return [name for call in calls if _matches(evidence, call) for name in call.shown_symbols]
 
 
 def _asks_for(evidence: CallEvidence, symbol: str, calls: Sequence[SessionCall]) -> bool:

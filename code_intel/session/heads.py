@@ -70,7 +70,7 @@ class Handle(NamedTuple):
         """The hash of the secret, which the journal stores."""
         return hashlib.sha256(self.secret.encode("ascii")).hexdigest()
 
-    def opens(self, seal: str) -> bool:
+    def matches(self, seal: str) -> bool:
         """Return whether the secret matches `seal`; takes constant time."""
         return hmac.compare_digest(self.seal, seal)
 

@@ -378,7 +378,7 @@ def _replay_commits(paths: SessionPaths, name: str, commits: Sequence[JournalCom
 
 def _check_access(session: Session, key: Handle, expire_hours: float, now: datetime) -> Session:
     """Return the session; raise unless `key` opens it and it has not expired."""
-    if not key.opens(session.seal):
+    if not key.matches(session.seal):
         raise unknown_session(key.name)
     if is_expired(session.updated_at, expire_hours, now):
         raise SessionError(

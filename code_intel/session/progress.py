@@ -35,7 +35,7 @@ def progress(session: Session) -> tuple[RequirementProgress, ...]:
     found = {
         fold_symbol(symbol)
         for call in session.calls
-        if call.tool == "find_definitions" and call.counts
+        if call.tool == "find_definitions" and call.is_evidence
         for symbol in call.symbols
     }
     slots = evidence_slots(session, need)

@@ -143,7 +143,7 @@ def _apply_call(session: Session, record: JournalRecord) -> Session:
         map_results=tuple(data.get("map_results", session.map_results)),
         forest_results=tuple(data.get("forest_results", session.forest_results)),
     )
-    if call.tool != "find_definitions" or not call.counts:
+    if call.tool != "find_definitions" or not call.is_evidence:
         return session
     found = (symbol for symbol in session.symbols if symbol.name in call.symbols)
     return _with_symbols(session, [symbol._replace(source=SlotSource.FACT) for symbol in found])

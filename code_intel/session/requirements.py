@@ -271,7 +271,7 @@ def has_evidence(session: Session, slot: str) -> bool:
         return True
     found = session.corroborated_symbols
     return any(
-        call.counts
+        call.is_evidence
         and (call.tool in EVIDENCE_SLOT_TOOLS or _is_corroborated(call, found))
         and (call.slot == slot or _mentions_slot(filled, call.target))
         for call in session.calls
@@ -297,7 +297,7 @@ def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
     if facts.symbols_readable:
         return [tool for tool in REQUIRED_TOOLS if not session.used(tool)]
     # In an empty project, even this search finds nothing.
-    searched = any(call.tool == "search_text" and call.asks for call in session.calls)
+    searched = any(call.tool == "search_text" and call.is_specific for call in session.calls)
     return [] if searched else ["search_text"]
 
 

@@ -79,8 +79,8 @@ class SessionCall(NamedTuple):
     slot: str = ""
 
     @property
-    def asks(self) -> bool:
-        """Whether it succeeded and its target is long enough to be distinctive."""
+    def is_specific(self) -> bool:
+        """Whether it succeeded and its target is long enough to be specific."""
         if not self.ok or not says_something(self.target, pattern=self.tool == "search_text"):
             return False
         name = symbol_parts(self.target)[-1]
@@ -89,26 +89,26 @@ class SessionCall(NamedTuple):
         return name in {symbol_parts(symbol)[-1] for symbol in self.symbols}
 
     @property
-    def counts(self) -> bool:
-        """Whether it can be evidence: its target is distinctive and it had results."""
-        return self.asks and self.found > 0
+    def is_evidence(self) -> bool:
+        """Whether it can be evidence: its target is specific, and it had results."""
+        return self.is_specific and self.found > 0
 
     @property
-    def shows(self) -> tuple[str, ...]:
+    def shown_symbols(self) -> tuple[str, ...]:
         """The symbols it has shown: all that it found or, if they are many, those its target names.
 
         A call for a short fragment may find a hundred definitions, and nobody looks at each.
         """
-        if not self.counts or len(self.symbols) <= MAX_SHOWN_SYMBOLS:
-            return self.symbols if self.counts else ()
+        if not self.is_evidence or len(self.symbols) <= MAX_SHOWN_SYMBOLS:
+            return self.symbols if self.is_evidence else ()
         name = symbol_parts(self.target)[-1]
         return tuple(symbol for symbol in self.symbols if name in symbol_parts(symbol))
 
     @property
-    def opens(self) -> tuple[str, ...]:
+    def opened_files(self) -> tuple[str, ...]:
         """The files it has opened: those it found, or none if it found too many."""
         limit = MAX_FOREST_FILES if self.tool in FOREST_TOOLS else MAX_OPENED_FILES
-        return self.files if self.counts and len(self.files) <= limit else ()
+        return self.files if self.is_evidence and len(self.files) <= limit else ()
 
 
 class MappedSymbol(NamedTuple):
@@ -233,7 +233,7 @@ class Session(NamedTuple):
         """
         found = self.corroborated_symbols
         forest_files = (
-            call.opens
+            call.opened_files
             for call in self.calls
             if call.tool in FOREST_TOOLS and not found.isdisjoint(call.symbols)
         )
@@ -242,7 +242,7 @@ class Session(NamedTuple):
     @property
     def opened_files(self) -> frozenset[str]:
         """The `seen_files` without those that only a forest search returned."""
-        files = (call.opens for call in self.calls if call.tool not in FOREST_TOOLS)
+        files = (call.opened_files for call in self.calls if call.tool not in FOREST_TOOLS)
         return frozenset(self.explored_files).union(*files)
 
     def used(self, tool: str) -> bool:
@@ -251,7 +251,7 @@ class Session(NamedTuple):
         For find_references, it is enough that find_definitions found the symbol.
         """
         return any(
-            call.tool == tool and (call.counts or self._is_reference_search(call))
+            call.tool == tool and (call.is_evidence or self._is_reference_search(call))
             for call in self.calls
         )
 
@@ -278,7 +278,7 @@ class Session(NamedTuple):
         names: set[str] = set()
         for call in self.calls:
             if call.tool in tools:
-                for symbol in map(fold_symbol, call.shows):
+                for symbol in map(fold_symbol, call.shown_symbols):
                     parts = symbol.split(".")
                     names.update(".".join(parts[start:]) for start in range(len(parts)))
         return frozenset(names)

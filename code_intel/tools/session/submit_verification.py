@@ -109,7 +109,7 @@ async def _facts(context: GatewayContext, session: Session) -> evidence.Verifica
     looked = [
         call.target
         for call in evidence.calls_since_phase(session)
-        if call.tool in CORROBORATION_TOOLS and call.counts
+        if call.tool in CORROBORATION_TOOLS and call.is_evidence
     ]
     names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[
         :MAX_COMPARED_SYMBOLS

@@ -82,7 +82,7 @@ async def test_execution_in_ready_is_recorded_and_learned(
             " ".join(DECIDE.values()),
             True,
         )
-        assert (last.files, last.symbols, last.counts) == ((), (), False)
+        assert (last.files, last.symbols, last.is_evidence) == ((), (), False)
         after = await call("command_search", query="branch", limit=7)
     places = [
         [row["c2"] for row in each["results"]].index(DECIDE["c2"]) for each in (before, after)
