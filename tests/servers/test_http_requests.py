@@ -311,8 +311,8 @@ BAD_FILES = (
     ("0123456789" * 3, 0o600, "128 bits"),
     (BOB[:-1], 0o600, "128 bits"),
     (f"{ALICE}\nshort", 0o600, "line 2"),
-    ("two words " * 5, 0o600, "no HTTP header"),
-    ("パスワードパスワードパスワード", 0o600, "no HTTP header"),
+    ("two words " * 5, 0o600, "HTTP headers cannot contain"),
+    ("パスワードパスワードパスワード", 0o600, "HTTP headers cannot contain"),
     (f"{ALICE}\n" * 9000, 0o600, "larger"),
 )
 

@@ -49,7 +49,7 @@ def test_a_pair_is_learned_once() -> None:
     [
         (earned(), False, "no change"),
         (explored(low_risk()), True, "READY was not reached"),
-        (earned()._replace(ready_by="map"), True, "by an agreement, not"),
+        (earned()._replace(ready_by="map"), True, "through an agreement, not"),
         (earned()._replace(intent=Intent.INVESTIGATE), True, "read-only"),
         (earned()._replace(frame=None), True, "target_feature"),
         (earned()._replace(calls=()), True, "no symbol was both confirmed"),

@@ -78,7 +78,7 @@ def test_a_broken_journal_is_listed_with_the_reason(place: SessionPaths, tmp_pat
     found = {one.name: one for one in list_sessions(place)}
     states = [found[file.stem].state for file in files]
     assert states == ["broken"] * 4 + ["open"] * 2
-    reasons = ("ends before", "line 1 or", "no head here", str(files[3]))
+    reasons = ("ends before", "line 1 or", "no head on this machine", str(files[3]))
     for file, reason in zip(files, reasons, strict=False):
         assert reason in found[file.stem].why
         assert found[file.stem].used_at

@@ -79,12 +79,12 @@ NAMED = "AuthService は資格情報を確かめる"
     [
         (0.9, False, "確かめている", ""),
         (0.5, False, NAMED, ""),
-        (0.5, False, "確かめている", "names neither"),
+        (0.5, False, "確かめている", "mentions neither"),
         (None, False, NAMED, ""),
         (None, False, "確かめている", "is unknown"),
         (0.1, True, NAMED, ""),
         (0.1, False, NAMED, "no call of this session has looked it up"),
-        (0.1, True, "確かめている", "names neither"),
+        (0.1, True, "確かめている", "mentions neither"),
     ],
 )
 def test_each_band_requires_its_evidence(
@@ -123,7 +123,7 @@ def test_evidence_names_a_symbol_by_its_name_or_one_of_its_lines(
     if names:
         assert confirm(low_risk(), evidence, 0.4).bands
         return
-    with pytest.raises(UsageError, match="names neither"):
+    with pytest.raises(UsageError, match="mentions neither"):
         confirm(low_risk(), evidence, 0.4)
 
 

@@ -173,7 +173,7 @@ def test_a_required_tool_counts_only_if_it_found_something(
         (Submission(("login",), ("x.login",), ("src/auth.py", "./src/auth.py")), "listed twice"),
         (Submission(("login",), ("Payment.pay",)), "names none of symbols_identified"),
         (Submission(("login",), (), ("src/nowhere.py",)), "does not exist"),
-        (Submission(("login",), (), (), ("a pattern",)), "at least one of files_analyzed"),
+        (Submission(("login",), (), (), ("a pattern",)), "at least one file in files_analyzed"),
     ],
 )
 def test_a_formal_error_is_refused(claim: Submission, says: str) -> None:
