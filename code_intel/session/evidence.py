@@ -481,7 +481,7 @@ def _feature_gaps(
                 "Call revert_to_exploration and state in a hypothesis what implements the feature.",
             )
         return
-    if unused := [tool for tool in REQUIRED_TOOLS if not session.used(tool)]:
+    if unused := [tool for tool in REQUIRED_TOOLS if not session.has_used(tool)]:
         yield (
             f"required_tools: missing {', '.join(unused)}",
             f"Call {unused[0]} for the symbol, then submit_verification again.",

@@ -46,7 +46,7 @@ MAX_JOURNAL_BYTES = 16_000_000
 MAX_LINE_BYTES = 60_000
 """A single write of this size is not split."""
 JOURNAL_ADVICE = "Check the file and its permissions, or start a new session with start_session."
-FULL = "The session has recorded as many calls as it can hold."
+FULL_MESSAGE = "The session has recorded as many calls as it can hold."
 FULL_ADVICE = "Call record_outcome with the result so far, then start_session for the rest."
 IGNORED_LINES_NOTE = "Lines after the last acknowledged step of the journal were ignored."
 _MAX_QUERY_CHARS = 20_000
@@ -103,7 +103,7 @@ class SessionTransaction:
         """
         for step in steps:
             if self._full and step.event is Event.CALLED:
-                raise StorageError(FULL, hint=FULL_ADVICE)
+                raise StorageError(FULL_MESSAGE, hint=FULL_ADVICE)
             line = encode(self.session.seq + 1, self._clock(), step.event, step.data)
             self.session = apply(self.session, decode(line))
             self.lines += line

@@ -308,7 +308,7 @@ def check_allowed(session: "Session", tool: str, offered: Container[str] | None 
     """Check that the session may call `tool` now; see `allowed_tools` for `offered`.
 
     Raises:
-        PhaseError: The phase forbids it; details carry `current_phase` and `allowed_tools`.
+        PhaseError: The phase forbids it; details contain `current_phase` and `allowed_tools`.
         UsageError: There is no such tool.
     """
     if tool in allowed_tools(session):

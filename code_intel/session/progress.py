@@ -46,7 +46,7 @@ def progress(session: Session) -> tuple[RequirementProgress, ...]:
         RequirementProgress("files_analyzed", len(session.seen_files), need.files),
         RequirementProgress("existing_patterns", None, need.patterns),
         RequirementProgress(
-            "required_tools", sum(map(session.used, REQUIRED_TOOLS)), len(REQUIRED_TOOLS)
+            "required_tools", sum(map(session.has_used, REQUIRED_TOOLS)), len(REQUIRED_TOOLS)
         ),
         RequirementProgress("slot_evidence", evidenced, len(slots)),
     )

@@ -22,7 +22,7 @@ from code_intel.session.wording import (
     symbol_parts,
 )
 
-UNMEASURED = 0.7
+DEFAULT_CONFIDENCE = 0.7
 """Confidence of a confirmed symbol whose similarity was not measured."""
 _MAX_EVIDENCE_CHARS = 2000
 _MIN_SHARED_CHARS = 3
@@ -224,7 +224,7 @@ def _evidence_gap(
 ) -> tuple[str, str] | None:
     """Return what evidence is missing for a band and how to give it; None if none is missing."""
     reason = f"its similarity to the target feature is {band.name or 'unknown'}"
-    if band.needs_lookup and not session.corroborated(name):
+    if band.needs_lookup and name not in session.corroborated_symbols:
         return (
             f"{reason}, and no call of this session has looked it up",
             f"Look up {name} with find_definitions",
@@ -267,7 +267,7 @@ def _confirmation(
     items: list[dict[str, Any]] = [
         {
             "name": name,
-            "confidence": scores.get(name, UNMEASURED) if band.name else UNMEASURED,
+            "confidence": scores.get(name, DEFAULT_CONFIDENCE) if band.name else DEFAULT_CONFIDENCE,
             "band": band.name,
             "unsure": band.raises_risk,
         }

@@ -85,7 +85,7 @@ class UnderstandingFacts(NamedTuple):
 
     Attributes:
         defined: Symbols that the local index defines, in files the session has looked at.
-        opened: Those of them that are defined in `Session.opened_files`.
+        opened: The symbols among them that are defined in `Session.opened_files`.
         existing_files: Files that exist inside the root.
         new_names: Symbols and files that were added since the session began.
         learned: Symbols that a valid agreement pairs with the target feature.
@@ -295,7 +295,7 @@ def evidence_slots(session: Session, need: RequirementCounts) -> list[str]:
 def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
     """Return the required tools not used yet; search_text if the index cannot read symbols."""
     if facts.symbols_readable:
-        return [tool for tool in REQUIRED_TOOLS if not session.used(tool)]
+        return [tool for tool in REQUIRED_TOOLS if not session.has_used(tool)]
     # In an empty project, even this search finds nothing.
     searched = any(call.tool == "search_text" and call.is_specific for call in session.calls)
     return [] if searched else ["search_text"]

@@ -135,7 +135,7 @@ GUARDS: tuple[ReadyGuard, ...] = (
 _BY_NAME = MappingProxyType({guard.name: guard for guard in GUARDS})
 
 
-def explained(failed: Iterable[str]) -> list[dict[str, str]]:
+def explain(failed: Iterable[str]) -> list[dict[str, str]]:
     """Return name, reason and next step of each failed guard; unknown names are skipped."""
     return [
         {"guard": name, "reason": guard.why, "next_step": guard.remedy}

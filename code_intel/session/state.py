@@ -65,7 +65,7 @@ class SessionCall(NamedTuple):
         found: How many results it had.
         files: The files it found, relative to the root, at most `steps.MAX_LISTED`.
         symbols: The symbols it found, likewise.
-        slot: The frame slot that `query` made it for, or empty.
+        slot: The frame slot for which `query` made it, or empty.
     """
 
     seq: int
@@ -245,7 +245,7 @@ class Session(NamedTuple):
         files = (call.opened_files for call in self.calls if call.tool not in FOREST_TOOLS)
         return frozenset(self.explored_files).union(*files)
 
-    def used(self, tool: str) -> bool:
+    def has_used(self, tool: str) -> bool:
         """Return whether a call of `tool` succeeded and found something in this session.
 
         For find_references, it is enough that find_definitions found the symbol.
@@ -268,10 +268,6 @@ class Session(NamedTuple):
         Finding `AuthService.login` also finds `login`, but not the other way round.
         """
         return self._found_symbols(CORROBORATION_TOOLS)
-
-    def corroborated(self, symbol: str) -> bool:
-        """Return whether `symbol` is one of `corroborated_symbols`."""
-        return symbol in self.corroborated_symbols
 
     def _found_symbols(self, tools: Container[str]) -> frozenset[str]:
         """Return the symbols that calls of `tools` have shown, with and without their scopes."""

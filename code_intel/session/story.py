@@ -19,7 +19,7 @@ from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.session.phases import START, Event, Intent, Phase
 from code_intel.session.replay import apply
-from code_intel.session.short_circuit import explained
+from code_intel.session.short_circuit import explain
 from code_intel.session.state import JournalRecord, Session, SessionCall
 
 MAX_NAMES_PER_LINE = 6
@@ -181,7 +181,7 @@ def _describe_map_answer(data: Data) -> Iterator[KindAndText]:
     pair = f"{plain(data['nl_term'])} → {plain(data['symbol'])}"
     score = f"{data['score']:.2f}" if isinstance(data["score"], int | float) else "no score"
     query = f"“{plain(data['query'])}”"
-    guards = "; ".join(item["reason"] for item in explained(data["failed"]))
+    guards = "; ".join(item["reason"] for item in explain(data["failed"]))
     reason = f"; not READY because {guards}" if guards else ""
     if data["band"] == "forest" or not data["nl_term"]:
         yield "map", f"no answer to {query}; search_forest is allowed{reason}"

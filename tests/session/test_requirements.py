@@ -322,15 +322,15 @@ def test_a_file_may_have_a_line_number(spelled: str) -> None:
 def test_a_call_for_a_fragment_does_not_count_as_use(tool: str, target: str) -> None:
     call = steps.called(tool, target, found=9, files=FILES, symbols=["AuthService.login"])
     session = after(low_risk(), call)
-    assert not session.used(tool)
+    assert not session.has_used(tool)
     assert session.seen_files == frozenset()
-    assert not session.corroborated("login")
+    assert "login" not in session.corroborated_symbols
 
 
 def test_a_call_with_many_results_shows_only_the_named_symbols() -> None:
     names = [f"part_{number}" for number in range(20)]
     session = after(low_risk(), found("find_definitions", "part", symbols=[*names, "Shop.part"]))
-    assert session.corroborated("Shop.part")
+    assert "Shop.part" in session.corroborated_symbols
     assert not any(map(session.corroborated, names))
 
 
@@ -340,8 +340,8 @@ def test_a_short_name_counts_if_it_is_the_symbol_itself() -> None:
         found("find_definitions", "db", symbols=["Shop.db"]),
         found("find_references", "db", symbols=["db"]),
     )
-    assert session.used("find_definitions")
-    assert session.used("find_references")
+    assert session.has_used("find_definitions")
+    assert session.has_used("find_references")
 
 
 @pytest.mark.parametrize("target", ["AuthService", "AuthService.login", "login", "Auth::login()"])
@@ -349,10 +349,10 @@ def test_a_search_for_references_without_results_counts_for_a_defined_symbol(tar
     names = ["AuthService", "AuthService.login", "Auth.login"]
     defined = found("find_definitions", "login", symbols=names)
     nowhere = steps.called("find_references", target, found=0)
-    assert after(low_risk(), defined, nowhere).used("find_references")
-    assert not after(low_risk(), nowhere).used("find_references")
+    assert after(low_risk(), defined, nowhere).has_used("find_references")
+    assert not after(low_risk(), nowhere).has_used("find_references")
     failed = steps.called("find_references", target, ok=False, found=0)
-    assert not after(low_risk(), defined, failed).used("find_references")
+    assert not after(low_risk(), defined, failed).has_used("find_references")
 
 
 UNREADABLE = UnderstandingFacts(symbols_readable=False)

@@ -55,8 +55,8 @@ def check_earned(before: Session, session: Session) -> None:
         return
     if session.ready_by == "understanding":
         assert session.missing == ()
-        assert session.used("find_definitions")
-        assert session.used("find_references")
+        assert session.has_used("find_definitions")
+        assert session.has_used("find_references")
     if session.ready_by != "map" and not session.greenfield:
         names = [symbol.name for symbol in session.symbols if symbol.source == "FACT"]
         assert implementing_symbols(session, names) or any(

@@ -34,7 +34,7 @@ from code_intel.errors import UpstreamError
 from code_intel.records import UpstreamStatus
 from code_intel.servers.upstream.answer import content_of
 from code_intel.servers.upstream.child import child
-from code_intel.servers.upstream.link import Link, Transport, watched
+from code_intel.servers.upstream.link import Link, Transport, watch
 from code_intel.servers.upstream.tool import UnusableError, accepted, may_repeat, search_tool
 from code_intel.servers.upstream.trouble import (
     CONNECTION_LOST,
@@ -123,7 +123,7 @@ class Connection:
     async def _connect(self) -> tuple[State, Trouble]:
         """Connect and wait until the connection ends; return the next state and the reason."""
         link = self._link = Link()
-        transport = watched(self._transport(link), link)
+        transport = watch(self._transport(link), link)
         mode = "legacy" if self._legacy else "auto"
         info = Implementation(name="code-intel", version=__version__)
         is_reached, trouble = False, Trouble(CONNECTION_LOST)

@@ -68,7 +68,7 @@ class Link:
 
 
 @asynccontextmanager
-async def watched(transport: Transport, link: Link) -> AsyncIterator[Streams]:
+async def watch(transport: Transport, link: Link) -> AsyncIterator[Streams]:
     """Count and forward the messages of a transport, and record its end."""
     async with transport as (read, write):
         send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)

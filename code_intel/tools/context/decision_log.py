@@ -6,7 +6,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.learned.history.decisions import Decision
 from code_intel.records import VERIFICATION_SCORE, Hit
 from code_intel.session.phases import Event
-from code_intel.session.short_circuit import ShortCircuitVerdict, explained
+from code_intel.session.short_circuit import ShortCircuitVerdict, explain
 from code_intel.session.state import Session, Step
 
 
@@ -36,7 +36,7 @@ def map_decisions(
         return
     score = "without a score" if best.score is None else f"at {best.score:.2f}"
     hit = f"{best.agreement.nl_term} → {best.agreement.symbol} {score}"
-    whys = "; ".join(f"{item['guard']}: {item['reason']}" for item in explained(verdict.failed))
+    whys = "; ".join(f"{item['guard']}: {item['reason']}" for item in explain(verdict.failed))
     if step is not None and step.event is not Event.MAP_MISSED:
         yield Decision("map_used", hit, f"its score leads to {verdict.band}", tool)
     elif verdict.phase is None:

@@ -175,7 +175,7 @@ def _from_map(
         )
     elif guards:
         whys = "; ".join(
-            f"{item['guard']} ({item['reason']})" for item in short_circuit.explained(guards)
+            f"{item['guard']} ({item['reason']})" for item in short_circuit.explain(guards)
         )
         message += f" Not READY: {whys}."
     action = next_step(session) if session else "Read the agreement and its files."
@@ -187,7 +187,7 @@ def _from_map(
         "next_action": action,
         "next_phase": phase.value if phase else None,
         "guards": guards,
-        "guard_details": short_circuit.explained(guards),
+        "guard_details": short_circuit.explain(guards),
         "explored_files": list(session.explored_files) if session else [],
         "hypotheses_to_verify": [h.text for h in session.hypotheses] if session else [],
     }

@@ -8,7 +8,7 @@ from typing import Any
 from code_intel.session import phases
 from code_intel.session.guidance import FOUND, next_step, recovery_options
 from code_intel.session.progress import RequirementProgress, has_found_all, progress, slot_states
-from code_intel.session.short_circuit import explained
+from code_intel.session.short_circuit import explain
 from code_intel.session.state import Session
 from code_intel.tools.context.degraded import status_data, status_text
 from code_intel.tools.context.gateway import GatewayContext
@@ -33,7 +33,7 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
     states = (
         [status_data(status) for status in context.upstream.states()] if context.upstream else []
     )
-    guards = explained(_failed(session))
+    guards = explain(_failed(session))
     rows = progress(session)
     fixed = {
         "session_id": locked.handle,
