@@ -278,7 +278,7 @@ def test_an_unconfirmed_agreement_needs_the_evidence_of_any_hypothesis() -> None
     refusal = lacking(session, answers, nothing)
     keys = [item.split(":")[0] for item in refusal.details["missing_requirements"]]
     assert keys == ["required_tools", "nl_symbol_mapping"]
-    assert refusal.hint.startswith("Ask find_references about the symbol")
+    assert refusal.hint.startswith("Call find_references for the symbol")
     session = after(session, found("find_references", "AuthService"))
     assert lacking(session, answers, nothing).hint.startswith("Call confirm_symbol_relevance")
     assert submit_verification(confirmed(session), answers).next_phase is Phase.READY
