@@ -227,11 +227,11 @@ def test_documented_http_limits_are_the_real_ones() -> None:
     for text in (
         f"above {limits.body_bytes >> 20} MiB",
         f"above {limits.head_bytes >> 10} KiB",
-        f"not complete {limits.head_seconds} s",
-        f"a body {limits.body_seconds} s after",
+        f"headers that take longer than {limits.head_seconds} s",
+        f"a body that takes longer than {limits.body_seconds} s",
         f"the {limits.connections + 1}st connection",
         f"the {limits.sessions + 1:,}st MCP session",
-        f"({limits.session_seconds // 60} min without",
+        f"expires after {limits.session_seconds // 60} min without",
     ):
         assert text in page
 
