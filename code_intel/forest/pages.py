@@ -36,7 +36,7 @@ of 148 questions."""
 def pages_of(store: Store) -> tuple[int, ...]:
     """Return the chunk ids of all pages, the last indexed ones last."""
     with store.snapshot():
-        return store.derived("pages", store.state(), lambda _: tuple(sorted(store.pages())))
+        return store.cached("pages", store.version_token(), lambda _: tuple(sorted(store.pages())))
 
 
 def best(

@@ -92,7 +92,7 @@ def is_page(path: str) -> bool:
     return f"/{folder}".endswith(f"/{KNOWLEDGE_FOLDER}") and bool(PAGE.fullmatch(name))
 
 
-def is_kept(path: str, config: IndexConfig) -> bool:
+def is_plan_file(path: str, config: IndexConfig) -> bool:
     """Return whether a document is a query plan's file, but not a page that the corpus includes."""
     if config.knowledge is None or (CORPORA[config.corpus].pages and is_page(path)):
         return False
@@ -100,7 +100,7 @@ def is_kept(path: str, config: IndexConfig) -> bool:
     return path.startswith(f"{plans.replace(os.sep, '/')}/")
 
 
-def is_own(path: str, db_name: str, corpus: Corpus) -> bool:
+def is_own_file(path: str, db_name: str, corpus: Corpus) -> bool:
     """Return whether a POSIX path is a file of code-intel itself."""
     *folders, name = path.split("/")
     if name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):

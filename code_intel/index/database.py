@@ -19,7 +19,7 @@ from code_intel.index.opening import (
     DAMAGE,
     OPENING_REMEDIES,
     UNUSABLE,
-    aside,
+    backup_path,
     connect_writable,
     immediate,
     inspect,
@@ -58,10 +58,10 @@ class Database:
         self.on_damage = on_damage
         self._lock = threading.RLock()
         self._depth = 0
-        self._connected = 0
+        self._connection_count = 0
         self._connection: apsw.Connection | None = None
-        self._identity: tuple[int, int] | None = None
-        with self._opened():
+        self._file_id: tuple[int, int] | None = None
+        with self._open_connection():
             pass
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class Database:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Execute a statement and return all its rows."""
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             return connection.execute(sql, values).fetchall()
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -81,12 +81,12 @@ class Database:
         rows = self.rows(sql, values)
         return rows[0][0] if rows else None
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[Any]:
+    def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[Any]:
         """Execute a statement once for each row of values and return the results.
 
         Call it inside `batch`.
         """
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             return connection.executemany(sql, rows).fetchall()
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
@@ -94,33 +94,33 @@ class Database:
 
         Call it inside `snapshot`, and close the cursor before the snapshot ends.
         """
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             return connection.execute(sql, values)
 
-    def broken(self, also: Callable[[], None] = lambda: None) -> list[str]:
+    def problems(self, extra_check: Callable[[], None] = lambda: None) -> list[str]:
         """Return one line for each broken invariant; none if the database is intact.
 
-        `also` is a further check, which raises StorageError if it finds damage.
+        `extra_check` raises StorageError if it finds damage.
         """
         try:
             with self.snapshot():
-                found = self._malformed() or self._contradictions()
+                found = self._integrity_problems() or self._violations()
                 if not found:
-                    also()
+                    extra_check()
                 return found
         except StorageError as error:
             if error.error != DAMAGED:
                 raise
             return [error.message]
 
-    def _contradictions(self) -> list[str]:
+    def _violations(self) -> list[str]:
         counts = [(self.value(sql), what) for what, sql in schema.INVARIANTS]
         for sql in schema.READABLE:
             for _ in self.stream(sql):
                 pass
         return [f"{what}: {count}" for count, what in counts if count]
 
-    def _malformed(self) -> list[str]:
+    def _integrity_problems(self) -> list[str]:
         """Return the first problem that SQLite's integrity check finds, and count the others."""
         rows = self.rows("PRAGMA integrity_check")
         lines = [line for row in rows for line in str(row[0]).splitlines()]
@@ -133,13 +133,13 @@ class Database:
         with self.batch():
             self.rows(sql, values)
 
-    def state(self) -> tuple[int, ...] | None:
+    def version_token(self) -> tuple[int, ...] | None:
         """Return a value that every committed write changes; None in a write transaction."""
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             if connection.txn_state() == apsw.SQLITE_TXN_WRITE:
                 return None
             version = connection.pragma("data_version")  # counts writes by other connections
-            return self._connected, version, connection.total_changes()
+            return self._connection_count, version, connection.total_changes()
 
     def size(self) -> int:
         """Return the size of the file in bytes, including pages still in the journal."""
@@ -147,7 +147,7 @@ class Database:
 
     def vacuum(self) -> int:
         """Rewrite the file without its unused pages; return its size."""
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             connection.execute("VACUUM")
             # Readers may keep part of the journal in use; a later checkpoint truncates that.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -156,15 +156,15 @@ class Database:
     @contextmanager
     def batch(self) -> Iterator[apsw.Connection]:
         """Run the block in a write transaction, or in a savepoint inside another batch."""
-        with self._opened() as connection, immediate(connection):
+        with self._open_connection() as connection, immediate(connection):
             if self._is_newer(connection):
-                raise self._unusable("newer")
+                raise self._unusable_error("newer")
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Run the block in a read transaction, in which all reads see the same data."""
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             if not connection.get_autocommit():
                 yield
                 return
@@ -177,22 +177,22 @@ class Database:
 
     def rebuild(self, reason: str) -> None:
         """Set the file aside and create an empty one."""
-        with self._lock, self._translated():
+        with self._lock, self._translate_errors():
             self.close()
             set_aside(self.path, reason)
-            with self._opened():
+            with self._open_connection():
                 pass
 
     @contextmanager
-    def _opened(self) -> Iterator[apsw.Connection]:
-        with self._lock, self._translated():
+    def _open_connection(self) -> Iterator[apsw.Connection]:
+        with self._lock, self._translate_errors():
             cancellation.raise_if_cancelled()
-            if self._depth == 0 and (self._connection is None or self._replaced()):
+            if self._depth == 0 and (self._connection is None or self._is_replaced()):
                 self.close()
                 self._connection = self._connect()
                 self._connection.set_progress_handler(cancellation.is_cancelled, cancellation.STEPS)
-                self._connected += 1
-                self._identity = _identity(self.path)
+                self._connection_count += 1
+                self._file_id = _file_identity(self.path)
             assert self._connection is not None  # noqa: S101 - opened above, or by the outer call
             self._depth += 1
             try:
@@ -200,8 +200,8 @@ class Database:
             finally:
                 self._depth -= 1
 
-    def _replaced(self) -> bool:
-        return _identity(self.path) != self._identity
+    def _is_replaced(self) -> bool:
+        return _file_identity(self.path) != self._file_id
 
     def _connect(self) -> apsw.Connection:
         """Open the index; unless it is read-only, create or replace it if needed.
@@ -223,7 +223,7 @@ class Database:
                 raise
             raise StorageError(f"{self.path} cannot be used: {error.strerror or error}.") from error
         if connection is None:
-            raise self._unusable(reason)
+            raise self._unusable_error(reason)
         return connection
 
     def _connect_unwritable(self, error: OSError | StorageError) -> apsw.Connection | None:
@@ -241,11 +241,11 @@ class Database:
             return bool(connection.pragma("user_version") > schema.SCHEMA_VERSION)
         return False
 
-    def _unusable(self, reason: str) -> CodeIntelError:
-        copy = aside(self.path, reason).name
-        rebuild = f"Run `{{command}}`: it keeps the file as {copy} and builds a new one."
-        remedy = OPENING_REMEDIES.get(reason, rebuild)
-        hint = remedy.format(command=self.command, name=self.path.name)
+    def _unusable_error(self, reason: str) -> CodeIntelError:
+        rebuild = "Run `{command}`: it keeps the file as {backup} and builds a new index."
+        hint = OPENING_REMEDIES.get(reason, rebuild).format(
+            command=self.command, name=self.path.name, backup=backup_path(self.path, reason).name
+        )
         if reason == "missing":
             return NotFoundError(f"There is no index at {self.path}.", hint=hint)
         return StorageError(
@@ -255,7 +255,7 @@ class Database:
         )
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Raise a `CodeIntelError` for an error of SQLite."""
         name = self.path.name
         try:
@@ -267,24 +267,20 @@ class Database:
         except (apsw.BusyError, apsw.LockedError) as error:
             raise BusyError(f"{name} is being written by another process.") from error
         except apsw.ReadOnlyError as error:
-            self._identity = None  # reopen the file at each call until it can be written again
+            self._file_id = None  # reopen the file at each call until it can be written again
             raise StorageError(f"{name} cannot be written: {error}.") from error
         except DAMAGE as error:
             if self._connection is not None and self._is_newer(self._connection):
-                raise self._unusable("newer") from error
-            repaired = "It is being rebuilt from the files. Try again in a few seconds."
-            raise StorageError(
-                f"{name} is damaged: {error}.",
-                code=DAMAGED,
-                hint=repaired
-                if self.on_damage()
-                else f"Run `{self.command}`: it rebuilds the index from the files.",
-            ) from error
+                raise self._unusable_error("newer") from error
+            hint = f"Run `{self.command}`: it rebuilds the index from the files."
+            if self.on_damage():
+                hint = "It is being rebuilt from the files. Try again in a few seconds."
+            raise StorageError(f"{name} is damaged: {error}.", code=DAMAGED, hint=hint) from error
         except apsw.Error as error:
             raise StorageError(f"{name} cannot be used: {error}.") from error
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _file_identity(path: Path) -> tuple[int, int] | None:
     try:
         found = path.stat()
     except OSError:

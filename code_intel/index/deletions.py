@@ -41,8 +41,8 @@ class Verdict:
 
 def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[str]) -> Verdict:
     """Return what to do with the `known` documents that are not in `scan`."""
-    verdict, gone, everything = Verdict(), [], list(known)
-    for name in sorted(name for name in everything if name not in scan.files):
+    verdict, gone, documents = Verdict(), [], list(known)
+    for name in sorted(name for name in documents if name not in scan.files):
         state = _disk_state(config.folder / name)
         if state == "gone":
             gone.append(name)
@@ -52,15 +52,15 @@ def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[st
             verdict.failed[name] = state
     folder = Path(os.path.realpath(config.folder))
     for base in [*scan.missing, *_unmounted(store, config, scan, gone)]:
-        away = [name for name in gone if (folder / name).is_relative_to(base)]
-        if away:
-            gone = [name for name in gone if name not in set(away)]
-            verdict.held += away
+        absent = [name for name in gone if (folder / name).is_relative_to(base)]
+        if absent:
+            gone = [name for name in gone if name not in set(absent)]
+            verdict.held += absent
             verdict.warnings.append(
-                f"{base} is missing or not mounted. {counted(len(away), 'document')} from it stay"
+                f"{base} is missing or not mounted. {counted(len(absent), 'document')} from it stay"
                 " in the index until it is back or leaves document_patterns."
             )
-    if not _is_plausible(store, gone, len(everything)):
+    if not _may_delete(store, gone, len(documents)):
         verdict.held += gone
         verdict.warnings.append(
             f"{counted(len(gone), 'document')} disappeared at once. They are kept until the next"
@@ -95,8 +95,8 @@ def _unmounted(
         if before.setdefault(str(base), volume) == volume:
             now[str(base)] = volume
             continue
-        has_any = any(Path(file.real).is_relative_to(base) for file in scan.files.values())
-        if not has_any and any((folder / name).is_relative_to(base) for name in gone):
+        has_files = any(Path(file.real).is_relative_to(base) for file in scan.files.values())
+        if not has_files and any((folder / name).is_relative_to(base) for name in gone):
             unmounted.append(base)
         else:
             now[str(base)] = volume
@@ -105,7 +105,7 @@ def _unmounted(
     return unmounted
 
 
-def _is_plausible(store: Store, gone: list[str], total: int) -> bool:
+def _may_delete(store: Store, gone: list[str], total: int) -> bool:
     """Return whether `gone` can be deleted: it is small, or the last scan missed the same files."""
     is_mass = len(gone) >= MIN_MASS_DELETION and len(gone) * 2 > total
     key = hashlib.sha256("\0".join(gone).encode()).hexdigest() if is_mass else ""

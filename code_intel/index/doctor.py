@@ -42,7 +42,12 @@ def examine(
         model: The identity of the model in use, if known.
         command: The command line that builds the index, which remedies name.
     """
-    return [*_files(config), *disk(config), *_database(config, model, command), *_indexer(config)]
+    return [
+        *_files(config),
+        *network_disk_findings(config),
+        *_database(config, model, command),
+        *_indexer(config),
+    ]
 
 
 def _files(config: IndexConfig) -> list[IndexFinding]:
@@ -52,18 +57,20 @@ def _files(config: IndexConfig) -> list[IndexFinding]:
         return [IndexFinding("error", error.message, error.hint)]
     if not scan.files and config.corpus == "map":
         return [IndexFinding("info", "The map is empty: there are no agreements yet.")]
-    remedy = f"Correct document_patterns in {config.path.name}, or make the folder."
+    remedy = f"Correct document_patterns in {config.path.name}, or create the folder."
     found = [IndexFinding("warning", warning, remedy) for warning in scan.warnings]
     if not scan.files:
-        found.append(IndexFinding("warning", f"{config.path.name} covers no file.", remedy))
+        what = f"No file matches document_patterns in {config.path.name}."
+        found.append(IndexFinding("warning", what, "Correct them, or add files."))
     for reason, count in Counter(scan.skipped.values()).most_common():
         names = [visible(name) for name, why in scan.skipped.items() if why == reason][:_MAX_NAMES]
-        dots = ", …" if count > _MAX_NAMES else ""
-        found.append(IndexFinding("info", f"{count} skipped, {reason}: {', '.join(names)}{dots}"))
+        more = ", …" if count > _MAX_NAMES else ""
+        what = f"Skipped {counted(count, 'file')} ({reason}): {', '.join(names)}{more}"
+        found.append(IndexFinding("info", what))
     return found
 
 
-def disk(config: IndexConfig) -> list[IndexFinding]:
+def network_disk_findings(config: IndexConfig) -> list[IndexFinding]:
     """Return a warning if the database of `config` is on a network disk."""
     if not mounts.is_network(config.db_path):
         return []
@@ -77,10 +84,10 @@ def _database(config: IndexConfig, model: str | None, command: str) -> list[Inde
     name, sync = config.db_path.name, f"Run `{command}`."
     try:
         with Store(Database(config.db_path, readonly=True, command=command)) as store:
-            broken = store.check()
-            if broken:
+            problems = store.check()
+            if problems:
                 remedy = f"{sync} It rebuilds the index."
-                return [IndexFinding("error", f"{name}: {what}", remedy) for what in broken]
+                return [IndexFinding("error", f"{name}: {what}", remedy) for what in problems]
             return _contents(store, model, sync)
     except NotFoundError:
         return [IndexFinding("warning", f"{name} does not exist yet.", sync)]
@@ -94,20 +101,21 @@ def _contents(store: Store, model: str | None, sync: str) -> list[IndexFinding]:
     found = [IndexFinding("info", f"Indexed: {counted(store.document_count(), 'document')}.")]
     active, newest = store.generations.active(), store.generations.newest()
     if newest != active:
-        made, total = store.generations.progress(newest.identity)
-        what = f"{made:,} of {total:,} vectors of {newest.identity} are done;"
-        found.append(IndexFinding("warning", f"{what} until then {active.identity} answers.", sync))
+        processed, total = store.generations.progress(newest.identity)
+        what = f"{processed:,} of {total:,} vectors of {newest.identity} are ready."
+        what = f"{what} Until all are, searches use {active.identity}."
+        found.append(IndexFinding("warning", what, sync))
     elif model is not None and active.identity not in {"", model}:
-        what = f"The vectors were made by {active.identity}, the model in use is {model}."
+        what = f"The vectors were computed by {active.identity}, but the model in use is {model}."
         found.append(IndexFinding("warning", what, sync))
     pending = store.pending_count()
     if pending:
-        what = f"{counted(pending, 'chunk')} without a vector; only words find them."
+        what = f"{counted(pending, 'chunk')} without a vector can only be found by words."
         found.append(IndexFinding("warning", what, sync))
     for path, position, reason in store.generations.refused(newest)[:_MAX_NAMES]:
         what = f"{path}, chunk {position}, has no vector: {reason}."
         found.append(
-            IndexFinding("warning", what, "Only words find it. Change the text to try again.")
+            IndexFinding("warning", what, "It can only be found by words, until its text changes.")
         )
     return found
 

@@ -126,28 +126,28 @@ class Index:
 
     def freshness(self, degraded: Sequence[str] = ()) -> Freshness:
         """Return how complete the index is; `degraded` holds further reasons to report."""
-        reasons, counts, lost = list(degraded), Completeness(), False
+        reasons, counts, is_unavailable = list(degraded), Completeness(), False
         try:
             counts = self._count()
             reasons += self._empty_note() if counts.scanned and not counts.files else []
         except CodeIntelError as error:
             reasons.append(f"index: {error.message} {error.hint}")
-            lost = error.error == NEWER_INDEX or not self.config.db_path.parent.is_dir()
+            is_unavailable = error.error == NEWER_INDEX or not self.config.db_path.parent.is_dir()
         status = self.indexer.status if self.indexer else Status()
         lease = IndexerLease(self.config.db_path)
         if status.degraded and counts.files:
             reasons.append(status.degraded)
-        if status.problem and not lost:
+        if status.problem and not is_unavailable:
             reasons.append(f"index: {status.problem}")
         notes = [*counts.notes, *self._disk_notes(scanned=counts.scanned)]
         reasons += notes
         if overdue := 0.0 if status.leading else lease.overdue():
-            reasons.append(_hanging(lease.holder(), overdue))
+            reasons.append(_stalled_note(lease.holder(), overdue))
         if counts.scanned:
             stale = status.scanning or status.problem or notes or overdue
             stale = stale or self._awaits_scan(status)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
-        elif lost or (self.readonly and lease.is_free()):
+        elif is_unavailable or (self.readonly and lease.is_free()):
             state = "missing"
             if not any(reason.startswith("index: ") for reason in reasons):
                 reasons.append(f"index: not complete. Run `{self.command}`.")
@@ -158,10 +158,10 @@ class Index:
     def _count(self) -> Completeness:
         """Return the counts of the database; read them again only after a write."""
         store = self.store
-        state, known = store.state(), self._counts
-        if known is None or state is None or known[0] != state:
-            self._counts = known = (state or (), completeness_of(store))
-        return known[1]
+        token, cached = store.version_token(), self._counts
+        if cached is None or token is None or cached[0] != token:
+            self._counts = cached = (token or (), completeness_of(store))
+        return cached[1]
 
     def _empty_note(self) -> list[str]:
         """Return a note about an empty forest; an empty map is normal at first."""
@@ -265,19 +265,19 @@ class Index:
                 note(f"{f'Process {pid}' if pid else 'Another process'} is indexing {name}, too.")
             self._request_repair()
             return
-        before = self._set_aside()
+        before = self._names_set_aside()
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
             if store.repair():
                 note(f"{name} was damaged and is rebuilt.")
-        for copy in sorted(self._set_aside() - before):
+        for copy in sorted(self._names_set_aside() - before):
             note(f"The previous {name} is kept as {copy}.")
 
-    def _set_aside(self) -> set[str]:
+    def _names_set_aside(self) -> set[str]:
         """Return the names of the files that were set aside."""
-        begin = f"{self.config.db_path.name}."
+        prefix = f"{self.config.db_path.name}."
         names = (path.name for path in self.config.db_path.parent.glob("*-bak*"))
         return {
-            name for name in names if name.startswith(begin) and name.endswith(("-bak", "-bak2"))
+            name for name in names if name.startswith(prefix) and name.endswith(("-bak", "-bak2"))
         }
 
     def _awaits_scan(self, status: Status) -> bool:
@@ -304,23 +304,25 @@ class Index:
     ) -> None:
         """Wait for the lease holder to embed; embed here if it ends or makes no progress."""
 
-        def left() -> int:
-            made, cards = self.store.generations.progress(embedder.identity)
-            return cards - made
+        def count_pending() -> int:
+            processed, cards = self.store.generations.progress(embedder.identity)
+            return cards - processed
 
-        now = total = left()
+        def report(pending: int) -> None:
+            progress(max(0, total - pending), total)
+
+        pending = total = count_pending()
         idle = 0
-        while now and idle < MAX_IDLE_CHECKS and not stop() and not lease.acquire(CHECK_INTERVAL_S):
-            before, now = now, left()
-            idle = 0 if now < before else idle + 1
-            progress(max(0, total - now), total)
-        embed_pending(
-            self.store,
-            embedder,
-            self.cache,
-            progress=lambda now: progress(max(0, total - now), total),
-            stop=stop,
-        )
+        while (
+            pending
+            and idle < MAX_IDLE_CHECKS
+            and not stop()
+            and not lease.acquire(CHECK_INTERVAL_S)
+        ):
+            before, pending = pending, count_pending()
+            idle = 0 if pending < before else idle + 1
+            report(pending)
+        embed_pending(self.store, embedder, self.cache, progress=report, stop=stop)
 
 
 def _file_state(path: Path) -> tuple[int, ...] | None:
@@ -331,7 +333,7 @@ def _file_state(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
-def _hanging(pid: int | None, seconds: float) -> str:
+def _stalled_note(pid: int | None, seconds: float) -> str:
     process = f"process {pid}" if pid else "the process"
     return (
         f"index: {process} that updates it has shown no progress for {seconds / 60:.0f} min."

@@ -89,7 +89,7 @@ class Generations:
 
     def of(self, identity: str) -> Generation | None:
         """Return the generation of that engine, if any."""
-        return next((each for each in self.all() if each.identity == identity), None)
+        return next((g for g in self.all() if g.identity == identity), None)
 
     def begin(self, identity: str, dimensions: int) -> Generation:
         """Return the generation of that engine, and create it if needed.
@@ -103,8 +103,8 @@ class Generations:
             active, *unfinished = self.all()
             if unfinished and _matches(unfinished[0], identity, dimensions):
                 return unfinished[0]
-            for each in unfinished:
-                self._drop(each)
+            for other in unfinished:
+                self._drop(other)
             if _matches(active, identity, dimensions):
                 return active
             new = int(self._db.value(INSERT, (identity, dimensions)))
@@ -199,8 +199,8 @@ class Generations:
             active = self.active()
             if limit <= 0 or not active.dimensions:
                 return []
-            numbers = np.frombuffer(_blob(query, active.dimensions), "<f4")
-            ids, cosines = self._matrix.cosines(active, numbers)
+            query_vector = np.frombuffer(_blob(query, active.dimensions), "<f4")
+            ids, cosines = self._matrix.cosines(active, query_vector)
         limit = min(limit, MAX_HITS)
         if len(ids) > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
@@ -238,8 +238,8 @@ class Generations:
         import numpy as np
 
         with self._db.snapshot():
-            for each in self.all():
-                for _, _, vectors in self._matrix.read(each):
+            for generation in self.all():
+                for _, _, vectors in self._matrix.read(generation):
                     norms = np.linalg.norm(vectors, axis=1)
                     if not (np.abs(norms - 1) < LENGTH_TOLERANCE).all():
                         raise apsw.CorruptError("a vector is not of length 1")
@@ -288,7 +288,7 @@ def _blob(vector: "Vector", dimensions: int) -> bytes:
     numbers = np.ascontiguousarray(vector, dtype="<f4")
     if numbers.shape != (dimensions,):
         raise EmbeddingError(
-            f"A vector has the shape {numbers.shape}; the index holds {dimensions} numbers each.",
-            hint="Run `code-intel sync` to embed with the model in use.",
+            f"A vector has the shape {numbers.shape}, but the index expects {dimensions} numbers.",
+            hint="Run `code-intel sync` to compute the vectors again with the model in use.",
         )
     return numbers.tobytes()

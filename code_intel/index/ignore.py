@@ -31,9 +31,9 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
         rules: Whether .gitignore files and the default excludes apply.
     """
     excluded = EXCLUDED_FOLDERS if rules else NEVER_FOLDERS
-    waiting: list[tuple[str, Mapping[str, Rules]]] = [("", {})]
-    while waiting:
-        folder, known = waiting.pop()
+    pending: list[tuple[str, Mapping[str, Rules]]] = [("", {})]
+    while pending:
+        folder, rules_by_folder = pending.pop()
         try:
             entries = sorted(os.scandir(base / folder), key=lambda entry: entry.name)
         except OSError:
@@ -42,13 +42,13 @@ def walk_folder(base: Path, *, rules: bool) -> Iterator[str]:
         if rules and folder and _is_generated(folder, entries):
             continue
         if rules and any(entry.name == ".gitignore" for entry in entries):
-            known = {**known, folder: _read(base, f"{folder}.gitignore")}
+            rules_by_folder = {**rules_by_folder, folder: _read(base, f"{folder}.gitignore")}
         for entry in entries:
             path = f"{folder}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in excluded and not _ignored(f"{path}/", known):
-                    waiting.append((f"{path}/", known))
-            elif not _ignored(path, known):
+                if entry.name not in excluded and not _ignored(f"{path}/", rules_by_folder):
+                    pending.append((f"{path}/", rules_by_folder))
+            elif not _ignored(path, rules_by_folder):
                 yield path
 
 
@@ -76,10 +76,10 @@ def _pattern(line: str) -> GitIgnoreSpecPattern | None:
         return None
 
 
-def _ignored(path: str, known: Mapping[str, Rules]) -> bool:
+def _ignored(path: str, rules_by_folder: Mapping[str, Rules]) -> bool:
     """Return whether a path is ignored: the last match in the innermost .gitignore decides."""
-    for folder in sorted(known, key=len, reverse=True):
-        for include, regex in reversed(known[folder]):
+    for folder in sorted(rules_by_folder, key=len, reverse=True):
+        for include, regex in reversed(rules_by_folder[folder]):
             if _matches(regex, path[len(folder) :]):
                 return include
     return False

@@ -76,7 +76,7 @@ class Indexer:
         embedder: Computes the vectors; with None, only words are indexed.
         cache: The vectors that any project has computed so far.
         activity: When the process last received a request; scans pause for requests.
-        every: Seconds between two scans.
+        interval: Seconds between two scans.
     """
 
     def __init__(
@@ -86,24 +86,24 @@ class Indexer:
         embedder: Embedder | None = None,
         cache: VectorCache | None = None,
         activity: Activity | None = None,
-        every: float = SCAN_INTERVAL_S,
+        interval: float = SCAN_INTERVAL_S,
     ) -> None:
         self.config = config
         self.status = Status()
-        self.lease = IndexerLease(config.db_path, min(every, HEARTBEAT_S))
+        self.lease = IndexerLease(config.db_path, min(interval, HEARTBEAT_S))
         self._embedder = embedder
         self._cache = cache
         self._activity = activity or Activity()
-        self._every = every
+        self._interval = interval
         self._next_scan = 0.0
-        self._earliest = 0.0
+        self._earliest_requested_scan = 0.0
         self._suspect = True
         self._pause_left = 0.0
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._wake = threading.Event()
-        self._turned = threading.Condition()
+        self._turn_ended = threading.Condition()
 
     def start(self) -> None:
         """Start the thread, unless it was started already."""
@@ -124,13 +124,13 @@ class Indexer:
                 self.lease.report_damage()
         now = self._activity.last_request = time.monotonic()
         soon = now + (0.0 if suspect else REQUEST_DELAY_S)
-        self._next_scan = min(self._next_scan, max(self._earliest, soon))
+        self._next_scan = min(self._next_scan, max(self._earliest_requested_scan, soon))
         self._wake.set()
 
     def wait(self, until: Callable[[Status], bool], timeout: float) -> bool:
         """Wait until the status satisfies `until`; return False after `timeout` seconds."""
-        with self._turned:
-            return self._turned.wait_for(lambda: until(self.status), timeout)
+        with self._turn_ended:
+            return self._turn_ended.wait_for(lambda: until(self.status), timeout)
 
     def stop(self) -> None:
         """Stop the thread; do not wait for an embedding step that takes more than a second."""
@@ -143,62 +143,62 @@ class Indexer:
         try:
             while not self._stopping.is_set():
                 self._wake.clear()
-                self._turn()
-                with self._turned:
+                self._take_turn()
+                with self._turn_ended:
                     self.status.turns += 1
-                    self._turned.notify_all()
-                self._wake.wait(max(0.0, min(self._every, self._next_scan - time.monotonic())))
+                    self._turn_ended.notify_all()
+                self._wake.wait(max(0.0, min(self._interval, self._next_scan - time.monotonic())))
         finally:
             if self._store is not None:
                 self._store.close()
             self.lease.release()
             self.status.leading = False
 
-    def _turn(self) -> None:
+    def _take_turn(self) -> None:
         """Do what is due; after an error, record it in the status and try again later."""
         try:
             prepare_folder(self.config.folder, self.config.db_path)
             self.status.leading = self.lease.acquire()
             if self.status.leading:
                 self.lease.heartbeat()
-                self._work()
+                self._scan_and_embed()
             else:
-                self._next_scan = time.monotonic() + self._every
+                self._next_scan = time.monotonic() + self._interval
             self.status.problem = self._disk_problem()
         except CodeIntelError as error:
             self.status.problem = error.message
             if not self.config.db_path.parent.is_dir():  # the lock file was deleted, too
                 self.lease.release()
             self._suspect = self._suspect or error.error == DAMAGED
-            self._next_scan = time.monotonic() + self._every
+            self._next_scan = time.monotonic() + self._interval
         except Exception as error:
             if not self._stopping.is_set():  # resources may be closed while the process ends
                 log.exception("The indexer of %s failed; it will try again.", self.config.db_path)
             self.status.problem = f"{type(error).__name__}: {error}"
-            self._next_scan = time.monotonic() + self._every
+            self._next_scan = time.monotonic() + self._interval
         finally:
             self.status.scanning = False
 
     def _disk_problem(self) -> str:
         """Return why no process updates the index: this one must not lock it, and no other does."""
-        if not self.lease.refused or not self.lease.is_free():
+        if not self.lease.lock_error or not self.lease.is_free():
             return ""
-        return f"{self.config.db_path.name} is not updated: {self.lease.refused}."
+        return f"{self.config.db_path.name} is not updated: {self.lease.lock_error}."
 
-    def _work(self) -> None:
-        store = self._opened()
+    def _scan_and_embed(self) -> None:
+        store = self._checked_store()
         started, self._pause_left = time.monotonic(), MAX_PAUSE_S
         if started >= self._next_scan:
             report = sync(store, self.config, progress=self._note_scanning, stop=self._should_stop)
             self.status.scanning = False
             ended = time.monotonic()
-            self._earliest = ended + REQUEST_BACKOFF * (ended - started)
-            self._next_scan = ended + max(self._every, SCAN_BACKOFF * (ended - started))
+            self._earliest_requested_scan = ended + REQUEST_BACKOFF * (ended - started)
+            self._next_scan = ended + max(self._interval, SCAN_BACKOFF * (ended - started))
             if not report.stopped:
                 self.status.report = report
                 self.status.scans += 1
-                with self._turned:
-                    self._turned.notify_all()
+                with self._turn_ended:
+                    self._turn_ended.notify_all()
         self._embed(store)
 
     def _embed(self, store: Store) -> None:
@@ -229,20 +229,20 @@ class Indexer:
     def _note_scanning(self, _done: int, _total: int) -> None:
         self.status.scanning = True
 
-    def _opened(self) -> Store:
+    def _checked_store(self) -> Store:
         """Return the open store; check and repair it on first use and when damage was reported."""
         if self._store is None:
             self._store = Store.open(self.config.db_path, dimensions=self.config.dimensions)
         if self._is_suspect():
             self._suspect = False
             try:
-                broken = self._store.repair()
+                problems = self._store.repair()
             except CodeIntelError:
                 self._suspect = True
                 raise
-            if broken:
+            if problems:
                 log.warning(
-                    "%s was damaged and is rebuilt: %s", self.config.db_path, "; ".join(broken)
+                    "%s was damaged and is rebuilt: %s", self.config.db_path, "; ".join(problems)
                 )
                 self._next_scan = 0.0
         return self._store

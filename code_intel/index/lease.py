@@ -29,20 +29,20 @@ class IndexerLease:
 
     Args:
         db_path: The database.
-        every: Seconds between two heartbeats.
+        interval: Seconds between two heartbeats.
 
     Attributes:
-        refused: Why the lock file could not be locked by the last `acquire`, or empty.
+        lock_error: Why the lock file could not be locked by the last `acquire`, or empty.
     """
 
-    def __init__(self, db_path: Path, every: float = HEARTBEAT_S) -> None:
-        self._every = every
+    def __init__(self, db_path: Path, interval: float = HEARTBEAT_S) -> None:
+        self._interval = interval
         self._path = db_path.with_name(f"{db_path.name}.indexer.lock")
         self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
         self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
         self._lock = FileLock(self._path, thread_local=False)
         self._next_heartbeat = 0.0
-        self.refused = ""
+        self.lock_error = ""
 
     def acquire(self, timeout: float = 0) -> bool:
         """Try to get the lease for `timeout` seconds; return whether this object holds it."""
@@ -55,9 +55,9 @@ class IndexerLease:
         except Timeout:
             return False
         except OSError as error:
-            self.refused = error.strerror or str(error)
+            self.lock_error = error.strerror or str(error)
             return False
-        self.refused = ""
+        self.lock_error = ""
         with suppress(StorageError):  # the process id only appears in messages
             durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         return True
@@ -66,7 +66,7 @@ class IndexerLease:
         """Show progress, if this object holds the lease. Call it often."""
         now = time.monotonic()
         if self._lock.is_locked and now >= self._next_heartbeat:
-            self._next_heartbeat = now + self._every
+            self._next_heartbeat = now + self._interval
             with suppress(OSError):
                 os.utime(self._holder)
 

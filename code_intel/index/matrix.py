@@ -31,7 +31,7 @@ BLOCK_ROWS = 1024
 class _Snapshot(NamedTuple):
     """The vectors of a generation at one version of the database, by ascending row id."""
 
-    state: tuple[int, ...]
+    token: tuple[int, ...]
     generation: int
     ids: "Ids"
     chunks: "Ids"
@@ -62,14 +62,17 @@ class VectorMatrix:
 
     def blocks(self, generation: Generation) -> "Iterable[tuple[Ids, Vectors]]":
         """Return chunk ids and vectors: from memory, or from the disk if there are too many."""
-        state = self._db.state()
+        token = self._db.version_token()
         cached = self._cached
-        if cached is None or (cached.state, cached.generation) != (state, generation.id):
+        if cached is None or (cached.token, cached.generation) != (
+            token,
+            generation.id,
+        ):
             self._cached = None  # stays empty if reading fails
             size = self._db.value(schema.VECTOR_COUNT, (generation.id,)) * generation.dimensions * 4
-            if state is None or size > MAX_CACHED_BYTES:
+            if token is None or size > MAX_CACHED_BYTES:
                 return ((chunks, vectors) for _, chunks, vectors in self.read(generation))
-            self._cached = cached = self._updated(cached, generation, state)
+            self._cached = cached = self._updated(cached, generation, token)
         return [(cached.chunks, cached.vectors)]
 
     def read(
@@ -88,17 +91,20 @@ class VectorMatrix:
                 yield np.array(ids), np.array(chunks), numbers
 
     def _updated(
-        self, old: _Snapshot | None, generation: Generation, state: tuple[int, ...]
+        self, previous: _Snapshot | None, generation: Generation, token: tuple[int, ...]
     ) -> _Snapshot:
-        """Return the current vectors; read only those that are not in `old`."""
+        """Return the current vectors; read only those that are not in `previous`."""
         import numpy as np
 
-        # After a reconnection (counted by the first number of a state), the file may be another.
-        if old is None or (old.state[0], old.generation) != (state[0], generation.id):
+        # After a reconnection (counted by the first number of a token), the file may be another.
+        if previous is None or (previous.token[0], previous.generation) != (
+            token[0],
+            generation.id,
+        ):
             empty = np.zeros(0, np.int64)
             none = np.zeros((0, generation.dimensions), np.float32)
-            old = _Snapshot(state, generation.id, empty, empty, none)
-        ids, chunks, vectors = old.ids, old.chunks, old.vectors
+            previous = _Snapshot(token, generation.id, empty, empty, none)
+        ids, chunks, vectors = previous.ids, previous.chunks, previous.vectors
         last = int(ids[-1]) if len(ids) else 0
         if self._db.value(schema.VECTOR_COUNT_UP_TO, (generation.id, last)) != len(ids):
             rows = self._db.rows(schema.VECTOR_IDS, (generation.id,))
@@ -108,4 +114,4 @@ class VectorMatrix:
             ids = np.concatenate([ids, *(block[0] for block in new)])
             chunks = np.concatenate([chunks, *(block[1] for block in new)])
             vectors = np.concatenate([vectors, *(block[2] for block in new)])
-        return _Snapshot(state, generation.id, ids, chunks, vectors)
+        return _Snapshot(token, generation.id, ids, chunks, vectors)

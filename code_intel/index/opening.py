@@ -40,17 +40,17 @@ package, so an SQLError means damage, too."""
 UNUSABLE: Mapping[str, str] = MappingProxyType(
     {
         "corrupt": "is damaged",
-        "devrag": "was made by devrag",
+        "devrag": "was created by devrag",
         "foreign": "belongs to another program",
-        "newer": "was made by a newer version of code-intel",
-        "older": "was made by an older version of code-intel",
+        "newer": "was created by a newer version of code-intel",
+        "older": "was created by an older version of code-intel",
     }
 )
 """Why an existing file is not a usable index."""
 OPENING_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "missing": "Run `{command}`.",
-        "newer": "Upgrade code-intel; or move {name} away and run `{command}` to build an index"
+        "newer": "Upgrade code-intel, or move {name} away and run `{command}` to build an index"
         " for this version.",
         "older": "Run `{command}`: it rebuilds the index.",
     }
@@ -86,9 +86,9 @@ def _check_owner(home: Path, path: Path) -> None:
         StorageError: `path` is such a file.
     """
     project = home.parent if home.name == STATE_FOLDER else home
-    place = Path(os.path.realpath(path.parent))
-    inside = place.is_relative_to(os.path.realpath(project))
-    if inside or not path.is_file() or _was_index(path):
+    folder = Path(os.path.realpath(path.parent))
+    is_inside = folder.is_relative_to(os.path.realpath(project))
+    if is_inside or not path.is_file() or _was_index(path):
         return
     connection, reason = inspect(path, readonly=True)
     if connection is not None:
@@ -159,7 +159,7 @@ def _is_immutable(path: Path) -> bool:
     """Return whether a file has no journal, and this process may not write to it or its folder."""
     effective = os.access in os.supports_effective_ids
     writable = all(
-        os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent)
+        os.access(target, os.W_OK, effective_ids=effective) for target in (path, path.parent)
     )
     return not writable and not Path(f"{path}-wal").exists()
 
@@ -170,14 +170,14 @@ def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
         choices = _choices(path)
     except DAMAGE:
         return None, "corrupt"
-    fresh = path.with_name(f"{path.name}.part")
-    for file in (fresh, path):
+    new_path = path.with_name(f"{path.name}.part")
+    for file in (new_path, path):
         for suffix in _JOURNALS:
             remove(Path(f"{file}{suffix}"), flushed=False)
-    remove(fresh, flushed=False)
-    with closing(_create(fresh)) as connection, connection:
+    remove(new_path, flushed=False)
+    with closing(_create(new_path)) as connection, connection:
         connection.executemany("INSERT INTO choices VALUES (?, ?)", choices)
-    move(fresh, path, overwrite=True)
+    move(new_path, path, overwrite=True)
     return _connection(path), ""
 
 
@@ -221,14 +221,14 @@ def set_aside(path: Path, reason: str) -> Path | None:
     The first copy for each reason is never overwritten, because it may be a user's file; a second
     one is.
     """
-    target = aside(path, reason)
+    target = backup_path(path, reason)
     for suffix in (*_JOURNALS, ""):
         if (file := Path(f"{path}{suffix}")).exists():
             move(file, Path(f"{target}{suffix}"), overwrite=True)
     return target if target.exists() else None
 
 
-def aside(path: Path, reason: str) -> Path:
+def backup_path(path: Path, reason: str) -> Path:
     """Return the path to which `set_aside` would move a database."""
     first = path.with_name(f"{path.name}.{reason}-bak")
     return path.with_name(f"{first.name}2") if first.exists() else first

@@ -84,8 +84,8 @@ def normalize_symbol(symbol: str) -> str:
     >>> normalize_symbol("`AuthService::login()`")
     'AuthService.login'
     """
-    bare = _CALL.sub("", symbol.strip().strip("`"))
-    return _SCOPE.sub(".", bare).strip(". ")
+    without_call = _CALL.sub("", symbol.strip().strip("`"))
+    return _SCOPE.sub(".", without_call).strip(". ")
 
 
 def names_symbol(name: str, qualified: str, path: str) -> bool:
@@ -103,7 +103,7 @@ def names_symbol(name: str, qualified: str, path: str) -> bool:
     folder, _, file_name = path.rpartition("/")
     package = "." + folder.strip("/").replace("/", ".")
     file = f"{package.rstrip('.')}.{file_name.partition('.')[0]}"
-    return any(place.endswith(f".{module}") for place in (file, package))
+    return any(prefix.endswith(f".{module}") for prefix in (file, package))
 
 
 def index_words(path: str, chunk: Chunk) -> tuple[str, str]:

@@ -15,69 +15,69 @@ from code_intel.index.corpus import MAX_FILE_BYTES
 
 MAX_RESOLVE_TRIES = 20
 """Attempts to resolve a path whose links change meanwhile."""
-_STEPWISE = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
+_HAS_OPENAT = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
 _SAFE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # With O_PATH, folders above the file need not be readable.
 _FOLDER = _SAFE | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 _FILE = _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def read_inside(root: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> bytes:
-    """Return the first `most` bytes of a regular file below `root`.
+def read_inside(root: Path, name: str, limit: int = MAX_FILE_BYTES + 1) -> bytes:
+    """Return the first `limit` bytes of a regular file below `root`.
 
     Args:
         root: The project.
         name: Relative to `root`, without `..`; see `grep.confined`.
-        most: Maximum number of bytes; one more than a size limit shows whether it is exceeded.
+        limit: Maximum number of bytes; one more than a size limit shows whether it is exceeded.
 
     Raises:
         OSError: The file is missing, unreadable, not regular, behind a link, or keeps changing.
     """
-    return _read(lambda: _opened(root, name), most)[0]
+    return _read(lambda: _open(root, name), limit)[0]
 
 
-def read_resolved(real: str, most: int = MAX_FILE_BYTES + 1) -> tuple[bytes, os.stat_result]:
-    """Return the first `most` bytes of a regular file at a resolved path, and its state.
+def read_resolved(real: str, limit: int = MAX_FILE_BYTES + 1) -> tuple[bytes, os.stat_result]:
+    """Return the first `limit` bytes of a regular file at a resolved path, and its state.
 
     Raises:
         OSError: As `read_inside`.
     """
-    return _read(lambda: open_resolved(real), most)
+    return _read(lambda: open_resolved(real), limit)
 
 
-def read_document(folder: Path, name: str, most: int = MAX_FILE_BYTES + 1) -> bytes:
-    """Return the first `most` bytes of an indexed file, named relative to `folder` or absolutely.
+def read_document(folder: Path, name: str, limit: int = MAX_FILE_BYTES + 1) -> bytes:
+    """Return the first `limit` bytes of an indexed file, named relative to `folder` or absolutely.
 
     Raises:
         OSError: As `read_inside`.
     """
     if Path(name).is_absolute():
-        return read_resolved(name, most)[0]
-    return read_inside(folder, name, most)
+        return read_resolved(name, limit)[0]
+    return read_inside(folder, name, limit)
 
 
-def read_plain(path: Path, most: int = MAX_FILE_BYTES) -> bytes:
-    """Return the first `most` bytes of a regular file that is not itself a link.
+def read_plain(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+    """Return the first `limit` bytes of a regular file that is not itself a link.
 
     Links among its folders are followed, so use it only for folders that code-intel owns.
 
     Raises:
         OSError: The file is missing, unreadable, not regular, a link, or keeps changing.
     """
-    return _read(lambda: os.open(path, _FILE), most)[0]
+    return _read(lambda: os.open(path, _FILE), limit)[0]
 
 
-def _read(opened: Callable[[], int], most: int) -> tuple[bytes, os.stat_result]:
+def _read(open_file: Callable[[], int], limit: int) -> tuple[bytes, os.stat_result]:
     for _ in range(2):
-        with os.fdopen(opened(), "rb") as file:
+        with os.fdopen(open_file(), "rb") as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise OSError(0, "is not a regular file")
-            data = file.read(most)
+            data = file.read(limit)
             after = os.fstat(file.fileno())
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             return data, after
-    raise OSError(0, "it changed while it was read")
+    raise OSError(0, "keeps changing while it is read")
 
 
 def size_inside(root: Path, name: str) -> int | None:
@@ -89,11 +89,11 @@ def size_inside(root: Path, name: str) -> int | None:
 def stat_inside(root: Path, name: str) -> os.stat_result | None:
     """Return the state of a file or link below `root`; None if it is missing or behind a link."""
     try:
-        if _STEPWISE:
+        if _HAS_OPENAT:
             with _folder_of(root, name) as (folder, last):
                 return os.stat(last, dir_fd=folder, follow_symlinks=False)
         outer = (root / name).parent
-        if os.path.realpath(outer) != str(_beneath(root, name).parent):
+        if os.path.realpath(outer) != str(_path_below(root, name).parent):
             return None
         return os.lstat(root / name)
     except (OSError, ValueError):
@@ -106,11 +106,11 @@ def real_path(path: Path) -> Path:
     Raises:
         OSError: The links changed at each attempt to follow them.
     """
-    for left in reversed(range(MAX_RESOLVE_TRIES)):
+    for attempts_left in reversed(range(MAX_RESOLVE_TRIES)):
         try:
             return Path(os.path.realpath(path))
         except OSError:  # a link was replaced while it was resolved
-            if not left:
+            if not attempts_left:
                 raise
     raise AssertionError  # pragma: no cover - the last try returns or raises
 
@@ -127,18 +127,18 @@ def open_resolved(real: str) -> int:
         OSError: The file is missing, unreadable, or behind a link.
     """
     anchor, name = os.path.splitdrive(real)
-    return _opened(Path(anchor + os.sep), name.lstrip(os.sep))
+    return _open(Path(anchor + os.sep), name.lstrip(os.sep))
 
 
-def _opened(root: Path, name: str) -> int:
-    if _STEPWISE:
+def _open(root: Path, name: str) -> int:
+    if _HAS_OPENAT:
         try:
             with _folder_of(root, name) as (folder, last):
                 return os.open(last, _FILE, dir_fd=folder)
         except PermissionError:
             if hasattr(os, "O_PATH"):
                 raise
-    target = _beneath(root, name)
+    target = _path_below(root, name)
     if not target.is_relative_to(os.path.realpath(root)) or ".." in target.parts:
         raise OSError(0, "is not inside the project")
     file = os.open(target, _FILE)
@@ -166,5 +166,5 @@ def _folder_of(root: Path, name: str) -> Iterator[tuple[int, str]]:
         os.close(folder)
 
 
-def _beneath(root: Path, name: str) -> Path:
+def _path_below(root: Path, name: str) -> Path:
     return Path(os.path.realpath(root)) / name

@@ -16,25 +16,25 @@ from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.rows import DocumentRow
 from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
-from code_intel.index.sync import unsettled
+from code_intel.index.sync import files_to_read
 
 CHECK_TIMEOUT_S = 0.5
 """Time limit of one check, which takes about 0.1 s for a thousand files."""
 NOT_CHECKED = "index: results may be out of date. Run `code-intel sync`"
 
 
-def staleness(store: Store, config: IndexConfig, seconds: float = CHECK_TIMEOUT_S) -> str:
+def staleness(store: Store, config: IndexConfig, timeout: float = CHECK_TIMEOUT_S) -> str:
     """Return why the index may be out of date, or an empty text."""
-    end = time.monotonic() + seconds
+    deadline = time.monotonic() + timeout
     try:
-        scan = walk.scan(config, lambda: time.monotonic() > end)
+        scan = walk.scan(config, lambda: time.monotonic() > deadline)
         if scan.stopped:
             return NOT_CHECKED
         walk.apply_choices(scan, config, store.choices())
         known = {row.path: row for row in store.documents()}
         count = len(known.keys() - scan.files.keys())
-        for name, found in unsettled(store, scan, known):
-            if time.monotonic() > end:
+        for name, found in files_to_read(store, scan, known):
+            if time.monotonic() > deadline:
                 break
             count += _is_changed(known.get(name), found)
         else:

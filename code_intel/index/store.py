@@ -48,7 +48,7 @@ class Store:
         self._db = database
         self.dimensions = dimensions
         self.generations = Generations(database)
-        self._derived: dict[str, tuple[object, Any]] = {}
+        self._cached: dict[str, tuple[object, Any]] = {}
 
     @classmethod
     def open(cls, path: Path, *, dimensions: int = 384, readonly: bool = False) -> Self:
@@ -93,15 +93,15 @@ class Store:
         The damaged file is kept as `<name>.corrupt-bak`. The user's choices are copied if possible.
         """
         self._db.close()  # the connection's cache would hide damage on the disk
-        broken = self.check()
-        if broken:
+        problems = self.check()
+        if problems:
             choices: dict[str, bool] = {}
             with suppress(CodeIntelError):  # only choices cannot be restored from files
                 choices = self.choices()
             self._db.rebuild("corrupt")
             for path, wanted in choices.items():
                 self.choose(path, wanted)
-        return broken
+        return problems
 
     # --- searching
 
@@ -113,7 +113,7 @@ class Store:
         Terms are tokens as `chunking.words` returns them. They are quoted, so FTS5 syntax in them
         has no effect.
         """
-        quoted = [f'"{term}"' for term in dict.fromkeys(map(_plain, terms)) if term]
+        quoted = [f'"{term}"' for term in dict.fromkeys(map(_escaped, terms)) if term]
         if not quoted or limit <= 0:
             return []
         match = f"{{{column}}} : ({' OR '.join(quoted)})"
@@ -181,8 +181,8 @@ class Store:
         """Return (chunk id, path, document digest) of each first chunk with a card, by path."""
         return self._db.rows(schema.CARDS)
 
-    def derived(
-        self, name: str, version: object, make: Callable[[ResultT | None], ResultT]
+    def cached(
+        self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
     ) -> ResultT:
         """Return a value computed from the index; compute it again when `version` changes.
 
@@ -191,18 +191,18 @@ class Store:
         Args:
             name: Identifies the value.
             version: The version of the data that the value depends on; with None, it is not cached.
-            make: Computes the value; gets the previous one, or None.
+            compute: Computes the value; gets the previous one, or None.
         """
-        known, value = self._derived.get(name, (None, None))
+        known, value = self._cached.get(name, (None, None))
         if version is None or known != version:
-            value = make(value)
+            value = compute(value)
             if version is not None:
-                self._derived[name] = (version, value)
+                self._cached[name] = (version, value)
         return cast(ResultT, value)
 
-    def state(self) -> tuple[int, ...] | None:
+    def version_token(self) -> tuple[int, ...] | None:
         """Return a value that every committed write changes; None in a write transaction."""
-        return self._db.state()
+        return self._db.version_token()
 
     # --- documents
 
@@ -246,7 +246,7 @@ class Store:
             self._put_chunks(document, row, parsed.chunks)
             self.generations.add_document(document, vectors)
             self._put_symbols(document, parsed)
-            self._revise(row.path)
+            self._update_revision(row.path)
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
         """Store the new size, mtime and inode of a document with unchanged content."""
@@ -264,7 +264,7 @@ class Store:
                 return False
             self._clear(old.id)
             self._db.rows("DELETE FROM documents WHERE id = ?", (old.id,))
-            self._revise(path)
+            self._update_revision(path)
             return True
 
     # --- vectors
@@ -319,20 +319,24 @@ class Store:
 
     def check(self) -> list[str]:
         """Return one line for each broken invariant; none if the database is intact."""
-        return self._db.broken(self.generations.verify)
+        return self._db.problems(self.generations.verify)
 
     def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:
-        ids = self._db.many(schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks))
+        ids = self._db.execute_many(
+            schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks)
+        )
         if not is_page(row.path):  # words of plan pages would distort BM25
             words = ((*key, *index_words(row.path, c)) for key, c in zip(ids, chunks, strict=True))
-            self._db.many(schema.INSERT_WORDS, words)
+            self._db.execute_many(schema.INSERT_WORDS, words)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
-        self._db.many(schema.INSERT_SYMBOL, (_symbol_values(document, s) for s in parsed.symbols))
+        self._db.execute_many(
+            schema.INSERT_SYMBOL, (_symbol_values(document, s) for s in parsed.symbols)
+        )
         targets = ((document, position, name) for position, name in enumerate(parsed.imports))
-        self._db.many(schema.INSERT_IMPORT, targets)
+        self._db.execute_many(schema.INSERT_IMPORT, targets)
 
-    def _revise(self, path: str) -> None:
+    def _update_revision(self, path: str) -> None:
         if not is_page(path):  # a plan must not outdate its own results
             self._db.rows(schema.REVISE)
 
@@ -344,8 +348,8 @@ class Store:
 
 def _chunk_values(document: int, row: DocumentRow, chunk: Chunk) -> tuple[Any, ...]:
     digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
-    place = (document, chunk.position, chunk.start_line, chunk.end_line)
-    return (*place, chunk.text, "\n".join(chunk.symbols), chunk.card, digest, row.priority)
+    location = (document, chunk.position, chunk.start_line, chunk.end_line)
+    return (*location, chunk.text, "\n".join(chunk.symbols), chunk.card, digest, row.priority)
 
 
 def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:
@@ -353,7 +357,7 @@ def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:
     return (document, *names, s.start_line, s.end_line, s.signature, s.doc, s.digest, s.body)
 
 
-def _plain(term: str) -> str:
+def _escaped(term: str) -> str:
     """Return a search term escaped for FTS5; empty if nothing is left."""
     return term.replace("\0", "").replace('"', '""').strip()
 
@@ -363,6 +367,6 @@ def _json(ids: Iterable[int]) -> str:
 
 
 def _chunk(row: tuple[Any, ...]) -> ChunkRow:
-    *place, symbols, language, card = row
+    *first_columns, symbols, language, card = row
     names = tuple(symbols.split("\n")) if symbols else ()
-    return ChunkRow(*(*place, names, language, card))
+    return ChunkRow(*(*first_columns, names, language, card))

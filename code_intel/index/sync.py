@@ -73,7 +73,7 @@ def sync(
         return report
     walk.apply_choices(scan, config, store.choices())
     known = {row.path: row for row in store.documents()}
-    todo = unsettled(store, scan, known)
+    todo = files_to_read(store, scan, known)
     report.unchanged = len(scan.files) - len(todo)
     done = 0
     if todo:
@@ -88,8 +88,8 @@ def sync(
         report.stopped = True
         return report
     _delete_missing(store, config, scan, known.keys(), report)
-    _note(store, "skipped", len(report.skipped))
-    _note(store, "unread", len(report.failed.keys() & known.keys()))
+    _store_count(store, "skipped", len(report.skipped))
+    _store_count(store, "unread", len(report.failed.keys() & known.keys()))
     # Skipped files are not stored, so every sync reads them again. Do not write because of them.
     if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:
         with store.batch():
@@ -98,7 +98,7 @@ def sync(
     return report
 
 
-def unsettled(
+def files_to_read(
     store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
 ) -> list[tuple[str, walk.FoundFile]]:
     """Return the files of a scan that must be read to know whether they changed."""
@@ -140,7 +140,7 @@ def sync_document(
     if not named and before is not True:
         _check_wanted(config, name, real, excluded=before is False)
     report = SyncReport()
-    found = _examined(config, name, real)
+    found = _examine(config, name, real)
     known = store.document(name)
     if found is None:
         if known is None or named:
@@ -149,16 +149,16 @@ def sync_document(
         return report
     if named:
         store.choose(name, wanted=True)
-    known_as = {name: replace(known, digest="") if force else known} if known else {}
-    _index_batch(store, config, [(name, found)], known_as, report)
+    documents = {name: replace(known, digest="") if force else known} if known else {}
+    _index_batch(store, config, [(name, found)], documents, report)
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
-        raise _refused(f"{name} is not indexed: {why}.")
+        raise _not_indexed(f"{name} is not indexed: {why}.")
     return report
 
 
-def _refused(message: str) -> UsageError:
+def _not_indexed(message: str) -> UsageError:
     return UsageError(message, code=INDEX_FAILED, details={"field": "path"})
 
 
@@ -166,10 +166,10 @@ def _check_wanted(config: IndexConfig, name: str, real: Path, *, excluded: bool)
     if excluded or not walk.is_covered(config, real):
         uncovered = f"it matches no pattern in {config.path.name}"
         why = walk.EXCLUDED_BY_USER if excluded else uncovered
-        raise _refused(f"{name} is not indexed: {why}.")
+        raise _not_indexed(f"{name} is not indexed: {why}.")
 
 
-def _examined(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | None:
+def _examine(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | None:
     """Return the file, or None if it no longer exists.
 
     Raises:
@@ -178,11 +178,11 @@ def _examined(config: IndexConfig, name: str, real: Path) -> walk.FoundFile | No
     try:
         found = walk.examine(str(real), name, config)
     except OSError as error:
-        raise _refused(f"{name} cannot be read: {error.strerror}.") from error
+        raise _not_indexed(f"{name} cannot be read: {error.strerror}.") from error
     if found is None and os.path.lexists(real):
         found = f"{config.path.name} covers no such files"
     if isinstance(found, str):
-        raise _refused(f"{name} is not indexed: {found}.")
+        raise _not_indexed(f"{name} is not indexed: {found}.")
     return found
 
 
@@ -224,7 +224,7 @@ def _index_batch(
     stop: Stop = lambda: False,
 ) -> None:
     """Index some files; read and parse all of them before taking the write lock."""
-    fresh: list[tuple[DocumentRow, ParsedFile]] = []
+    parsed_files: list[tuple[DocumentRow, ParsedFile]] = []
     touched: list[DocumentRow] = []
     for name, found in batch:
         if stop():
@@ -236,7 +236,7 @@ def _index_batch(
             if old is not None and old.digest == row.digest:
                 touched.append(row)
             else:
-                fresh.append(_parsed(row, data, config, report))
+                parsed_files.append(_parse(row, data, config, report))
         except _SkipFile as skip:
             report.skipped[name] = str(skip)
             if old is not None:
@@ -250,7 +250,7 @@ def _index_batch(
                 store.touch_document(
                     row.path, size=row.size, mtime_ns=row.mtime_ns, inode=row.inode
                 )
-        for row, parsed in fresh:
+        for row, parsed in parsed_files:
             _put(store, row, parsed, report, is_new=row.path not in known)
 
 
@@ -282,7 +282,7 @@ def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
     )
 
 
-def _parsed(
+def _parse(
     row: DocumentRow, data: bytes, config: IndexConfig, report: SyncReport
 ) -> tuple[DocumentRow, ParsedFile]:
     if len(data) > MAX_FILE_BYTES:
@@ -305,7 +305,7 @@ def _delete_missing(
     verdict = deletions.judge(store, config, scan, known)
     report.failed |= verdict.failed
     report.held = len(verdict.held)
-    _note(store, "held", report.held)
+    _store_count(store, "held", report.held)
     report.warnings += verdict.warnings
     for start in range(0, len(verdict.to_delete), BATCH_FILES):
         with store.batch():
@@ -313,7 +313,7 @@ def _delete_missing(
                 report.deleted += store.delete_document(name)
 
 
-def _note(store: Store, key: str, count: int) -> None:
+def _store_count(store: Store, key: str, count: int) -> None:
     """Store a count for `completeness`, if it changed."""
     if count != int(store.get_meta(key) or 0):
         store.set_meta(key, str(count))

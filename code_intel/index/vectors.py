@@ -54,11 +54,11 @@ def embed_pending(
         EmbeddingError: The model does not work, or has other dimensions than the index.
         BusyError: Another process kept the write lock for more than five seconds.
     """
-    generation = _generation(store, embedder)
+    generation = _generation_to_fill(store, embedder)
     stored, size = 0, 1
     while not stop():
         if generation.identity != embedder.identity:
-            generation = _generation(store, embedder)
+            generation = _generation_to_fill(store, embedder)
         step = store.generations.pending(generation, size)
         if not step:
             if store.generations.finish(generation):
@@ -66,8 +66,8 @@ def embed_pending(
             continue
         started = time.monotonic()
         stored += embed_chunks(store, generation, embedder, cache, step)
-        slow = time.monotonic() - started > _MAX_STEP_S
-        size = max(1, size // 2) if slow else min(batch, size * 2)
+        is_slow = time.monotonic() - started > _MAX_STEP_S
+        size = max(1, size // 2) if is_slow else min(batch, size * 2)
         progress(store.generations.pending_count(generation))
     return stored
 
@@ -81,17 +81,17 @@ def embed_document(store: Store, embedder: Embedder, cache: VectorCache | None, 
     Raises:
         EmbeddingError: The model does not work, or has other dimensions than the index.
     """
-    if not any(each.dimensions for each in store.generations.all()):
-        _generation(store, embedder)
+    if not any(generation.dimensions for generation in store.generations.all()):
+        _generation_to_fill(store, embedder)
     stored = 0
-    for each in store.generations.all():
-        step = store.generations.pending(each, MAX_CARDS, path)
-        if each.identity == embedder.identity:
-            stored += embed_chunks(store, each, embedder, cache, step)
+    for generation in store.generations.all():
+        step = store.generations.pending(generation, MAX_CARDS, path)
+        if generation.identity == embedder.identity:
+            stored += embed_chunks(store, generation, embedder, cache, step)
         elif cache is not None and step:
-            known = cache.get(each.identity, [card for _, card in step])
+            known = cache.get(generation.identity, [card for _, card in step])
             found = [(chunk, known[card]) for chunk, card in step if card in known]
-            stored += store.generations.put(each, found)
+            stored += store.generations.put(generation, found)
     return stored
 
 
@@ -113,7 +113,7 @@ def embed_chunks(
     known = {} if cache is None else cache.get(generation.identity, texts)
     size = generation.dimensions
     vectors = {text: vector for text, vector in known.items() if _is_usable(vector, size)}
-    new = _embedded(embedder, [text for text in texts if text not in vectors], size)
+    new = _embed(embedder, [text for text in texts if text not in vectors], size)
     if embedder.identity != generation.identity:
         return 0
     if cache is not None and new:
@@ -128,7 +128,7 @@ def embed_chunks(
     return stored
 
 
-def _generation(store: Store, embedder: Embedder) -> Generation:
+def _generation_to_fill(store: Store, embedder: Embedder) -> Generation:
     """Return the generation to fill; before beginning a second one, check that the model works."""
     if not embedder.dimensions:
         embedder.passages([_PROBE])  # raises an error that gives the reason
@@ -143,7 +143,7 @@ def _generation(store: Store, embedder: Embedder) -> Generation:
     return store.generations.begin(embedder.identity, embedder.dimensions)
 
 
-def _embedded(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":
+def _embed(embedder: Embedder, texts: Sequence[str], dimensions: int) -> "dict[str, Vector]":
     """Return the usable vectors by text; if the batch fails, embed each text alone."""
     if not texts:
         return {}

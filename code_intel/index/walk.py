@@ -17,7 +17,7 @@ from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
 from code_intel.foundation import git
 from code_intel.foundation.spelling import spelled
-from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_kept, is_own, refusal
+from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_own_file, is_plan_file, refusal
 from code_intel.index.ignore import walk_folder
 from code_intel.index.safe_files import real_path
 
@@ -109,7 +109,7 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
         )
     result = Scan()
     real_folder = os.path.realpath(config.folder)
-    unlinked: dict[str, bool] = {}
+    has_real_path: dict[str, bool] = {}
     for number, pattern in enumerate(patterns(config)):
         if not pattern.base.exists() and number < len(config.patterns):
             text = config.patterns[number]
@@ -120,17 +120,17 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
             if stop():
                 result.stopped = True
                 return result
-            _add(real, document_name(real, real_folder), config, result, unlinked)
+            _add(real, document_name(real, real_folder), config, result, has_real_path)
     return result
 
 
-def below(config: IndexConfig, folder: Path) -> Scan:
+def scan_folder(config: IndexConfig, folder: Path) -> Scan:
     """Find the files below a real folder, without regard to the globs of the patterns."""
     result = Scan()
     real_folder = os.path.realpath(config.folder)
-    unlinked: dict[str, bool] = {}
+    has_real_path: dict[str, bool] = {}
     for real in _candidates(WalkPattern(folder, "", CORPORA[config.corpus].ignore_rules)):
-        _add(real, document_name(real, real_folder), config, result, unlinked)
+        _add(real, document_name(real, real_folder), config, result, has_real_path)
     return result
 
 
@@ -189,7 +189,7 @@ def examine(real: str, name: str, config: IndexConfig) -> FoundFile | str | None
         OSError: The file cannot be examined (no permission, input/output error).
     """
     suffixes = CORPORA[config.corpus].suffixes
-    if is_own(name, config.db_path.name, config.corpus) or is_kept(name, config):
+    if is_own_file(name, config.db_path.name, config.corpus) or is_plan_file(name, config):
         return None
     if suffixes and not name.lower().endswith(suffixes):
         return None
@@ -201,11 +201,11 @@ def examine(real: str, name: str, config: IndexConfig) -> FoundFile | str | None
         return _link_problem(real, config)
     if stat.S_ISDIR(info.st_mode):
         return "folder cannot be listed"
-    reason = _reason(name, info)
+    reason = _skip_reason(name, info)
     return reason or FoundFile(real, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
 
 
-def _reason(name: str, info: os.stat_result) -> str:
+def _skip_reason(name: str, info: os.stat_result) -> str:
     if not stat.S_ISREG(info.st_mode):
         return "not a regular file"
     if not _is_utf8(name):
@@ -216,25 +216,25 @@ def _reason(name: str, info: os.stat_result) -> str:
 
 
 def _add(
-    real: str, name: str, config: IndexConfig, result: Scan, unlinked: dict[str, bool]
+    real: str, name: str, config: IndexConfig, result: Scan, has_real_path: dict[str, bool]
 ) -> None:
     parent = real.rpartition(os.sep)[0] or os.sep
-    if parent not in unlinked:
+    if parent not in has_real_path:
         # git also lists tracked files in a folder that has been replaced with a link.
-        unlinked[parent] = os.path.realpath(parent) == parent
-    shown = name.encode("utf-8", "backslashreplace").decode()
-    if not unlinked[parent]:
-        result.skipped[shown] = "below a link"
+        has_real_path[parent] = os.path.realpath(parent) == parent
+    display_name = name.encode("utf-8", "backslashreplace").decode()
+    if not has_real_path[parent]:
+        result.skipped[display_name] = "below a link"
         return
     try:
         found = examine(real, name, config)
     except OSError as error:
-        result.skipped[shown] = f"unreadable: {error.strerror}"
+        result.skipped[display_name] = f"unreadable: {error.strerror}"
         return
     if isinstance(found, FoundFile):
         result.files[name] = found
     elif found:
-        result.skipped[shown] = found
+        result.skipped[display_name] = found
 
 
 def _link_problem(link: str, config: IndexConfig) -> str | None:
@@ -269,11 +269,11 @@ def _pages(config: IndexConfig) -> list[WalkPattern]:
 def _pattern(folder: Path, text: str, rules: bool) -> WalkPattern:  # noqa: FBT001 - of the corpus
     given = _expand_home(text)
     parts = given.parts
-    wild = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
+    wildcard_index = next((i for i, part in enumerate(parts) if _WILD & set(part)), len(parts))
     if "[" in text and (folder / given).exists():
-        wild = len(parts)  # the brackets are part of a name
-    base = Path(os.path.realpath(folder.joinpath(*parts[:wild])))
-    return WalkPattern(base, "/".join(parts[wild:]), rules)
+        wildcard_index = len(parts)  # the brackets are part of a name
+    base = Path(os.path.realpath(folder.joinpath(*parts[:wildcard_index])))
+    return WalkPattern(base, "/".join(parts[wildcard_index:]), rules)
 
 
 def _expand_home(text: str) -> Path:
@@ -331,4 +331,4 @@ def _git(base: Path, *arguments: str) -> bytes | None:
         return git.run(base, *arguments, timeout=GIT_TIMEOUT_S)
     except TimeoutError as error:
         # Falling back to other ignore rules for one scan would delete and add documents.
-        raise StorageError(f"{error} The question was for the files of {base}.") from error
+        raise StorageError(f"{error} The files of {base} could not be listed.") from error

@@ -48,7 +48,7 @@ def root_of(settings: Settings) -> Path:
     return root
 
 
-def is_own(settings: Settings, path: str | Path) -> bool:
+def is_own_file(settings: Settings, path: str | Path) -> bool:
     """Return whether plans may use a document: not the files of plans themselves."""
     return (settings.root / path).is_relative_to(settings.plans_dir)
 

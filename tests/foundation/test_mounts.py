@@ -6,7 +6,7 @@ import pytest
 
 from code_intel.config import IndexConfig
 from code_intel.foundation.mounts import NETWORK_FILE_SYSTEMS, file_system_of, journal_mode
-from code_intel.index.doctor import disk
+from code_intel.index.doctor import network_disk_findings
 
 TABLE = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -52,7 +52,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from code_intel.foundation import mounts
 from code_intel.config import IndexConfig
-from code_intel.index.doctor import disk
+from code_intel.index.doctor import network_disk_findings
 from code_intel.index.store import Store
 from code_intel.learned.history.state import open_state
 
@@ -70,7 +70,7 @@ with open_state(folder) as state:
 config = IndexConfig(
     path=folder / "forest.json", corpus="forest", patterns=("."), db_path=folder / "index.db"
 )
-print(*(finding.what for finding in disk(config)))
+print(*(finding.what for finding in network_disk_findings(config)))
 """
 
 
@@ -97,4 +97,4 @@ def test_a_local_disk_is_no_finding(tmp_path: Path) -> None:
     config = IndexConfig(
         path=tmp_path / "f.json", corpus="forest", patterns=(".",), db_path=tmp_path / "x.db"
     )
-    assert disk(config) == []
+    assert network_disk_findings(config) == []

@@ -108,11 +108,11 @@ def test_a_devrag_database_is_set_aside_unchanged_and_replaced(devrag: Path) -> 
 
 def test_reading_a_devrag_database_reports_it_and_changes_nothing(devrag: Path) -> None:
     before = data_files(devrag.parent)
-    with pytest.raises(StorageError, match="made by devrag") as refusal:
+    with pytest.raises(StorageError, match="created by devrag") as refusal:
         Store.open(devrag, readonly=True)
     assert "it keeps the file as vectors.db.devrag-bak" in refusal.value.hint
     found = examine(config(devrag), command="devrag sync")
-    (report,) = [finding for finding in found if "made by devrag" in finding.what]
+    (report,) = [finding for finding in found if "created by devrag" in finding.what]
     assert report.level == "error"
     assert report.remedy.startswith("Run `devrag sync`: it keeps the file as vectors.db.devrag-bak")
     with Index(config(devrag), readonly=True) as index:

@@ -92,7 +92,7 @@ def test_a_large_file_is_skipped_and_named_on_one_line(store: Store, place: Inde
     assert report.skipped == {"a\nb.py": "larger than 1 MiB"}
     assert store.get_meta("skipped") == "1"
     notes = [finding.what for finding in examine(place)]
-    assert "1 skipped, larger than 1 MiB: a\\nb.py" in notes
+    assert "Skipped 1 file (larger than 1 MiB): a\\nb.py" in notes
 
 
 def test_a_file_that_grows_beyond_the_limit_is_skipped(store: Store, place: IndexConfig) -> None:
@@ -197,7 +197,7 @@ def test_a_changing_file_is_read_whole_or_refused(tmp_path: Path) -> None:
             try:
                 data, info = read_resolved(str(path))
             except OSError as error:
-                refused += error.strerror == "it changed while it was read"
+                refused += error.strerror == "keeps changing while it is read"
             else:
                 read_whole += len(data) == info.st_size
     assert read_resolved(str(path))[0] == path.read_bytes()
@@ -212,7 +212,7 @@ def test_a_changing_document_keeps_its_last_state(store: Store, place: IndexConf
         assert [row.path for row in store.documents()] == ["busy.py", "calm.py"]
         assert {counts(report)[0] + counts(report)[2] for report in reports} == {0}
     failures = [report.failed for report in reports if report.failed]
-    assert all(failed == {"busy.py": "it changed while it was read"} for failed in failures)
+    assert all(failed == {"busy.py": "keeps changing while it is read"} for failed in failures)
     sync(store, place)
     assert "".join(chunk.text for chunk in chunks_of(store, "busy.py")) == path.read_text("utf-8")
     assert store.check() == []

@@ -34,7 +34,7 @@ def project(tmp_path: Path, files: int = 3) -> IndexConfig:
 
 @contextmanager
 def running(config: IndexConfig, embedder: HashEmbedder | None = None) -> Iterator[Indexer]:
-    indexer = Indexer(config, embedder=embedder, every=0.05)
+    indexer = Indexer(config, embedder=embedder, interval=0.05)
     indexer.start()
     try:
         yield indexer

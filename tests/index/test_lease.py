@@ -23,7 +23,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from code_intel.index.lease import IndexerLease
-lease = IndexerLease(Path(sys.argv[1]), every=0)
+lease = IndexerLease(Path(sys.argv[1]), interval=0)
 assert lease.acquire()
 print("leading", flush=True)
 for _ in sys.stdin:

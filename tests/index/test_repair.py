@@ -122,7 +122,7 @@ def test_the_indexer_rebuilds_damage(tmp_path: Path, intact: tuple[Path, bytes],
     config = config_of_copy(tmp_path, intact)
     embedder = HashEmbedder(dimensions=SIZE)
     with Index(config, embedder=embedder) as index:
-        index.indexer = Indexer(config, embedder=embedder, every=10 * LONG)
+        index.indexer = Indexer(config, embedder=embedder, interval=10 * LONG)
         index.indexer.start()
         assert index.indexer.wait(lambda status: status.turns > 0, LONG)
         overwrite(config.db_path, damage(intact[1], page))

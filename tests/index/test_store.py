@@ -251,17 +251,17 @@ def test_all_vectors_are_those_of_the_given_engine(store: Store) -> None:
 
 
 def test_the_state_changes_with_every_write(store: Store) -> None:
-    before = store.state()
-    assert store.state() == before
+    before = store.version_token()
+    assert store.version_token() == before
     with Store.open(store.path, dimensions=DIMENSIONS) as other:
         put(other, "a.md", "one")
-    after = store.state()
+    after = store.version_token()
     assert after != before
     put(store, "b.md", "two")
-    assert store.state() != after
+    assert store.version_token() != after
     with store.batch():
         store.set_meta("x", "1")
-        assert store.state() is None
+        assert store.version_token() is None
 
 
 def test_a_failed_savepoint_undoes_only_its_own_work(store: Store) -> None:

@@ -43,7 +43,7 @@ def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
     """
     with store.snapshot():
         version = store.revision(), tuple(bases)
-        state: _GraphState = store.derived(
+        state: _GraphState = store.cached(
             "graph", version, lambda before: _build(store, tuple(bases), before)
         )
         return state.graph

@@ -18,7 +18,7 @@ MIN_AGE_GAP_NS = 3600 * 10**9
 def recent_of(store: Store) -> Mapping[str, float]:
     """Return the recently changed documents: 1 for the latest, less for older ones."""
     with store.snapshot():
-        return store.derived("recent", store.revision(), lambda _: _recent(store))
+        return store.cached("recent", store.revision(), lambda _: _recent(store))
 
 
 def _recent(store: Store) -> Mapping[str, float]:

@@ -120,7 +120,7 @@ class MapCache(SnapshotCache):
             identity: The engine that embeds questions.
         """
         with self._lock:
-            state = index.store.state()
+            state = index.store.version_token()
             basis, kept = (state, snapshot.revision, identity), self._cards
             if kept and state is not None and kept[0] == basis and kept[1].is_complete:
                 return kept[1]

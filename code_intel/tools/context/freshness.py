@@ -73,10 +73,10 @@ def ask_fresh_index(
     Another process or a scan may index a changed file first, so the index's own state decides
     whether to ask again.
     """
-    before = context.forest.store.state()
+    before = context.forest.store.version_token()
     found = ask()
     refresh_changed(context, files(found))
-    return found if context.forest.store.state() == before else ask()
+    return found if context.forest.store.version_token() == before else ask()
 
 
 def refresh_changed(

@@ -137,7 +137,7 @@ def index_folder(
     name, real = locate(service, path)
     if _kind(real) != stat.S_IFDIR:
         raise UsageError(f"{name} is not a folder.", details={"field": "directory"})
-    scan = walk.below(config, real)
+    scan = walk.scan_folder(config, real)
     choices = service.index.store.choices()
     wanted = {name: found.real for name, found in scan.files.items() if choices.get(name, True)}
 

@@ -22,7 +22,7 @@ from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.planning import likeness
 from code_intel.planning.goals import language_of
-from code_intel.planning.place import is_own
+from code_intel.planning.place import is_own_file
 from code_intel.planning.queries import QueryKey
 from code_intel.planning.records import FoundResults, Result, Search
 from code_intel.records import Freshness, Hit, SearchAnswer
@@ -186,7 +186,7 @@ def found_in(
     whether the similarities are cosines of vectors of this index.
     """
     folder = index.config.folder
-    hits = [hit for hit in answer.hits if not is_own(settings, folder / hit.document)]
+    hits = [hit for hit in answer.hits if not is_own_file(settings, folder / hit.document)]
     identity = index.store.generations.active().identity if measured else ""
     whole = _texts(index.store, (hit.document for hit in hits))
     results = []
