@@ -111,7 +111,9 @@ def test_doctor_names_missing_parts_and_changes_nothing(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [config.folder]
     with Index(config, embedder=HashEmbedder()) as index:
         index.complete(words_only=True)
-        assert levels(config) == [("warning", "2 chunks without a vector can only be found by words.")]
+        assert levels(config) == [
+            ("warning", "2 chunks without a vector can only be found by words.")
+        ]
         index.complete()
         assert levels(config, "hash-1") == []
         assert levels(config, "other")[0][1].startswith("The vectors were computed by hash-1")
