@@ -32,7 +32,7 @@ from code_intel.chunking.words import STOP_WORDS
 from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.forest.text.grep import find_program
+from code_intel.forest.text.grep import find_ripgrep
 
 Found = Sequence[Sequence[str]]
 
@@ -48,7 +48,7 @@ def _by_words(folder: Path, query: str) -> list[str]:
     for word in words:
         if not word or word in STOP_WORDS:
             continue
-        rg = [find_program(), "--count", "--fixed-strings", "--ignore-case", "--no-config"]
+        rg = [find_ripgrep(), "--count", "--fixed-strings", "--ignore-case", "--no-config"]
         done = subprocess.run(
             [*rg, "-e", word, "--", "."],
             cwd=folder,
@@ -67,7 +67,7 @@ def _by_words(folder: Path, query: str) -> list[str]:
 def files_of(folder: Path) -> list[str]:
     """Return the source files that ripgrep would search."""
     listed = subprocess.run(
-        [find_program(), "--files", "--no-config"], cwd=folder, capture_output=True, check=True
+        [find_ripgrep(), "--files", "--no-config"], cwd=folder, capture_output=True, check=True
     )
     return sorted(filter(_is_code, listed.stdout.decode("utf-8", "replace").splitlines()))
 

@@ -89,7 +89,7 @@ def pattern_of(names: Iterable[str]) -> str:
     return rf"\b(?:{'|'.join(map(re.escape, names))})\b"
 
 
-def affected(
+def affected_files(
     imports: Mapping[str, Node],
     mentions: Iterable[TextMatch],
     *,

@@ -39,7 +39,7 @@ def pages_of(store: Store) -> tuple[int, ...]:
         return store.cached("pages", store.version_token(), lambda _: tuple(sorted(store.pages())))
 
 
-def best(
+def best_page(
     store: Store, question: RankedQuestion, vector: "NDArray[np.float32] | None", nearest: float
 ) -> ChunkRow | None:
     """Return the page whose goal is closest to the question, or None if no page matches.
@@ -50,12 +50,12 @@ def best(
     cosines = {} if vector is None else _cosines(store, pages, vector)
     matching = []
     for page in pages.values():
-        front = _front(page.text)
+        front = _front_matter(page.text)
         shared = _shared_words(front.goal, question) if front else 0.0
         closeness = cosines.get(page.id, 0.0) / nearest if nearest > 0 else 0.0
         if shared >= MIN_SHARED_WORDS or closeness >= 1:
             matching.append((shared + closeness, page.path, page))
-    return max(matching, key=lambda each: each[:2])[2] if matching else None
+    return max(matching, key=lambda match: match[:2])[2] if matching else None
 
 
 def _cosines(store: Store, pages: Iterable[int], vector: "NDArray[np.float32]") -> dict[int, float]:
@@ -63,8 +63,8 @@ def _cosines(store: Store, pages: Iterable[int], vector: "NDArray[np.float32]") 
 
     length = float(np.linalg.norm(vector))
     return {
-        page: float(made @ vector) / (float(np.linalg.norm(made)) * length)
-        for page, made in store.generations.vectors_of(pages).items()
+        page: float(stored @ vector) / (float(np.linalg.norm(stored)) * length)
+        for page, stored in store.generations.vectors_of(pages).items()
     }
 
 
@@ -75,19 +75,19 @@ def _shared_words(goal: str, question: RankedQuestion) -> float:
 
 def insert_page(hits: Sequence[Hit], page: ChunkRow, tags: tuple[str, ...]) -> list[Hit]:
     """Return the hits with the page inserted after the first `PAGE_RANK`."""
-    place = min(len(hits), PAGE_RANK)
+    index = min(len(hits), PAGE_RANK)
     start, text = _excerpt(page.text)
     hit = Hit(
         document=page.path,
         chunk=text,
         position=page.position,
         similarity=0.0,
-        score=hits[place - 1].score if hits else 1.0,
+        score=hits[index - 1].score if hits else 1.0,
         start_line=start,
         end_line=start + text.count("\n"),
         why=tags,
     )
-    return [*hits[:place], hit, *hits[place:]]
+    return [*hits[:index], hit, *hits[index:]]
 
 
 def _excerpt(text: str) -> tuple[int, str]:
@@ -101,14 +101,16 @@ def _excerpt(text: str) -> tuple[int, str]:
 
 def tags_of(store: Store, page: ChunkRow) -> tuple[str, ...]:
     """Return the tags of a page, with `stale` if a file that it describes has changed."""
-    front = _front(page.text)
-    if front is not None and all(_is_unchanged(store, *each) for each in front.files):
+    front = _front_matter(page.text)
+    if front is not None and all(
+        _is_unchanged(store, path, digest) for path, digest in front.files
+    ):
         return (TAG,)
     return TAG, STALE
 
 
 @lru_cache(maxsize=MAX_PAGES)
-def _front(text: str) -> knowledge_page.PageFrontMatter | None:
+def _front_matter(text: str) -> knowledge_page.PageFrontMatter | None:
     return knowledge_page.read(text)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from code_intel.chunking.spans import Lines
 from code_intel.records import Symbol
 
-_ABOVE = ("@", "#", "//", "/*", "*", "--", ";", '"""', "'''", "<!--")
+_COMMENT_PREFIXES = ("@", "#", "//", "/*", "*", "--", ";", '"""', "'''", "<!--")
 """Prefixes of decorator and comment lines, which belong to the definition below."""
 MAX_LINES_ABOVE = 30
 
@@ -53,58 +53,58 @@ def snippet(
     """
     lines = Lines(text)
     last = min(last, len(lines))
-    wanted = first, last
+    requested = first, last
     if whole:
-        wide = _widened(lines, text, symbols, first, last)
-        if 2 * cost(text[slice(*lines.span(wide[0], first - 1))]) <= budget:
-            first = wide[0]
-        if cost(text[slice(*lines.span(first, wide[1]))]) <= budget:
-            last = wide[1]
-    end = _fitting(lines, text, first, last, budget, cost)
+        extended = _extended_range(lines, text, symbols, first, last)
+        if 2 * cost(text[slice(*lines.span(extended[0], first - 1))]) <= budget:
+            first = extended[0]
+        if cost(text[slice(*lines.span(first, extended[1]))]) <= budget:
+            last = extended[1]
+    end = _last_fitting_line(lines, text, first, last, budget, cost)
     if end < last and whole:
         end = _symbol_boundary(lines, text, symbols, first, end)
     shown = text[slice(*lines.span(first, end))]
     if end == first and cost(shown) > budget:
-        shown = shown[: _fitting_chars(shown, budget, cost)]
+        shown = shown[: _count_fitting_chars(shown, budget, cost)]
     return Snippet(
-        first, end, shown, _symbol_name(symbols, wanted, end), end + 1 if end < last else 0
+        first, end, shown, _symbol_name(symbols, requested, end), end + 1 if end < last else 0
     )
 
 
 def lines_of(text: str, symbol: Symbol) -> tuple[int, int]:
     """Return the lines of a symbol, with the comment and decorators directly above."""
-    return _documented(Lines(text), text, symbol.start_line), symbol.end_line
+    return _first_comment_line(Lines(text), text, symbol.start_line), symbol.end_line
 
 
-def _widened(
+def _extended_range(
     lines: Lines, text: str, symbols: Sequence[Symbol], first: int, last: int
 ) -> tuple[int, int]:
     """Extend a range to the innermost symbols around its first and its last line."""
     start, end = first, last
     if (opened := _innermost(symbols, first, first)) is not None:
         start, end = min(start, opened.start_line), max(end, opened.end_line)
-        start = _documented(lines, text, start) if start == opened.start_line else start
+        start = _first_comment_line(lines, text, start) if start == opened.start_line else start
     if (closed := _innermost(symbols, last, last)) is not None:
         end = max(end, closed.end_line)
     return start, min(end, len(lines))
 
 
-def _documented(lines: Lines, text: str, line: int) -> int:
+def _first_comment_line(lines: Lines, text: str, line: int) -> int:
     above = line
     while above > 1 and line - above < MAX_LINES_ABOVE:
         before = text[slice(*lines.span(above - 1, above - 1))].strip()
-        if not before.startswith(_ABOVE):
+        if not before.startswith(_COMMENT_PREFIXES):
             break
         above -= 1
     return above
 
 
 def _innermost(symbols: Sequence[Symbol], first: int, last: int) -> Symbol | None:
-    holding = [s for s in symbols if s.start_line <= first and last <= s.end_line]
-    return min(holding, key=lambda s: (s.end_line - s.start_line, -s.start_line), default=None)
+    enclosing = [s for s in symbols if s.start_line <= first and last <= s.end_line]
+    return min(enclosing, key=lambda s: (s.end_line - s.start_line, -s.start_line), default=None)
 
 
-def _fitting(
+def _last_fitting_line(
     lines: Lines, text: str, first: int, last: int, budget: int, cost: Callable[[str], int]
 ) -> int:
     """Return the last line that fits; at least the first one."""
@@ -124,13 +124,13 @@ def _symbol_boundary(
     near = [
         s for s in symbols if first < s.start_line <= end + MAX_LINES_ABOVE and end < s.end_line
     ]
-    tops = (_documented(lines, text, symbol.start_line) for symbol in near)
+    tops = (_first_comment_line(lines, text, symbol.start_line) for symbol in near)
     cut = sorted(top for top in tops if first < top <= end)
     middle = first + (end - first) // 2
     return next((top - 1 for top in (*cut[:1], *cut[-1:]) if top > middle), end)
 
 
-def _fitting_chars(line: str, budget: int, cost: Callable[[str], int]) -> int:
+def _count_fitting_chars(line: str, budget: int, cost: Callable[[str], int]) -> int:
     """Return how many characters of a line fit."""
     low, high = 0, len(line)
     while low < high:
@@ -139,8 +139,8 @@ def _fitting_chars(line: str, budget: int, cost: Callable[[str], int]) -> int:
     return low
 
 
-def _symbol_name(symbols: Sequence[Symbol], wanted: tuple[int, int], end: int) -> str:
-    first, last = wanted[0], min(wanted[1], end)
+def _symbol_name(symbols: Sequence[Symbol], requested: tuple[int, int], end: int) -> str:
+    first, last = requested[0], min(requested[1], end)
     if (around := _innermost(symbols, first, last)) is not None:
         return around.qualified
     return next((s.qualified for s in symbols if first <= s.start_line <= end), "")

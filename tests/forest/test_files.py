@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from code_intel.forest.files import FileHit, search_files
-from code_intel.forest.rerank import RerankPlace, rerank
+from code_intel.forest.rerank import RerankCandidate, rerank
 from code_intel.index.store import Store
 from doubles import HashEmbedder
 from forest.corpus import plant
@@ -71,7 +71,8 @@ def test_an_empty_index_and_a_single_file_are_searched(tmp_path: Path) -> None:
     with Store.open(tmp_path / "empty.db") as empty:
         assert search_files(empty, "login", top_k=5) == []
         assert (
-            rerank(empty, [RerankPlace("a.py")], EMBEDDER.queries(["login"])[0])[0].cosine is None
+            rerank(empty, [RerankCandidate("a.py")], EMBEDDER.queries(["login"])[0])[0].cosine
+            is None
         )
     with plant(tmp_path / "one.db", {"a.py": "def login(): ...\n"}) as one:
         (hit,) = search_files(one, "login login unheard", top_k=5)
@@ -80,9 +81,9 @@ def test_an_empty_index_and_a_single_file_are_searched(tmp_path: Path) -> None:
 
 def test_candidates_are_ordered_by_cosine(embedded: Store) -> None:
     places = [
-        RerankPlace("web/src/format.ts"),
-        RerankPlace("gone.py"),
-        RerankPlace("src/auth/tokens.py"),
+        RerankCandidate("web/src/format.ts"),
+        RerankCandidate("gone.py"),
+        RerankCandidate("src/auth/tokens.py"),
     ]
     vector = EMBEDDER.queries(["session tokens until they expire"])[0]
     ordered = rerank(embedded, places, vector)
@@ -91,7 +92,7 @@ def test_candidates_are_ordered_by_cosine(embedded: Store) -> None:
         "web/src/format.ts",
         "gone.py",
     ]
-    assert [each.was for each in ordered] == [2, 0, 1]
+    assert [each.original_index for each in ordered] == [2, 0, 1]
     cosines = [each.cosine for each in ordered]
     assert cosines[0] is not None
     assert cosines[1] is not None
@@ -100,7 +101,7 @@ def test_candidates_are_ordered_by_cosine(embedded: Store) -> None:
 
 
 def test_candidates_keep_their_order_without_a_vector(embedded: Store) -> None:
-    places = [RerankPlace("web/src/format.ts"), RerankPlace("src/auth/tokens.py")]
+    places = [RerankCandidate("web/src/format.ts"), RerankCandidate("src/auth/tokens.py")]
     ordered = rerank(embedded, places, None)
     assert [each.place for each in ordered] == places
     assert all(each.cosine is None and each.chunk is not None for each in ordered)
@@ -110,8 +111,8 @@ def test_only_the_lines_of_a_candidate_are_compared(tmp_path: Path) -> None:
     text = "".join(f"def step_{n}():\n" + f"    return {n}\n" * 30 + "\n" for n in range(4))
     with plant(tmp_path / "long.db", {"a.py": text}, EMBEDDER) as long:
         vector = EMBEDDER.queries(["step 3"])[0]
-        whole, part = rerank(long, [RerankPlace("a.py"), RerankPlace("a.py", 1, 5)], vector)
-        assert whole.was == 0
+        whole, part = rerank(long, [RerankCandidate("a.py"), RerankCandidate("a.py", 1, 5)], vector)
+        assert whole.original_index == 0
         assert part.chunk is not None
         assert part.chunk.start_line <= 5
         assert (whole.cosine or 0) >= (part.cosine or 0)

@@ -97,7 +97,7 @@ def test_a_text_search_without_ripgrep_reads_the_indexed_files(tmp_path: Path) -
     repository(root / "inner", "c.py", "deep/d.py")
     write(root, "e.log", "inner/f.log")
     (root / ".gitignore").write_text("*.log\n", encoding="utf-8")
-    found = plain.search(root, TextQuery("text of"), ".", deadline=30)
+    found = plain.search(root, TextQuery("text of"), ".", timeout_s=30)
     indexed = [name for name in names(config(root)) if name != ".gitignore"]
     assert [match.file for match in found.matches] == indexed
     assert {"inner/c.py", "inner/deep/d.py", "inner/f.log"} < set(indexed)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from code_intel.forest.ranking.evidence import File
 
 # (ending, distance from the source); the first match counts. Other files are source.
-_RANKS = (
+_DISTANCES = (
     (re.compile(r"\.map$"), 4),
     (re.compile(r"\.min\.[a-z]+$"), 3),
     (re.compile(r"\.d\.[cm]?ts$"), 2),
@@ -17,14 +17,14 @@ _ENDINGS = re.compile(r"(?:\.min|\.d|\.esm|\.cjs|\.umd)?(?:\.[a-z0-9]+)?(?:\.map
 _BUILD_PARTS = frozenset(
     {"src", "lib", "dist", "build", "out", "esm", "cjs", "es", "umd", "types", "typings", "bundle"}
 )
-MIN_SHARED_LINES = 0.5
+MIN_SHARED_RATIO = 0.5
 """Share of its lines that a near-duplicate has in common with the original."""
 MIN_LINES = 5
 """Lines that a file must have to be compared, because many short `__init__.py` files are equal."""
 _MIN_LINE_CHARS = 9
 
 
-def derived(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
+def near_duplicates(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
     """Return the paths of near-duplicates of other files with the same stem.
 
     `factors` are the path factors by kind of file, so that a bundle in `dist/` is no original.
@@ -38,10 +38,10 @@ def derived(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
             continue
         lines = {file.path: _lines(file) for file in family}
         # Source comes first, then the shallowest path, because copies are usually deeper.
-        paths = sorted(lines, key=lambda p: (-factors[p], _rank(p), p.count("/"), p))
+        paths = sorted(lines, key=lambda p: (-factors[p], _source_distance(p), p.count("/"), p))
         originals: list[str] = []
         for path in paths:
-            if any(_repeats(path, original, lines) for original in originals):
+            if any(_is_near_duplicate(path, original, lines) for original in originals):
                 found.add(path)
             else:
                 originals.append(path)
@@ -57,19 +57,20 @@ def stem(path: str) -> str:
     return _ENDINGS.sub("", path.rpartition("/")[2]).lower()
 
 
-def _rank(path: str) -> int:
-    return next((rank for pattern, rank in _RANKS if pattern.search(path.lower())), 0)
+def _source_distance(path: str) -> int:
+    return next((distance for pattern, distance in _DISTANCES if pattern.search(path.lower())), 0)
 
 
-def _repeats(path: str, original: str, lines: Mapping[str, set[str]]) -> bool:
+def _is_near_duplicate(path: str, original: str, lines: Mapping[str, set[str]]) -> bool:
     """Return whether a file is built from another one or has most of its lines in common."""
-    if _rank(path) > _rank(original) and _place(path) == _place(original):
+    is_further = _source_distance(path) > _source_distance(original)
+    if is_further and _source_folder(path) == _source_folder(original):
         return True
-    mine = lines[path]
-    return len(mine) >= MIN_LINES and len(mine & lines[original]) >= MIN_SHARED_LINES * len(mine)
+    own, shared = lines[path], lines[path] & lines[original]
+    return len(own) >= MIN_LINES and len(shared) >= MIN_SHARED_RATIO * len(own)
 
 
-def _place(path: str) -> tuple[str, ...]:
+def _source_folder(path: str) -> tuple[str, ...]:
     """Return a file's folders without those that builds add or drop."""
     return tuple(part for part in path.split("/")[:-1] if part.lower() not in _BUILD_PARTS)
 

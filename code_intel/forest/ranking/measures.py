@@ -11,7 +11,7 @@ from functools import lru_cache
 from posixpath import basename
 
 from code_intel.chunking.words import words
-from code_intel.forest.ranking.copies import derived
+from code_intel.forest.ranking.copies import near_duplicates
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.paths import PathKind, relative
 from code_intel.forest.ranking.question import RankedQuestion
@@ -36,18 +36,20 @@ _VERSION = re.compile(r"v(\d+)")
 _HEADER = re.compile(r"\.h(?:h|pp|xx)?$")
 
 
-def scaled(of: Callable[[File, RankedQuestion], float], spread: float) -> Measure:
+def scaled(measure_file: Callable[[File, RankedQuestion], float], spread: float) -> Measure:
     """Return a measure with values from 0 to 1, scaled over the files found; see `scale`."""
 
     def measure(state: RankingState) -> Values:
-        return scale({file.path: of(file, state.question) for file in state.files}, spread)
+        return scale(
+            {file.path: measure_file(file, state.question) for file in state.files}, spread
+        )
 
     return measure
 
 
-def unscaled(of: Callable[[File, RankedQuestion], float]) -> Measure:
+def unscaled(measure_file: Callable[[File, RankedQuestion], float]) -> Measure:
     """Return a measure of values that are from 0 to 1 already."""
-    return lambda state: {file.path: of(file, state.question) for file in state.files}
+    return lambda state: {file.path: measure_file(file, state.question) for file in state.files}
 
 
 def scale(values: Values, spread: float) -> dict[str, float]:
@@ -60,10 +62,10 @@ def scale(values: Values, spread: float) -> dict[str, float]:
     {'a': 1.0, 'b': 0.5, 'c': 0.0}
     """
     found = [value for value in values.values() if value > 0]
-    most = max(found, default=0.0)
-    width = min(most, max(spread, most - min(found, default=0.0)))
+    best = max(found, default=0.0)
+    width = min(best, max(spread, best - min(found, default=0.0)))
     return {
-        key: 1.0 - (most - value) / width if value > 0 else 0.0 for key, value in values.items()
+        key: 1.0 - (best - value) / width if value > 0 else 0.0 for key, value in values.items()
     }
 
 
@@ -165,4 +167,4 @@ def used(state: RankingState) -> Values:
 
 def copy(state: RankingState) -> Values:
     """Return 1 for those of the best files that are near-duplicates of another one."""
-    return dict.fromkeys(derived(state.best(MAX_COPY_FILES), state.path_factors()), 1.0)
+    return dict.fromkeys(near_duplicates(state.best(MAX_COPY_FILES), state.path_factors()), 1.0)

@@ -149,8 +149,8 @@ def kinds_of(path: str, question: RankedQuestion, bases: Sequence[str] = ()) -> 
 
 
 @lru_cache(maxsize=1 << 14)
-def _kinds(judged: str) -> tuple[PathKind, ...]:
-    return tuple(kind for kind in PATH_KINDS if kind.pattern.search(judged))
+def _kinds(path: str) -> tuple[PathKind, ...]:
+    return tuple(kind for kind in PATH_KINDS if kind.pattern.search(path))
 
 
 def relative(path: str, bases: Sequence[str]) -> str:
@@ -160,5 +160,6 @@ def relative(path: str, bases: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _relative(path: str, bases: tuple[str, ...]) -> str:
-    holding = (base.rstrip("/") + "/" for base in bases if path.startswith(base.rstrip("/") + "/"))
-    return path[len(max(holding, key=len, default="")) :].lstrip("/")
+    folders = (base.rstrip("/") + "/" for base in bases)
+    containing = (folder for folder in folders if path.startswith(folder))
+    return path[len(max(containing, key=len, default="")) :].lstrip("/")

@@ -85,12 +85,14 @@ def read(query: str) -> RankedQuestion:
     """Parse a question in any language; read at most `MAX_QUERY_CHARS` of it."""
     query = query[:MAX_QUERY_CHARS]
     folded = unicodedata.normalize("NFKC", query).casefold()
-    plain = set(re.findall(r"[a-z]+", folded))
-    japanese = _LOOKALIKES.sub(" ", folded)
+    latin_words = set(re.findall(r"[a-z]+", folded))
+    searchable = _LOOKALIKES.sub(" ", folded)
     topics = {
         topic
         for topic, topic_words in _TOPIC_WORDS.items()
-        if any(word in plain if word.isascii() else word in japanese for word in topic_words)
+        if any(
+            word in latin_words if word.isascii() else word in searchable for word in topic_words
+        )
     }
     translated = query_words(" ".join(_english(query, ALTERNATIVES)))
     terms = dict.fromkeys((*translated, *query_words(query)))

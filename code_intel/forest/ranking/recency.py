@@ -22,8 +22,8 @@ def recent_of(store: Store) -> Mapping[str, float]:
 
 
 def _recent(store: Store) -> Mapping[str, float]:
-    *latest, (_, before) = store.latest(MAX_DOCUMENTS + 1) or [("", 0)]
+    *latest, (_, next_mtime) = store.latest(MAX_DOCUMENTS + 1) or [("", 0)]
     if len(latest) < MAX_DOCUMENTS:
         return {}
-    newer = takewhile(lambda row: row[1] - before > MIN_AGE_GAP_NS, latest)
-    return {path: 1 - place / MAX_DOCUMENTS for place, (path, _) in enumerate(newer)}
+    recent = takewhile(lambda row: row[1] - next_mtime > MIN_AGE_GAP_NS, latest)
+    return {path: 1 - index / MAX_DOCUMENTS for index, (path, _) in enumerate(recent)}

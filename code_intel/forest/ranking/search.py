@@ -14,7 +14,7 @@ from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.ranking.evidence import File, gather
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of
-from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight
+from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight_of
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
@@ -78,7 +78,7 @@ def search(
     ranked = rank(state, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
     hits = [_hit(each, each.score / best) for each in ranked]
-    page = pages.best(store, question, vector, nearest)
+    page = pages.best_page(store, question, vector, nearest)
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
     return pages.insert_page(hits, page, pages.tags_of(store, page))
@@ -106,16 +106,16 @@ def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking
 
 def _apply(signal: Signal, state: RankingState) -> None:
     """Apply one row of the table to the scores."""
-    weight_now = signal.weight if signal.alone is None or state.has_vectors() else signal.alone
-    weight_now *= state.situation.weights.get(signal.name, 1.0)
+    weight = signal.weight if signal.alone is None or state.has_vectors() else signal.alone
+    weight *= state.situation.weights.get(signal.name, 1.0)
     sign = "" if signal.does == "adds" else "-"
     for path, value in signal.measure(state).items():
         if value <= 0:
             continue
         if signal.does == "adds":
-            state.scores[path] = state.scores.get(path, 0.0) + weight_now * value
+            state.scores[path] = state.scores.get(path, 0.0) + weight * value
         elif path in state.scores:
-            state.scores[path] *= 1 - (1 - weight_now) * value
+            state.scores[path] *= 1 - (1 - weight) * value
         state.why.setdefault(path, []).append(f"{sign}{signal.name}")
 
 
@@ -138,10 +138,10 @@ def _hit(ranked: FileRanking, score: float) -> Hit:
 def best_chunks(file: File) -> tuple[ChunkRow, ...]:
     """Return the chunks found in a file, best first by the weights of the file ranking."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
-        (file.cosines, weight("meaning")),
-        (file.body, weight("words")),
-        (file.names, weight("names")),
-        (file.defines, 2 * weight("defines")),
+        (file.cosines, weight_of("meaning")),
+        (file.body, weight_of("words")),
+        (file.names, weight_of("names")),
+        (file.defines, 2 * weight_of("defines")),
     )
     total = dict.fromkeys((row.id for row in file.rows), 0.0)
     for values, share in parts:

@@ -138,6 +138,6 @@ RANKING = (
 SIGNAL_NAMES = frozenset(signal.name for signal in RANKING)
 
 
-def weight(name: str) -> float:
+def weight_of(name: str) -> float:
     """Return the weight of a row."""
     return next(signal.weight for signal in RANKING if signal.name == name)

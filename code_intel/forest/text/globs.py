@@ -52,8 +52,8 @@ def selector(glob: str, field: str = "pattern") -> Callable[[str], bool]:
     >>> is_source("src/auth/login.ts"), is_source("tests/login.py")
     (True, False)
     """
-    plain = tuple(_parts(each) for each in _expand_braces(glob, field))
-    return lambda path: path == glob or any(_fits(path.split("/"), parts) for parts in plain)
+    plain = tuple(_split_parts(each) for each in _expand_braces(glob, field))
+    return lambda path: path == glob or any(_match_parts(path.split("/"), parts) for parts in plain)
 
 
 def _expand_braces(glob: str, field: str) -> list[str]:
@@ -82,7 +82,7 @@ def _alternatives(glob: str) -> list[str]:
     return [f"{before}{part}{after}" for part in choice[1].split(",")]
 
 
-def _parts(glob: str) -> tuple[str, ...]:
+def _split_parts(glob: str) -> tuple[str, ...]:
     folders = f"{glob}**" if glob.endswith("/") else glob
     parts = [part for part in folders.split("/") if part not in {"", "."}]
     if len(parts) == 1 and not glob.startswith("/"):
@@ -91,18 +91,20 @@ def _parts(glob: str) -> tuple[str, ...]:
     return tuple(part for part, after in every if not part == after == "**")
 
 
-def _fits(path: Sequence[str], glob: Sequence[str]) -> bool:
+def _match_parts(path: Sequence[str], glob: Sequence[str]) -> bool:
     """Return whether a path's parts match a glob's; backtrack only to the last `**`."""
-    at = done = 0
-    star, retry = -1, 0
-    while at < len(path):
-        if done < len(glob) and glob[done] == "**":
-            star, retry, done = done, at, done + 1
-        elif done < len(glob) and fnmatchcase(path[at], glob[done]):
-            at, done = at + 1, done + 1
-        elif star >= 0:
-            retry += 1
-            at, done = retry, star + 1
+    path_index = glob_index = 0
+    star_index, retry_index = -1, 0
+    while path_index < len(path):
+        if glob_index < len(glob) and glob[glob_index] == "**":
+            star_index, retry_index = glob_index, path_index
+            glob_index += 1
+        elif glob_index < len(glob) and fnmatchcase(path[path_index], glob[glob_index]):
+            path_index += 1
+            glob_index += 1
+        elif star_index >= 0:
+            retry_index += 1
+            path_index, glob_index = retry_index, star_index + 1
         else:
             return False
-    return all(part == "**" for part in glob[done:])
+    return all(part == "**" for part in glob[glob_index:])

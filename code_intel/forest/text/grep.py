@@ -33,19 +33,21 @@ __all__ = [
     "TextMatch",
     "TextMatches",
     "TextQuery",
-    "base_of",
     "confined",
-    "find_program",
+    "find_ripgrep",
     "grep",
     "list_files",
+    "listing_prefix",
     "sizes_of",
 ]
 
 TIMEOUT_S = 10.0
 """More than ripgrep needs for a repository of common size."""
-INSTALL = "Install it: pip install 'ripgrep>=14.1,<15', or your system's package."
-_CHANGED = "Files that changed during the search were omitted. Search again."
-_MARKS = (
+INSTALL = (
+    "Install a working ripgrep: pip install 'ripgrep>=14.1,<15', or use your system's package."
+)
+_CHANGED_NOTE = "Files that changed during the search were omitted. Search again."
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -54,15 +56,15 @@ _MARKS = (
 
 
 async def grep(
-    root: Path, question: TextQuery, *, program: str = "", deadline: float = TIMEOUT_S
+    root: Path, query: TextQuery, *, program: str = "", timeout_s: float = TIMEOUT_S
 ) -> TextMatches:
     """Return the matching lines below `root`.
 
     Args:
         root: The project.
-        question: What to search for.
-        program: Path of ripgrep; by default the result of `find_program`.
-        deadline: Maximum seconds.
+        query: What to search for.
+        program: Path of ripgrep; by default the result of `find_ripgrep`.
+        timeout_s: Maximum seconds.
 
     Raises:
         UsageError: The pattern is not a regular expression, the type is unknown, or the path is
@@ -70,20 +72,22 @@ async def grep(
         CodeIntelError: `tool_missing` or `tool_failed`: there is no working ripgrep, and the
             pattern contains special characters.
     """
-    path = _searched(root, question.path)
-    # Ask for more, because the answer omits some files.
-    wanted = replace(question, max_results=question.max_results + 50)
-    program = program or find_program()
+    path = _searchable_path(root, query.path)
+    # Ask for more matches than requested, because some are omitted from the result.
+    wider_query = replace(query, max_results=query.max_results + 50)
+    program = program or find_ripgrep()
     try:
-        found = await ripgrep.run(program, root, wanted, path, deadline)
+        found = await ripgrep.run(program, root, wider_query, path, timeout_s)
     except ripgrep.RipgrepFailure as failure:
-        found = await _without(root, wanted, path, deadline, failure, missing=not program)
-        return _first(found, question.max_results)
-    return await to_thread.run_sync(_verified, root, found, question.max_results)
+        found = await _search_without_ripgrep(
+            root, wider_query, path, timeout_s, failure, missing=not program
+        )
+        return _allowed_matches(found, query.max_results)
+    return await to_thread.run_sync(_verify_matches, root, found, query.max_results)
 
 
 async def list_files(
-    root: Path, path: str, file_type: str = "", *, program: str = "", deadline: float = TIMEOUT_S
+    root: Path, path: str, file_type: str = "", *, program: str = "", timeout_s: float = TIMEOUT_S
 ) -> FileListing:
     """Return the files below `path` that git does not ignore; see `grep` for the arguments.
 
@@ -92,15 +96,15 @@ async def list_files(
     Raises:
         UsageError: The type is unknown, or the path is missing or outside the root.
     """
-    below = _searched(root, path)
-    program = program or find_program()
+    relative_path = _searchable_path(root, path)
+    program = program or find_ripgrep()
     try:
-        found = await ripgrep.files(program, root, below, file_type, deadline)
+        found = await ripgrep.files(program, root, relative_path, file_type, timeout_s)
     except ripgrep.RipgrepFailure as failure:
-        names = await to_thread.run_sync(plain.names, root, below, file_type)
+        names = await to_thread.run_sync(plain.list_names, root, relative_path, file_type)
         found = FileListing(names, note=f"Listed without ripgrep, which {failure}. {INSTALL}")
-    shown = (name for name in found.names if refusal(name) != SECRET_REASON)
-    return found._replace(names=tuple(sorted(shown)))
+    allowed = (name for name in found.names if refusal(name) != SECRET_REASON)
+    return found._replace(names=tuple(sorted(allowed)))
 
 
 def sizes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
@@ -109,14 +113,15 @@ def sizes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
     return {name: size for name, size in sizes if size is not None}
 
 
-def base_of(root: Path, path: str) -> str:
+def listing_prefix(root: Path, path: str) -> str:
     """Return the prefix of the names that `list_files` returns for `path`: a folder, or empty."""
-    below = confined(root, path)
-    folder = below if (root / below).is_dir() else below.rpartition("/")[0]
+    relative_path = confined(root, path)
+    is_folder = (root / relative_path).is_dir()
+    folder = relative_path if is_folder else relative_path.rpartition("/")[0]
     return "" if folder in {"", "."} else f"{folder}/"
 
 
-def find_program(beside: Path | None = None, search_path: str | None = None) -> str:
+def find_ripgrep(beside: Path | None = None, search_path: str | None = None) -> str:
     """Return the path of ripgrep beside this interpreter, else on PATH, else an empty text."""
     name = "rg.exe" if sys.platform == "win32" else "rg"
     installed = (beside or Path(sys.executable).parent) / name
@@ -154,11 +159,11 @@ def confined(root: Path, path: str, field: str = "path") -> str:
     return real.relative_to(top).as_posix()
 
 
-async def _without(
+async def _search_without_ripgrep(
     root: Path,
-    question: TextQuery,
+    query: TextQuery,
     path: str,
-    deadline: float,
+    timeout_s: float,
     failure: ripgrep.RipgrepFailure,
     *,
     missing: bool,
@@ -168,107 +173,111 @@ async def _without(
     Raises:
         CodeIntelError: The pattern contains special characters.
     """
-    if not plain.is_plain(question):
+    if not plain.is_plain(query):
         raise CodeIntelError(
-            f"ripgrep (rg) {failure}; without it only plain words can be searched.",
+            f"ripgrep (rg) {failure}. Without it, only plain words can be searched for.",
             code="tool_missing" if missing else "tool_failed",
             hint=f"{INSTALL} Or search for a plain word.",
         )
-    found = await to_thread.run_sync(plain.search, root, question, path, deadline)
+    found = await to_thread.run_sync(plain.search, root, query, path, timeout_s)
     return replace(found, note=f"Searched without ripgrep, which {failure}. {INSTALL}")
 
 
-def _searched(root: Path, path: str) -> str:
+def _searchable_path(root: Path, path: str) -> str:
     """Return `path` as `confined` does, if it is a folder or a file that may be searched.
 
     Raises:
         UsageError: The path is outside the root, is missing, may hold secrets, or is neither a file
             nor a folder.
     """
-    below = confined(root, path)
+    relative_path = confined(root, path)
     hint = ""
-    if refusal(below) == SECRET_REASON:
-        why, hint = f"{SECRET_REASON} and is never searched", "No tool shows its content."
-    elif not (root / below).is_file() and not (root / below).is_dir():
-        why = "is neither a file nor a folder"
+    if refusal(relative_path) == SECRET_REASON:
+        reason, hint = f"{SECRET_REASON} and is never searched", "No tool shows its content."
+    elif not (root / relative_path).is_file() and not (root / relative_path).is_dir():
+        reason = "is neither a file nor a folder"
     else:
-        return below
-    raise UsageError(f"{path[:200]} {why}.", hint=hint or None, details={"field": "path"})
+        return relative_path
+    raise UsageError(f"{path[:200]} {reason}.", hint=hint or None, details={"field": "path"})
 
 
-def _first(found: TextMatches, limit: int) -> TextMatches:
+def _allowed_matches(found: TextMatches, limit: int) -> TextMatches:
     """Return at most `limit` matches, and none in files that may hold secrets."""
     kept = tuple(m for m in found.matches if refusal(m.file) != SECRET_REASON)
     return replace(found, matches=kept[:limit], truncated=found.truncated or len(kept) > limit)
 
 
-def _verified(root: Path, found: TextMatches, limit: int) -> TextMatches:
+def _verify_matches(root: Path, found: TextMatches, limit: int) -> TextMatches:
     """Read the files again without following links, and drop the matches that are not found."""
-    first = _first(found, limit)
-    files = {file: _Source(root, file) for file in {match.file for match in first.matches}}
-    shown = tuple(
+    allowed = _allowed_matches(found, limit)
+    files = {file: _MatchedFile(root, file) for file in {match.file for match in allowed.matches}}
+    verified = tuple(
         as_read
-        for match in first.matches
-        if (as_read := files[match.file].shown(match)) is not None
+        for match in allowed.matches
+        if (as_read := files[match.file].verify(match)) is not None
     )
-    changed = any(source.changed for source in files.values())
-    note = first.note or (_CHANGED if changed else "")
-    return replace(first, matches=shown, truncated=first.truncated or changed, note=note)
+    has_changed = any(file.has_changed for file in files.values())
+    note = allowed.note or (_CHANGED_NOTE if has_changed else "")
+    truncated = allowed.truncated or has_changed
+    return replace(allowed, matches=verified, truncated=truncated, note=note)
 
 
-class _Source:
+class _MatchedFile:
     """The lines of a file with matches; none if the file is binary or large."""
 
     def __init__(self, root: Path, name: str) -> None:
-        self.changed = False
+        self.has_changed = False
         self._lines: list[str] = []
-        self._masked: list[str] = []
+        self._masked_lines: list[str] = []
         try:
             data = read_inside(root, name)
         except (OSError, ValueError):
-            self.changed = True
+            self.has_changed = True
             return
-        if len(data) > MAX_FILE_BYTES or (text := _as_ripgrep_reads(data)) is None:
+        if len(data) > MAX_FILE_BYTES or (text := _decode_like_ripgrep(data)) is None:
             return
         self._lines = text.split("\n")
         # Mask the whole text, because what marks a line as secret may be in a line above it.
-        whole, found = mask(text)
-        if found:
-            self._masked = [line.rstrip("\r")[:MAX_LINE] for line in whole.split("\n")]
+        masked_text, count = mask(text)
+        if count:
+            self._masked_lines = [line.rstrip("\r")[:MAX_LINE] for line in masked_text.split("\n")]
 
-    def shown(self, match: TextMatch) -> TextMatch | None:
+    def verify(self, match: TextMatch) -> TextMatch | None:
         """Return the match with its context as read from this file; None if its line differs."""
-        place = match.line - 1
+        index = match.line - 1
         if not self._lines:
             return None
-        if place >= len(self._lines) or ripgrep.shown(self._lines[place]) != match.content:
-            self.changed = True
+        if index >= len(self._lines) or ripgrep.displayed(self._lines[index]) != match.content:
+            self.has_changed = True
             return None
-        above = tuple(map(ripgrep.shown, self._lines[max(place - len(match.before), 0) : place]))
-        below = tuple(map(ripgrep.shown, self._lines[place + 1 : place + 1 + len(match.after)]))
-        here = replace(match, file=utf8_name(match.file), before=above, after=below)
-        return _with_lines(here, self._masked)
+        before = self._lines[max(index - len(match.before), 0) : index]
+        after = self._lines[index + 1 : index + 1 + len(match.after)]
+        as_read = replace(
+            match,
+            file=utf8_name(match.file),
+            before=tuple(map(ripgrep.displayed, before)),
+            after=tuple(map(ripgrep.displayed, after)),
+        )
+        return _with_masked_lines(as_read, self._masked_lines)
 
 
-def _as_ripgrep_reads(data: bytes) -> str | None:
+def _decode_like_ripgrep(data: bytes) -> str | None:
     """Decode a file as ripgrep does; return None for a binary file."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
-def _with_lines(match: TextMatch, lines: list[str]) -> TextMatch:
+def _with_masked_lines(match: TextMatch, lines: list[str]) -> TextMatch:
     """Return the match with the file's masked lines; without spans if its own line was masked."""
-    place = match.line - 1
-    if not lines or lines[place : place + 1] == [match.content]:
-        changed = match
-    else:
-        changed = replace(match, content="".join(lines[place : place + 1]), spans=())
-    if not lines or not (match.before or match.after):
-        return changed
+    if not lines:
+        return match
+    index = match.line - 1
+    if lines[index : index + 1] != [match.content]:
+        match = replace(match, content="".join(lines[index : index + 1]), spans=())
     return replace(
-        changed,
-        before=tuple(lines[max(place - len(match.before), 0) : place]),
-        after=tuple(lines[place + 1 : place + 1 + len(match.after)]),
+        match,
+        before=tuple(lines[max(index - len(match.before), 0) : index]),
+        after=tuple(lines[index + 1 : index + 1 + len(match.after)]),
     )

@@ -20,33 +20,33 @@ from code_intel.index.walk import git_files
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 
-def is_plain(question: TextQuery) -> bool:
+def is_plain(query: TextQuery) -> bool:
     """Return whether the pattern contains no special characters."""
-    return question.literal or not _SPECIAL.search(question.pattern)
+    return query.literal or not _SPECIAL.search(query.pattern)
 
 
-def search(root: Path, question: TextQuery, path: str, deadline: float) -> TextMatches:
+def search(root: Path, query: TextQuery, path: str, timeout_s: float) -> TextMatches:
     """Return the matching lines below `path`, without hidden files, as ripgrep does.
 
-    A file has the type of the question if its name ends with it.
+    The names of files with a type are assumed to end with it.
     """
-    ends = time.monotonic() + deadline
-    words = re.escape(question.pattern)
-    if question.literal:
+    deadline = time.monotonic() + timeout_s
+    words = re.escape(query.pattern)
+    if query.literal:
         words = rf"(?<!\w){words}(?!\w)"
-    pattern = re.compile(words, re.NOFLAG if question.case_sensitive else re.IGNORECASE)
+    pattern = re.compile(words, re.NOFLAG if query.case_sensitive else re.IGNORECASE)
     found: list[TextMatch] = []
     for file in sorted(_files(root, path)):
-        if question.file_type and not file.endswith(f".{question.file_type}"):
+        if query.file_type and not file.endswith(f".{query.file_type}"):
             continue
-        found += _in_file(root, file, pattern, question)
-        if len(found) > question.max_results or time.monotonic() > ends:
+        found += _matches_in_file(root, file, pattern, query)
+        if len(found) > query.max_results or time.monotonic() > deadline:
             break
-    cut = len(found) > question.max_results or time.monotonic() > ends
-    return TextMatches(tuple(found[: question.max_results]), cut)
+    is_cut = len(found) > query.max_results or time.monotonic() > deadline
+    return TextMatches(tuple(found[: query.max_results]), is_cut)
 
 
-def names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
+def list_names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
     """Return the files below `path` that `search` would read."""
     ending = f".{file_type}" if file_type else ""
     return tuple(file for file in _files(root, path) if file.endswith(ending))
@@ -58,20 +58,20 @@ def _files(root: Path, path: str) -> Iterator[str]:
         return
     base = root / path
     prefix = "" if path == "." else f"{path}/"
-    for name in _listed(base):
+    for name in _list_folder(base):
         if not any(part.startswith(".") for part in name.split("/")) and not name.endswith("/"):
             yield prefix + name
 
 
-def _listed(base: Path) -> list[str]:
+def _list_folder(base: Path) -> list[str]:
     listed = None
     with suppress(StorageError):  # git did not answer in time
         listed = git_files(base)
     return list(walk_folder(base, rules=True)) if listed is None else listed
 
 
-def _in_file(
-    root: Path, name: str, pattern: re.Pattern[str], question: TextQuery
+def _matches_in_file(
+    root: Path, name: str, pattern: re.Pattern[str], query: TextQuery
 ) -> list[TextMatch]:
     try:
         data = read_inside(root, name)
@@ -81,16 +81,16 @@ def _in_file(
     if not text or not pattern.search(text):
         return []
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    around = question.context_lines
+    context = query.context_lines
     return [
         TextMatch(
             name,
-            place + 1,
+            index + 1,
             line[:MAX_LINE],
             tuple((m[0], m.start(), m.end()) for m in found),
-            tuple(each[:MAX_LINE] for each in lines[max(place - around, 0) : place]),
-            tuple(each[:MAX_LINE] for each in lines[place + 1 : place + 1 + around]),
+            tuple(near[:MAX_LINE] for near in lines[max(index - context, 0) : index]),
+            tuple(near[:MAX_LINE] for near in lines[index + 1 : index + 1 + context]),
         )
-        for place, line in enumerate(lines)
+        for index, line in enumerate(lines)
         if (found := list(pattern.finditer(line)))
     ]

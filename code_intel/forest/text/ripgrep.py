@@ -25,9 +25,9 @@ MAX_LISTING = 32 << 20
 """Maximum bytes of file names, enough for about half a million files."""
 MAX_MESSAGE = 4096
 MAX_MASKED_CHARS = 1 << 15
-"""Maximum characters of a line that are searched for secrets; far fewer are shown."""
+"""Maximum characters of a line that are searched for secrets; far fewer are displayed."""
 MAX_SPANS = 100
-DEADLINE_NOTE = "The search was stopped after {} seconds. Narrow it with path or file_type."
+TIMEOUT_NOTE = "The search was stopped after {} seconds. Narrow it with path or file_type."
 OUTPUT_NOTE = "There are more matches than can be read. Narrow the pattern."
 _TYPES = {"javascript": "js", "bash": "sh", "tsx": "ts"}
 """Language names → ripgrep's names, where they differ."""
@@ -39,7 +39,7 @@ class RipgrepFailure(Exception):  # noqa: N818 - internal: `plain` searches inst
 
 
 async def run(
-    program: str, root: Path, question: TextQuery, path: str, deadline: float
+    program: str, root: Path, query: TextQuery, path: str, timeout_s: float
 ) -> TextMatches:
     """Return the matching lines below `path`, which is relative to `root`.
 
@@ -47,18 +47,18 @@ async def run(
         UsageError: The pattern is not a regular expression, or the type is unknown.
         RipgrepFailure: ripgrep cannot be started or failed.
     """
-    reading = _Reading(question)
-    end = await _run_program(program, root, _arguments(question, path), deadline, reading.collect)
-    if reading.garbage:
-        raise RipgrepFailure(f"returns unexpected output: {reading.garbage}")
-    if reading.whole and end.code not in {0, 1}:
-        _raise_failure(question.file_type, question.pattern, end)
-    note = DEADLINE_NOTE.format(f"{deadline:g}") if end.late else reading.note
-    return TextMatches(tuple(reading.found[: question.max_results]), not reading.whole, note)
+    output = _RunOutput(query)
+    end = await _run_program(program, root, _arguments(query, path), timeout_s, output.collect)
+    if output.format_error:
+        raise RipgrepFailure(f"returns unexpected output: {output.format_error}")
+    if output.complete and end.code not in {0, 1}:
+        _raise_failure(query.file_type, query.pattern, end)
+    note = TIMEOUT_NOTE.format(f"{timeout_s:g}") if end.timed_out else output.note
+    return TextMatches(tuple(output.found[: query.max_results]), not output.complete, note)
 
 
 async def files(
-    program: str, root: Path, path: str, file_type: str, deadline: float
+    program: str, root: Path, path: str, file_type: str, timeout_s: float
 ) -> FileListing:
     """Return the files below `path` that ripgrep would search, unsorted.
 
@@ -67,45 +67,47 @@ async def files(
         RipgrepFailure: ripgrep cannot be started or failed.
     """
     names = bytearray()
-    whole = False
+    complete = False
 
     async def collect(process: Process) -> None:
-        nonlocal whole
+        nonlocal complete
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         async for part in process.stdout:
             names.extend(part)
             if len(names) > MAX_LISTING:
                 return
         await process.wait()
-        whole = True
+        complete = True
 
     flags = ["--files", "--null", "--no-messages", "--no-config", "--no-ignore-dot"]
-    flags += _typed(file_type)
-    end = await _run_program(program, root, [*flags, "--", path], deadline, collect)
-    if whole and end.code not in {0, 1}:
+    flags += _type_flags(file_type)
+    end = await _run_program(program, root, [*flags, "--", path], timeout_s, collect)
+    if complete and end.code not in {0, 1}:
         _raise_failure(file_type, "", end)
     *listed, _ = bytes(names).split(b"\0")
-    note = "" if whole else DEADLINE_NOTE.format(f"{deadline:g}") if end.late else LISTING_NOTE
+    note = (
+        "" if complete else TIMEOUT_NOTE.format(f"{timeout_s:g}") if end.timed_out else LISTING_NOTE
+    )
     return FileListing(
-        tuple(os.fsdecode(name).removeprefix("./") for name in listed), not whole, note
+        tuple(os.fsdecode(name).removeprefix("./") for name in listed), not complete, note
     )
 
 
-class _End(NamedTuple):
+class _RunEnd(NamedTuple):
     """How a run ended: exit code, stderr, and whether the time limit was reached."""
 
     code: int
     message: str
-    late: bool
+    timed_out: bool
 
 
 async def _run_program(
     program: str,
     root: Path,
     arguments: Sequence[str],
-    deadline: float,
+    timeout_s: float,
     read: Callable[[Process], Awaitable[None]],
-) -> _End:
+) -> _RunEnd:
     """Run the program until `read` returns, then end it.
 
     Raises:
@@ -118,7 +120,7 @@ async def _run_program(
     except OSError as error:
         raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
     message = bytearray()
-    with anyio.move_on_after(deadline) as scope:
+    with anyio.move_on_after(timeout_s) as scope:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(processes.read_output, process.stderr, message, MAX_MESSAGE)
@@ -127,47 +129,47 @@ async def _run_program(
         finally:
             await processes.end(process)
     text = message.decode("utf-8", "replace")
-    return _End(process.returncode or 0, text, scope.cancelled_caught)
+    return _RunEnd(process.returncode or 0, text, scope.cancelled_caught)
 
 
 @dataclass
-class _Reading:
+class _RunOutput:
     """The output of a run so far.
 
     Attributes:
-        question: The query.
+        query: The query.
         found: The matches, at most one more than requested.
         size: Number of bytes read.
-        whole: Whether the program ended by itself.
-        note: Why reading ended early, and what the caller can do; or empty.
-        garbage: What is wrong with output that ripgrep cannot have written, or empty.
+        complete: Whether the program ended by itself.
+        note: Why reading stopped early, and what the caller can do; or empty.
+        format_error: What is wrong with output that ripgrep cannot have written, or empty.
     """
 
-    question: TextQuery
+    query: TextQuery
     found: list[TextMatch] = field(default_factory=list)
     size: int = 0
-    whole: bool = False
+    complete: bool = False
     note: str = ""
-    garbage: str = ""
+    format_error: str = ""
 
     async def collect(self, process: Process) -> None:
         """Read matches until there are more than requested or the output ends."""
         try:
             async for match in _matches(process, self):
                 self.found.append(match)
-                if len(self.found) > self.question.max_results:
+                if len(self.found) > self.query.max_results:
                     return
         except (ValueError, RecursionError) as error:
-            self.garbage = str(error)[:100] or "nested too deeply"
+            self.format_error = str(error)[:100] or "nested too deeply"
             return
         if self.size > MAX_OUTPUT:
             self.note = OUTPUT_NOTE
             return
         await process.wait()
-        self.whole = True
+        self.complete = True
 
 
-def _raise_failure(file_type: str, pattern: str, end: _End) -> None:
+def _raise_failure(file_type: str, pattern: str, end: _RunEnd) -> None:
     """Raise the error for a failed run.
 
     Raises:
@@ -190,33 +192,33 @@ def _raise_failure(file_type: str, pattern: str, end: _End) -> None:
     )
 
 
-def _arguments(question: TextQuery, path: str) -> list[str]:
+def _arguments(query: TextQuery, path: str) -> list[str]:
     flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
     flags += ["--no-ignore-dot"]  # search what is indexed: only git's rules count
-    flags += ["--case-sensitive" if question.case_sensitive else "--ignore-case"]
-    flags += ["--fixed-strings", "--word-regexp"] if question.literal else []
-    flags += _typed(question.file_type)
-    flags += [f"--context={question.context_lines}"] if question.context_lines else []
-    return [*flags, "-e", question.pattern, "--", path]
+    flags += ["--case-sensitive" if query.case_sensitive else "--ignore-case"]
+    flags += ["--fixed-strings", "--word-regexp"] if query.literal else []
+    flags += _type_flags(query.file_type)
+    flags += [f"--context={query.context_lines}"] if query.context_lines else []
+    return [*flags, "-e", query.pattern, "--", path]
 
 
-def _typed(file_type: str) -> list[str]:
+def _type_flags(file_type: str) -> list[str]:
     return [f"--type={_TYPES.get(file_type.lower(), file_type)}"] if file_type else []
 
 
-async def _matches(process: Process, reading: _Reading) -> AsyncIterator[TextMatch]:
+async def _matches(process: Process, output: _RunOutput) -> AsyncIterator[TextMatch]:
     """Yield matches from ripgrep's JSON lines, each with its context."""
-    context = reading.question.context_lines
+    context = output.query.context_lines
     before: list[str] = []
     current: TextMatch | None = None
-    async for kind, data in _events(process, reading):
+    async for kind, data in _events(process, output):
         if kind == "match":
             if current is not None:
                 yield current
             current = _match(data, tuple(before[-context:] if context else ()))
             before = []
         elif kind == "context":
-            text = shown(_text(data.get("lines")))
+            text = displayed(_text(data.get("lines")))
             before.append(text)
             if current is not None and len(current.after) < context:
                 current = replace(current, after=(*current.after, text))
@@ -226,7 +228,9 @@ async def _matches(process: Process, reading: _Reading) -> AsyncIterator[TextMat
         yield current
 
 
-async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+async def _events(
+    process: Process, output: _RunOutput
+) -> AsyncIterator[tuple[str, dict[str, Any]]]:
     """Yield (type, data) of each line.
 
     Raises:
@@ -235,14 +239,14 @@ async def _events(process: Process, reading: _Reading) -> AsyncIterator[tuple[st
     assert process.stdout is not None  # noqa: S101 - it is a pipe
     rest = b""
     async for part in process.stdout:
-        reading.size += len(part)
+        output.size += len(part)
         *lines, rest = (rest + part).split(b"\n")
         for line in lines:
             event = json.loads(line)
             if not isinstance(event, dict) or not isinstance(event.get("data", {}), dict):
-                raise ValueError("a line that is not an event")  # noqa: TRY004 - caught as garbage
+                raise ValueError("a line that is not an event")  # noqa: TRY004 - caught in `collect`
             yield str(event.get("type")), event.get("data", {})
-        if reading.size > MAX_OUTPUT:
+        if output.size > MAX_OUTPUT:
             return
 
 
@@ -255,7 +259,7 @@ def _match(data: dict[str, Any], before: tuple[str, ...]) -> TextMatch:
     file = _text(data.get("path"), "surrogateescape")
     number, spans = data.get("line_number"), data.get("submatches")
     if not isinstance(number, int) or not isinstance(spans, list):
-        raise ValueError("a match without a position")  # noqa: TRY004 - caught as garbage
+        raise ValueError("a match without a position")  # noqa: TRY004 - caught in `collect`
     raw = _bytes(data.get("lines"))
     line = masked(raw.decode("utf-8", "replace")[:MAX_MASKED_CHARS])
     places = tuple(_span(raw, line, span) for span in spans[:MAX_SPANS])
@@ -265,16 +269,16 @@ def _match(data: dict[str, Any], before: tuple[str, ...]) -> TextMatch:
 def _span(raw: bytes, line: str, span: Any) -> tuple[str, int, int]:
     """Return the matched text and its range in characters; ripgrep counts bytes."""
     if not isinstance(span, dict):
-        raise ValueError("an invalid submatch")  # noqa: TRY004 - caught as garbage
+        raise ValueError("an invalid submatch")  # noqa: TRY004 - caught in `collect`
     start, end = span.get("start"), span.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
-        raise ValueError("a submatch without a position")  # noqa: TRY004 - caught as garbage
+        raise ValueError("a submatch without a position")  # noqa: TRY004 - caught in `collect`
     first = len(raw[:start].decode("utf-8", "replace"))
     length = len(raw[start:end].decode("utf-8", "replace"))
     return _cut(line[first : first + length]), first, first + length
 
 
-def shown(text: str) -> str:
+def displayed(text: str) -> str:
     """Return a line without its line ending, masked and cut to `MAX_LINE`."""
     return _cut(masked(text[:MAX_MASKED_CHARS]))
 

@@ -12,7 +12,7 @@ from code_intel.forest.dependencies.resolvers import follows
 from code_intel.forest.impact import (
     MAX_IMPACT_NAMES,
     AffectedFile,
-    affected,
+    affected_files,
     importers,
     names_in,
     names_of,
@@ -83,7 +83,7 @@ async def analyze_impact(
         names = all_names[:MAX_IMPACT_NAMES]
         mentions = await _mentions(context, names)
         shared = await run_in_thread(_shared, context, names, targets.documents)
-        found = affected(
+        found = affected_files(
             targets.importers, mentions.matches, targets=targets.files, shared=shared, named=named
         )
         rows = [(SECTIONS[not row.must], row) for row in found]

@@ -10,7 +10,7 @@ from pydantic import Field
 from code_intel.chunking import decode
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.forest.text.globs import selector
-from code_intel.forest.text.grep import base_of, list_files, sizes_of
+from code_intel.forest.text.grep import list_files, listing_prefix, sizes_of
 from code_intel.foundation.text import counted
 from code_intel.index.corpus import MAX_FILE_BYTES, refusal
 from code_intel.index.safe_files import read_inside, utf8_name
@@ -118,7 +118,7 @@ def _chosen(
         NotFoundError: There is no file to pack.
         UsageError: There are too many files.
     """
-    base = base_of(context.root, path)
+    base = listing_prefix(context.root, path)
     chosen = [name for name in listed if _is_wanted(name.removeprefix(base), wanted, unwanted)]
     names = [name for name in chosen if not refusal(name)]
     field = "include" if wanted or unwanted else "path"

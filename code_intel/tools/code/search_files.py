@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.forest.text.globs import selector
-from code_intel.forest.text.grep import TIMEOUT_S, base_of, list_files, sizes_of
+from code_intel.forest.text.grep import TIMEOUT_S, list_files, listing_prefix, sizes_of
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import utf8_name
 from code_intel.session import steps
@@ -44,7 +44,7 @@ async def search_files(
     start = start_of(cursor, pattern, path, file_type)
     async with context.optional_session(session_id, "search_files") as locked:
         listing = await list_files(context.root, path, file_type)
-        base = await run_in_thread(base_of, context.root, path)
+        base = await run_in_thread(listing_prefix, context.root, path)
         found, late = await run_in_thread(_found, listing.names, base, wanted)
         part = page(found, start, utf8_name, pattern, path, file_type, budget=MAX_SEARCH_TOKENS)
         files = [*await run_in_thread(sizes_of, context.root, found[part.start : part.end])]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from code_intel.errors import UsageError
-from code_intel.forest.rerank import RerankPlace, RerankResult, rerank
+from code_intel.forest.rerank import RerankCandidate, RerankResult, rerank
 from code_intel.foundation.text import visible
 from code_intel.records import Freshness
 from code_intel.session import steps
@@ -84,7 +84,7 @@ async def semantic_rerank(
     return Answer(data, "\n".join(lines) + index_text(index))
 
 
-def _place(context: GatewayContext, given: str | CandidateHit) -> RerankPlace:
+def _place(context: GatewayContext, given: str | CandidateHit) -> RerankCandidate:
     """Return a candidate with the index's name of its file.
 
     Raises:
@@ -102,11 +102,11 @@ def _place(context: GatewayContext, given: str | CandidateHit) -> RerankPlace:
             hint="Pass each as `path`, `path:12-40`, or a hit with `document` or `file`.",
             details={"field": "candidates"},
         )
-    return RerankPlace(document_name(context, path, "candidates"), lines[0], max(lines))
+    return RerankCandidate(document_name(context, path, "candidates"), lines[0], max(lines))
 
 
 def _reranked(
-    context: GatewayContext, query: str, places: list[RerankPlace]
+    context: GatewayContext, query: str, places: list[RerankCandidate]
 ) -> tuple[list[RerankResult], Freshness]:
     service = forest_service(context)
     context.forest.request_scan()
@@ -126,7 +126,7 @@ def _row(each: RerankResult) -> dict[str, Any]:
         "end_line": chunk.end_line if chunk else each.place.end_line,
         "symbol": symbol,
         "similarity": None if each.cosine is None else round((1 + each.cosine) / 2, 4),
-        "given_at": each.was + 1,
+        "given_at": each.original_index + 1,
         **flags_of(each.place.path, symbol),
     }
 

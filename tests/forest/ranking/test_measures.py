@@ -8,7 +8,7 @@ from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.measures import MAX_COVERAGE_FILES, MAX_IMPORTERS
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.search import rank
-from code_intel.forest.ranking.signals import weight
+from code_intel.forest.ranking.signals import weight_of
 from code_intel.forest.ranking.state import RankingState, Situation
 from forest.corpus import file
 
@@ -195,7 +195,7 @@ def test_a_situation_raises_a_file_by_the_weight_of_its_row(name: str) -> None:
     situation = Situation(**{name: {"b.py": 1.0, "not/found.py": 1.0}})
     ranked = rank(RankingState(files, PLAIN, situation=situation))
     assert [each.file.path for each in ranked] == ["b.py", "a.py"]
-    assert ranked[0].score - ranked[1].score == pytest.approx(weight(name))
+    assert ranked[0].score - ranked[1].score == pytest.approx(weight_of(name))
     assert name in ranked[0].why
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
 from code_intel.forest.dependencies.graph import Graph, Links
-from code_intel.forest.ranking.copies import derived, stem
+from code_intel.forest.ranking.copies import near_duplicates, stem
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.measures import SCALE_FROM_ZERO, scale
 from code_intel.forest.ranking.paths import PATH_KINDS, kinds_of, relative
@@ -244,7 +244,9 @@ LINES = "".join(f"const value_{n} = compute({n})\n" for n in range(10))
     ],
 )
 def test_the_same_lines_under_the_same_name_are_a_copy(paths: list[str], copies: set[str]) -> None:
-    assert derived([file(path, LINES) for path in paths], dict.fromkeys(paths, 1.0)) == copies
+    assert (
+        near_duplicates([file(path, LINES) for path in paths], dict.fromkeys(paths, 1.0)) == copies
+    )
 
 
 def test_different_files_with_one_name_are_not_copies() -> None:
@@ -252,13 +254,13 @@ def test_different_files_with_one_name_are_not_copies() -> None:
         file("a/utils.py", LINES),
         file("b/utils.py", LINES.replace("value", "other")),
     )
-    assert derived([one, other], {"a/utils.py": 1.0, "b/utils.py": 1.0}) == set()
+    assert near_duplicates([one, other], {"a/utils.py": 1.0, "b/utils.py": 1.0}) == set()
 
 
 def test_a_file_of_a_reduced_kind_is_not_the_original() -> None:
     files = [file("dist/api.js", LINES), file("lib/core/deep/api.js", LINES)]
     standing = {"dist/api.js": 0.1, "lib/core/deep/api.js": 1.0}
-    assert derived(files, standing) == {"dist/api.js"}
+    assert near_duplicates(files, standing) == {"dist/api.js"}
 
 
 def test_each_row_can_be_skipped() -> None:

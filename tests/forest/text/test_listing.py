@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.forest.text.grep import TextQuery, base_of, grep, list_files, sizes_of
+from code_intel.forest.text.grep import TextQuery, grep, list_files, listing_prefix, sizes_of
 from hurry import late
 
 pytestmark = pytest.mark.anyio
@@ -39,9 +39,9 @@ async def test_files_are_listed_by_name_without_ignored_ones(tree: Path) -> None
     assert (await list_files(tree, "sub/")).names == ("sub/-o", "sub/b.ts", "sub/deep/c.py")
     assert (await list_files(tree, "sub/b.ts")).names == ("sub/b.ts",)
     assert (await list_files(tree, ".", "py")).names == ("a.py", "sub/deep/c.py", "日本語/名前.py")
-    assert base_of(tree, "sub/deep") == "sub/deep/"
-    assert base_of(tree, "sub/b.ts") == "sub/"
-    assert base_of(tree, ".") == base_of(tree, "a.py") == ""
+    assert listing_prefix(tree, "sub/deep") == "sub/deep/"
+    assert listing_prefix(tree, "sub/b.ts") == "sub/"
+    assert listing_prefix(tree, ".") == listing_prefix(tree, "a.py") == ""
 
 
 async def test_without_ripgrep_the_same_files_are_listed_with_a_note(tree: Path) -> None:
@@ -75,7 +75,7 @@ async def test_an_endless_listing_is_cut_with_a_note(tree: Path, tmp_path: Path)
     script = f"printf 'a.py\\0'\n: > '{ready_file}'\nexec sleep 600\n"
     program.write_text(f"#!/bin/sh\n{script}", encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    work = list_files(tree, ".", program=str(program), deadline=30)
+    work = list_files(tree, ".", program=str(program), timeout_s=30)
     listing = await late(work, ready_file.exists, seconds=30)
     assert listing.names == ("a.py",)
     assert listing.truncated

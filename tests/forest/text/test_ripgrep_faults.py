@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from code_intel.errors import CodeIntelError, UsageError
-from code_intel.forest.text.grep import TextMatches, TextQuery, find_program, grep
+from code_intel.forest.text.grep import TextMatches, TextQuery, find_ripgrep, grep
 from hurry import late
 from left_behind import none_left, noting
 from upstreams import until
@@ -108,7 +108,7 @@ async def test_an_invalid_expression_is_a_usage_error(tree: Path, tmp_path: Path
 )
 async def test_a_hanging_ripgrep_is_ended(tree: Path, tmp_path: Path, script: str) -> None:
     program = fake(tmp_path, script.format(folder=tmp_path))
-    answer = await grep(tree, TextQuery("login"), program=program, deadline=0.4)
+    answer = await grep(tree, TextQuery("login"), program=program, timeout_s=0.4)
     assert answer.truncated
     assert "stopped after 0.4 seconds" in answer.note
     assert await none_left(tmp_path)
@@ -117,7 +117,7 @@ async def test_a_hanging_ripgrep_is_ended(tree: Path, tmp_path: Path, script: st
 async def test_matches_before_the_deadline_are_returned(tree: Path, tmp_path: Path) -> None:
     ready_file = tmp_path / "ready_file"
     program = fake(tmp_path, f"{EMIT}; {EMIT}; : > '{ready_file}'; exec sleep 600")
-    work = grep(tree, TextQuery("login"), program=program, deadline=30)
+    work = grep(tree, TextQuery("login"), program=program, timeout_s=30)
     answer = await late(work, ready_file.exists, seconds=30)
     assert places(answer) == [("a.py", 1)]
     assert answer.truncated
@@ -152,7 +152,7 @@ async def test_a_gigabyte_of_output_is_cut(tree: Path, tmp_path: Path, unit: str
     event = json.dumps({"type": "summary", "data": {"text": "x" * 1000}})
     lines = f"yes '{event}' | head -c 1000000000"
     script = lines if unit == "lines" else endless
-    answer = await grep(tree, TextQuery("logi[n]"), program=fake(tmp_path, script), deadline=100)
+    answer = await grep(tree, TextQuery("logi[n]"), program=fake(tmp_path, script), timeout_s=100)
     assert answer.truncated
     assert "more matches than can be read" in answer.note
     assert await none_left(tmp_path)
@@ -173,7 +173,7 @@ def client_input() -> Iterator[int]:
 
 async def test_ripgrep_gets_no_input(tree: Path, tmp_path: Path, client_input: int) -> None:
     script = f"cat > '{tmp_path}/input'; exit 1"
-    await grep(tree, TextQuery("login"), program=fake(tmp_path, script), deadline=5)
+    await grep(tree, TextQuery("login"), program=fake(tmp_path, script), timeout_s=5)
     assert (tmp_path / "input").read_bytes() == b""
     assert os.read(client_input, 100) == CLIENT_BYTES
 
@@ -218,11 +218,11 @@ def test_ripgrep_beside_the_interpreter_is_preferred_to_path(tmp_path: Path) -> 
     beside, on_path = tmp_path / "bin", tmp_path / "path"
     beside.mkdir()
     on_path.mkdir()
-    assert find_program(beside, str(on_path)) == ""
+    assert find_ripgrep(beside, str(on_path)) == ""
     fake(on_path, "exit 1")
-    assert find_program(beside, str(on_path)) == str(on_path / "rg")
+    assert find_ripgrep(beside, str(on_path)) == str(on_path / "rg")
     fake(beside, "exit 1")
-    assert find_program(beside, str(on_path)) == str(beside / "rg")
+    assert find_ripgrep(beside, str(on_path)) == str(beside / "rg")
 
 
 async def test_a_match_that_is_not_in_the_file_is_dropped(tree: Path, tmp_path: Path) -> None:
