@@ -71,7 +71,7 @@ def search_files(
         known = best.get(row.path)
         if known is None or (bm25, -row.position) > (known.bm25, -known.chunk.position):
             kind = boosts.file_type(relative(row.path, bases), row.language)
-            why = filter(None, (*tags, boosts.tag(kind, boost), "words"))
-            score = boosts.multiplied(bm25, kind, boost)
+            why = filter(None, (*tags, boosts.boost_tag(kind, boost), "words"))
+            score = boosts.multiply_boost(bm25, kind, boost)
             best[row.path] = FileHit(row.path, score, bm25, tuple(sorted(why)), row)
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.path))[: max(top_k, 0)]

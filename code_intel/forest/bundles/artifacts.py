@@ -61,7 +61,7 @@ def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> ParsedA
     for test in given.failing_tests:
         note("failing_test", known.all_in(test))
     diff = given.last_diff[:MAX_DIFF_CHARS]
-    note("last_diff", filter(None, map(known.find, map(_unquoted, _DIFF_FILE.findall(diff)))))
+    note("last_diff", filter(None, map(known.find, map(_unquote, _DIFF_FILE.findall(diff)))))
     hints = []
     for hint in given.hints:
         path = known.find(hint)
@@ -78,12 +78,12 @@ def read_artifacts(given: GivenArtifacts, documents: Collection[str]) -> ParsedA
     )
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """Return the path of a file in a diff; git writes non-ASCII bytes as octal escapes."""
     if name.startswith('"') and name.endswith('"'):
         quoted = name[1:-1].encode("utf-8", "replace")
-        plain = _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if m[1] else m[2], quoted)
-        name = plain.decode("utf-8", "replace")
+        unescaped = _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if m[1] else m[2], quoted)
+        name = unescaped.decode("utf-8", "replace")
     return _SIDE.sub("", name)
 
 
@@ -108,12 +108,12 @@ class _Names:
             wanted = _LINES.sub("", wanted)
         if wanted in self._documents:
             return self._documents[wanted]
-        alike = [
+        matching = [
             path
             for path in self._by_name.get(wanted.rpartition("/")[2], ())
             if path.endswith(f"/{wanted}") or wanted.endswith(f"/{path}")
         ]
-        return self._documents[alike[0]] if len(alike) == 1 else ""
+        return self._documents[matching[0]] if len(matching) == 1 else ""
 
     def all_in(self, text: str) -> list[str]:
         """Return the documents that are named in a text."""

@@ -92,12 +92,12 @@ def file_type(path: str, language: str) -> FileType:
     return FileType.IMPLEMENTATION
 
 
-def multiplied(score: float, kind: FileType, profile: BoostProfile) -> float:
+def multiply_boost(score: float, kind: FileType, profile: BoostProfile) -> float:
     """Return a score of `files_search`, multiplied by its boost."""
     return score * BOOSTS[profile].factors.get(kind, 1.0)
 
 
-def added(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0) -> float:
+def add_boost(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0) -> float:
     """Return a score of `context_bundle` plus its boost; penalties only apply to positive scores.
 
     `unit` is what a term of 1 adds to the score.
@@ -106,7 +106,7 @@ def added(score: float, kind: FileType, profile: BoostProfile, unit: float = 1.0
     return score + term if term > 0 or score > 0 else score
 
 
-def tag(kind: FileType, profile: BoostProfile) -> str:
+def boost_tag(kind: FileType, profile: BoostProfile) -> str:
     """Return the tag of the boost for `why`, or an empty text."""
     factor = BOOSTS[profile].factors.get(kind, 1.0)
     if factor == 1.0:
@@ -114,7 +114,7 @@ def tag(kind: FileType, profile: BoostProfile) -> str:
     return f"{'boost' if factor > 1 else 'penalty'}:{kind.value}"
 
 
-def blacklisted(path: str, profile: BoostProfile, exempt: Collection[str] = ()) -> str:
+def blacklisted_folder(path: str, profile: BoostProfile, exempt: Collection[str] = ()) -> str:
     """Return the blacklisted folder that contains a file, or an empty text; skip `exempt` files."""
     if path in exempt:
         return ""

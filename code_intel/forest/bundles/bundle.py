@@ -126,7 +126,7 @@ def gather_bundle(
     request: BundleRequest,
     vector: "NDArray[np.float32] | None",
     *,
-    most: int,
+    limit: int,
     bases: Sequence[str] = (),
 ) -> Bundle:
     """Return the files to read for a goal.
@@ -135,34 +135,34 @@ def gather_bundle(
         store: The forest's index.
         request: The goal, artifacts and weights.
         vector: The goal's embedding; with None, `structural` is 0 for all files.
-        most: Maximum number of files.
+        limit: Maximum number of files.
         bases: Indexed folders as document names.
     """
     documents = [row.path for row in store.documents()] if any(request.artifacts) else []
-    at_hand = read_artifacts(request.artifacts, documents)
-    question = _question(request, at_hand)
+    artifacts = read_artifacts(request.artifacts, documents)
+    question = _question(request, artifacts)
     graph = graph_of(store, bases)
-    joined = reach(at_hand.files, graph, documents)
-    files = _with_files(gather(store, question, vector, POOL), at_hand, joined)
-    situation = _situation(request.weights, at_hand, joined, recent_of(store))
-    ranking = _ranking(RankingState(files, question, bases, graph, situation), at_hand)
-    looked = dict.fromkeys([*list(ranking)[:MAX_SCORED_FILES], *at_hand.files])
-    kept, left_out = _allowed(looked, request.boost, at_hand, bases)
-    wanted = tokenise(_words(request.goal, at_hand), request.strategy)
-    texts = _grouped(store.chunks_of(kept), lambda row: row.path)
+    reach_by_path = reach(artifacts.files, graph, documents)
+    files = _add_related_files(gather(store, question, vector, POOL), artifacts, reach_by_path)
+    situation = _situation(request.weights, artifacts, reach_by_path, recent_of(store))
+    ranking = _ranking(RankingState(files, question, bases, graph, situation), artifacts)
+    paths = dict.fromkeys([*list(ranking)[:MAX_SCORED_FILES], *artifacts.files])
+    kept, left_out = _split_blacklisted(paths, request.boost, artifacts, bases)
+    wanted = tokenise(_words(request.goal, artifacts), request.strategy)
+    texts = _group_by_path(store.chunks_of(kept), lambda row: row.path)
     scored = []
     for path in kept:
         ranked_file = ranking.get(path, _RankedFile(File(path), 0.0, ()))
         rows = texts.get(path, ())
-        named = at_hand.files.get(path, ())
-        reached = joined.get(path, Reach())
+        named = artifacts.files.get(path, ())
+        reached = reach_by_path.get(path, Reach())
         score, why = _score(
             relative(path, bases), rows, wanted, ranked_file, reached, named, request
         )
         tags = tuple(sorted(why[:MAX_TAGS]))
         scored.append((path, _RankedFile(ranked_file.file, score, tags)))
-    best = _best(scored, most)
-    symbols = _grouped(store.defined_in([path for path, _ in best]), lambda each: each.file)
+    best = _best(scored, limit)
+    symbols = _group_by_path(store.defined_in([path for path, _ in best]), lambda each: each.file)
     candidates = (
         BundleCandidate(
             path,
@@ -176,14 +176,14 @@ def gather_bundle(
     return Bundle(tuple(candidates), question.terms, left_out)
 
 
-def _words(goal: str, at_hand: ParsedArtifacts) -> str:
-    return "\n".join((goal, *at_hand.hints))
+def _words(goal: str, artifacts: ParsedArtifacts) -> str:
+    return "\n".join((goal, *artifacts.hints))
 
 
-def _question(request: BundleRequest, at_hand: ParsedArtifacts) -> RankedQuestion:
+def _question(request: BundleRequest, artifacts: ParsedArtifacts) -> RankedQuestion:
     """Parse the goal and the hints, and add the words of artifacts and the topics of the boost."""
-    question = read(_words(request.goal, at_hand))
-    more = query_words(" ".join(at_hand.words))[:MAX_EXTRA_WORDS]
+    question = read(_words(request.goal, artifacts))
+    more = query_words(" ".join(artifacts.words))[:MAX_EXTRA_WORDS]
     return replace(
         question,
         terms=tuple(dict.fromkeys((*question.terms, *more))),
@@ -191,30 +191,31 @@ def _question(request: BundleRequest, at_hand: ParsedArtifacts) -> RankedQuestio
     )
 
 
-def _with_files(
-    files: Sequence[File], at_hand: ParsedArtifacts, joined: Mapping[str, Reach]
+def _add_related_files(
+    files: Sequence[File], artifacts: ParsedArtifacts, reach_by_path: Mapping[str, Reach]
 ) -> list[File]:
     """Return the files found, the named files, and the closest dependencies and neighbours."""
     known = {file.path for file in files}
-    alone = sorted(
-        joined.keys() - known - at_hand.files.keys(), key=lambda path: (-joined[path].edges, path)
+    unranked = sorted(
+        reach_by_path.keys() - known - artifacts.files.keys(),
+        key=lambda path: (-reach_by_path[path].edges, path),
     )
-    more = [path for path in at_hand.files if path not in known]
-    return [*files, *map(File, (*more, *alone[:MAX_JOINED_FILES]))]
+    more = [path for path in artifacts.files if path not in known]
+    return [*files, *map(File, (*more, *unranked[:MAX_JOINED_FILES]))]
 
 
 def _situation(
     weights: Profile,
-    at_hand: ParsedArtifacts,
-    joined: Mapping[str, Reach],
+    artifacts: ParsedArtifacts,
+    reach_by_path: Mapping[str, Reach],
     recent: Mapping[str, float],
 ) -> Situation:
     default = Profile()
     return Situation(
         recent=recent,
-        editing=dict.fromkeys(at_hand.files, 1.0),
-        needed={path: 1 - 2.0**-each.edges for path, each in joined.items()},
-        near={path: each.proximity for path, each in joined.items()},
+        editing=dict.fromkeys(artifacts.files, 1.0),
+        needed={path: 1 - 2.0**-each.edges for path, each in reach_by_path.items()},
+        near={path: each.proximity for path, each in reach_by_path.items()},
         weights={
             row: min(MAX_SIGNAL_FACTOR, getattr(weights, field) / getattr(default, field))
             for row, field in SIGNALS.items()
@@ -222,10 +223,10 @@ def _situation(
     )
 
 
-def _ranking(state: RankingState, at_hand: ParsedArtifacts) -> dict[str, _RankedFile]:
+def _ranking(state: RankingState, artifacts: ParsedArtifacts) -> dict[str, _RankedFile]:
     """Rank the files; the kind of a file that the caller named does not reduce its score."""
     state.kinds = {
-        path: () if path in at_hand.files else kinds for path, kinds in state.kinds.items()
+        path: () if path in artifacts.files else kinds for path, kinds in state.kinds.items()
     }
     ranked = rank(state)
     return {
@@ -238,14 +239,14 @@ def _ranking(state: RankingState, at_hand: ParsedArtifacts) -> dict[str, _Ranked
     }
 
 
-def _allowed(
-    paths: Iterable[str], boost: BoostProfile, at_hand: ParsedArtifacts, bases: Sequence[str]
+def _split_blacklisted(
+    paths: Iterable[str], boost: BoostProfile, artifacts: ParsedArtifacts, bases: Sequence[str]
 ) -> tuple[list[str], dict[str, int]]:
     """Return the paths that are not blacklisted, and the number of blacklisted ones by folder."""
-    exempt = {relative(path, bases) for path in at_hand.files}
+    exempt = {relative(path, bases) for path in artifacts.files}
     kept, left_out = [], dict[str, int]()
     for path in paths:
-        folder = boosts.blacklisted(relative(path, bases), boost, exempt)
+        folder = boosts.blacklisted_folder(relative(path, bases), boost, exempt)
         if folder:
             left_out[folder] = left_out.get(folder, 0) + 1
         else:
@@ -258,43 +259,47 @@ def _score(
     rows: Sequence[ChunkRow],
     wanted: Terms,
     ranked_file: _RankedFile,
-    joined: Reach,
+    reached: Reach,
     named: Sequence[str],
     request: BundleRequest,
 ) -> tuple[float, list[str]]:
     """Return a file's score plus the bounded terms of the formula, and its tags."""
     matched = text_match(fold("".join(row.text for row in rows)), wanted)
-    most = len(wanted.keywords) + PHRASE_WEIGHT * len(wanted.phrases) or 1.0
+    maximum = len(wanted.keywords) + PHRASE_WEIGHT * len(wanted.phrases) or 1.0
     in_path, path_tag = path_match(path, wanted)
     cosine = max(ranked_file.file.cosines.values(), default=0.0)
     found = FileTraits(
-        matched.keywords / most,
-        matched.phrases / most,
+        matched.keywords / maximum,
+        matched.phrases / maximum,
         in_path / PATH_PHRASE,
         structural=max(0.0, cosine),
     )
     kind = boosts.file_type(path, rows[0].language if rows else "")
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
-    tags = [*(f"artifact:{tag}" for tag in named), boosts.tag(kind, request.boost), structural]
+    tags = [
+        *(f"artifact:{tag}" for tag in named),
+        boosts.boost_tag(kind, request.boost),
+        structural,
+    ]
     phrases, words = matched.tags[: matched.phrases], matched.tags[matched.phrases :]
-    tags += [*joined.why, path_tag, *phrases, *ranked_file.why, *words]
+    tags += [*reached.why, path_tag, *phrases, *ranked_file.why, *words]
     parts = terms(request.weights, found)
     score = ranked_file.score + sum(unit * parts[name] for name, unit in UNITS.items())
-    return boosts.added(score, kind, request.boost, TYPE_UNITS[request.boost]), list(
+    return boosts.add_boost(score, kind, request.boost, TYPE_UNITS[request.boost]), list(
         filter(None, tags)
     )
 
 
-def _best(scored: Iterable[tuple[str, _RankedFile]], most: int) -> list[tuple[str, _RankedFile]]:
+def _best(scored: Iterable[tuple[str, _RankedFile]], limit: int) -> list[tuple[str, _RankedFile]]:
     """Return the best files with scores relative to the best, ties by path."""
     ordered = sorted((s for s in scored if s[1].score > 0), key=lambda s: (-s[1].score, s[0]))
     return [
         (path, each._replace(score=each.score / ordered[0][1].score))
-        for path, each in ordered[:most]
+        for path, each in ordered[:limit]
     ]
 
 
-def _grouped(
+def _group_by_path(
     rows: Iterable[ItemT], path_of: Callable[[ItemT], str]
 ) -> dict[str, tuple[ItemT, ...]]:
     """Group rows that are ordered by path."""

@@ -82,7 +82,7 @@ def path_match(path: str, wanted: Terms) -> tuple[float, str]:
         (PATH_SEGMENT, "path-segment", (s for s in wanted.segments if s in components)),
         (PATH_KEYWORD, "path-keyword", (k for k in wanted.keywords if k in folded)),
     )
-    for worth, tag, matches in rules:
+    for value, tag, matches in rules:
         if (match := next(matches, None)) is not None:
-            return worth, f"{tag}:{match}"
+            return value, f"{tag}:{match}"
     return 0.0, ""

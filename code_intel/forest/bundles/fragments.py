@@ -72,12 +72,12 @@ class FragmentPlace(NamedTuple):
     Attributes:
         symbol: The symbol with the most wanted words; None if it is a line outside of symbols.
         line: The line of that symbol with the most wanted words.
-        fits: The number of wanted words in that line.
+        word_count: The number of wanted words in that line.
     """
 
     symbol: Definition | None
     line: int
-    fits: int
+    word_count: int
 
 
 class FragmentSource(NamedTuple):
@@ -96,8 +96,8 @@ def source_of(rows: Iterable[ChunkRow], symbols: Sequence[Definition]) -> Fragme
     """Rebuild a file from all its chunks in order."""
     lines: dict[int, str] = {}
     for row in rows:
-        for at, line in enumerate(_LINE.findall(row.text), row.start_line):
-            lines[at] = lines.get(at, "") + line
+        for number, line in enumerate(_LINE.findall(row.text), row.start_line):
+            lines[number] = lines.get(number, "") + line
     return FragmentSource(lines, symbols)
 
 
@@ -143,10 +143,10 @@ def merged(ranges: Iterable[Range]) -> list[Range]:
     return found
 
 
-def innermost(symbols: Iterable[Definition], line: int) -> Definition | None:
+def innermost_symbol(symbols: Iterable[Definition], line: int) -> Definition | None:
     """Return the innermost symbol around a line."""
-    holding = [s for s in symbols if s.line <= line <= s.end_line]
-    return min(holding, key=lambda s: (s.end_line - s.line, -s.line), default=None)
+    enclosing = [s for s in symbols if s.line <= line <= s.end_line]
+    return min(enclosing, key=lambda s: (s.end_line - s.line, -s.line), default=None)
 
 
 def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) -> FragmentPlace:
@@ -161,7 +161,7 @@ def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) 
     words_by_symbol: dict[Definition | None, set[str]] = {}
     best: dict[Definition | None, tuple[int, int]] = {}
     for number in range(chunk.start_line, chunk.end_line + 1):
-        symbol = innermost(near, number)
+        symbol = innermost_symbol(near, number)
         found = wanted.intersection(words(source.lines.get(number, "")))
         words_by_symbol.setdefault(symbol, set()).update(found)
         best[symbol] = max(best.get(symbol, (-1, 0)), (len(found), -number))
@@ -169,8 +169,8 @@ def best_place(source: FragmentSource, chunk: ChunkRow, wanted: frozenset[str]) 
         words_by_symbol,
         key=lambda s: (len(words_by_symbol[s]), s is not None, -(s.line if s else 0)),
     )
-    fits, line = best[symbol]
-    return FragmentPlace(symbol, -line, fits)
+    word_count, line = best[symbol]
+    return FragmentPlace(symbol, -line, word_count)
 
 
 def _ranges(
@@ -181,21 +181,21 @@ def _ranges(
     With `wide`, a symbol of up to `MAX_SYMBOL_LINES` lines is shown whole, and more lines are shown
     around the best line.
     """
-    symbol, line, fits = best_place(source, chunk, wanted)
+    symbol, line, word_count = best_place(source, chunk, wanted)
     around = MAX_SYMBOL_LINES // 2 if wide else CONTEXT_LINES
     if symbol is None:
         first, last = max(line - around, chunk.start_line), min(line + around, chunk.end_line)
-        return [_clipped(source, first, last)]
-    first, last = _documented(source, symbol.line), symbol.end_line
+        return [_trim_range(source, first, last)]
+    first, last = _first_comment_line(source, symbol.line), symbol.end_line
     if wide and last - symbol.line < MAX_SYMBOL_LINES:
-        return [_clipped(source, first, last)]
-    head = _clipped(source, first, min(symbol.line + HEAD_LINES - 1, last))
-    if not fits:
+        return [_trim_range(source, first, last)]
+    head = _trim_range(source, first, min(symbol.line + HEAD_LINES - 1, last))
+    if not word_count:
         return [head]
-    return [head, _clipped(source, max(line - around, first), min(line + around, last))]
+    return [head, _trim_range(source, max(line - around, first), min(line + around, last))]
 
 
-def _documented(source: FragmentSource, line: int) -> int:
+def _first_comment_line(source: FragmentSource, line: int) -> int:
     """Return the first line of the comment directly above `line`, or `line` without a comment."""
     first = line
     while line - first < MAX_COMMENT_LINES and source.lines.get(first - 1, "").lstrip().startswith(
@@ -205,7 +205,7 @@ def _documented(source: FragmentSource, line: int) -> int:
     return first
 
 
-def _clipped(source: FragmentSource, start: int, end: int) -> Range:
+def _trim_range(source: FragmentSource, start: int, end: int) -> Range:
     """Limit a range to the file, and remove blank lines at both ends."""
     start, end = max(start, min(source.lines)), min(end, max(source.lines))
     while start < end and not source.lines.get(end, "").strip():
@@ -216,6 +216,6 @@ def _clipped(source: FragmentSource, start: int, end: int) -> Range:
 
 
 def _fragment(source: FragmentSource, start: int, end: int) -> Fragment:
-    symbol = innermost(source.symbols, start)
+    symbol = innermost_symbol(source.symbols, start)
     text = "".join(source.lines.get(number, "") for number in range(start, end + 1))
     return Fragment(start, end, symbol.qualified if symbol else "", text.rstrip("\r\n"))

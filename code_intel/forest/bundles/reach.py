@@ -31,7 +31,7 @@ def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[st
     edges: dict[str, float] = {}
     why: dict[str, list[str]] = {}
     for seed in named:
-        for path, count in _around(seed, graph).items():
+        for path, count in _nearby_files(seed, graph).items():
             edges[path] = edges.get(path, 0.0) + count
             why.setdefault(path, []).append(f"dep:{seed}")
     joined = {path: Reach(count, 0.0, tuple(why[path][:1])) for path, count in edges.items()}
@@ -44,14 +44,16 @@ def reach(named: Collection[str], graph: Graph, paths: Iterable[str]) -> dict[st
     return joined
 
 
-def _around(seed: str, graph: Graph) -> dict[str, float]:
+def _nearby_files(seed: str, graph: Graph) -> dict[str, float]:
     """Return the weights of the files within two steps of a seed, without the seed."""
     found: dict[str, float] = {}
-    border, worth = [seed], 1.0
+    frontier, weight = [seed], 1.0
     for _ in range(2):
-        near = ((*graph.outbound(path), *graph.inbound(path)) for path in border)
-        ahead = [path for paths in near if len(paths) <= MAX_EDGES for path in paths]
-        ahead = [path for path in dict.fromkeys(ahead) if path != seed and path not in found]
-        found |= dict.fromkeys(ahead, worth)
-        border, worth = ahead, worth * SECOND_STEP_WEIGHT
+        near = ((*graph.outbound(path), *graph.inbound(path)) for path in frontier)
+        next_files = [path for paths in near if len(paths) <= MAX_EDGES for path in paths]
+        next_files = [
+            path for path in dict.fromkeys(next_files) if path != seed and path not in found
+        ]
+        found |= dict.fromkeys(next_files, weight)
+        frontier, weight = next_files, weight * SECOND_STEP_WEIGHT
     return found

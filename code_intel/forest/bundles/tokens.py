@@ -73,15 +73,15 @@ def tokenise(goal: str, strategy: TokenizationStrategy = "phrase-aware") -> Term
     words = _CJK.sub(" ", text)
     compounds = [] if strategy == "legacy" else _compounds(words)
     whole = (run for run in asian if not _ENDING.search(run))
-    phrases = _once([*quoted, *compounds, *whole], MAX_PHRASES)
+    phrases = _unique([*quoted, *compounds, *whole], MAX_PHRASES)
     keywords = [
         *_words(words, strategy, compounds),
         *(pair for run in asian for pair in _pairs(run)),
     ]
     return Terms(
         phrases,
-        _once((part.strip(".-") for part in segments), MAX_KEYWORDS),
-        _once((word for word in keywords if word not in phrases), MAX_KEYWORDS),
+        _unique((part.strip(".-") for part in segments), MAX_KEYWORDS),
+        _unique((word for word in keywords if word not in phrases), MAX_KEYWORDS),
     )
 
 
@@ -111,7 +111,7 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
-def _once(terms: Iterable[str], limit: int) -> tuple[str, ...]:
+def _unique(terms: Iterable[str], limit: int) -> tuple[str, ...]:
     """Return the significant terms, each once."""
     significant = (term for term in terms if _is_significant(term))
     return tuple(dict.fromkeys(significant))[:limit]

@@ -69,15 +69,15 @@ def closure(
     found: dict[str, Node] = {}
     truncated = False
     sides = _sides(graph, direction)
-    borders: dict[str, list[str]] = {name: [path] for name in sides}
+    frontiers: dict[str, list[str]] = {name: [path] for name in sides}
     seen: dict[str, set[str]] = {name: {path} for name in sides}
     for step in range(1, depth + 1):
-        if truncated or not any(borders.values()):
+        if truncated or not any(frontiers.values()):
             break
         for name, neighbours in sides.items():
-            reached = _step(borders[name], seen[name], neighbours)
-            borders[name] = sorted(reached)
-            for other in borders[name]:
+            reached = _step(frontiers[name], seen[name], neighbours)
+            frontiers[name] = sorted(reached)
+            for other in frontiers[name]:
                 if other not in found and len(found) >= cap:
                     truncated = True
                     break
@@ -102,11 +102,11 @@ def _sides(
 
 
 def _step(
-    border: Iterable[str], seen: set[str], neighbours: Callable[[str], Iterable[str]]
+    frontier: Iterable[str], seen: set[str], neighbours: Callable[[str], Iterable[str]]
 ) -> dict[str, str]:
     """Add newly reached documents to `seen`, and return them with their predecessors."""
     reached: dict[str, str] = {}
-    for path in border:
+    for path in frontier:
         for other in neighbours(path):
             if other not in seen:
                 seen.add(other)
@@ -119,18 +119,18 @@ def _cycles(graph: Graph, within: Collection[str]) -> Iterator[tuple[str, ...]]:
     for group in sorted(sorted(group) for group in _groups(graph, within)):
         first = group[0]
         members = frozenset(group)
-        came: dict[str, str] = {}
-        border = [first]
-        while border and first not in came:
-            ahead = []
-            for path in border:
+        predecessors: dict[str, str] = {}
+        frontier = [first]
+        while frontier and first not in predecessors:
+            next_paths = []
+            for path in frontier:
                 for other in graph.outbound(path):
-                    if other in members and other not in came:
-                        came[other] = path
-                        ahead.append(other)
-            border = ahead
+                    if other in members and other not in predecessors:
+                        predecessors[other] = path
+                        next_paths.append(other)
+            frontier = next_paths
         cycle = [first]
-        while (before := came[cycle[-1]]) != first:
+        while (before := predecessors[cycle[-1]]) != first:
             cycle.append(before)
         yield first, *reversed(cycle[1:])
 
@@ -139,21 +139,21 @@ def _groups(graph: Graph, within: Collection[str]) -> Iterator[list[str]]:
     """Yield the strongly connected components with a cycle (Tarjan's algorithm, iterative)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
-    open_: dict[str, None] = {}
+    open_paths: dict[str, None] = {}
     for root in sorted(within):
         work = [(root, iter(graph.outbound(root)))] if root not in order else []
         while work:
-            path, ahead = work[-1]
+            path, next_paths = work[-1]
             if path not in order:
                 order[path] = low[path] = len(order)
-                open_[path] = None
-            for other in ahead:
+                open_paths[path] = None
+            for other in next_paths:
                 if other not in within:
                     continue
                 if other not in order:
                     work.append((other, iter(graph.outbound(other))))
                     break
-                if other in open_:
+                if other in open_paths:
                     low[path] = min(low[path], order[other])
             else:
                 work.pop()
@@ -161,13 +161,13 @@ def _groups(graph: Graph, within: Collection[str]) -> Iterator[list[str]]:
                     outer = work[-1][0]
                     low[outer] = min(low[outer], low[path])
                 if low[path] == order[path]:
-                    yield from _closed(graph, path, open_)
+                    yield from _close_component(graph, path, open_paths)
 
 
-def _closed(graph: Graph, path: str, open_: dict[str, None]) -> Iterator[list[str]]:
+def _close_component(graph: Graph, path: str, open_paths: dict[str, None]) -> Iterator[list[str]]:
     """Remove a finished component from the open documents; yield it if it has a cycle."""
     group = []
-    while path in open_:
-        group.append(open_.popitem()[0])
+    while path in open_paths:
+        group.append(open_paths.popitem()[0])
     if len(group) > 1 or path in graph.outbound(path):
         yield group

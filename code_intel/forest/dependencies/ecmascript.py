@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from posixpath import dirname, splitext
 
-from code_intel.forest.dependencies.manifests import Package, matched
-from code_intel.forest.dependencies.paths import ancestors, joined
+from code_intel.forest.dependencies.manifests import Package, match_wildcard
+from code_intel.forest.dependencies.paths import ancestors, join_path
 from code_intel.forest.dependencies.project import Project
 
 _ENDINGS = (
@@ -31,7 +31,7 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the document that an import in `path` means, in a tuple; an empty tuple if none."""
     name = target.partition("?")[0]
     if name.startswith("."):
-        return _file(project, joined(dirname(path), name))
+        return _file(project, join_path(dirname(path), name))
     if name.startswith("#"):
         return _internal(project, path, name)
     aliased = _first(project, _aliased(project, path, name))
@@ -53,9 +53,9 @@ def _file(project: Project, stem: str) -> tuple[str, ...]:
         return found
     root, extension = splitext(stem)
     found = project.first(f"{root}{ending}" for ending in _WRITTEN.get(extension, ()))
-    if not found and (there := project.manifests.package_at.get(stem)) and stem:
-        return _entry(project, there, "")
-    return found or project.first([joined(stem, "index.ts"), joined(stem, "index.js")])
+    if not found and (package_here := project.manifests.package_at.get(stem)) and stem:
+        return _entry(project, package_here, "")
+    return found or project.first([join_path(stem, "index.ts"), join_path(stem, "index.js")])
 
 
 def _first(project: Project, stems: Iterable[str]) -> tuple[str, ...]:
@@ -68,18 +68,18 @@ def _aliased(project: Project, path: str, name: str) -> Iterator[str]:
     for folder in ancestors(path):
         aliases = project.manifests.aliases.get(folder, ())
         for pattern, places in aliases:
-            rest = matched(pattern, name)
+            rest = match_wildcard(pattern, name)
             if rest is not None:
                 yield from (place.replace("*", rest) for place in places)
         if name.startswith(_OWN):
-            yield joined(folder, f"{_SOURCE}/{name[2:]}")
+            yield join_path(folder, f"{_SOURCE}/{name[2:]}")
 
 
 def _internal(project: Project, path: str, name: str) -> tuple[str, ...]:
     """Return the document for a `#name` from the `imports` of the package around `path`."""
     for folder in ancestors(path):
-        if there := project.manifests.package_at.get(folder):
-            return _listed(project, there, there.internal, name)
+        if package_here := project.manifests.package_at.get(folder):
+            return _listed(project, package_here, package_here.internal, name)
     return ()
 
 
@@ -102,7 +102,7 @@ def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
         if rest
         else (f"{_SOURCE}/index", "index", "lib/index")
     )
-    return _first(project, (joined(known.folder, guess) for guess in guesses))
+    return _first(project, (join_path(known.folder, guess) for guess in guesses))
 
 
 def _listed(
@@ -110,12 +110,12 @@ def _listed(
 ) -> tuple[str, ...]:
     """Return the file that a manifest lists for a name, or the source from which it is built."""
     for pattern, files in entries:
-        rest = matched(pattern, name)
+        rest = match_wildcard(pattern, name)
         if rest is None:
             continue
         for file in files:
-            stem = joined("", file.replace("*", rest).removeprefix("./"))
-            if found := _first(project, (joined(known.folder, s) for s in _sources(stem))):
+            stem = join_path("", file.replace("*", rest).removeprefix("./"))
+            if found := _first(project, (join_path(known.folder, s) for s in _sources(stem))):
                 return found
     return ()
 

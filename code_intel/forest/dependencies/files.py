@@ -3,7 +3,7 @@
 import re
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.paths import ancestors, joined, nearest
+from code_intel.forest.dependencies.paths import ancestors, join_path, nearest
 from code_intel.forest.dependencies.project import Project
 
 _names = str.split
@@ -23,11 +23,11 @@ def include(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the header beside the including file, else the nearest one with a matching path."""
     angled = target.startswith("<")
     name = target.strip("<>").strip()
-    if not angled and (found := project.first([joined(dirname(path), name)])):
+    if not angled and (found := project.first([join_path(dirname(path), name)])):
         return found
     if angled and name in _STANDARD:
         return ()
-    tail = joined("", name)
+    tail = join_path("", name)
     while tail.startswith("../"):
         tail = tail.removeprefix("../")
     ending = project.ending(tail)
@@ -45,24 +45,24 @@ def header(target: str) -> str:
     return target.strip("<>")
 
 
-def linked(project: Project, path: str, target: str) -> tuple[str, ...]:
+def resolve_link(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file that a page or style sheet links to, relative to it or to a served folder."""
     name = re.split(r"[?#]", target, maxsplit=1)[0]
     if not name or "://" in name or name.startswith(("//", "data:")):
         return ()
     if not name.startswith("/"):
-        return project.first(joined(dirname(path), f"{name}{end}") for end in ("", ".css"))
-    roots = (joined(folder, served) for folder in ancestors(path) for served in ("", *_PUBLIC))
-    return project.first(joined(root, name.lstrip("/")) for root in roots)
+        return project.first(join_path(dirname(path), f"{name}{end}") for end in ("", ".css"))
+    roots = (join_path(folder, served) for folder in ancestors(path) for served in ("", *_PUBLIC))
+    return project.first(join_path(root, name.lstrip("/")) for root in roots)
 
 
-def sourced(project: Project, path: str, target: str) -> tuple[str, ...]:
+def resolve_sourced(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the sourced script in the file's folder or an outer one; ignore leading variables."""
     name = _VARIABLE.sub("", target)
-    found = project.first(joined(folder, name) for folder in ancestors(path) if name)
-    return found or (nearest(project.ending(joined("", name)), path) if "/" in name else ())
+    found = project.first(join_path(folder, name) for folder in ancestors(path) if name)
+    return found or (nearest(project.ending(join_path("", name)), path) if "/" in name else ())
 
 
-def nothing(target: str) -> str:  # noqa: ARG001 - signature of `Resolver.package`
+def no_package(target: str) -> str:  # noqa: ARG001 - signature of `Resolver.package`
     """Return an empty text, because a path names no package."""
     return ""

@@ -14,12 +14,12 @@ class Links(NamedTuple):
 
     Attributes:
         outbound: The imported documents.
-        passed: Those that it re-exports.
+        reexported: Those that it re-exports.
         packages: Names of imported libraries and modules of the language.
     """
 
     outbound: tuple[str, ...] = ()
-    passed: tuple[str, ...] = ()
+    reexported: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
 
@@ -43,9 +43,9 @@ class Graph:
         """Return the documents that import `path`, by path."""
         return self._inbound.get(path, ())
 
-    def passed(self, path: str) -> tuple[str, ...]:
+    def reexported(self, path: str) -> tuple[str, ...]:
         """Return the documents that `path` re-exports, by `export … from` or `pub use`."""
-        return self._links.get(path, _NONE).passed
+        return self._links.get(path, _NONE).reexported
 
     def packages(self, path: str) -> tuple[str, ...]:
         """Return the packages that `path` imports: `numpy`, `react`, `java.util`."""
@@ -79,7 +79,7 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
         return _NONE
     place = dirname(path) if resolver.by_folder else path
     outbound: dict[str, None] = {}
-    passed: dict[str, None] = {}
+    reexported: dict[str, None] = {}
     packages: dict[str, None] = {}
     facade = basename(path) in {"__init__.py", "__init__.pyi"}
     for written in targets:
@@ -91,7 +91,7 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
         others = dict.fromkeys(file for file in found if file != path)
         outbound |= others
         if facade or target != written:
-            passed |= others
+            reexported |= others
         if not found and (name := resolver.package(target)):
             packages[name] = None
-    return Links(tuple(outbound), tuple(passed), tuple(packages))
+    return Links(tuple(outbound), tuple(reexported), tuple(packages))

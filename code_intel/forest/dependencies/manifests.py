@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import basename, dirname
 from typing import Any, NamedTuple
 
-from code_intel.forest.dependencies.paths import joined
+from code_intel.forest.dependencies.paths import join_path
 
 _NAMED = re.compile(
     r"(?:^|/)(?:go\.mod|Cargo\.toml|(?:package|composer|jsconfig|tsconfig[^/]*)\.json)$"
@@ -90,7 +90,7 @@ class Manifests:
             if isinstance(each, dict)
         ]
         paths = [*(each.get("path") for each in named), *_CRATE_ENTRIES, library.get("path")]
-        entries = [joined(folder, path) for path in paths if isinstance(path, str)]
+        entries = [join_path(folder, path) for path in paths if isinstance(path, str)]
         known = [path for path in entries if path in files]
         self.crate_folders.add(folder)
         self.entries |= {dirname(path): path for path in known}
@@ -116,19 +116,19 @@ class Manifests:
     def _add_namespaces(self, folder: str, data: Mapping[str, Any]) -> None:
         for part in ("autoload", "autoload-dev"):
             for prefix, where in _mapping(_mapping(data, part), "psr-4").items():
-                places = [joined(folder, place) for place in _strings(where)]
+                places = [join_path(folder, place) for place in _strings(where)]
                 self.namespaces.setdefault(prefix.strip("\\"), []).extend(places)
 
 
-def matched(pattern: str, name: str) -> str | None:
+def match_wildcard(pattern: str, name: str) -> str | None:
     """Return the part of a name that matches the `*` of a pattern; None if it does not match."""
     before, star, after = pattern.partition("*")
     if not star:
         return "" if name == pattern else None
-    fits = name.startswith(before) and name.endswith(after)
+    is_match = name.startswith(before) and name.endswith(after)
     return (
         name[len(before) : len(name) - len(after)]
-        if fits and len(name) >= len(pattern) - 1
+        if is_match and len(name) >= len(pattern) - 1
         else None
     )
 
@@ -146,15 +146,15 @@ def _aliases(
         data = configs.get(path, {})
         options = _mapping(data, "compilerOptions")
         base = options.get("baseUrl")
-        start = joined(dirname(path), base if isinstance(base, str) else ".")
+        start = join_path(dirname(path), base if isinstance(base, str) else ".")
         for pattern, places in _mapping(options, "paths").items():
-            yield pattern, tuple(joined(start, place) for place in _strings(places))
+            yield pattern, tuple(join_path(start, place) for place in _strings(places))
         if isinstance(base, str):
-            yield "*", (joined(start, "*"),)
+            yield "*", (join_path(start, "*"),)
         extended = next((s for s in _strings(data.get("extends")) if s.startswith(".")), "")
         if not extended:
             return
-        path = joined(dirname(path), extended)
+        path = join_path(dirname(path), extended)
         path = path if path in configs else f"{path}.json"
 
 

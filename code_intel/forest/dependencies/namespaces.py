@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.paths import ancestors, holds, joined, nearest
+from code_intel.forest.dependencies.paths import ancestors, folder_contains, join_path, nearest
 from code_intel.forest.dependencies.project import Project
 
 _JVM = (".java", ".kt", ".scala")
@@ -17,9 +17,9 @@ def go(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the files of a package without its tests."""
     for module, folder in project.manifests.modules.items():
         if target == module or target.startswith(f"{module}/"):
-            return _go_files(project, joined(folder, target[len(module) :].lstrip("/")))
+            return _go_files(project, join_path(folder, target[len(module) :].lstrip("/")))
     for outer in ancestors(path):
-        if vendored := _go_files(project, joined(outer, f"vendor/{target}")):
+        if vendored := _go_files(project, join_path(outer, f"vendor/{target}")):
             return vendored
     return ()
 
@@ -81,13 +81,13 @@ def php(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file of a path, or of a class as composer.json or the longest suffix shows it."""
     if target.endswith((".php", ".inc", ".phtml")):
         tail = target.lstrip("/")
-        climbed = (joined(folder, tail) for folder in ancestors(path))
+        climbed = (join_path(folder, tail) for folder in ancestors(path))
         return project.first(climbed) or nearest(project.ending(tail), path)
     parts = target.strip("\\").split("\\")
     for count in range(len(parts) - 1, -1, -1):
         folders = project.manifests.namespaces.get("\\".join(parts[:count]), ())
         tail = "/".join(parts[count:])
-        if found := project.first(joined(folder, f"{tail}.php") for folder in folders):
+        if found := project.first(join_path(folder, f"{tail}.php") for folder in folders):
             return found
     # Without composer.json, the first one or two namespaces may have no folder.
     left_out = range(1 if project.manifests.namespaces else min(len(parts) - 1, 3))
@@ -108,7 +108,7 @@ def ruby(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file for `require_relative` (relative) or `require` (below a load path)."""
     name = target if target.endswith((".rb", ".rake")) else f"{target}.rb"
     if target.startswith("."):
-        return project.first(joined(dirname(path), each) for each in (name, target))
+        return project.first(join_path(dirname(path), each) for each in (name, target))
     return _loaded(project, path, [name])
 
 
@@ -129,7 +129,7 @@ def _loaded(project: Project, path: str, tails: Iterable[str]) -> tuple[str, ...
     for tail in tails:
         for file in project.ending(tail):
             root = file[: -len(tail)].rstrip("/")
-            near = "/" in tail and holds(root, path)
+            near = "/" in tail and folder_contains(root, path)
             if root in project.tops or basename(root) in _LOAD_PATHS or near:
                 found.append(file)
     return nearest(found, path)

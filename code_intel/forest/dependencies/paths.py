@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from posixpath import dirname, normpath
 
 
-def joined(folder: str, relative: str) -> str:
+def join_path(folder: str, relative: str) -> str:
     """Join and normalise a path; `..` above the config's folder remains."""
     path = normpath(f"{folder}/{relative}" if folder else relative)
     return "" if path == "." else path
@@ -18,20 +18,20 @@ def nearest(paths: Iterable[str], importer: str) -> tuple[str, ...]:
 
 def distance_from(importer: str) -> Callable[[str], tuple[int, int, str]]:
     """Return a sort key for the distance of paths from the importer."""
-    here = dirname(importer).split("/")
+    importer_parts = dirname(importer).split("/")
 
     def distance(path: str) -> tuple[int, int, str]:
-        there = dirname(path).split("/")
+        parts = dirname(path).split("/")
         shared = next(
-            (n for n, (a, b) in enumerate(zip(here, there, strict=False)) if a != b),
-            min(len(here), len(there)),
+            (n for n, (a, b) in enumerate(zip(importer_parts, parts, strict=False)) if a != b),
+            min(len(importer_parts), len(parts)),
         )
-        return -shared, len(there), path
+        return -shared, len(parts), path
 
     return distance
 
 
-def holds(folder: str, path: str) -> bool:
+def folder_contains(folder: str, path: str) -> bool:
     """Return whether a path is in a folder, at any depth."""
     return not folder or path.startswith(f"{folder}/")
 

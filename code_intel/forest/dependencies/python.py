@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.paths import distance_from, holds, joined
+from code_intel.forest.dependencies.paths import distance_from, folder_contains, join_path
 from code_intel.forest.dependencies.project import Project
 
 _ROOTS = frozenset({"src", "lib", "python"})
@@ -47,8 +47,10 @@ def _may_import(project: Project, path: str, root: str, first: str, *, certain: 
     """Return whether a module may import from a root: an outer folder or a source root."""
     if first in sys.stdlib_module_names:
         # Only a file beside the importing script shadows a module of the standard library.
-        return root == dirname(path) and joined(root, "__init__.py") not in project.files
-    return certain or root in project.tops or holds(root, path) or basename(root) in _ROOTS
+        return root == dirname(path) and join_path(root, "__init__.py") not in project.files
+    return (
+        certain or root in project.tops or folder_contains(root, path) or basename(root) in _ROOTS
+    )
 
 
 def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
@@ -58,7 +60,7 @@ def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tu
             break
         stem = "/".join(parts[:count])
         endings = _ENDINGS if count else _PACKAGE
-        if found := project.first(joined(base, f"{stem}{ending}") for ending in endings):
+        if found := project.first(join_path(base, f"{stem}{ending}") for ending in endings):
             return found
     return ()
 

@@ -34,7 +34,7 @@ def _unknown(*_: object) -> tuple[str, ...]:
 _ECMASCRIPT = Resolver(ecmascript.resolve, ecmascript.package)
 _JVM = Resolver(namespaces.jvm, namespaces.jvm_package)
 _C = Resolver(files.include, files.header)
-_LINKED = Resolver(files.linked, files.nothing)
+_LINKED = Resolver(files.resolve_link, files.no_package)
 _NAMED = Resolver(_unknown, str)
 
 RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
@@ -55,7 +55,7 @@ RESOLVERS: Mapping[str, Resolver] = MappingProxyType(
         "ruby": Resolver(namespaces.ruby, namespaces.first_part),
         "php": Resolver(namespaces.php, namespaces.php_package),
         "lua": Resolver(namespaces.lua, namespaces.first_part),
-        "bash": Resolver(files.sourced, files.nothing),
+        "bash": Resolver(files.resolve_sourced, files.no_package),
         "html": _LINKED,
         "css": _LINKED,
         "swift": _NAMED,

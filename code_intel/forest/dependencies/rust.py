@@ -2,7 +2,7 @@
 
 from posixpath import basename, dirname
 
-from code_intel.forest.dependencies.paths import ancestors, joined
+from code_intel.forest.dependencies.paths import ancestors, join_path
 from code_intel.forest.dependencies.project import Project
 
 _ENTRIES = ("lib.rs", "main.rs")
@@ -17,18 +17,18 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
     """Return the file of the module that a path names; names inside the module are ignored."""
     first, *rest = target.removeprefix("::").split("::")
     entry = _entry(project, path)
-    here = _inside(path, entry)
+    submodules = _submodule_folder(path, entry)
     if first == "crate":
-        return _walk(project, dirname(entry) if entry != path else here, rest, (entry,))
+        return _walk(project, dirname(entry) if entry != path else submodules, rest, (entry,))
     if first == "self":
-        return _walk(project, here, rest, (path,))
+        return _walk(project, submodules, rest, (path,))
     if first == "super":
         steps = [first, *rest]
         while steps[:1] == ["super"]:
-            here, steps = dirname(here), steps[1:]
-        return _walk(project, here, steps, _home(project, here, entry))
-    if found := _walk(project, here, [first], ()):
-        return _walk(project, joined(here, first), rest, found)
+            submodules, steps = dirname(submodules), steps[1:]
+        return _walk(project, submodules, steps, _module_file(project, submodules, entry))
+    if found := _walk(project, submodules, [first], ()):
+        return _walk(project, join_path(submodules, first), rest, found)
     crate = None if first in _LANGUAGE else project.manifests.crates.get(first)
     return () if crate is None else _walk(project, dirname(crate), rest, (crate,))
 
@@ -50,7 +50,7 @@ def _entry(project: Project, path: str) -> str:
         return path
     for outer in ancestors(path):
         if _holds_crates(project, dirname(outer)) and (
-            found := project.first([joined(outer, "main.rs")])
+            found := project.first([join_path(outer, "main.rs")])
         ):
             return found[0]
         if outer in known.entries:
@@ -70,14 +70,14 @@ def _holds_crates(project: Project, folder: str) -> bool:
     return outer in project.manifests.crate_folders
 
 
-def _inside(path: str, entry: str) -> str:
+def _submodule_folder(path: str, entry: str) -> str:
     """Return the folder that contains a module's submodules."""
     if path == entry or basename(path) in {*_ENTRIES, "mod.rs"}:
         return dirname(path)
     return path.removesuffix(".rs")
 
 
-def _home(project: Project, inside: str, entry: str) -> tuple[str, ...]:
+def _module_file(project: Project, inside: str, entry: str) -> tuple[str, ...]:
     """Return the file of the module whose submodules are in a folder."""
     if inside == dirname(entry):
         return (entry,)
@@ -89,7 +89,7 @@ def _walk(
 ) -> tuple[str, ...]:
     """Follow the steps as long as they are modules with a file; return the last module's file."""
     for step in steps:
-        below = joined(inside, step)
+        below = join_path(inside, step)
         deeper = project.first((f"{below}.rs", f"{below}/mod.rs"))
         if not deeper:
             break

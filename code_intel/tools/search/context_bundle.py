@@ -151,7 +151,7 @@ def _gathered(
         with store.snapshot():  # the vectors in use may be swapped at any moment
             comparable = service.comparable(question)
             bundle = gather_bundle(
-                store, request, comparable.vector, most=most, bases=bases(context.forest.config)
+                store, request, comparable.vector, limit=most, bases=bases(context.forest.config)
             )
         return bundle, comparable.degraded
 

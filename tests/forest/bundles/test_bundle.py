@@ -19,7 +19,7 @@ def bundle(
     store: Store, request: BundleRequest, *, vectors: bool = False, most: int = 20
 ) -> Bundle:
     vector = EMBEDDER.queries([request.goal])[0] if vectors else None
-    return gather_bundle(store, request, vector, most=most)
+    return gather_bundle(store, request, vector, limit=most)
 
 
 def paths(found: Bundle) -> list[str]:

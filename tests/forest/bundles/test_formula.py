@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from code_intel.forest.bundles.boosts import (
     BoostProfile,
     FileType,
-    added,
-    blacklisted,
+    add_boost,
+    blacklisted_folder,
+    boost_tag,
     file_type,
-    multiplied,
-    tag,
+    multiply_boost,
 )
 from code_intel.forest.bundles.formula import FileTraits, path_match, score, terms, text_match
 from code_intel.forest.bundles.profiles import PROFILES, Profile
@@ -55,7 +55,7 @@ def test_a_phrase_ranks_the_page_agent_first() -> None:
 def test_a_bundle_adds_a_boost_for_the_kind_of_file(
     base: FileTraits, kind: FileType, profile: BoostProfile, expected: float
 ) -> None:
-    assert added(score(DEFAULT, base), kind, profile) == pytest.approx(expected)
+    assert add_boost(score(DEFAULT, base), kind, profile) == pytest.approx(expected)
 
 
 def test_the_bugfix_profile_weighs_an_edited_dependency() -> None:
@@ -78,7 +78,7 @@ def test_the_bugfix_profile_weighs_an_edited_dependency() -> None:
     ],
 )
 def test_files_search_multiplies(kind: FileType, profile: BoostProfile, expected: float) -> None:
-    assert multiplied(4.2, kind, profile) == pytest.approx(expected)
+    assert multiply_boost(4.2, kind, profile) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -164,19 +164,19 @@ def test_a_path_determines_the_type_of_its_file(expected: FileType, files: dict[
     ],
 )
 def test_a_bundle_omits_blacklisted_folders(path: str, profile: BoostProfile, folder: str) -> None:
-    assert blacklisted(path, profile) == folder
-    assert blacklisted(path, profile, exempt={path}) == ""
+    assert blacklisted_folder(path, profile) == folder
+    assert blacklisted_folder(path, profile, exempt={path}) == ""
 
 
 def test_a_penalty_does_not_reduce_a_score_of_zero() -> None:
-    assert added(0.0, FileType.DOCUMENT, "default") == 0.0
-    assert added(0.0, FileType.IMPLEMENTATION, "default") == 0.5
+    assert add_boost(0.0, FileType.DOCUMENT, "default") == 0.0
+    assert add_boost(0.0, FileType.IMPLEMENTATION, "default") == 0.5
 
 
 def test_tags_name_boost_and_penalty() -> None:
-    assert tag(FileType.IMPLEMENTATION, "default") == "boost:src"
-    assert tag(FileType.DOCUMENT, "default") == "penalty:docs"
-    assert tag(FileType.DOCUMENT, "none") == ""
+    assert boost_tag(FileType.IMPLEMENTATION, "default") == "boost:src"
+    assert boost_tag(FileType.DOCUMENT, "default") == "penalty:docs"
+    assert boost_tag(FileType.DOCUMENT, "none") == ""
 
 
 weights = st.floats(0, 10, allow_nan=False)

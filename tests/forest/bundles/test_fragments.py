@@ -13,7 +13,7 @@ from code_intel.forest.bundles.fragments import (
     Size,
     best_place,
     fragments,
-    innermost,
+    innermost_symbol,
     merged,
     outline,
     source_of,
@@ -140,5 +140,5 @@ def test_the_first_symbol_is_shown_without_common_words() -> None:
 )
 def test_a_line_belongs_to_the_innermost_symbol(line: int, expected: str) -> None:
     source, _ = read("src/auth/service.py", FILES["src/auth/service.py"])
-    symbol = innermost(source.symbols, line)
+    symbol = innermost_symbol(source.symbols, line)
     assert (symbol.qualified if symbol else "") == expected

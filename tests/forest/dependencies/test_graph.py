@@ -87,7 +87,7 @@ def test_a_wildcard_import_of_a_large_package_is_a_package() -> None:
     ],
 )  # fmt: skip
 def test_reexported_documents_are_known(project: str, path: str, passed: tuple[str, ...]) -> None:
-    assert linked(PROJECTS[project][0])[path].passed == passed
+    assert linked(PROJECTS[project][0])[path].reexported == passed
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_any_target_resolves_to_existing_documents(ending: str, target: str, ste
     path = f"{stem}.{ending}"
     files = {path: parse_file(path, "").language, f"a/a.{ending}": "", "b.py": "python"}
     links = links_of(Project(files, {}), path, [target, f"export:{target}"])
-    assert {*links.outbound, *links.passed} <= files.keys() - {path}
+    assert {*links.outbound, *links.reexported} <= files.keys() - {path}
 
 
 def put(store: Store, path: str, text: str) -> None:
@@ -136,7 +136,7 @@ def put(store: Store, path: str, text: str) -> None:
 
 def shape(graph: Graph, paths: list[str]) -> list[tuple[tuple[str, ...], ...]]:
     return [
-        (graph.outbound(p), graph.inbound(p), graph.passed(p), graph.packages(p)) for p in paths
+        (graph.outbound(p), graph.inbound(p), graph.reexported(p), graph.packages(p)) for p in paths
     ]
 
 
