@@ -64,7 +64,7 @@ def unbegun(patch: pytest.MonkeyPatch) -> None:
 
 def at_rest(patch: pytest.MonkeyPatch) -> None:
     """Prevent further scans by the indexers of this process."""
-    patch.setattr(Indexer, "_turn", lambda _indexer: None)
+    patch.setattr(Indexer, "_take_turn", lambda _indexer: None)
 
 
 async def settled(call: Caller) -> None:
