@@ -5,8 +5,8 @@ from typing import NamedTuple
 from code_intel.index.store import Store
 
 NOTES = {
-    "held": "documents that seem deleted, kept until the next scan confirms it",
-    "unread": "documents that cannot be read, with their previous content",
+    "held": "documents that seem deleted and are kept until the next scan confirms it",
+    "unread": "documents that cannot be read and keep their previous content",
 }
 """Descriptions of the counts that a sync stores in `meta`."""
 

@@ -58,7 +58,7 @@ def judge(store: Store, config: IndexConfig, scan: walk.Scan, known: Iterable[st
             verdict.held += absent
             verdict.warnings.append(
                 f"{base} is missing or not mounted. {counted(len(absent), 'document')} from it stay"
-                " in the index until it is back or leaves document_patterns."
+                " in the index until it is back or document_patterns no longer names it."
             )
     if not _may_delete(store, gone, len(documents)):
         verdict.held += gone

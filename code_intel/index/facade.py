@@ -150,7 +150,7 @@ class Index:
         elif is_unavailable or (self.readonly and lease.is_free()):
             state = "missing"
             if not any(reason.startswith("index: ") for reason in reasons):
-                reasons.append(f"index: not complete. Run `{self.command}`.")
+                reasons.append(f"index: it is not complete. Run `{self.command}`.")
         else:
             state = "building"
         return Freshness(state, counts.files, counts.pending, tuple(dict.fromkeys(reasons)))
@@ -168,7 +168,7 @@ class Index:
         if self.config.corpus == "map":
             return []
         name = self.config.path.name
-        return [f"index: no files. `code-intel doctor` says what {name} covers"]
+        return [f"index: it contains no files. `code-intel doctor` shows what {name} covers"]
 
     def _disk_notes(self, *, scanned: bool) -> list[str]:
         """Return a note if the disk differs from the index; scan it at most once per interval."""
@@ -262,13 +262,13 @@ class Index:
         if not lease.acquire():
             if self.indexer is None or not self.indexer.status.leading:
                 pid = lease.holder()
-                note(f"{f'Process {pid}' if pid else 'Another process'} is indexing {name}, too.")
+                note(f"{f'Process {pid}' if pid else 'Another process'} is also indexing {name}.")
             self._request_repair()
             return
         before = self._names_set_aside()
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
             if store.repair():
-                note(f"{name} was damaged and is rebuilt.")
+                note(f"{name} was damaged and is being rebuilt.")
         for copy in sorted(self._names_set_aside() - before):
             note(f"The previous {name} is kept as {copy}.")
 
@@ -336,6 +336,6 @@ def _file_state(path: Path) -> tuple[int, ...] | None:
 def _stalled_note(pid: int | None, seconds: float) -> str:
     process = f"process {pid}" if pid else "the process"
     return (
-        f"index: {process} that updates it has shown no progress for {seconds / 60:.0f} min."
+        f"index: {process}, which updates it, has shown no progress for {seconds / 60:.0f} min."
         " If it hangs, end it"
     )

@@ -242,7 +242,9 @@ class Indexer:
                 raise
             if problems:
                 log.warning(
-                    "%s was damaged and is rebuilt: %s", self.config.db_path, "; ".join(problems)
+                    "%s was damaged and is being rebuilt: %s",
+                    self.config.db_path,
+                    "; ".join(problems),
                 )
                 self._next_scan = 0.0
         return self._store

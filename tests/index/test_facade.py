@@ -96,7 +96,7 @@ def test_complete_waits_only_for_progress(tmp_path: Path, monkeypatch: pytest.Mo
         report = index.complete(say=notes.append)
         assert index.store.pending_count() == 0
     other.release()
-    assert notes == report.warnings == [f"Process {os.getpid()} is indexing map.db, too."]
+    assert notes == report.warnings == [f"Process {os.getpid()} is also indexing map.db."]
 
 
 def levels(config: IndexConfig, model: str | None = None) -> list[tuple[str, str]]:
@@ -206,7 +206,7 @@ def test_freshness_counts_documents_that_another_process_wrote(tmp_path: Path) -
             assert (before.files, after.files) == (0, 2)
             assert after.state == "stale"
             assert (
-                "index: documents that cannot be read, with their previous content: 2"
+                "index: documents that cannot be read and keep their previous content: 2"
                 in after.degraded
             )
             index.store.put_document(DocumentRow("c.py", digest="d"), parsed("text"))
@@ -223,7 +223,7 @@ def test_a_forest_without_files_is_fresh_with_a_note(tmp_path: Path, pattern: st
         found = index.freshness()
     assert (found.state, found.files, found.pending) == ("fresh", 0, 0)
     assert found.degraded == (
-        "index: no files. `code-intel doctor` says what devrag-forest.json covers",
+        "index: it contains no files. `code-intel doctor` shows what devrag-forest.json covers",
     )
 
 

@@ -166,7 +166,7 @@ def test_an_unreadable_document_stays_in_the_index() -> None:
                 freshness = index.freshness()
             assert freshness.state == "stale"
             assert (
-                "documents that cannot be read, with their previous content: 1"
+                "documents that cannot be read and keep their previous content: 1"
                 in freshness.degraded[0]
             )
             sync(store, place)

@@ -84,7 +84,8 @@ def choose(name: str, state: Path) -> ChosenProfile:
     name = name.strip() or DEFAULT_PROFILE
     if name in profiles:
         return ChosenProfile(name, profiles[name], warnings)
-    note = f"profile {name[:100]!r} is not known; used default. Known: {', '.join(profiles)}."
+    known = ", ".join(profiles)
+    note = f"profile {name[:100]!r} is not known, so default was used. Known profiles: {known}."
     return ChosenProfile(DEFAULT_PROFILE, profiles[DEFAULT_PROFILE], (*warnings, note))
 
 

@@ -93,7 +93,7 @@ def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking
         UsageError: A row does not exist.
     """
     if unknown := sorted(set(without) - SIGNAL_NAMES):
-        raise UsageError(f"The ranking has no row {unknown[0]}.", details={"field": "without"})
+        raise UsageError(f"The ranking contains no row {unknown[0]}.", details={"field": "without"})
     state.scores, state.why = {}, {}
     for signal in RANKING:
         if signal.name not in without:

@@ -152,7 +152,7 @@ def test_a_missing_folder_deletes_no_documents(place: Path, devrag: Devrag, tmp_
     told = devrag("search", "ferry")["index"]
     assert told["state"] == "stale"
     assert (
-        "index: documents that seem deleted, kept until the next scan confirms it: 2"
+        "index: documents that seem deleted and are kept until the next scan confirms it: 2"
         in told["degraded"]
     )
     assert not (place / "documents").exists()
