@@ -82,18 +82,12 @@ class Database:
         return rows[0][0] if rows else None
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> list[Any]:
-        """Execute a statement once for each row of values and return the results.
-
-        Call it inside `batch`.
-        """
+        """Execute a statement for each row of values inside a `batch`; return all results."""
         with self._open_connection() as connection:
             return connection.executemany(sql, rows).fetchall()
 
     def stream(self, sql: str, values: Sequence[Any] = ()) -> apsw.Cursor:
-        """Execute a statement and return a cursor over its rows.
-
-        Call it inside `snapshot`, and close the cursor before the snapshot ends.
-        """
+        """Return a cursor over a statement's rows; use and close it inside one `snapshot`."""
         with self._open_connection() as connection:
             return connection.execute(sql, values)
 
@@ -187,7 +181,9 @@ class Database:
     def _open_connection(self) -> Iterator[apsw.Connection]:
         with self._lock, self._translate_errors():
             cancellation.raise_if_cancelled()
-            if self._depth == 0 and (self._connection is None or self._is_replaced()):
+            if self._depth == 0 and (
+                self._connection is None or self._file_id != _file_identity(self.path)
+            ):
                 self.close()
                 self._connection = self._connect()
                 self._connection.set_progress_handler(cancellation.is_cancelled, cancellation.STEPS)
@@ -199,9 +195,6 @@ class Database:
                 yield self._connection
             finally:
                 self._depth -= 1
-
-    def _is_replaced(self) -> bool:
-        return _file_identity(self.path) != self._file_id
 
     def _connect(self) -> apsw.Connection:
         """Open the index; unless it is read-only, create or replace it if needed.

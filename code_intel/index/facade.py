@@ -313,12 +313,9 @@ class Index:
 
         pending = total = count_pending()
         idle = 0
-        while (
-            pending
-            and idle < MAX_IDLE_CHECKS
-            and not stop()
-            and not lease.acquire(CHECK_INTERVAL_S)
-        ):
+        while pending and idle < MAX_IDLE_CHECKS and not stop():
+            if lease.acquire(CHECK_INTERVAL_S):
+                break
             before, pending = pending, count_pending()
             idle = 0 if pending < before else idle + 1
             report(pending)

@@ -64,10 +64,7 @@ class VectorMatrix:
         """Return chunk ids and vectors: from memory, or from the disk if there are too many."""
         token = self._db.version_token()
         cached = self._cached
-        if cached is None or (cached.token, cached.generation) != (
-            token,
-            generation.id,
-        ):
+        if cached is None or (cached.token, cached.generation) != (token, generation.id):
             self._cached = None  # stays empty if reading fails
             size = self._db.value(schema.VECTOR_COUNT, (generation.id,)) * generation.dimensions * 4
             if token is None or size > MAX_CACHED_BYTES:

@@ -84,12 +84,9 @@ class Manifests:
     def _add_crate(self, folder: str, data: Mapping[str, Any], files: Collection[str]) -> None:
         library = _mapping(data, "lib")
         programs = data.get("bin")
-        named = [
-            each
-            for each in (programs if isinstance(programs, list) else ())
-            if isinstance(each, dict)
-        ]
-        paths = [*(each.get("path") for each in named), *_CRATE_ENTRIES, library.get("path")]
+        programs = programs if isinstance(programs, list) else ()
+        tables = [program for program in programs if isinstance(program, dict)]
+        paths = [*(table.get("path") for table in tables), *_CRATE_ENTRIES, library.get("path")]
         entries = [join_path(folder, path) for path in paths if isinstance(path, str)]
         known = [path for path in entries if path in files]
         self.crate_folders.add(folder)
@@ -125,12 +122,9 @@ def match_wildcard(pattern: str, name: str) -> str | None:
     before, star, after = pattern.partition("*")
     if not star:
         return "" if name == pattern else None
-    is_match = name.startswith(before) and name.endswith(after)
-    return (
-        name[len(before) : len(name) - len(after)]
-        if is_match and len(name) >= len(pattern) - 1
-        else None
-    )
+    if len(name) < len(pattern) - 1 or not (name.startswith(before) and name.endswith(after)):
+        return None
+    return name[len(before) : len(name) - len(after)]
 
 
 def is_manifest(path: str) -> bool:
