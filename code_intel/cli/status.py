@@ -11,7 +11,7 @@ from code_intel.cli.upstreams import upstream_lines, upstream_status
 from code_intel.config import find_root, load_settings
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import counted
-from code_intel.index.doctor import disk
+from code_intel.index.doctor import network_disk_findings
 from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from code_intel.learned.files.generated import notice
@@ -73,7 +73,7 @@ def service_status(service: CorpusService) -> dict[str, Any]:
         "database": str(config.db_path),
         "patterns": list(config.patterns),
         "indexer_pid": IndexerLease(config.db_path).holder(),
-        "notes": [*config.notes, *(finding.what for finding in disk(config))],
+        "notes": [*config.notes, *(finding.what for finding in network_disk_findings(config))],
     }
     slow = service.embedder.degraded()
     data |= index_data(service.index.freshness((f"embedding: {slow}",) if slow else ()))

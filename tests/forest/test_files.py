@@ -87,7 +87,7 @@ def test_candidates_are_ordered_by_cosine(embedded: Store) -> None:
     ]
     vector = EMBEDDER.queries(["session tokens until they expire"])[0]
     ordered = rerank(embedded, places, vector)
-    assert [each.place.path for each in ordered] == [
+    assert [each.candidate.path for each in ordered] == [
         "src/auth/tokens.py",
         "web/src/format.ts",
         "gone.py",
@@ -103,7 +103,7 @@ def test_candidates_are_ordered_by_cosine(embedded: Store) -> None:
 def test_candidates_keep_their_order_without_a_vector(embedded: Store) -> None:
     places = [RerankCandidate("web/src/format.ts"), RerankCandidate("src/auth/tokens.py")]
     ordered = rerank(embedded, places, None)
-    assert [each.place for each in ordered] == places
+    assert [each.candidate for each in ordered] == places
     assert all(each.cosine is None and each.chunk is not None for each in ordered)
 
 

@@ -62,7 +62,7 @@ async def semantic_rerank(
         indexed = [each for each in shown if each.chunk is not None]
         if locked is not None:
             symbols = (name for each in indexed if each.chunk for name in each.chunk.symbols[:1])
-            files = dict.fromkeys(each.place.path for each in indexed)
+            files = dict.fromkeys(each.candidate.path for each in indexed)
             await locked.append(
                 steps.called(
                     "semantic_rerank", query, found=len(indexed), files=files, symbols=symbols
@@ -70,7 +70,7 @@ async def semantic_rerank(
             )
     compared = any(each.cosine is not None for each in ordered)
     rows = [_row(each) for each in shown]
-    unknown = [each.place.path for each in ordered if each.chunk is None]
+    unknown = [each.candidate.path for each in ordered if each.chunk is None]
     data = {
         "query": query,
         "results": rows,
@@ -121,13 +121,13 @@ def _row(each: RerankResult) -> dict[str, Any]:
     chunk = each.chunk
     symbol = chunk.symbols[0] if chunk and chunk.symbols else ""
     return {
-        "file": each.place.path,
-        "start_line": chunk.start_line if chunk else each.place.start_line,
-        "end_line": chunk.end_line if chunk else each.place.end_line,
+        "file": each.candidate.path,
+        "start_line": chunk.start_line if chunk else each.candidate.start_line,
+        "end_line": chunk.end_line if chunk else each.candidate.end_line,
         "symbol": symbol,
         "similarity": None if each.cosine is None else round((1 + each.cosine) / 2, 4),
         "given_at": each.original_index + 1,
-        **flags_of(each.place.path, symbol),
+        **flags_of(each.candidate.path, symbol),
     }
 
 
