@@ -132,7 +132,7 @@ def test_the_first_symbol_is_shown_without_common_words() -> None:
     source, rows = read("src/auth/tokens.py", FILES["src/auth/tokens.py"])
     place = best_place(source, rows[0], frozenset({"認証"}))
     assert place.symbol is not None
-    assert (place.symbol.qualified, place.fits) == ("TokenStore", 0)
+    assert (place.symbol.qualified, place.word_count) == ("TokenStore", 0)
 
 
 @pytest.mark.parametrize(
