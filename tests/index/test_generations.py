@@ -67,7 +67,7 @@ def test_new_dimensions_make_a_new_generation(tmp_path: Path, before: int, after
         put(store, "a.py", "one", "two", "three")
         embed_pending(store, small, None)
     with Store.open(tmp_path / "x.db", dimensions=after) as store:
-        with pytest.raises(EmbeddingError, match=f"holds {before} numbers"):
+        with pytest.raises(EmbeddingError, match=f"expects {before} numbers"):
             store.vector_hits(large.queries(["card of one"])[0], 1)
         assert len(store.vector_hits(small.queries(["card of one"])[0], 9)) == 3
         embed_pending(store, large, None)
