@@ -1,1 +1,1 @@
-"""The terminal: one file a command, a function that returns an exit code, one error boundary."""
+"""The command line: one module per command, and one place that handles errors."""

@@ -6,18 +6,21 @@ from code_intel.session.frame import display_width
 
 
 def cut(text: str, columns: int) -> str:
-    """Return as much of a text as fits."""
-    return next(wrapped(text, columns, most=1), "")
+    """Return the beginning of a text that fits into `columns`; `…` marks a cut."""
+    return next(wrapped(text, columns, limit=1), "")
 
 
-def wrapped(text: str, columns: int, most: int = 0) -> Iterator[str]:
-    """Yield a text in lines of at most `columns`, at most `most` of them; `…` marks a cut."""
+def wrapped(text: str, columns: int, limit: int = 0) -> Iterator[str]:
+    """Yield a text in lines of at most `columns`.
+
+    A `limit` above 0 is the maximum number of lines; `…` then marks a cut.
+    """
     number = 0
     while text:
         number += 1
-        end = _fitting(text, columns)
-        if number == most and end < len(text):
-            yield text[: _fitting(text, columns - 1)].rstrip() + "…"
+        end = _fitting_length(text, columns)
+        if number == limit and end < len(text):
+            yield text[: _fitting_length(text, columns - 1)].rstrip() + "…"
             return
         space = text.rfind(" ", end // 2, end + 1) if end < len(text) else -1
         end = space if space > 0 else end
@@ -25,7 +28,7 @@ def wrapped(text: str, columns: int, most: int = 0) -> Iterator[str]:
         text = text[end:].lstrip()
 
 
-def _fitting(text: str, columns: int) -> int:
+def _fitting_length(text: str, columns: int) -> int:
     """Return the number of characters that fit."""
     for end, char in enumerate(text):
         columns -= display_width(char)

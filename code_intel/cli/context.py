@@ -1,6 +1,6 @@
-"""Gather what to read for a goal: short excerpts of the files that matter, best first.
+"""Find what to read for a goal: short excerpts of the most relevant files, best first.
 
-Say what you already have: a failing test, the last diff, the file you are editing. `--diff -` reads
+If you already have a failing test, a diff or a file that you are editing, name it. `--diff -` reads
 a diff from standard input: `git diff | code-intel context --diff - "why is the total wrong"`.
 """
 
@@ -20,10 +20,10 @@ CONTEXT_OPTIONS = (
     ToolOption("--editing", "artifacts.editing_path", "PATH", "a file being edited"),
     ToolOption("--hint", "artifacts.hints", "TEXT", "a symbol, word or file to look for"),
     ToolOption("--profile", "profile", "NAME"),
-    ToolOption("--boost", "boost_profile", about="kind of file to rank first"),
+    ToolOption("--boost", "boost_profile", about="kind of file to rank higher"),
     ToolOption("--limit", "limit", "N", "number of files to show, at most 20"),
-    ToolOption("--budget", "token_budget", "N", "tokens that the excerpts may take"),
-    ToolOption("--compact", "compact", about="name the places only, without text"),
+    ToolOption("--budget", "token_budget", "N", "number of tokens for all excerpts"),
+    ToolOption("--compact", "compact", about="list locations only, without text"),
 )
 
 
@@ -35,16 +35,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the excerpts; return 1 when nothing was found."""
+    """Print the excerpts; return 1 if nothing was found."""
     diff = getattr(args, "artifacts.last_diff")
     if diff:
-        setattr(args, "artifacts.last_diff", _read(diff))
+        setattr(args, "artifacts.last_diff", _read_diff(diff))
     answer = run_tool(args, context_bundle, CONTEXT_OPTIONS, {"goal": " ".join(args.goal)})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["files"] else 1
 
 
-def _read(source: str) -> str:
+def _read_diff(source: str) -> str:
     """Return the diff that `--diff` names.
 
     Raises:

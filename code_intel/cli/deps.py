@@ -11,7 +11,7 @@ DEPS_OPTIONS = (
     ToolOption("--direction", "direction"),
     ToolOption("--depth", "max_depth", "N"),
     ToolOption("--limit", "limit", "N"),
-    ToolOption("--cursor", "cursor", "C", "continue after an earlier answer"),
+    ToolOption("--cursor", "cursor", "C", "next_cursor of the previous answer"),
 )
 
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the files; return 1 when none exist."""
+    """Print the files; return 1 if there are none."""
     answer = run_tool(args, deps_closure, DEPS_OPTIONS, {"path": args.path})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["nodes"] else 1

@@ -1,6 +1,6 @@
 """Check configurations, databases, agreements, sessions and command registries.
 
-Prints each finding with its remedy. Exits 1 if something does not work. Nothing is changed.
+Prints each finding with its remedy, and changes nothing. Exits 1 if something does not work.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from pathlib import Path
 from code_intel.cli.commands.findings import registry_findings
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import PLAN_FILE_KINDS
-from code_intel.cli.project import is_set_up, setting_up
+from code_intel.cli.project import is_set_up, setup_command
 from code_intel.cli.upstreams import upstream_findings
 from code_intel.config import Settings, find_root, load_settings
 from code_intel.embedding.lazy import LazyEmbedder
@@ -33,8 +33,8 @@ ADVICE = {
     "invalid": "Correct the file's front matter, or delete it.",
 }
 
-STATE_INSIDE = (
-    "The heads of sessions are stored inside the project, where an agent can change them.",
+HEADS_INSIDE_PROJECT = (
+    "The heads that protect sessions are inside the project, where an agent can change them.",
     "Set CODE_INTEL_STATE_DIR to a folder outside the project.",
 )
 
@@ -49,17 +49,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print every finding; return 1 if one is an error."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
-    for_map = LazyEmbedder(settings, corpus="map")
-    models = {"map": for_map, "forest": LazyEmbedder(settings, corpus="forest", beside=for_map)}
+    map_embedder = LazyEmbedder(settings, corpus="map")
+    embedders = {
+        "map": map_embedder,
+        "forest": LazyEmbedder(settings, corpus="forest", beside=map_embedder),
+    }
     findings = [
-        ("embedding", _engines(models)),
-        *_project(settings, models),
+        ("embedding", _embedding_findings(embedders)),
+        *_project_findings(settings, embedders),
         ("commands", registry_findings(settings)),
     ]
     rows = [
         {"area": area, "level": f.level, "what": f.what, "remedy": f.remedy}
-        for area, found in findings
-        for f in found
+        for area, group in findings
+        for f in group
     ]
     failed = any(row["level"] == "error" for row in rows)
     lines = [
@@ -69,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _engines(models: Mapping[str, LazyEmbedder]) -> list[IndexFinding]:
+def _embedding_findings(embedders: Mapping[str, LazyEmbedder]) -> list[IndexFinding]:
     """Load every embedding engine, which shows damaged files and unsupported processors."""
     found: dict[str, IndexFinding] = {}
-    for corpus, model in models.items():
+    for corpus, model in embedders.items():
         try:
             model.load()
         except EmbeddingError as error:
@@ -91,32 +94,32 @@ def _engines(models: Mapping[str, LazyEmbedder]) -> list[IndexFinding]:
     return list(found.values())
 
 
-def _identity(model: LazyEmbedder) -> str | None:
+def _model_identity(model: LazyEmbedder) -> str | None:
     return model.identity if model.available()[0] else None
 
 
-def _project(
-    settings: Settings, models: Mapping[str, LazyEmbedder]
+def _project_findings(
+    settings: Settings, embedders: Mapping[str, LazyEmbedder]
 ) -> list[tuple[str, list[IndexFinding]]]:
-    """Return the findings about a project by area."""
+    """Return the findings about a project, each with its area."""
     if not is_set_up(settings):
         what = f"{settings.root} is not set up."
-        return [("project", [IndexFinding("warning", what, f"Run `{setting_up(settings)}`.")])]
+        return [("project", [IndexFinding("warning", what, f"Run `{setup_command(settings)}`.")])]
     command = project_sync(settings)
     return [
-        ("map", examine(settings.map, model=_identity(models["map"]), command=command)),
+        ("map", examine(settings.map, model=_model_identity(embedders["map"]), command=command)),
         (
             "forest",
-            examine(settings.forest, model=_identity(models["forest"]), command=command),
+            examine(settings.forest, model=_model_identity(embedders["forest"]), command=command),
         ),
-        ("agreements", _agreements(settings)),
-        ("sessions", _sessions(settings)),
-        ("plans", _plans(settings)),
+        ("agreements", _agreement_findings(settings)),
+        ("sessions", _session_findings(settings)),
+        ("plans", _plan_findings(settings)),
         ("upstreams", upstream_findings(settings)),
     ]
 
 
-def _agreements(settings: Settings) -> list[IndexFinding]:
+def _agreement_findings(settings: Settings) -> list[IndexFinding]:
     with Index(settings.forest, readonly=True) as forest:
         found = standings(settings, forest)
     findings = [
@@ -134,17 +137,17 @@ def _agreements(settings: Settings) -> list[IndexFinding]:
     return findings or [IndexFinding("info", f"{counted(len(found), 'agreement')} can be read.")]
 
 
-def _sessions(settings: Settings) -> list[IndexFinding]:
-    place = sessions_of(settings)
-    files = journal.journal_files(place)
+def _session_findings(settings: Settings) -> list[IndexFinding]:
+    paths = sessions_of(settings)
+    files = journal.journal_files(paths)
     found = (
-        [IndexFinding("warning", *STATE_INSIDE)]
-        if place.heads.is_relative_to(settings.root)
+        [IndexFinding("warning", *HEADS_INSIDE_PROJECT)]
+        if paths.heads.is_relative_to(settings.root)
         else []
     )
     for file in files:
         try:
-            journal.inspect(place, file.name)
+            journal.inspect(paths, file.name)
         except CodeIntelError as error:
             found.append(
                 IndexFinding("warning", error.message, "Delete the file and start a new session.")
@@ -152,8 +155,8 @@ def _sessions(settings: Settings) -> list[IndexFinding]:
     return found or [IndexFinding("info", f"{counted(len(files), 'session')} can be replayed.")]
 
 
-def _plans(settings: Settings) -> list[IndexFinding]:
-    """Count the files of query plans, and name those that cannot be read."""
+def _plan_findings(settings: Settings) -> list[IndexFinding]:
+    """Return the damaged files of query plans, or the number of files."""
     try:
         root = place.root_of(settings)
         listings = {name: kind.listing(root) for name, kind in PLAN_FILE_KINDS.items()}

@@ -1,4 +1,4 @@
-"""Find files by the words in them. `search` also finds them by meaning."""
+"""Find files by the words that they contain. `search` also finds them by meaning."""
 
 import argparse
 
@@ -9,23 +9,23 @@ from code_intel.tools.search.files_search import files_search
 
 FILES_OPTIONS = (
     ToolOption("--top-k", "top_k", "N", "number of files"),
-    ToolOption("--boost", "boost_profile", about="kind of file to rank first"),
+    ToolOption("--boost", "boost_profile", about="kind of file to rank higher"),
     ToolOption("--directory", "directory", "FOLDER"),
     ToolOption("--pattern", "file_pattern", "GLOB"),
     ToolOption("--language", "language", "NAME"),
-    ToolOption("--cursor", "cursor", "C", "continue after an earlier answer"),
+    ToolOption("--cursor", "cursor", "C", "next_cursor of the previous answer"),
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("query", nargs="+", help="words; quote a phrase")
+    parser.add_argument("query", nargs="+", help="words to find; put a phrase in quotes")
     add_options(parser, files_search, FILES_OPTIONS)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the files; return 1 when nothing was found."""
+    """Print the files; return 1 if nothing was found."""
     answer = run_tool(args, files_search, FILES_OPTIONS, {"query": " ".join(args.query)})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["results"] else 1

@@ -6,42 +6,43 @@ from typing import NamedTuple
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.session.story import plain
 
-_SHOWN = 32
+MAX_ID_CHARS_SHOWN = 32
 """Characters of an unknown id that an error repeats. It may be a secret."""
 
 
 class IdKind(NamedTuple):
-    """The noun of a kind of id, and the hints for an unknown id and for an empty list."""
+    """What an id identifies, and the hints for an unknown id and for an empty list."""
 
     noun: str
-    unknown: str
-    empty: str
+    unknown_hint: str
+    empty_hint: str
 
 
-def resolve_prefix(found: Sequence[str], text: str, kind: IdKind, *, some: bool) -> str:
-    """Return the only id that was found.
+def resolve_prefix(matches: Sequence[str], text: str, kind: IdKind, *, any_exist: bool) -> str:
+    """Return the only matching id.
 
     Args:
-        found: The ids that begin with `text`.
+        matches: The ids that begin with `text`.
         text: What the user typed.
         kind: The kind of id.
-        some: Whether there are any ids at all.
+        any_exist: Whether there are any ids of this kind.
 
     Raises:
-        NotFoundError: None exists.
-        UsageError: Several begin like this; the error names two.
+        NotFoundError: No id matches.
+        UsageError: Several ids match; the error names two.
     """
-    if not found:
-        missing = f"No {kind.noun} is called {plain(text)[:_SHOWN]}."
+    if not matches:
+        message = f"No {kind.noun} has the id {plain(text)[:MAX_ID_CHARS_SHOWN]}."
         raise NotFoundError(
-            missing if some else f"There are no {kind.noun}s yet.",
-            hint=kind.unknown if some else kind.empty,
+            message if any_exist else f"There are no {kind.noun}s yet.",
+            hint=kind.unknown_hint if any_exist else kind.empty_hint,
             details={"field": "id"},
         )
-    if len(found) > 1:
+    if len(matches) > 1:
         raise UsageError(
-            f"{len(found)} {kind.noun}s begin like this, among them {found[0]} and {found[1]}.",
+            f"{len(matches)} {kind.noun}s have ids that begin like this, such as {matches[0]} and"
+            f" {matches[1]}.",
             hint="Give more characters of the id.",
             details={"field": "id"},
         )
-    return found[0]
+    return matches[0]

@@ -21,7 +21,7 @@ from code_intel.foundation.redaction import masked, masked_data
 
 
 class UnexpectedError(CodeIntelError):
-    """An error that the program did not expect: a defect."""
+    """A defect of the program."""
 
     code = "unexpected"
     remedy = "Please report it with the output on stderr. `code-intel doctor` may help."
@@ -29,7 +29,7 @@ class UnexpectedError(CodeIntelError):
 
 
 class CliCommand(NamedTuple):
-    """A command; its module has `configure(parser)` and `run(args)`."""
+    """A command; its module defines `configure(parser)` and `run(args)`."""
 
     name: str
     module: str
@@ -37,10 +37,8 @@ class CliCommand(NamedTuple):
 
 
 COMMANDS = (
-    CliCommand("init", "code_intel.cli.setup.init", "set a project up, or undo that"),
-    CliCommand(
-        "migrate", "code_intel.cli.migrate", "bring a project over from v3.7, v3.8 or later"
-    ),
+    CliCommand("init", "code_intel.cli.setup.init", "set up a project, or undo the set-up"),
+    CliCommand("migrate", "code_intel.cli.migrate", "migrate a project from v3.7, v3.8 or later"),
     CliCommand("serve", "code_intel.cli.serve", "run the gateway on stdio or HTTP"),
     CliCommand(
         "search", "code_intel.cli.search", "search the map (agreements), then the forest (source)"
@@ -55,7 +53,7 @@ COMMANDS = (
     CliCommand("rerank", "code_intel.cli.rerank", "order files by similarity to a question"),
     CliCommand("deps", "code_intel.cli.deps", "show what a file imports, or what imports it"),
     CliCommand("snippets", "code_intel.cli.snippets", "show lines of a file, or a symbol"),
-    CliCommand("sync", "code_intel.cli.sync", "bring both indexes up to date"),
+    CliCommand("sync", "code_intel.cli.sync", "update both indexes"),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
     CliCommand("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
@@ -64,21 +62,23 @@ COMMANDS = (
 )
 
 
-_NAMED = re.compile(r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)")
-"""The beginning of argparse's messages about one argument."""
+_ARGUMENT_NAME = re.compile(
+    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)"
+)
+"""Matches the beginning of argparse's messages about one argument."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError`, so that all errors are printed in one place."""
 
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        """Raise the error."""
-        missing = "required" in message
-        named = _NAMED.match(message)
-        field = (named[1] or named[2]).replace("-", "_") if named else ""
+        """Raise a `UsageError`, which names the argument if the message does."""
+        is_missing = "required" in message
+        match = _ARGUMENT_NAME.match(message)
+        field = (match[1] or match[2]).replace("-", "_") if match else ""
         raise UsageError(
             f"{message[0].upper()}{message[1:]}.",
-            code="missing_argument" if missing else None,
+            code="missing_argument" if is_missing else None,
             hint=" ".join(self.format_usage().split()),
             details={"field": field} if field else {},
         )
@@ -86,15 +86,15 @@ class Parser(argparse.ArgumentParser):
 
 def run() -> None:
     """Entry point of the console script."""
-    speak_utf8()
+    use_utf8()
     sys.exit(main(sys.argv[1:]))
 
 
-def speak_utf8() -> None:
+def use_utf8() -> None:
     """Read and write UTF-8 in every locale.
 
-    Invalid input is replaced, output that cannot be encoded is escaped. If the locale would decode
-    file names differently, the program starts again in UTF-8 mode.
+    Invalid input is replaced, and output that cannot be encoded is escaped. If the locale would
+    decode file names differently, the program restarts itself in UTF-8 mode.
     """
     if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
         argv = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
@@ -115,39 +115,43 @@ def main(
     if argv[0] in {"-V", "--version"}:
         print(f"{program} {__version__}")
         return 0
-    chosen = next((command for command in commands if command.name == argv[0]), None)
-    if chosen is None:
-        print(f"{program}: no command {argv[0]}\n{usage(program, commands)}", file=sys.stderr)
+    command = next((each for each in commands if each.name == argv[0]), None)
+    if command is None:
+        print(
+            f"{program}: there is no command {argv[0]}\n{usage(program, commands)}", file=sys.stderr
+        )
         return 2
-    return dispatch(chosen, argv[1:], program)
+    return dispatch(command, argv[1:], program)
 
 
 def dispatch(command: CliCommand, argv: Sequence[str], program: str) -> int:
-    """Parse the rest of the line, run the command, turn errors into text and an exit code."""
+    """Parse the arguments, run the command, and turn errors into messages and an exit code."""
 
     def work() -> int:
         args = parser_of(command, program).parse_args(argv)
         return int(importlib.import_module(command.module).run(args))
 
-    def tell(error: CodeIntelError) -> None:
+    def report(error: CodeIntelError) -> None:
         if "--json" in argv:
             print(json.dumps(masked_data(error.as_dict()), ensure_ascii=False))
 
-    return bounded(work, tell, program)
+    return handle_errors(work, report, program)
 
 
-def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], program: str) -> int:
+def handle_errors(
+    work: Callable[[], int], report: Callable[[CodeIntelError], None], program: str
+) -> int:
     """Run a command and return its exit code; print its errors.
 
     Args:
-        work: The command.
-        tell: Prints an error on stdout, for programs.
-        program: The name before messages on stderr.
+        work: Runs the command.
+        report: Prints an error as JSON on stdout.
+        program: The prefix of messages on stderr.
     """
     try:
-        return _somewhere(work)
+        return _require_current_folder(work)
     except CodeIntelError as error:
-        tell(error)
+        report(error)
         print(masked(f"{program}: {error.message}\n  {error.hint}"), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
@@ -155,21 +159,21 @@ def bounded(work: Callable[[], int], tell: Callable[[CodeIntelError], None], pro
         return 130
     except BrokenPipeError:
         # Otherwise the interpreter prints an error when it flushes the closed pipe.
-        null = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
-        os.dup2(null, sys.stdout.fileno())
+        null_device = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
+        os.dup2(null_device, sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the boundary
-        tell(UnexpectedError(f"{type(error).__name__}: {error}"))
+        report(UnexpectedError(f"{type(error).__name__}: {error}"))
         traceback.print_exc()
         print(f"{program}: this is a defect in the program, not your mistake.", file=sys.stderr)
         return UnexpectedError.exit_code
 
 
-def _somewhere(work: Callable[[], int]) -> int:
-    """Run a command; report it if the current folder no longer exists.
+def _require_current_folder(work: Callable[[], int]) -> int:
+    """Run a command.
 
     Raises:
-        UsageError: The command needs the current folder, and that is gone.
+        UsageError: The command needs the current folder, which no longer exists.
     """
     try:
         return work()

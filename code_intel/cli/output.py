@@ -13,14 +13,14 @@ from code_intel.foundation.redaction import masked, masked_data
 from code_intel.foundation.text import visible, visible_json
 
 PROGRESS_DELAY_S = 1.0
-"""Seconds until a terminal shows that work is still going on."""
+"""Seconds after which the elapsed time is printed for the first time."""
 
 
 class Advance(Protocol):
-    """Called by long work: units done, units in all (0 if unknown), and what it is doing."""
+    """Reports the progress of long work."""
 
     def __call__(self, done: int, total: int, what: str) -> None:
-        """Show it."""
+        """Show that `done` of `total` units (0 if unknown) of a kind of work are done."""
 
 
 def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
@@ -39,7 +39,7 @@ def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Advance]:
-    """Show a bar per kind of work on stderr; lines if stderr is not a terminal."""
+    """Show a progress bar per kind of work on stderr; print lines if it is not a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -72,17 +72,17 @@ def progress() -> Iterator[Advance]:
 
 @contextmanager
 def elapsed_time() -> Iterator[None]:
-    """Print the elapsed time on stderr after a second, then at growing intervals."""
+    """Print the elapsed time on stderr after a second, then at increasing intervals."""
     done = threading.Event()
-    began = time.monotonic()
+    started = time.monotonic()
 
-    def tell() -> None:
-        wait = PROGRESS_DELAY_S
-        while not done.wait(wait):
-            print(f"… {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-            wait *= 2
+    def print_time() -> None:
+        delay = PROGRESS_DELAY_S
+        while not done.wait(delay):
+            print(f"… {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+            delay *= 2
 
-    thread = threading.Thread(target=tell, name="elapsed-time", daemon=True)
+    thread = threading.Thread(target=print_time, name="elapsed-time", daemon=True)
     thread.start()
     try:
         yield
@@ -92,13 +92,13 @@ def elapsed_time() -> Iterator[None]:
 
 
 def _line_printer() -> Advance:
-    """Return a function that prints a line at every tenth of the work."""
-    last: dict[str, int] = {}
+    """Return a function that prints a line per tenth of the work."""
+    last_tenths: dict[str, int] = {}
 
     def advance(done: int, total: int, what: str) -> None:
         tenth = 10 * done // total if total else 0
-        if last.get(what) != tenth:
-            last[what] = tenth
+        if last_tenths.get(what) != tenth:
+            last_tenths[what] = tenth
             print(f"{what}: {done}/{total or '?'}", file=sys.stderr, flush=True)
 
     return advance

@@ -1,8 +1,8 @@
 """Search in several steps: state what you expect, search, compare, and refine the query.
 
 The plan is stored. Exits 0 if the expectations are met at least in part, 1 if they are not, 130 on
-Ctrl-C; what was found until then is stored. `--continue ID` continues a plan, `--max-iterations 1`
-lets you steer each query. See docs/plans.md.
+Ctrl-C, which keeps what was found so far. `--continue ID` continues a plan; with `--max-iterations
+1` you choose each query yourself. See docs/plans.md.
 """
 
 import argparse
@@ -19,13 +19,13 @@ from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
 from code_intel.cli.plans.plan_files import SHORT, resolve_plan
 from code_intel.cli.plans.show import expectations
-from code_intel.cli.project import add_project, as_project_says, project_of
+from code_intel.cli.project import add_project, as_project_path, project_of
 from code_intel.cli.tool_call import (
     ToolOption,
     add_options,
     call,
-    given_inputs,
-    naming_options,
+    tool_inputs,
+    with_option_names,
 )
 from code_intel.config import Settings
 from code_intel.errors import UsageError
@@ -69,13 +69,13 @@ PLAN_OPTIONS = (
         "--preset",
         "preset",
         "NAME",
-        "expectations and strategy by name: `code-intel plans presets`",
+        "name of a preset; `code-intel plans presets` lists them",
     ),
     ToolOption(
-        "--continue", "planId", "ID", "continue a plan: its id, the beginning of its id, or `last`"
+        "--continue", "planId", "ID", "the plan to continue: its id, the beginning of it, or `last`"
     ),
 )
-_COLUMNS, _NAME = 76, 50
+_COLUMNS, _NAME_COLUMNS = 76, 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="show the expectations and the first queries; do nothing",
+        help="show the expectations and the first queries without searching",
     )
     add_project(parser)
 
@@ -97,38 +97,38 @@ def run(args: argparse.Namespace) -> int:
     """Run the plan; return 1 if it failed."""
     settings = replace(project_of(args), upstreams=MappingProxyType({}))
     root = place.root_of(settings)
-    given = _given(args, settings, root)
+    inputs = _plan_inputs(args, settings, root)
     if args.dry_run:
-        with naming_options(gistdex_query_plan, PLAN_OPTIONS):
-            plan = preview(settings, Tool(gistdex_query_plan, "").arguments(given)[0])
-        emit(args, _planned(plan), "\n".join(_plan_text(plan)))
+        with with_option_names(gistdex_query_plan, PLAN_OPTIONS):
+            plan = preview(settings, Tool(gistdex_query_plan, "").arguments(inputs)[0])
+        emit(args, _preview_data(plan), "\n".join(_preview_lines(plan)))
         return 0
-    began = datetime.now(UTC).isoformat(timespec="seconds")
+    started = datetime.now(UTC).isoformat(timespec="seconds")
     try:
-        with naming_options(gistdex_query_plan, PLAN_OPTIONS), _progress() as report:
-            answer = call(settings, gistdex_query_plan, given, report)
+        with with_option_names(gistdex_query_plan, PLAN_OPTIONS), _progress() as report:
+            answer = call(settings, gistdex_query_plan, inputs, report)
     except KeyboardInterrupt:
-        _print_stored_plan(root, given, began)
+        _print_stored_plan(root, inputs, started)
         raise
-    emit(args, answer.data, _text(answer.data))
+    emit(args, answer.data, _answer_text(answer.data))
     return 1 if answer.data["status"] == "failed" else 0
 
 
-def _given(args: argparse.Namespace, settings: Settings, root: Path) -> dict[str, Any]:
-    """Return the tool's arguments; the goal of a plan that is continued is optional.
+def _plan_inputs(args: argparse.Namespace, settings: Settings, root: Path) -> dict[str, Any]:
+    """Return the inputs of the tool; to continue a plan, no goal is needed.
 
     Raises:
         UsageError: There is no goal.
     """
-    given = given_inputs(args, PLAN_OPTIONS)
+    inputs = tool_inputs(args, PLAN_OPTIONS)
     if args.no_intermediate:
-        given["saveIntermediateResults"] = False
-    if "db" in given:
-        given["db"] = as_project_says(settings.root, given["db"])
-    if "planId" in given:
-        given["planId"] = resolve_plan(root, given["planId"])
-    given["goal"] = " ".join(args.goal) or _goal_of(root, given.get("planId"))
-    return given
+        inputs["saveIntermediateResults"] = False
+    if "db" in inputs:
+        inputs["db"] = as_project_path(settings.root, inputs["db"])
+    if "planId" in inputs:
+        inputs["planId"] = resolve_plan(root, inputs["planId"])
+    inputs["goal"] = " ".join(args.goal) or _goal_of(root, inputs.get("planId"))
+    return inputs
 
 
 def _goal_of(root: Path, plan_id: str | None) -> str:
@@ -142,8 +142,8 @@ def _goal_of(root: Path, plan_id: str | None) -> str:
     )
 
 
-def _planned(plan: QueryPlan) -> dict[str, Any]:
-    """Return the preview under the tool's names."""
+def _preview_data(plan: QueryPlan) -> dict[str, Any]:
+    """Return the preview, with the field names of the tool."""
     return {
         "goal": plan.goal,
         "expectedResults": as_json(plan.expected),
@@ -155,20 +155,20 @@ def _planned(plan: QueryPlan) -> dict[str, Any]:
 
 
 def _queries(plan: QueryPlan) -> list[str]:
-    """Return the queries that would be asked first."""
+    """Return the first queries of the plan."""
     return list(plan.waiting) or list(filter(None, [refining.next_query(plan)]))
 
 
-def _plan_text(plan: QueryPlan) -> Iterator[str]:
+def _preview_lines(plan: QueryPlan) -> Iterator[str]:
     yield from expectations(plan)
-    first, *others = _queries(plan) or ["none; all were tried already"]
+    first, *others = _queries(plan) or ["none; all of them were tried already"]
     yield f"First query: {visible(first)}"
     yield from (f"  then: {visible(query)}" for query in others)
 
 
 @contextmanager
 def _progress() -> Iterator[Report]:
-    """Show each query as it begins: a bar on a terminal, otherwise a line."""
+    """Show each query when it begins: as a bar on a terminal, otherwise as a line."""
     with progress() as advance:
 
         async def report(done: float, total: float | None, message: str) -> None:
@@ -181,27 +181,31 @@ def _progress() -> Iterator[Report]:
         yield report
 
 
-def _print_stored_plan(root: Path, given: Mapping[str, Any], began: str) -> None:
-    """Print how to continue the interrupted plan: the named one, or the one that was made."""
+def _print_stored_plan(root: Path, inputs: Mapping[str, Any], started: str) -> None:
+    """Print how to continue the interrupted plan, whether it was named or new."""
     interrupted = (
         entry.id
         for entry in keeping.entries(root)
-        if entry.stop == "stopped" and entry.used >= began and entry.goal == masked(given["goal"])
+        if entry.stop == "stopped"
+        and entry.used >= started
+        and entry.goal == masked(inputs["goal"])
     )
-    if plan_id := given.get("planId") or next(interrupted, ""):
+    if plan_id := inputs.get("planId") or next(interrupted, ""):
         print(f"To continue: code-intel plan --continue {plan_id[:SHORT]}", file=sys.stderr)
 
 
-def _go_on(data: Mapping[str, Any]) -> str:
-    """Return how to continue a plan that did not succeed; with a new query if it has none left."""
+def _how_to_continue(data: Mapping[str, Any]) -> str:
+    """Return how to continue a plan that did not succeed, with a new query if it needs one."""
     if data["status"] == "success":
         return ""
-    own = ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
-    return f". To continue: code-intel plan --continue {data['planId'][:SHORT]}{own}"
+    query_option = (
+        ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
+    )
+    return f". To continue: code-intel plan --continue {data['planId'][:SHORT]}{query_option}"
 
 
-def _text(data: Mapping[str, Any]) -> str:
-    """Return the answer as text: result, a line per query, the findings, and where it is stored."""
+def _answer_text(data: Mapping[str, Any]) -> str:
+    """Return the answer as text: the result, the queries, the findings and where it is stored."""
     lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
     for each in data["iterations"]:
         note = each.get("error") or each["feedback"]
@@ -209,22 +213,26 @@ def _text(data: Mapping[str, Any]) -> str:
             f"{each['iterationNumber']}. {each['evaluationScore']:.2f}  “{visible(each['query'])}”"
         )
         lines.append(f"{head}  {cut(' '.join(note.split()), _COLUMNS)}")
-    found = data["finalResults"]["data"]
-    lines.append("Found:" if found else "Nothing found.")
-    for each in found:
-        where = f":{each['start_line']}-{each['end_line']}" if each["start_line"] else ""
-        lines.append(f"  {visible(each['document'])}{where}  {visible(each['symbol'])}".rstrip())
+    findings = data["finalResults"]["data"]
+    lines.append("Found:" if findings else "Nothing found.")
+    for each in findings:
+        line_range = f":{each['start_line']}-{each['end_line']}" if each["start_line"] else ""
+        lines.append(
+            f"  {visible(each['document'])}{line_range}  {visible(each['symbol'])}".rstrip()
+        )
     if missing := data["finalResults"]["unmatchedExpectations"]:
-        lines.append(f"Not found: {', '.join(cut(visible(name), _NAME) for name in missing)}")
+        lines.append(
+            f"Not found: {', '.join(cut(visible(name), _NAME_COLUMNS) for name in missing)}"
+        )
     if similar := data.get("similarPlans"):
         first = similar[0]
         lines.append(
-            f"Planned before: {first['planId'][:SHORT]}  {cut(visible(first['goal']), _COLUMNS)}"
+            f"Similar plan: {first['planId'][:SHORT]}  {cut(visible(first['goal']), _COLUMNS)}"
         )
     if page := data.get("structuredKnowledgePath"):
         lines.append(f"Summary in {page}")
     if saved := data["savedAt"]:
-        lines.append(f"Saved as {saved}{_go_on(data)}")
+        lines.append(f"Saved as {saved}{_how_to_continue(data)}")
     lines += [f"Note: {visible(warning)}" for warning in data.get("warnings", ())]
     index = Freshness(**{**data["index"], "degraded": tuple(data["index"]["degraded"])})
     return "\n".join(lines) + index_text(index)

@@ -1,4 +1,4 @@
-"""Find the project that a command line names."""
+"""Find the project that a command is for, and describe its set-up."""
 
 import argparse
 import os
@@ -29,46 +29,51 @@ def project_of(args: argparse.Namespace) -> Settings:
 
 
 def project_folder(text: str) -> Path:
-    """Return the folder to set up, links resolved.
+    """Return the folder to set up, with links resolved.
 
     Raises:
-        UsageError: It is not a folder, or it is the home folder or the root.
+        UsageError: It is not a folder, or it is the home folder or the root of the file system.
     """
     root = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
     if not root.is_dir():
         raise UsageError(f"{text} is not a folder.", details={"field": "project"})
     if holds_all_projects(root):
         raise UsageError(
-            f"{root} contains all of your projects and cannot be one.",
+            f"{root} contains all of your projects, so it cannot be a project itself.",
             hint="Name the folder of one project.",
             details={"field": "project"},
         )
     return root
 
 
-def as_project_says(root: Path, path: str) -> str:
-    """Return a path given relative to the current folder as the project names it."""
-    whole = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - links are the tool's to judge
-    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)
+def as_project_path(root: Path, path: str) -> str:
+    """Return a path relative to the project, or absolute if it is outside.
+
+    A relative `path` is relative to the current folder.
+    """
+    absolute = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - the tool checks links
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else str(absolute)
 
 
 def is_set_up(settings: Settings) -> bool:
-    """Whether the project has a configuration or a state folder."""
+    """Return whether the project has a configuration or a state folder."""
     return settings.state.is_dir() or settings.map.path.is_file() or settings.forest.path.is_file()
 
 
-def setting_up(settings: Settings) -> str:
-    """Return the command line that sets the project up, from any folder."""
+def setup_command(settings: Settings) -> str:
+    """Return the command that sets the project up."""
     return f"code-intel init {shlex.quote(str(settings.root))}"
 
 
 def require_index(settings: Settings) -> None:
-    """Refuse a project whose source is not indexed yet.
+    """Check that the project is indexed.
 
     Raises:
-        NotFoundError: There is no index; the hint has the commands to run.
+        NotFoundError: There is no index; the hint gives the commands to run.
     """
     if not settings.forest.db_path.exists():
-        before = "" if is_set_up(settings) else f"`{setting_up(settings)}`, then "
+        setup_step = "" if is_set_up(settings) else f"`{setup_command(settings)}`, then "
         sync = f"code-intel sync {shlex.quote(str(settings.root))}"
-        raise NotFoundError(f"{settings.root} is not indexed yet.", hint=f"Run {before}`{sync}`.")
+        raise NotFoundError(
+            f"{settings.root} is not indexed yet.", hint=f"Run {setup_step}`{sync}`."
+        )

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the order; return 1 when there are no vectors to compare by."""
+    """Print the files in order; return 1 if there are no vectors."""
     candidates = args.candidates
     if candidates == ["-"]:
         candidates = [line.strip() for line in sys.stdin if line.strip()]

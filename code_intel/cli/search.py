@@ -1,8 +1,8 @@
 """Search the map first and, if it has no answer, the forest.
 
 The map holds the project's agreements: which term means which symbol. The forest is the index of
-its source. The search belongs to no session and is not recorded. Without a query, the command makes
-one from the project and prints it. With `-` it reads one query per line from standard input and
+its source. The search belongs to no session and is not recorded. Without a query, the command asks
+an example question about the project. With `-` it reads one query per line from standard input and
 prints one JSON object per line.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of, require_index
-from code_intel.cli.setup.question import first_question
+from code_intel.cli.setup.question import example_question
 from code_intel.errors import CodeIntelError
 from code_intel.records import VERIFICATION_SCORE, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService, open_project
@@ -35,29 +35,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the hits; return 1 when nothing was found."""
+    """Print the hits; return 1 if nothing was found."""
     settings = project_of(args)
     require_index(settings)
     services = open_project(settings, readonly=True)
     try:
         if args.query == ["-"]:
             for line in filter(None, map(str.strip, sys.stdin)):
-                print(json.dumps(_one(services, line, args), ensure_ascii=False), flush=True)
+                data = _answer_line(services, line, args)
+                print(json.dumps(data, ensure_ascii=False), flush=True)
             return 0
-        query = " ".join(args.query) if args.query else first_question(services[1].index)
-        source, answer = ask(services, query, args)
-        heading = "" if args.query else f"Question: {query}\n"
-        emit(args, {"query": query, **_data(source, answer)}, heading + _text(source, answer))
+        query = " ".join(args.query) if args.query else example_question(services[1].index)
+        corpus, answer = ask(services, query, args)
+        question = "" if args.query else f"Question: {query}\n"
+        emit(args, {"query": query, **_data(corpus, answer)}, question + _text(corpus, answer))
         return 0 if answer.hits else 1
     finally:
         for service in services:
             service.index.close()
 
 
-def _one(
+def _answer_line(
     services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Return the answer to one line; an error is the answer to its line only."""
+    """Return the answer to one line; an error becomes the answer to its line."""
     try:
         return _data(*ask(services, query, args))
     except CodeIntelError as error:
@@ -77,26 +78,26 @@ def ask(
     return "forest", forest_service.search(query, args.top_k)
 
 
-def _data(source: str, answer: SearchAnswer) -> dict[str, Any]:
+def _data(corpus: str, answer: SearchAnswer) -> dict[str, Any]:
     shown, cut = fit(answer.hits)
     return {
-        "source": source,
-        "status": "PREVIOUS_SUCCESS" if source == "map" else "HYPOTHESIS",
+        "source": corpus,
+        "status": "PREVIOUS_SUCCESS" if corpus == "map" else "HYPOTHESIS",
         "results": [hit_data(hit, text) for hit, text in shown],
         "truncated": cut,
         "index": index_data(answer.index),
     }
 
 
-def _text(source: str, answer: SearchAnswer) -> str:
+def _text(corpus: str, answer: SearchAnswer) -> str:
     shown = [(hit, "\n".join(text.splitlines()[:3])) for hit, text in fit(answer.hits)[0]]
-    head = "The map knows:" if source == "map" else "The forest suggests:"
-    body = f"{head}\n{hits_text(shown)}" if shown else "Nothing found."
+    heading = "Agreements:" if corpus == "map" else "Source (unverified):"
+    body = f"{heading}\n{hits_text(shown)}" if shown else "Nothing found."
     return body + index_text(answer.index)
 
 
 def hit_count(text: str) -> int:
     """Read the value of `--top-k`."""
-    if not text.isdecimal() or not 1 <= int(text) <= 100:  # noqa: PLR2004 - as the tools have it
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 to 100")
+    if not text.isdecimal() or not 1 <= int(text) <= 100:  # noqa: PLR2004 - the tools' limits
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100")
     return int(text)

@@ -1,7 +1,7 @@
 """Run the gateway on stdin and stdout, or over HTTP.
 
-A client's configuration starts this. It serves one project: CODE_INTEL_ROOT, else
-CLAUDE_PROJECT_DIR, else the project of the current folder. See docs/http.md for HTTP.
+A client's configuration starts this. It serves one project: the one that CODE_INTEL_ROOT
+or else CLAUDE_PROJECT_DIR names, or else that of the current folder. See docs/http.md for HTTP.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 def serve_project(
     args: argparse.Namespace, build: "Callable[..., ToolServer]", program: str
 ) -> NoReturn:
-    """Serve the project of the environment or the current folder.
+    """Serve the project that the environment or the current folder selects.
 
     Args:
         args: The options of `add_http` and `add_writes`.

@@ -1,4 +1,4 @@
-"""Show lines of a file or a symbol, extended to where symbols begin and end.
+"""Show lines of a file, or a symbol. Lines are extended to whole symbols.
 
 `code-intel snippets src/auth/service.py:10-40`, or `code-intel snippets --symbol
 AuthService.login`.
@@ -13,24 +13,28 @@ from code_intel.cli.tool_call import ToolOption, add_options, run_tool
 from code_intel.tools.code.snippets_get import snippets_get
 
 SNIPPETS_OPTIONS = (
-    ToolOption("--symbol", "symbol", "NAME", "a symbol instead of lines"),
-    ToolOption("--exact", "exact_lines", about="these lines only, even if they cut a symbol"),
-    ToolOption("--budget", "token_budget", "N", "tokens of text"),
+    ToolOption("--symbol", "symbol", "NAME", "a symbol to show instead of lines"),
+    ToolOption(
+        "--exact",
+        "exact_lines",
+        about="show exactly these lines, even if they are part of a symbol",
+    ),
+    ToolOption("--budget", "token_budget", "N", "number of tokens"),
 )
-_PLACE = re.compile(r"^(.+?):(\d+)(?:-(\d+))?$")
+_LOCATION = re.compile(r"^(.+?):(\d+)(?:-(\d+))?$")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("path", nargs="?", default="", help="a file; FILE:10-40 for some lines")
+    parser.add_argument("path", nargs="?", default="", help="a file; FILE:10-40 for lines 10 to 40")
     add_options(parser, snippets_get, SNIPPETS_OPTIONS)
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the lines."""
-    place = _PLACE.match(args.path)
-    path, first, last = place.groups(default="0") if place else (args.path, "0", "0")
+    location = _LOCATION.match(args.path)
+    path, first, last = location.groups(default="0") if location else (args.path, "0", "0")
     lines = {"path": path, "start_line": int(first), "end_line": int(last)}
     answer = run_tool(args, snippets_get, SNIPPETS_OPTIONS, lines)
     emit(args, answer.data, answer.text)

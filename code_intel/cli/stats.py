@@ -1,7 +1,7 @@
 """Show how sessions ended: by intent, by phase, by confidence, and with or without the forest.
 
-Counts the newest 1,000 outcomes that `record_outcome` logged. `code-intel map stats` shows what
-became of the map's answers. Nothing is written.
+Counts the newest 1,000 outcomes that `record_outcome` logged. `code-intel map stats` shows how
+useful the map was. Nothing is written.
 """
 
 import argparse
@@ -21,32 +21,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the figures."""
-    found = outcomes_of(project_of(args))
-    emit(args, found._asdict(), "\n".join(_lines(found)))
+    statistics = outcomes_of(project_of(args))
+    emit(args, statistics._asdict(), "\n".join(_lines(statistics)))
     return 0
 
 
-def _lines(found: OutcomeStatistics) -> Iterator[str]:
-    if found.total:
-        yield f"Outcomes: {found.total}; sessions that reported them: {found.sessions}"
-        yield from _table("", {"all": found.by_outcome})
-        yield from _table("by intent", found.by_intent)
-        yield from _table("by phase", found.by_phase)
-        yield from _table("with the forest", found.devrag_correlation)
-        yield from _table("by confidence", found.confidence_correlation)
+def _lines(statistics: OutcomeStatistics) -> Iterator[str]:
+    if statistics.total:
+        yield f"Outcomes: {statistics.total}; sessions that reported them: {statistics.sessions}"
+        yield from _table("", {"all": statistics.by_outcome})
+        yield from _table("by intent", statistics.by_intent)
+        yield from _table("by phase", statistics.by_phase)
+        yield from _table("with the forest", statistics.devrag_correlation)
+        yield from _table("by confidence", statistics.confidence_correlation)
     else:
         yield NO_OUTCOMES
-    if found.unreadable:
-        yield unreadable(found)
+    if statistics.unreadable:
+        yield unreadable(statistics)
 
 
 def _table(title: str, rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Yield the lines of a table whose last column is the share of successes."""
+    """Yield the lines of a table; its last column is the share of successes."""
     columns = list(next(iter(rows.values())))
     yield f"{title:<28}" + "".join(f"{column:>10}" for column in columns) + f"{'succeed':>10}"
     for name, row in rows.items():
-        ended = sum(row.values())
-        share = f"{row['success'] / ended:.0%}" if ended else "-"
+        total = sum(row.values())
+        share = f"{row['success'] / total:.0%}" if total else "-"
         yield (
             f"    {visible(name):<24}"
             + "".join(f"{row[column]:>10}" for column in columns)

@@ -1,4 +1,4 @@
-"""Show what is indexed, what is missing, and the status of agreements. Nothing is written."""
+"""Show what is indexed, what is missing, and the status of agreements; write nothing."""
 
 import argparse
 from collections import Counter
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.cli.output import emit
-from code_intel.cli.project import is_set_up, setting_up
+from code_intel.cli.project import is_set_up, setup_command
 from code_intel.cli.upstreams import upstream_lines, upstream_status
 from code_intel.config import find_root, load_settings
 from code_intel.errors import CodeIntelError
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the status."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
     services = open_project(settings, readonly=True)
-    engines = dict.fromkeys(map(_engine, services))
+    engines = dict.fromkeys(map(_model_text, services))
     data: dict[str, Any] = {"project": str(settings.root), "embedding": ", ".join(engines)}
     lines = [f"project    {settings.root}", f"embedding  {data['embedding']}"]
     for service in services:
@@ -42,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
     data["upstreams"] = upstream_status(settings)
     lines += upstream_lines(data["upstreams"])
     if not is_set_up(settings):
-        lines.append(f"The project is not set up. Run `{setting_up(settings)}`.")
+        lines.append(f"The project is not set up. Run `{setup_command(settings)}`.")
     with Index(settings.forest, readonly=True) as forest:
-        agreed = Counter(s.validity for s in standings(settings, forest))
-    data["agreements"] = dict(agreed)
+        counts = Counter(s.validity for s in standings(settings, forest))
+    data["agreements"] = dict(counts)
     lines.append(
-        "agreements " + (", ".join(f"{n} {name}" for name, n in agreed.items()) or "none yet")
+        "agreements " + (", ".join(f"{n} {name}" for name, n in counts.items()) or "none yet")
     )
     data["git"] = [each.what for each in misshared(settings)]
     lines += [f"git        {what}" for what in data["git"]]
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _engine(service: CorpusService) -> str:
-    """Return the identity of the embedding model, or why there is none."""
+def _model_text(service: CorpusService) -> str:
+    """Return the identity of the embedding model, or the reason why there is none."""
     usable, reason = service.embedder.available()
     return service.embedder.identity if usable else f"none: {reason}"
 
@@ -80,7 +80,7 @@ def service_status(service: CorpusService) -> dict[str, Any]:
     try:
         skipped = int(service.index.store.get_meta("skipped") or 0)
         return data | {"model": service.index.store.model(), "skipped": skipped}
-    except CodeIntelError:  # freshness has the reason
+    except CodeIntelError:  # `freshness` reports the reason
         return data
 
 

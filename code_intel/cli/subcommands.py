@@ -1,4 +1,4 @@
-"""The subcommands of each command, such as `code-intel map list`."""
+"""List the subcommands of each command, such as `code-intel map list`."""
 
 import argparse
 import importlib
@@ -10,7 +10,7 @@ from code_intel.cli.main import CliCommand
 
 
 def _group(package: str, **about: str) -> tuple[CliCommand, ...]:
-    """Return the subcommands of a package: the module has the name of the subcommand."""
+    """Return the subcommands of a package, which has a module of each name."""
     return tuple(
         CliCommand(name, f"code_intel.cli.{package}.{name}{'_' * iskeyword(name)}", text)
         for name, text in about.items()
@@ -26,7 +26,7 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             add="add an unconfirmed agreement",
             confirm="confirm one agreement, or all, against the current code",
             rename="change an agreement's symbol or term",
-            reject="mark an agreement as wrong, or wrong for some words",
+            reject="mark an agreement as wrong, always or for one query",
             stats="show how useful the map was",
             check="fail if an agreement is broken, for CI",
             sync="generate learned_pairs.json and update the map's index",
@@ -40,16 +40,16 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             "map.trash",
             list="list the trash",
             show="show a file of the trash in full",
-            restore="restore a file to its place",
-            empty="remove files from the trash for good",
+            restore="restore a file to its original location",
+            empty="permanently remove files from the trash",
         ),
         "plans": _group(
             "plans",
             list="list plans, the most recently used first",
-            show="show what a plan asked, found and missed",
-            presets="list named expectations",
-            prune="remove what is old or above the limits",
-            clear="remove plans, stored answers and pages",
+            show="show the queries and results of a plan",
+            presets="list presets: named expectations and strategies",
+            prune="remove files that are old or above the limits",
+            clear="remove plans, cached answers and knowledge pages",
         ),
         "commands": _group(
             "commands",
@@ -61,8 +61,8 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
         ),
         "session": _group(
             "session",
-            list="list sessions, the last used first",
-            show="show what one has asked, found and done",
+            list="list sessions, the most recently used first",
+            show="show what a session asked, found and did",
         ),
     }
 )
@@ -73,7 +73,7 @@ def add_subcommands(
 ) -> None:
     """Declare the subcommands of a command and their options.
 
-    The module of the chosen one is `args.subcommand_module`, None if the line has none.
+    The module of the chosen one becomes `args.subcommand_module`, which is None without a choice.
     """
     names = "|".join(subcommand.name for subcommand in SUBCOMMANDS[command])
     parser.set_defaults(subcommand_module=None)

@@ -1,9 +1,9 @@
-"""Bring both indexes up to date: words first, then vectors.
+"""Update both indexes: words first, then vectors.
 
-The two indexes are the map (agreements) and the forest (source). With `--words-only` the next
-server that starts computes the vectors. Files that cannot be read are named and do not fail the
-command. Skipped files are counted; `code-intel doctor` names some of them with the reason. If you
-stop the command, what was indexed stays.
+The two indexes are the map (agreements) and the forest (source). With `--words-only`, the next
+server that starts computes the vectors. Files that cannot be read are listed, but the command
+succeeds. Skipped files are counted; `code-intel doctor` names some of them with the reason. If you
+stop the command, everything indexed so far is kept.
 """
 
 import argparse
@@ -32,25 +32,25 @@ def run(args: argparse.Namespace) -> int:
     """Update both indexes; return 0 even if some files failed."""
     from pathlib import Path
 
-    named = Path(args.project).expanduser() if args.project else None
-    settings = load_settings(require_single_project(find_root(named)))
+    folder = Path(args.project).expanduser() if args.project else None
+    settings = load_settings(require_single_project(find_root(folder)))
     if note := sync(settings, datetime.now(UTC)).note:
-        _say(note)
+        _print_note(note)
     data: dict[str, Any] = {"project": str(settings.root)}
     lines = []
     services = open_project(settings)
     try:
         with progress() as advance:
-            reports = [(service, words(service, advance)) for service in services]
+            reports = [(service, update_words(service, advance)) for service in services]
             if not args.words_only:
                 for service, report in reports:
-                    report.warnings += vectors(service, advance)
+                    report.warnings += compute_vectors(service, advance)
         for service, report in reports:
             corpus, index = service.index.config.corpus, service.index.freshness()
             data[corpus] = report_data(report) | {"files": index.files, "pending": index.pending}
-            waiting = f", {counted(index.pending, 'vector')} to come" if index.pending else ""
+            pending = f", {counted(index.pending, 'vector')} to come" if index.pending else ""
             counts, *notes = report_text(report).split("\n")
-            lines += [f"{corpus}: {counted(index.files, 'file')}{waiting} ({counts})", *notes]
+            lines += [f"{corpus}: {counted(index.files, 'file')}{pending} ({counts})", *notes]
     finally:
         for service in services:
             service.index.close()
@@ -58,25 +58,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def words(service: CorpusService, advance: Advance) -> SyncReport:
-    """Update the word index of one corpus."""
+def update_words(service: CorpusService, advance: Advance) -> SyncReport:
+    """Update the word index of one corpus; return the report."""
     what = f"{service.index.config.corpus}: words"
     return service.index.complete(
-        words_only=True, progress=lambda done, total: advance(done, total, what), say=_say
+        words_only=True, progress=lambda done, total: advance(done, total, what), say=_print_note
     )
 
 
-def vectors(service: CorpusService, advance: Advance) -> list[str]:
-    """Compute missing vectors; return warnings."""
+def compute_vectors(service: CorpusService, advance: Advance) -> list[str]:
+    """Compute the missing vectors of one corpus; return warnings."""
     usable, reason = service.embedder.available()
     if not usable:
         return [f"no vectors: {reason}"]
     what = f"{service.index.config.corpus}: vectors"
     report = service.index.complete(
-        progress=lambda done, total: advance(done, total, what), say=_say
+        progress=lambda done, total: advance(done, total, what), say=_print_note
     )
     return report.warnings
 
 
-def _say(sentence: str) -> None:
+def _print_note(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""Run a tool as a command: its inputs become options, its answer is printed.
+"""Run a tool as a command: its inputs are options, and its answer is printed.
 
-A command lists which inputs it offers and under which flag. Type, choices, default and help text
-come from the tool's signature.
+A command lists the inputs that it offers and their flags. Type, choices, default and help text come
+from the tool's signature.
 """
 
 import argparse
@@ -24,13 +24,13 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {"integer": int, "number": float}
 
 
 class ToolOption(NamedTuple):
-    """An input of a tool as an option.
+    """A command-line option for an input of a tool.
 
     Attributes:
         flag: The option, such as `--top-k`.
         field: The input, such as `top_k` or `expectedResults.keywords`.
         metavar: The placeholder of its value in the help.
-        about: Its help text, if the tool's own does not fit.
+        about: Its help text, if the description in the tool does not fit.
     """
 
     flag: str
@@ -42,7 +42,7 @@ class ToolOption(NamedTuple):
 def add_options(
     parser: argparse.ArgumentParser, tool: ToolFunction, options: Sequence[ToolOption]
 ) -> None:
-    """Declare options for inputs of a tool."""
+    """Declare the options for inputs of a tool."""
     schema = Tool(tool, "").schema
     for option in options:
         field = _field(schema, option.field)
@@ -71,12 +71,12 @@ def run_tool(
         UsageError: An argument is wrong; the error names the option.
         NotFoundError: The project is not indexed yet.
     """
-    with naming_options(tool, options):
-        return call(project_of(args), tool, {**given_inputs(args, options), **inputs})
+    with with_option_names(tool, options):
+        return call(project_of(args), tool, {**tool_inputs(args, options), **inputs})
 
 
-def given_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dict[str, Any]:
-    """Return the inputs that a command line gives, by field."""
+def tool_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dict[str, Any]:
+    """Return the inputs that a command line contains, by field."""
     given: dict[str, Any] = {}
     for option in options:
         value = getattr(args, option.field)
@@ -87,8 +87,8 @@ def given_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dic
 
 
 @contextmanager
-def naming_options(tool: ToolFunction, options: Sequence[ToolOption]) -> Iterator[None]:
-    """Name the options of the command, not the inputs of the tool, in errors."""
+def with_option_names(tool: ToolFunction, options: Sequence[ToolOption]) -> Iterator[None]:
+    """Replace the names of the tool's inputs in errors with those of the command's options."""
     try:
         yield
     except (UsageError, BusyError) as error:
@@ -145,7 +145,7 @@ async def _call(
 
 
 def _field(schema: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Return the JSON schema of an input; of several types, the list or the first."""
+    """Return the JSON schema of an input; of several types, the array or else the first."""
     found: dict[str, Any] = dict(schema)
     for name in path.split("."):
         found = found["properties"][name]

@@ -212,7 +212,7 @@ def test_search_without_a_query_asks_about_the_project(shop: Project) -> None:
         ("b.py", 'def g():\n    pass\n\n\ndef f():\n    """Sail."""\n', "how does f work"),
     ],
 )
-def test_first_question_fits_the_project(
+def test_example_question_fits_the_project(
     bare: Project, file: str, text: str, question: str
 ) -> None:
     (bare.root / file).write_text(text, encoding="utf-8")
@@ -223,7 +223,7 @@ def test_first_question_fits_the_project(
     assert data["results"][0]["document"] == file
 
 
-def test_empty_index_has_no_first_question(bare: Project) -> None:
+def test_empty_index_has_no_example_question(bare: Project) -> None:
     bare.call("code-intel", "init")
     assert answer(bare, "search", "--json", code=1)["error"] == "not_found"
     answer(bare, "sync", "--json")

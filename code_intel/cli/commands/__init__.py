@@ -13,10 +13,10 @@ from code_intel.cli.subcommands import add_subcommands
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 
-if TYPE_CHECKING:  # imported as late as its server
+if TYPE_CHECKING:  # imported when the server starts
     from code_intel.servers.protocol import ToolServer
 
-WAITING = (
+WAITING_NOTE = (
     "The server is waiting for a client on standard input."
     " See `code-intel commands --help` for subcommands."
 )
@@ -24,7 +24,7 @@ SERVER_OPTIONS = ("http", "host", "token_file", "allow_host", "allow_writes")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of the server, and the subcommands."""
+    """Declare the options of the server and the subcommands."""
     parser.allow_abbrev = False  # otherwise `--all` of a subcommand would mean `--allow-host`
     add_http(parser)
     add_writes(parser)
@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the subcommand; without one, serve until stdin ends, or over HTTP until a signal."""
     if args.subcommand_module is None:
         if args.http is None and sys.stdin is not None and sys.stdin.isatty():
-            print(WAITING, file=sys.stderr)
-        serve_project(args, _server, "code-intel commands")
+            print(WAITING_NOTE, file=sys.stderr)
+        serve_project(args, _build_server, "code-intel commands")
     for name in SERVER_OPTIONS:
         if getattr(args, name) is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     return int(args.subcommand_module.run(args))
 
 
-def _server(settings: Settings, *, writes: bool) -> "ToolServer":
+def _build_server(settings: Settings, *, writes: bool) -> "ToolServer":
     from code_intel.servers.commands import build_commands_server
 
     return build_commands_server(settings, writes=writes)

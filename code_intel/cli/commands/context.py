@@ -1,7 +1,7 @@
-"""Shared parts of `code-intel commands`: options, and a context to run tools in.
+"""Provide what the subcommands of `code-intel commands` share: options and a tool context.
 
-The registry is imported only when a subcommand runs: the same command starts the server, which must
-answer at once.
+The registry is imported only when a subcommand runs, because the same command also starts the
+server, which must answer at once.
 """
 
 import argparse
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # imported only by subcommands
     from code_intel.tools.declaration import Answer
 
 MODEL_TIMEOUT_S = 60.0
-"""Seconds that a terminal waits for the model and vectors; a server does not wait."""
+"""Seconds that a subcommand waits for the model and vectors; a server does not wait."""
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
@@ -39,33 +39,33 @@ def add_name(parser: argparse.ArgumentParser) -> None:
 
 
 def call_command_tool(
-    settings: Settings, tool: "Callable[..., Awaitable[Answer]]", given: Mapping[str, Any]
+    settings: Settings, tool: "Callable[..., Awaitable[Answer]]", inputs: Mapping[str, Any]
 ) -> "Answer":
     """Call a tool of the command server.
 
     Raises:
         UsageError: An argument is wrong; the error names the field.
-        CodeIntelError: As the tool raises it.
+        CodeIntelError: The tool failed.
     """
     from code_intel.tools.declaration import Tool
 
-    arguments, _ = Tool(tool, "").arguments(given)
+    arguments, _ = Tool(tool, "").arguments(inputs)
     return run_with_commands(settings, lambda context: tool(context, **arguments))
 
 
 def run_with_commands(
     settings: Settings, work: "Callable[[CommandContext], Awaitable[Answer]]"
 ) -> "Answer":
-    """Run work with the project's command registry; report long work on stderr."""
+    """Run a function with the project's command registry; show elapsed time on stderr."""
     from code_intel.tools.context.commands import open_commands
 
     context = open_commands(settings, patience=MODEL_TIMEOUT_S)
 
-    async def done() -> "Answer":
+    async def run_work() -> "Answer":
         return await work(context)
 
     try:
         with elapsed_time():
-            return asyncio.run(done())
+            return asyncio.run(run_work())
     finally:
         context.close()

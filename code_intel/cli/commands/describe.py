@@ -1,6 +1,6 @@
 """Show what a command is for and which options it takes.
 
-If a registry has several commands of that name, all are shown. Exits 1 if none exists. --json
+If a registry contains several commands of that name, shows all. Exits 1 if there is none. --json
 prints the answer of the tool `describe`.
 """
 
@@ -28,14 +28,14 @@ def run(args: argparse.Namespace) -> int:
     """Print the description."""
     from code_intel.tools.commands.command_describe import describe
 
-    given = {name: getattr(args, name) for name in ("agent", "c1", "c2", "c3")}
-    data = call_command_tool(project_of(args), describe, given).data
+    inputs = {name: getattr(args, name) for name in ("agent", "c1", "c2", "c3")}
+    data = call_command_tool(project_of(args), describe, inputs).data
     rows = data.get("commands", [data])
-    emit(args, data, "\n\n".join("\n".join(_lines(row)) for row in rows))
+    emit(args, data, "\n\n".join("\n".join(_description_lines(row)) for row in rows))
     return 0
 
 
-def _lines(row: Mapping[str, Any]) -> Iterator[str]:
+def _description_lines(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"{row['c1']} {row['c2']} {row['c3']}"
     yield from _paragraph(row["description"])
     if row.get("usage"):
@@ -44,9 +44,9 @@ def _lines(row: Mapping[str, Any]) -> Iterator[str]:
     for kind in ("edition", "adaptation"):
         if options.get(kind):
             yield from _paragraph(f"--{kind}: {', '.join(options[kind])}")
-    taken = [f"--{kind}" for kind in ("file", "stdin", "destination") if options.get(kind)]
-    if taken:
-        yield f"  accepts {', '.join(taken)}"
+    accepted = [f"--{kind}" for kind in ("file", "stdin", "destination") if options.get(kind)]
+    if accepted:
+        yield f"  accepts {', '.join(accepted)}"
     for name, about in row.get("variables", {}).items():
         yield from _paragraph(f"--uv {name.removeprefix('uv-')}=…: {about}")
 

@@ -2,9 +2,9 @@
 
 `describe` shows a command's options. Paths are relative to the current folder. --dry-run prints the
 command line that would run, or the file that would be rendered, and does nothing. --for says what
-the command is used for; later searches for something similar rank it higher. Exits 1 if there is no
-such command or it fails; stderr has the reason. --json prints the answer of the tool `execute` with
-the whole prompt.
+the command is used for, so that later searches for something similar rank it higher. Exits 1 if
+there is no such command or it fails; stderr has the reason. --json prints the answer of the tool
+`execute` with the complete prompt.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from code_intel.cli.commands.context import add_agent, add_name, run_with_commands
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, as_project_says, project_of
+from code_intel.cli.project import add_project, as_project_path, project_of
 from code_intel.errors import ExecutionError, UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
@@ -27,9 +27,9 @@ if TYPE_CHECKING:  # imported when a command is executed
     from code_intel.tools.context.commands import CommandContext
     from code_intel.tools.declaration import Answer
 
-PATHS = ("file", "destination")
+PATH_OPTIONS = ("file", "destination")
 PROJECT_PATH_PHRASE = re.compile(r"relative to the project's root(?:, as answers name files)?")
-"""How a tool describes paths; in a terminal they are relative to the current folder."""
+"""How tools describe paths; those on the command line are relative to the current folder."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,11 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Execute the command, or print what would be done."""
+    """Execute the command, or print what it would do."""
     settings = project_of(args)
-    given = _options(args, settings)
-    with _in_terminal():
-        answer = run_with_commands(settings, lambda context: _answered(context, args, given))
+    options = _tool_options(args, settings)
+    with _with_flag_names():
+        answer = run_with_commands(settings, lambda context: _execute(context, args, options))
     if not args.json:
         for note in answer.data.get("notes", ()):
             print(f"Note: {visible(masked(note))}", file=sys.stderr)
@@ -64,40 +64,40 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
-    """Return the options under the tool's names.
+def _tool_options(args: argparse.Namespace, settings: "Settings") -> dict[str, str]:
+    """Return the options, with the names that the tool uses.
 
     Raises:
         UsageError: A variable is not NAME=VALUE, or is given twice.
     """
     from code_intel.registry.options import MAX_INPUT_CHARS
 
-    given = {name: getattr(args, name) for name in ("edition", "adaptation", *PATHS, "stdin")}
-    given = {name: value for name, value in given.items() if value is not None}
-    for name in PATHS:
-        if given.get(name):
-            given[name] = as_project_says(settings.root, given[name])
-    if given.get("stdin") == "-":
-        given["stdin"] = sys.stdin.read(MAX_INPUT_CHARS + 1)  # the tool refuses one too many
+    names = ("edition", "adaptation", *PATH_OPTIONS, "stdin")
+    options = {name: value for name in names if (value := getattr(args, name)) is not None}
+    for name in PATH_OPTIONS:
+        if options.get(name):
+            options[name] = as_project_path(settings.root, options[name])
+    if options.get("stdin") == "-":
+        options["stdin"] = sys.stdin.read(MAX_INPUT_CHARS + 1)  # too long for the tool
     for assignment in args.uv or ():
         name, equals, value = assignment.partition("=")
-        if not equals or f"uv-{name}" in given:
+        if not equals or f"uv-{name}" in options:
             raise UsageError(
                 f"--uv {assignment} is {'given twice' if equals else 'not NAME=VALUE'}.",
                 hint="Give each variable once, as in --uv audience=users.",
                 details={"field": "uv"},
             )
-        given[f"uv-{name}"] = value
-    return given
+        options[f"uv-{name}"] = value
+    return options
 
 
-async def _answered(
-    context: "CommandContext", args: argparse.Namespace, given: dict[str, str]
+async def _execute(
+    context: "CommandContext", args: argparse.Namespace, options: dict[str, str]
 ) -> "Answer":
-    """Execute the command, or plan it; return the whole prompt.
+    """Execute the command, or plan it; return the complete prompt.
 
     Raises:
-        CodeIntelError: As the tool `execute` raises it.
+        CodeIntelError: The command failed.
     """
     from code_intel.registry import execution
     from code_intel.tools.commands.command_execute import chosen, data_of
@@ -107,12 +107,14 @@ async def _answered(
     loaded, command = await chosen(context, args.agent, args.c1, args.c2, args.c3)
     path = loaded.registry.path
     if args.dry_run:
-        plan = await run_in_thread(execution.planned, context.settings, path, command, given)
+        plan = await run_in_thread(execution.planned, context.settings, path, command, options)
         data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
         data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.prompt}
         return Answer(data, shlex.join(plan.argv) or plan.prompt)
-    done = await execution.execute(context.settings, path, command, given, report=context.report)
-    data, notes = data_of(command, done), list(done.notes)
+    result = await execution.execute(
+        context.settings, path, command, options, report=context.report
+    )
+    data, notes = data_of(command, result), list(result.notes)
     if args.feature:
         if await run_in_thread(context.experience.note, command.key, args.feature):
             data["noted_for"] = args.feature
@@ -120,16 +122,16 @@ async def _answered(
             notes.append("The purpose (--for) could not be stored.")
     if notes:
         data["notes"] = notes
-    return Answer(data, done.prompt.removesuffix("\n"))
+    return Answer(data, result.prompt.removesuffix("\n"))
 
 
 @contextmanager
-def _in_terminal() -> Iterator[None]:
-    """Name options in errors as `--edition`, not `options.edition`; print a program's stderr."""
+def _with_flag_names() -> Iterator[None]:
+    """Name options in errors `--edition`, not `options.edition`; print a program's stderr."""
     try:
         yield
     except UsageError as error:
-        message, hint = (_in_flags(text) for text in (error.message, error.hint))
+        message, hint = (_name_flags(text) for text in (error.message, error.hint))
         raise UsageError(message, hint=hint, code=error.error, details=error.details) from error
     except ExecutionError as error:
         program_stderr = str(error.details.get("stderr", ""))
@@ -138,6 +140,6 @@ def _in_terminal() -> Iterator[None]:
         raise
 
 
-def _in_flags(text: str) -> str:
+def _name_flags(text: str) -> str:
     text = PROJECT_PATH_PHRASE.sub("inside the project, relative to the current folder", text)
     return re.sub(r"\boptions\.(uv)?[-]?", lambda found: "--uv " if found[1] else "--", text)

@@ -13,14 +13,14 @@ from code_intel.registry.loading import LoadedRegistry, Registries
 from code_intel.registry.options import OptionRequest
 
 MAX_NAMED = 3
-"""Commands without a prompt that are named; the others are counted."""
-NO_PROMPT = "Write their prompts, as docs/command-registry.md shows, or install climpt."
+"""Number of commands without a prompt that are named; the others are counted."""
+NO_PROMPT = "Write the prompts as described in docs/command-registry.md, or install climpt."
 DAMAGED_LOG = "Remove .code-intel/commands.json, or let the next execution rename it."
-NEWER_LOG = "Use the newer code-intel, or remove .code-intel/commands.json."
+NEWER_LOG = "Use the newer version of code-intel, or remove .code-intel/commands.json."
 
 
 def registry_findings(settings: Settings) -> list[IndexFinding]:
-    """Return the findings about a project's registries; none if it has no registry."""
+    """Return the findings about a project's registries, if it has any."""
     return list(_findings(settings)) if place.has_registry(settings.root) else []
 
 
@@ -44,18 +44,20 @@ def _findings(settings: Settings) -> Iterator[IndexFinding]:
         notes = (visible(f"{agent}: {note}.") for note in loaded.registry.notes)
         yield from (IndexFinding("warning", note) for note in notes)
         if runner == runners.PROMPTS:
-            yield from _without_prompt(loaded)
+            yield from _missing_prompts(loaded)
         count = len(loaded.registry.commands)
-        yield IndexFinding("info", f"{counted(count, 'command')} of {agent}; {_by(runner)}.")
+        yield IndexFinding(
+            "info", f"{counted(count, 'command')} of {agent}; {_runner_text(runner)}."
+        )
 
 
-def _by(runner: str) -> str:
+def _runner_text(runner: str) -> str:
     rendered = runner == runners.PROMPTS
     return "code-intel renders their prompts" if rendered else f"{runner} executes them"
 
 
-def _without_prompt(loaded: LoadedRegistry) -> Iterator[IndexFinding]:
-    """Yield a finding if commands have no prompt file."""
+def _missing_prompts(loaded: LoadedRegistry) -> Iterator[IndexFinding]:
+    """Yield a finding if some commands have no prompt file."""
     folder = place.prompts_of(loaded.registry.path)
     names = [
         each.name

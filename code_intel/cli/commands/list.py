@@ -1,8 +1,8 @@
-"""List the commands of every agent and problems of their registries, or what they were used for.
+"""List every agent's commands and the problems of its registry, or what commands were used for.
 
 C1, C1 C2 or C1 C2 C3 restricts the list. --learned lists what commands were used for. --forget
-removes such records: of the named command, for the text of --for, or with --all everything. Exits 1
-if there is nothing, 2 if a registry cannot be used.
+removes such records: those of a command, those with the text of --for, or all with --all. Exits 1
+if there are none, 2 if a registry cannot be used.
 
 --json: `registries` {agent, path, version, description, commandCount, commands, notes} or {agent,
 error, path, details}; `uses` {agent, c1, c2, c3, feature, times, last}, `notes`; `forgotten`.
@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.registry.learning import CommandUse
     from code_intel.registry.loading import Registries
 
-_COLUMNS, _NAME = 110, 46
-NO_AGENT = "There is no agent. Name one, and its registry, in {}."
+_COLUMNS, _NAME_COLUMNS = 110, 46
+NO_AGENT_NOTE = "There are no agents. Add one, and its registry, to {}."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,11 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent", metavar="NAME", help="only commands of this agent (default: all)"
     )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
         "--learned", action="store_true", help="list what commands were used for, the latest first"
     )
-    what.add_argument(
+    mode.add_argument(
         "--forget", action="store_true", help="remove records of what commands were used for"
     )
     parser.add_argument(
@@ -58,9 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List commands or uses, or forget uses."""
-    if len(args.name) > 3:  # noqa: PLR2004 - identifiers of a command
-        raise UsageError("A command has three names, C1 C2 C3.", details={"field": "name"})
+    """List commands or uses, or remove uses."""
+    if len(args.name) > 3:  # noqa: PLR2004 - the names of a command
+        raise UsageError("A command has three names: C1 C2 C3.", details={"field": "name"})
     for name in ("feature", "all"):
         if getattr(args, name) and not args.forget:
             flag = "--for" if name == "feature" else "--all"
@@ -68,25 +68,25 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     if args.forget:
         return _forget(args, settings)
-    return _learned(args, settings) if args.learned else _listed(args, settings)
+    return _list_uses(args, settings) if args.learned else _list_registries(args, settings)
 
 
-def _listed(args: argparse.Namespace, settings: "Settings") -> int:
+def _list_registries(args: argparse.Namespace, settings: "Settings") -> int:
     """List every registry; return 2 if one cannot be used, 1 if there is no command."""
     from code_intel.registry.loading import Registries
     from code_intel.registry.place import CONFIG
 
     registries = Registries(settings.root)
     agents = [args.agent] if args.agent else registries.agents()
-    rows = [_registry(settings.root, registries, agent, args.name) for agent in agents]
+    rows = [_registry_data(settings.root, registries, agent, args.name) for agent in agents]
     lines = [line for row in rows for line in _lines(row)]
-    emit(args, {"registries": rows}, "\n".join(lines) or NO_AGENT.format(CONFIG))
+    emit(args, {"registries": rows}, "\n".join(lines) or NO_AGENT_NOTE.format(CONFIG))
     if any("error" in row for row in rows):
         return 2
     return 0 if any(row["commands"] for row in rows) else 1
 
 
-def _registry(
+def _registry_data(
     root: Path, registries: "Registries", agent: str, name: Sequence[str]
 ) -> dict[str, Any]:
     from code_intel.registry import place
@@ -102,18 +102,18 @@ def _registry(
         "version": registry.version,
         "description": registry.description,
         "commandCount": len(registry.commands),
-        "commands": [_command(one) for one in registry.commands if _is_named(one.key, name)],
+        "commands": [_command_data(one) for one in registry.commands if _has_name(one.key, name)],
         "notes": list(registry.notes),
     }
 
 
-def _command(command: Command) -> dict[str, str]:
-    # Mask before cutting: half a secret is not recognized.
+def _command_data(command: Command) -> dict[str, str]:
+    # Mask before cutting, because half a secret is not recognised.
     names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
     return names | {"description": masked(command.description)}
 
 
-def _is_named(key: CommandKey, name: Sequence[str]) -> bool:
+def _has_name(key: CommandKey, name: Sequence[str]) -> bool:
     return list(key[1 : 1 + len(name)]) == list(name)
 
 
@@ -126,42 +126,43 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     for each in row["commands"]:
         name = f"{each['c1']} {each['c2']} {each['c3']}"
         one_line = " ".join(visible(each["description"]).split())
-        yield f"  {name:<{_NAME}}  {cut(one_line, _COLUMNS - max(len(name), _NAME))}"
+        columns = _COLUMNS - max(len(name), _NAME_COLUMNS)
+        yield f"  {name:<{_NAME_COLUMNS}}  {cut(one_line, columns)}"
     yield from (f"  Note: {visible(note)}" for note in row["notes"])
 
 
-def _learned(args: argparse.Namespace, settings: "Settings") -> int:
-    """List what commands were used for; return 1 if nothing is known."""
+def _list_uses(args: argparse.Namespace, settings: "Settings") -> int:
+    """List what commands were used for; return 1 if no use is recorded."""
     from code_intel.registry.learning import CommandExperience
 
     history = CommandExperience(settings.root).kept()
-    uses = [use for use in history.uses if _is_meant(use, args)]
+    uses = [use for use in history.uses if _is_wanted(use, args)]
     notes = [history.note] if history.note else []
-    lines = [_use(use) for use in uses] or [
-        "No uses are known yet; `commands execute --for TEXT` records one."
+    lines = [_use_line(use) for use in uses] or [
+        "No uses are recorded yet. `code-intel commands execute --for TEXT` records one."
     ]
     lines += [f"Note: {visible(note)}" for note in notes]
     emit(args, {"uses": [asdict(use) for use in uses], "notes": notes}, "\n".join(lines))
     return 0 if uses else 1
 
 
-def _is_meant(use: "CommandUse", args: argparse.Namespace) -> bool:
-    return args.agent in {None, use.agent} and _is_named(use.key, args.name)
+def _is_wanted(use: "CommandUse", args: argparse.Namespace) -> bool:
+    return args.agent in {None, use.agent} and _has_name(use.key, args.name)
 
 
-def _use(use: "CommandUse") -> str:
-    when = datetime.fromisoformat(use.last).astimezone()
+def _use_line(use: "CommandUse") -> str:
+    used = datetime.fromisoformat(use.last).astimezone()
     agent = "" if use.agent == DEFAULT_AGENT else f"{use.agent}: "
     name = f"{agent}{use.c1} {use.c2} {use.c3}"
-    return visible(f"{when:%Y-%m-%d %H:%M}  ×{use.times:<4} {name:<{_NAME}}  {use.feature}")
+    return visible(f"{used:%Y-%m-%d %H:%M}  ×{use.times:<4} {name:<{_NAME_COLUMNS}}  {use.feature}")
 
 
 def _forget(args: argparse.Namespace, settings: "Settings") -> int:
     """Remove records of uses.
 
     Raises:
-        UsageError: The line does not say which.
-        StorageError: The disk refused.
+        UsageError: The options do not say which records.
+        StorageError: The file could not be written.
     """
     from code_intel.registry.learning import CommandExperience
 
@@ -173,7 +174,7 @@ def _forget(args: argparse.Namespace, settings: "Settings") -> int:
         )
     if args.name and len(args.name) != 3:  # noqa: PLR2004 - as above
         raise UsageError(
-            "A command has three names, C1 C2 C3.",
+            "A command has three names: C1 C2 C3.",
             hint="`code-intel commands list --learned` shows them.",
             details={"field": "name"},
         )
@@ -182,6 +183,6 @@ def _forget(args: argparse.Namespace, settings: "Settings") -> int:
     emit(
         args,
         {"forgotten": count},
-        f"{count} forgotten." if count else "There was nothing to forget.",
+        f"{count} removed." if count else "There was nothing to remove.",
     )
     return 0 if count else 1

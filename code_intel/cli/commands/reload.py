@@ -1,8 +1,8 @@
-"""Read an agent's registry again, count its commands, report problems, and compute their vectors.
+"""Read an agent's registry again, report problems, and compute the vectors of its commands.
 
-A changed registry is read again anyway, and a server computes vectors in the background. This
-command waits for them. `--agent '*'` means all agents. Exits 2 if a registry cannot be used. --json
-prints the answer of the tool `reload`, and in `degraded` why there are no vectors.
+A server reads a changed registry by itself and computes vectors in the background. This command
+waits for the vectors. `--agent '*'` means all agents. Exits 2 if a registry cannot be used. --json
+prints the answer of the tool `reload`; `degraded` says why there are no vectors.
 """
 
 import argparse
@@ -26,15 +26,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the registry and compute its vectors."""
-    data = run_with_commands(project_of(args), lambda context: _reloaded(context, args.agent)).data
-    whose = "all agents" if data["agent"] == "*" else visible(data["agent"])
-    lines = [f"{counted(data['commandCount'], 'command')} of {whose}"]
+    data = run_with_commands(
+        project_of(args), lambda context: _reload_with_vectors(context, args.agent)
+    ).data
+    owner = "all agents" if data["agent"] == "*" else visible(data["agent"])
+    lines = [f"{counted(data['commandCount'], 'command')} of {owner}"]
     notes = (*data.get("warnings", ()), *data["degraded"])
     emit(args, data, "\n".join([*lines, *(f"Note: {visible(note)}" for note in notes)]))
     return 0
 
 
-async def _reloaded(context: "CommandContext", agent: str) -> "Answer":
+async def _reload_with_vectors(context: "CommandContext", agent: str) -> "Answer":
     from code_intel.registry.loading import ALL_AGENTS
     from code_intel.tools.commands.command_reload import reload
     from code_intel.tools.context.gateway import run_in_thread
@@ -43,12 +45,13 @@ async def _reloaded(context: "CommandContext", agent: str) -> "Answer":
     arguments, _ = Tool(reload, "").arguments({"agent": agent})
     answer = await reload(context, **arguments)
     agents = context.registries.agents() if agent == ALL_AGENTS else (agent,)
-    why = [await run_in_thread(_with_vectors, context, each) for each in agents]
-    return Answer({**answer.data, "degraded": list(dict.fromkeys(filter(None, why)))}, answer.text)
+    reasons = [await run_in_thread(_compute_vectors, context, each) for each in agents]
+    degraded = list(dict.fromkeys(filter(None, reasons)))
+    return Answer({**answer.data, "degraded": degraded}, answer.text)
 
 
-def _with_vectors(context: "CommandContext", agent: str) -> str:
-    """Compute the vectors of an agent's commands; return why there are none, or an empty text."""
+def _compute_vectors(context: "CommandContext", agent: str) -> str:
+    """Compute the vectors of an agent's commands; return the reason if that is impossible."""
     with progress() as advance:
         return context.meanings.complete(
             context.registries.of(agent),

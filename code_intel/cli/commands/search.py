@@ -1,6 +1,7 @@
 """Find commands by purpose, in any language, best first. Nothing is executed or recorded.
 
---also adds the question in other words, such as the action and the target; rankings are merged.
+--also repeats the question in other words, such as the action and the target, and merges the
+rankings.
 Exits 1 if nothing was found. --json prints the answer of the tool `search`.
 """
 
@@ -39,14 +40,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the commands found; return 1 if none exist."""
+    """Print the commands found; return 1 if there are none."""
     from code_intel.tools.commands.command_search import search
 
     query = " ".join(args.query)
-    given = {"query": query, "agent": args.agent, "limit": args.top_k}
+    inputs = {"query": query, "agent": args.agent, "limit": args.top_k}
     if args.also:
-        given["queries"] = [query, *args.also]
-    answer = call_command_tool(project_of(args), search, given)
+        inputs["queries"] = [query, *args.also]
+    answer = call_command_tool(project_of(args), search, inputs)
     emit(args, answer.data, "\n".join(_lines(answer.data)))
     return 0 if answer.data["results"] else 1
 
@@ -57,7 +58,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     for row in data["results"]:
         yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}"
         description = " ".join(visible(row["description"]).split())
-        yield from (f"      {line}" for line in wrapped(description, _COLUMNS - 6, most=3))
+        yield from (f"      {line}" for line in wrapped(description, _COLUMNS - 6, limit=3))
         if "learned" in row:
             learned = row["learned"]
             times = counted(learned["times"], "time") if learned["times"] > 1 else "once"

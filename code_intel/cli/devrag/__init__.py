@@ -1,9 +1,9 @@
-"""Run `devrag`, one index server and its commands, compatible with the original (decision 0017).
+"""Run `devrag`: one index server and its commands, compatible with the original (decision 0017).
 
-`devrag [--config PATH] [COMMAND …]`; flags may be anywhere. Without a command it serves on stdin
-and stdout. Answers are JSON, `{"status": "ok", "data": …}` or `{"status": "error", "error": …}`,
-unless `--output text` is given. Exit codes: 1 if something failed, 2 if the command line or the
-configuration is wrong. A server that cannot start reports that on stderr only.
+Its usage is `devrag [--config PATH] [COMMAND …]`; flags may be anywhere. Without a command it
+serves on stdin and stdout. Answers are JSON, `{"status": "ok", "data": …}` or `{"status": "error",
+"error": …}`, unless `--output text` is given. Exit codes: 1 if something failed, 2 if the command
+line or the configuration is wrong. A server that cannot start reports that on stderr only.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from typing import Any
 from code_intel import __version__
 from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import Line, read
-from code_intel.cli.main import CliCommand, bounded, parser_of, speak_utf8, usage
+from code_intel.cli.main import CliCommand, handle_errors, parser_of, usage, use_utf8
 from code_intel.config import IndexConfig, find_root, load_index_config, load_settings
 from code_intel.config.find_index_config import locate_config
 from code_intel.config.index_config import DEFAULT_MODEL_NAMES, with_model_dir
@@ -32,11 +32,11 @@ DEVRAG_COMMANDS = (
     CliCommand("list", "code_intel.cli.devrag.list", "list the documents"),
     CliCommand("index", "code_intel.cli.devrag.index", "index one file"),
     CliCommand("index-code", "code_intel.cli.devrag.index_code", "index files or a folder"),
-    CliCommand("reindex", "code_intel.cli.devrag.reindex", "parse one document again"),
+    CliCommand("reindex", "code_intel.cli.devrag.reindex", "index one document again"),
     CliCommand("delete", "code_intel.cli.devrag.delete", "remove one document from the index"),
     CliCommand("add-frontmatter", "code_intel.cli.devrag.add_frontmatter", "add front matter"),
     CliCommand("update-frontmatter", "code_intel.cli.devrag.update_frontmatter", "merge fields"),
-    CliCommand("status", "code_intel.cli.devrag.status", "show what is indexed, what is missing"),
+    CliCommand("status", "code_intel.cli.devrag.status", "show what the index contains"),
     CliCommand("doctor", "code_intel.cli.devrag.doctor", "check the index (also: check)"),
     CliCommand("vacuum", "code_intel.cli.devrag.vacuum", "free unused space of the database"),
     CliCommand("schema", "code_intel.cli.devrag.schema", "describe every command for programs"),
@@ -50,33 +50,33 @@ REPLACED_COMMANDS = {
 }
 """Commands of the original devrag that do not exist here, and what to use instead."""
 CONFIG_CREATING_COMMANDS = frozenset({"serve", "sync"})
-"""Commands that create devrag's default configuration if none exists."""
-COMPUTING = frozenset({"serve", "sync", "search", "index", "index-code", "reindex"})
+"""Commands that create devrag's default configuration if there is none."""
+EMBEDDING_COMMANDS = frozenset({"serve", "sync", "search", "index", "index-code", "reindex"})
 
 
 def run() -> None:
     """Entry point of the console script."""
-    speak_utf8()
+    use_utf8()
     sys.exit(main(sys.argv[1:]))
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     line = Line()
-    failed = []
+    operational = []
 
     def work() -> int:
         nonlocal line
         line = read(argv)
         return _main(line)
 
-    def tell(error: CodeIntelError) -> None:
-        failed.append(code_of(error, line.command) in OPERATIONAL)
-        if line.command != "serve":  # its stdout belongs to the protocol
+    def report(error: CodeIntelError) -> None:
+        operational.append(code_of(error, line.command) in OPERATIONAL)
+        if line.command != "serve":  # its stdout is for the protocol
             print(json.dumps(masked_data(refusal(error, line.command)), ensure_ascii=False))
 
-    code = bounded(work, tell, "devrag")
-    return 1 if any(failed) else code
+    code = handle_errors(work, report, "devrag")
+    return 1 if any(operational) else code
 
 
 def _main(line: Line) -> int:
@@ -105,23 +105,23 @@ def _main(line: Line) -> int:
     args = parser_of(command, "devrag").parse_args([*line.flags, *words])
     if command.name != "schema":
         args.config = _config(line)
-    return _answer(importlib.import_module(command.module).run(args), args.output)
+    return _print_answer(importlib.import_module(command.module).run(args), args.output)
 
 
 def _config(line: Line) -> IndexConfig:
-    """Read the configuration that a line names, and print its warnings."""
+    """Read the configuration that a command line names, and print its warnings."""
     path = locate_config(line.config, serving=line.command == "serve")
     if line.command in CONFIG_CREATING_COMMANDS and not path.exists():
-        from code_intel.cli.devrag.template import make
+        from code_intel.cli.devrag.template import create_config
 
-        make(path)
+        create_config(path)
     config = load_index_config(path)
     if line.model_dir:
         config = with_model_dir(config, Path(line.model_dir).absolute())
     config = with_writable_database(config, load_settings(find_root(config.folder)).cache_dir)
     warn_once(config.notes)
     if (
-        line.command in COMPUTING
+        line.command in EMBEDDING_COMMANDS
         and config.device == "gpu"
         and not config.fallback_to_cpu
         and config.model in DEFAULT_MODEL_NAMES
@@ -135,7 +135,7 @@ def _config(line: Line) -> IndexConfig:
     return config
 
 
-def _answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
+def _print_answer(result: tuple[int, dict[str, Any] | None, str], output: str) -> int:
     """Print a command's (exit code, data, text), if it has data, and return the exit code."""
     code, data, text = result
     if data is not None:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.front_matter import add_fields, written
+from code_intel.cli.devrag.front_matter import add_fields, write_front_matter
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -13,4 +13,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Write the front matter."""
-    return written(args, update=False)
+    return write_front_matter(args, update=False)

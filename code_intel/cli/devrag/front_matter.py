@@ -1,9 +1,9 @@
-"""Options and work of the two commands that write front matter."""
+"""Provide the options and the work of the two commands that write front matter."""
 
 import argparse
 from typing import Any, get_args
 
-from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.cli.devrag.options import add_output, add_path, open_index, resolve_path
 from code_intel.tools.documents import metadata
 
 FLAGS = {name: name for name in ("domain", "language", "tags", "project")} | {"docType": "doc_type"}
@@ -27,13 +27,15 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
-def written(args: argparse.Namespace, *, update: bool) -> tuple[int, dict[str, Any] | None, str]:
+def write_front_matter(
+    args: argparse.Namespace, *, update: bool
+) -> tuple[int, dict[str, Any] | None, str]:
     """Write the fields; flags override `--params`."""
-    given = {field: getattr(args, name) for field, name in FLAGS.items()}
-    said = {field: value for field, value in given.items() if value is not None}
-    values = metadata.fields(metadata.from_json(args.params) | said)
-    with opened(args.config) as service:
-        path = path_of(args.config, args.filepath)
+    options = {field: getattr(args, name) for field, name in FLAGS.items()}
+    fields_given = {field: value for field, value in options.items() if value is not None}
+    values = metadata.fields(metadata.from_json(args.params) | fields_given)
+    with open_index(args.config) as service:
+        path = resolve_path(args.config, args.filepath)
         data = metadata.write(service, path, values, update=update)
     return 0, data, data["message"]
 

@@ -1,4 +1,4 @@
-"""Index one file now, words and vectors.
+"""Index one file now, with words and vectors.
 
 A file that no pattern matches is indexed too, and stays indexed until you delete it by name.
 """
@@ -6,7 +6,7 @@ A file that no pattern matches is indexed too, and stays indexed until you delet
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, add_path, opened, path_of
+from code_intel.cli.devrag.options import add_output, add_path, open_index, resolve_path
 from code_intel.tools.documents import operations
 
 
@@ -18,6 +18,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Index the file."""
-    with opened(args.config) as service:
-        data = operations.index(service, path_of(args.config, args.filepath))
+    with open_index(args.config) as service:
+        data = operations.index(service, resolve_path(args.config, args.filepath))
     return 0, data, data["message"]

@@ -1,16 +1,16 @@
-"""Index source files now, words and vectors: one, several, or all files of a folder.
+"""Index source files now, with words and vectors: one, several, or all files of a folder.
 
 Files that no pattern matches are indexed too, and stay indexed until you delete them by name. If
-some of several files fail, they are named.
+some files fail, they are listed.
 """
 
 import argparse
 import threading
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, opened, path_of
+from code_intel.cli.devrag.options import add_output, open_index, resolve_path
 from code_intel.cli.output import progress
-from code_intel.cli.sync import vectors
+from code_intel.cli.sync import compute_vectors
 from code_intel.tools.documents.index_code import index_arguments
 from code_intel.tools.documents.operations import one_of
 
@@ -29,12 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Index the files."""
     one_of(filepath=args.filepath, directory=args.directory, filepaths=args.filepaths)
-    several = ",".join(path_of(args.config, path.strip()) for path in args.filepaths.split(","))
-    one, folder = (path_of(args.config, path) for path in (args.filepath, args.directory))
-    with opened(args.config) as service:
-        data = index_arguments(service, one, folder, several, threading.Event(), force=args.force)
+    paths = ",".join(resolve_path(args.config, path.strip()) for path in args.filepaths.split(","))
+    one, folder = (resolve_path(args.config, path) for path in (args.filepath, args.directory))
+    with open_index(args.config) as service:
+        data = index_arguments(service, one, folder, paths, threading.Event(), force=args.force)
         if not one:
             with progress() as advance:
-                notes = vectors(service, advance)
-            data |= {"warnings": notes} if notes else {}
+                warnings = compute_vectors(service, advance)
+            data |= {"warnings": warnings} if warnings else {}
     return 0, data, data["message"]

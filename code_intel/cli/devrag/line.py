@@ -1,8 +1,8 @@
 """Split a devrag command line into command, flags and words.
 
 Flags may be anywhere, also before the command. As in Go, flags have one dash or two, and a value
-after `=` or a space; `--` ends the flags. `SWITCHES` and `VALUES` are the flags of all commands, so
-that a value is never taken for the command; a test compares them with the parsers.
+after `=` or a space; `--` ends the flags. `SWITCHES` and `VALUES` list the flags of all commands,
+so that a value is never mistaken for the command. A test compares them with the parsers.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ VALUES = frozenset({
     "filepaths", "format", "host", "http", "language", "model-dir", "output", "params", "path",
     "project", "tags", "token-file", "top-k",
 })  # fmt: skip
-YES = frozenset({"1", "t", "true"})
-NO = frozenset({"0", "f", "false"})
+TRUE_VALUES = frozenset({"1", "t", "true"})
+FALSE_VALUES = frozenset({"0", "f", "false"})
 """The values that Go accepts after the `=` of a switch, in any case."""
 
 
@@ -28,9 +28,9 @@ class Line:
     """A command line.
 
     Attributes:
-        command: The first word that is neither a flag nor a value; empty if none exists.
-        config: The value of `--config`, None if it is not given.
-        model_dir: The value of `--model-dir`, empty if it is not given.
+        command: The first word that is neither a flag nor a value; empty if there is none.
+        config: The value of `--config`, None if not given.
+        model_dir: The value of `--model-dir`, empty if not given.
         version: Whether `--version` is given.
         unknown: The first flag that no command has.
         flags: The flags with their values.
@@ -53,26 +53,26 @@ def read(argv: Sequence[str]) -> Line:
         UsageError: A global flag lacks its value, or the value of a switch is neither true nor
             false.
     """
-    line, rest = Line(), iter(argv)
-    for word in rest:
+    line, words_left = Line(), iter(argv)
+    for word in words_left:
         name, equals, value = _flag(word)
         if word == "--":
             break
         if name in SWITCHES:
-            _switch(line, name, value if equals else "true")
+            _add_switch(line, name, value if equals else "true")
         elif name in VALUES:
-            _take(line, name, value if equals else next(rest, None))
+            _add_value(line, name, value if equals else next(words_left, None))
         elif word.startswith("-") and word != "-":
             line.unknown = line.unknown or word
         else:
             line.words.append(word)
-    line.words += rest
+    line.words += words_left
     line.command = line.words.pop(0) if line.words else ""
     return line
 
 
 def _flag(word: str) -> tuple[str, str, str]:
-    """Return a known flag's name, `=` if it has one, and the rest; else an empty name."""
+    """Return the name of a known flag, `=` if it contains one, and its value; else empty texts."""
     name, equals, value = word.lstrip("-").partition("=")
     name = "help" if name == "h" else name
     dashes = len(word) - len(word.lstrip("-"))
@@ -80,16 +80,17 @@ def _flag(word: str) -> tuple[str, str, str]:
     return (name, equals, value) if known else ("", "", "")
 
 
-def _switch(line: Line, name: str, value: str) -> None:
-    if value.lower() not in YES | NO:
-        raise UsageError(f"--{name} is true or false.", details={"field": name.replace("-", "_")})
-    if value.lower() in YES and name == "version":
+def _add_switch(line: Line, name: str, value: str) -> None:
+    if value.lower() not in TRUE_VALUES | FALSE_VALUES:
+        field = name.replace("-", "_")
+        raise UsageError(f"--{name} must be true or false.", details={"field": field})
+    if value.lower() in TRUE_VALUES and name == "version":
         line.version = True
-    elif value.lower() in YES:
+    elif value.lower() in TRUE_VALUES:
         line.flags.append(f"--{name}")
 
 
-def _take(line: Line, name: str, value: str | None) -> None:
+def _add_value(line: Line, name: str, value: str | None) -> None:
     if name in {"config", "model-dir"}:
         if not value:
             raise UsageError(f"--{name} needs a path.", details={"field": name.replace("-", "_")})

@@ -1,4 +1,4 @@
-"""Shared parts of the `devrag` commands: options, fields to show, paths, an open index."""
+"""Provide what the `devrag` commands share: options, fields to show, paths, and the index."""
 
 import argparse
 import os
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from code_intel.config import IndexConfig
 from code_intel.errors import UsageError
 
-if TYPE_CHECKING:  # serving imports this before its handshake
+if TYPE_CHECKING:  # imported late, so that the server answers its handshake early
     from code_intel.tools.context.corpus_service import CorpusService
 
-FIELDS = {"content": "chunk", "filename": "document"}
-"""Other names of result fields in the original devrag's help."""
+FIELD_ALIASES = {"content": "chunk", "filename": "document"}
+"""Names that the original devrag's help uses for fields of results."""
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +44,10 @@ def add_path(parser: argparse.ArgumentParser, name: str = "filepath") -> None:
     )
 
 
-def with_fields(
+def select_fields(
     rows: Sequence[Mapping[str, Any]], fields: str, known: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows with the chosen fields only.
+    """Return the rows with only the chosen fields.
 
     Args:
         rows: The rows.
@@ -55,28 +55,28 @@ def with_fields(
         known: The fields that a row may have.
 
     Raises:
-        UsageError: There is no such field.
+        UsageError: A field is unknown.
     """
     wanted = [name.strip() for name in fields.split(",") if name.strip()]
-    names = [name if name in known else FIELDS.get(name, name) for name in wanted]
-    if odd := [name for name in names if name not in known]:
+    names = [name if name in known else FIELD_ALIASES.get(name, name) for name in wanted]
+    if unknown := [name for name in names if name not in known]:
         raise UsageError(
-            f"There is no field {odd[0]}.",
+            f"There is no field {unknown[0]}.",
             hint=f"Fields: {', '.join(known)}.",
             details={"field": "fields"},
         )
     return [{k: row[k] for k in names if k in row} if names else dict(row) for row in rows]
 
 
-def path_of(config: IndexConfig, text: str) -> str:
-    """Return a path relative to the config, or absolute if it exists in the current folder only."""
+def resolve_path(config: IndexConfig, text: str) -> str:
+    """Return a path relative to the config, or absolute if it exists only in the current folder."""
     if text and not os.path.lexists(config.folder / text) and os.path.lexists(text):
         return str(Path(text).absolute())
     return text
 
 
 @contextmanager
-def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[CorpusService]":
+def open_index(config: IndexConfig, *, readonly: bool = False) -> "Iterator[CorpusService]":
     """Open the index of a config; see `open_service`."""
     from code_intel.tools.context.corpus_service import open_service
 
@@ -88,14 +88,14 @@ def opened(config: IndexConfig, *, readonly: bool = False) -> "Iterator[CorpusSe
 
 
 @contextmanager
-def opened_existing(config: IndexConfig) -> "Iterator[CorpusService]":
+def open_existing_index(config: IndexConfig) -> "Iterator[CorpusService]":
     """Open an existing index for writing, without creating, migrating or replacing it.
 
     Raises:
-        NotFoundError: None exists.
+        NotFoundError: There is no index.
         StorageError: It is damaged, of another version, or not an index.
     """
-    with opened(config, readonly=True) as service:
+    with open_index(config, readonly=True) as service:
         service.index.store  # noqa: B018 - raises if it cannot be used
-    with opened(config) as service:
+    with open_index(config) as service:
         yield service

@@ -7,7 +7,7 @@ from code_intel import __version__
 from code_intel.cli.devrag.options import add_output
 from code_intel.cli.main import parser_of
 
-GLOBAL = ("config", "model-dir", "version")
+GLOBAL_FLAGS = ("config", "model-dir", "version")
 DESTRUCTIVE = frozenset({"delete"})
 
 
@@ -29,7 +29,7 @@ def run(_args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
             "name": command.name,
             "description": command.about,
             "args": [_row(action) for action in actions if not action.option_strings],
-            "flags": [flag for flag in flags if flag["name"] not in GLOBAL],
+            "flags": [flag for flag in flags if flag["name"] not in GLOBAL_FLAGS],
             "destructive": command.name in DESTRUCTIVE,
         }
         commands.append(row)
@@ -37,16 +37,16 @@ def run(_args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
         "name": "devrag",
         "version": __version__,
         "flag_syntax": {"prefix": "--", "flag_position": "anywhere"},
-        "global_flags": list(GLOBAL),
+        "global_flags": list(GLOBAL_FLAGS),
         "commands": commands,
     }
     return 0, data, "\n".join(f"{row['name']}: {row['description']}" for row in commands)
 
 
 def _row(action: argparse.Action) -> dict[str, Any]:
-    long = [name for name in action.option_strings if name.startswith("--")]
+    long_options = [name for name in action.option_strings if name.startswith("--")]
     row: dict[str, Any] = {
-        "name": long[0].removeprefix("--") if long else action.dest,
+        "name": long_options[0].removeprefix("--") if long_options else action.dest,
         "type": "bool" if action.nargs == 0 else "string",
         "required": action.required,
         "description": action.help or "",

@@ -7,7 +7,7 @@ import unicodedata
 from typing import Any
 
 from code_intel.cli.devrag.codes import refusal
-from code_intel.cli.devrag.options import add_fields, add_output, opened, with_fields
+from code_intel.cli.devrag.options import add_fields, add_output, open_index, select_fields
 from code_intel.cli.search import hit_count
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.tools.context.corpus_service import CorpusService
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Answer one query, or one per line."""
-    with opened(args.config, readonly=True) as service:
+    with open_index(args.config, readonly=True) as service:
         if args.query != ["-"]:
             answer = _ask(service, " ".join(args.query), args)
             return 0, dict(answer.data), answer.text
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
 
 
 def _envelope(service: CorpusService, query: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Return the answer to one line; an error is the answer to its line only."""
+    """Return the answer to one line; an error becomes the answer to its line."""
     try:
         return {"status": "ok", "data": dict(_ask(service, query, args).data)}
     except CodeIntelError as error:
@@ -55,7 +55,7 @@ def _envelope(service: CorpusService, query: str, args: argparse.Namespace) -> d
 
 
 def _ask(service: CorpusService, query: str, args: argparse.Namespace) -> Answer:
-    """Search; chunks are not cut unless the answer is very long, since a program reads it."""
+    """Search; cut chunks only if the answer is very long, since programs read it."""
     if not query.strip():
         raise UsageError("query is empty.", code="invalid_input", details={"field": "query"})
     if any(unicodedata.category(char) == "Cc" and char not in "\n\r\t" for char in query):
@@ -65,5 +65,5 @@ def _ask(service: CorpusService, query: str, args: argparse.Namespace) -> Answer
     answer = found(
         query, service.search(query, limit, args.directory, args.file_pattern), 4 * MAX_ROW_TOKENS
     )
-    rows = with_fields(answer.data["results"], args.fields, HIT_FIELDS)
+    rows = select_fields(answer.data["results"], args.fields, HIT_FIELDS)
     return Answer({**answer.data, "results": rows}, answer.text)

@@ -11,10 +11,10 @@ from code_intel.errors import StorageError
 from code_intel.foundation import durable
 
 
-def make(path: Path) -> None:
-    """Write the file and print that, unless the folder is a home folder or cannot be written.
+def create_config(path: Path) -> None:
+    """Write the file and report it, unless the folder is the home folder or is not writable.
 
-    An existing file stays; the folders that the defaults name are not created.
+    An existing file is kept; the folders that the defaults name are not created.
     """
     folder = path.absolute().parent
     if folder in {Path(folder.anchor), Path(os.path.expanduser("~"))}:  # noqa: PTH111 - Path.home fails without one

@@ -16,16 +16,16 @@ from code_intel.learned.history.state import open_state
 def apply(
     plan: MigrationPlan, *, now: datetime | None = None, advance: Advance | None = None
 ) -> TransactionRun | None:
-    """Make the changes of a plan; return the run, None if nothing was left to do.
+    """Make the changes of a plan; return the run, or None if none was needed.
 
     Args:
         plan: What to do.
         now: The time that names the backup.
-        advance: Receives the number of changes that were made.
+        advance: Receives the number of changes made so far.
 
     Raises:
         BusyError: A file changed since the plan was made, or another process holds the lock.
-        StorageError: The disk refused; everything was restored, as far as the disk allows.
+        StorageError: A file could not be written; everything was restored, as far as possible.
     """
     work = Transaction(plan.root, MIGRATION, plan.changes, (plan.agreements,))
     with transaction.locked(plan.root):
@@ -36,13 +36,13 @@ def last(root: Path) -> TransactionRun:
     """Return a project's last migration.
 
     Raises:
-        NotFoundError: None exists.
+        NotFoundError: There is none.
     """
     runs = transaction.find_runs(root, MIGRATION)
     if not runs:
         raise NotFoundError(
             "No migration of this project can be undone.",
-            hint=f"Look into {STATE_FOLDER}/{BACKUPS}, or ask git what the files were.",
+            hint=f"Look for copies in {STATE_FOLDER}/{BACKUPS}, or restore the files with git.",
         )
     return runs[-1]
 
@@ -52,17 +52,17 @@ def undo(run: TransactionRun) -> None:
 
     Raises:
         BusyError: Another process holds the lock.
-        StorageError: The disk refused; call it again.
+        StorageError: A file could not be restored; call it again.
     """
     with transaction.locked(run.root):
         run.restore()
-        _forget(load_settings(run.root))
+        _forget_generated_pairs(load_settings(run.root))
 
 
-def _forget(settings: Settings) -> None:
-    """Remove the state store if no agreement is left.
+def _forget_generated_pairs(settings: Settings) -> None:
+    """Remove the state store, or what it records about learned_pairs.json if agreements are left.
 
-    Otherwise learned_pairs.json, with pairs of removed agreements, would count as edited by hand.
+    Otherwise the restored learned_pairs.json would count as edited by hand.
     """
     store = settings.state / "state.db"
     if not store.exists():

@@ -1,8 +1,8 @@
-"""Plan the two index configs: kept, or made from the configuration of v3.7's single devrag.
+"""Plan the two index configs: kept, or created from the configuration of v3.7's single devrag.
 
-The original resolves relative paths in the folder where it is started, the project; this program
-resolves them in the config's folder (docs/decisions/0017). Place and paths of a config are chosen
-so that the paths keep their meaning.
+The original resolves relative paths against the folder in which it is started, the project. This
+program resolves them against the folder of the config (docs/decisions/0017). Locations and paths of
+the new configs are chosen so that they mean the same files.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.cli.migration.notes import Note
-from code_intel.cli.setup.changes import FileChange, current, name_in, pretty
+from code_intel.cli.setup.changes import FileChange, current, name_in, to_json
 from code_intel.config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -29,14 +29,14 @@ from code_intel.records import Corpus
 OLD_NAMES = ("config.json", "devrag.json", "rag-custom-config.json")
 """Names of the single devrag's configuration in v3.7's documentation."""
 FOREST_DATABASE = "./vectors-forest.db"
-"""A new database: the original's format is different."""
+"""A new database, because the original's has another format."""
 V39_CONFIG = f"{STATE_FOLDER}/config.json"
 """Where v3.9 and later list the indexed folders: `source_dirs`, relative to the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """An index config as it will be, with notes for the report."""
+    """An index config after the migration, with notes for the report."""
 
     change: FileChange
     raw: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Config:
 
     @property
     def database(self) -> Path:
-        """The place of its database."""
+        """The path of its database."""
         return path_from_config(self.change.path, self.raw.get("db_path", "./vectors.db"))
 
     @property
@@ -60,26 +60,28 @@ class Config:
 
 
 def map_config(root: Path) -> Config:
-    """Return the map's config: the existing one, or that of seed 004.
+    """Return the map's config: the existing one, or the default.
 
     Raises:
         ConfigError: It exists and cannot be used.
     """
-    return _kept(root, MAP_CONFIG) or _new(root, "map", default_config("map"), "the map's config")
+    return _existing(root, MAP_CONFIG) or _new(
+        root, "map", default_config("map"), "the map's config"
+    )
 
 
 def forest_config(root: Path, named: Path | None) -> Config:
-    """Return the forest's config: the existing one, or one with the old one's values.
+    """Return the forest's config: the existing one, or one with the values of the old one.
 
     Args:
         root: The project.
-        named: The config that the entry of v3.7's single server names, if any.
+        named: The config named by the entry of v3.7's single server, if any.
 
     Raises:
-        ConfigError: It, or the old one, exists and cannot be used.
+        ConfigError: It exists, or the old one does, and cannot be used.
     """
-    kept = _kept(root, FOREST_CONFIG)
-    old = _old(root, named)
+    kept = _existing(root, FOREST_CONFIG)
+    old = _old_config(root, named)
     left = (Note(name_in(root, old), "used by the original devrag"),) if old else ()
     if kept:
         return Config(kept.change, kept.raw, (*kept.found, *left), (*kept.left, *left))
@@ -87,10 +89,10 @@ def forest_config(root: Path, named: Path | None) -> Config:
         raw = dict(load_index_config(old).raw) | {"db_path": FOREST_DATABASE}
         why = f"values of {name_in(root, old)}, with a new database"
         return _new(root, "forest", raw, why, left, left)
-    later = _later(root)
-    if later:
-        raw = default_config("forest") | {"document_patterns": later}
-        note = Note(V39_CONFIG, "not used any more; .gitignore replaces exclude_patterns")
+    source_dirs = _v39_folders(root)
+    if source_dirs:
+        raw = default_config("forest") | {"document_patterns": source_dirs}
+        note = Note(V39_CONFIG, "no longer used; .gitignore replaces exclude_patterns")
         return _new(root, "forest", raw, f"the source_dirs of {V39_CONFIG}", (note,), (note,))
     return _new(root, "forest", default_config("forest"), "the forest's config, whole project")
 
@@ -104,49 +106,49 @@ def _new(
     left: tuple[Note, ...] = (),
 ) -> Config:
     path = root / (MAP_CONFIG if corpus == "map" else FOREST_CONFIG)
-    return Config(FileChange(path, None, pretty(dict(raw)), why), raw, found, left)
+    return Config(FileChange(path, None, to_json(dict(raw)), why), raw, found, left)
 
 
-def _kept(root: Path, name: str) -> Config | None:
-    """Return the existing config of that name, with paths that this program resolves as before."""
+def _existing(root: Path, name: str) -> Config | None:
+    """Return the existing config of that name, with paths that still mean the same files."""
     for folder in (root, root / STATE_FOLDER):
         path = folder / name
         before = current(path)
         if before is None:
             continue
         raw = load_index_config(path).raw
-        if folder != root and _is_by_project(root, path, raw):
-            after = _by_folder(root, path, raw)
+        if folder != root and _is_relative_to_project(root, path, raw):
+            after = _relative_to_folder(root, path, raw)
             found = (Note(name_in(root, path), "its paths are relative to the project"),)
-            change = FileChange(path, before, pretty(after), "paths relative to its own folder")
+            change = FileChange(path, before, to_json(after), "paths relative to its own folder")
             return Config(change, after, found)
         left = Note(name_in(root, path), "exists already")
         return Config(FileChange(path, before, before), raw, left=(left,))
     return None
 
 
-def _old(root: Path, named: Path | None) -> Path | None:
+def _old_config(root: Path, named: Path | None) -> Path | None:
     """Return the configuration of v3.7's single devrag."""
     folders = (root, root / STATE_FOLDER)
     known = {folder / name for folder in folders for name in (FOREST_CONFIG, MAP_CONFIG)}
     if named and named not in known and named.is_file():
         return named
     for path in (root / name for name in OLD_NAMES):
-        found = _object(path)
+        found = _read_object(path)
         if found.keys() & DEVRAG_ONLY_KEYS:
             return path
     return None
 
 
-def _later(root: Path) -> list[str]:
+def _v39_folders(root: Path) -> list[str]:
     """Return the folders that v3.9 and later index."""
-    folders = _object(root / V39_CONFIG).get("source_dirs")
+    folders = _read_object(root / V39_CONFIG).get("source_dirs")
     named = folders if isinstance(folders, list) else []
     return [folder for folder in named if isinstance(folder, str) and folder]
 
 
-def _object(path: Path) -> dict[str, Any]:
-    """Return a JSON file's object; empty if it has none, since it may belong to another program."""
+def _read_object(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, or an empty one: the file may be another program's."""
     try:
         found = json.loads((current(path) or b"").decode("utf-8-sig") or "{}")
     except (ValueError, RecursionError):
@@ -154,33 +156,33 @@ def _object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _is_by_project(root: Path, path: Path, raw: Mapping[str, Any]) -> bool:
-    """Whether the paths of a config in `.code-intel` exist relative to the project only."""
-    patterns = [p for p in raw.get("document_patterns", ()) if not _is_fixed(p)]
-    here = [_is_place(path.parent, pattern, path.parent) for pattern in patterns]
-    there = [_is_place(root, pattern, path.parent) for pattern in patterns]
-    pairs = list(zip(here, there, strict=True))
+def _is_relative_to_project(root: Path, path: Path, raw: Mapping[str, Any]) -> bool:
+    """Return whether the paths of a config in `.code-intel` exist only relative to the project."""
+    patterns = [p for p in raw.get("document_patterns", ()) if not _is_absolute(p)]
+    in_folder = [_exists(path.parent, pattern, path.parent) for pattern in patterns]
+    in_project = [_exists(root, pattern, path.parent) for pattern in patterns]
+    pairs = list(zip(in_folder, in_project, strict=True))
     return (False, True) in pairs and (True, False) not in pairs
 
 
-def _is_place(folder: Path, pattern: str, state: Path) -> bool:
-    """Whether the part before a pattern's first wildcard exists and is not `.code-intel` itself."""
-    place = Path(os.path.normpath(folder / re.split(r"[*?\[]", pattern)[0]))
-    return place != state and place.exists()
+def _exists(folder: Path, pattern: str, state: Path) -> bool:
+    """Return whether the part before the first wildcard exists and is not `.code-intel`."""
+    target = Path(os.path.normpath(folder / re.split(r"[*?\[]", pattern)[0]))
+    return target != state and target.exists()
 
 
-def _by_folder(root: Path, path: Path, raw: Mapping[str, Any]) -> dict[str, Any]:
-    def moved(text: str) -> str:
-        if _is_fixed(text):
+def _relative_to_folder(root: Path, path: Path, raw: Mapping[str, Any]) -> dict[str, Any]:
+    def relocated(text: str) -> str:
+        if _is_absolute(text):
             return text
         relative = Path(os.path.relpath(root / text, path.parent)).as_posix()
         return relative if relative.startswith(".") else f"./{relative}"
 
-    changed: dict[str, Any] = {"document_patterns": list(map(moved, raw["document_patterns"]))}
+    changed: dict[str, Any] = {"document_patterns": list(map(relocated, raw["document_patterns"]))}
     if "db_path" in raw:
-        changed["db_path"] = moved(raw["db_path"])
+        changed["db_path"] = relocated(raw["db_path"])
     return dict(raw) | changed
 
 
-def _is_fixed(text: str) -> bool:
+def _is_absolute(text: str) -> bool:
     return text.startswith("~") or Path(text).is_absolute()

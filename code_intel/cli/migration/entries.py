@@ -1,8 +1,8 @@
-"""Plan the change of `.mcp.json`: add our servers, replace the original's of the same names.
+"""Plan the change of `.mcp.json`: add our servers, and replace the original's of the same names.
 
-The program that an entry starts decides what happens to it. The user's own entries stay. v3.7's
-single `devrag` stays while the original devrag is installed; if it starts this program or a missing
-one, it is pointed at the forest (docs/decisions/0035).
+What happens to an entry depends on the program that it starts. The user's own entries are kept.
+v3.7's single `devrag` is kept while the original devrag is installed; if it starts this program or a
+missing one, it becomes a server of the forest (docs/decisions/0035).
 """
 
 import os
@@ -27,8 +27,8 @@ SINGLE = "devrag"
 ORIGINAL_SERVER = "code_intel_server.py"
 
 Kind = Literal["absent", "server", "ours", "original", "gone", "own"]
-"""What an entry starts: nothing, the original gateway, this package, the original devrag, a
-missing devrag, or another program."""
+"""What an entry starts: `absent` nothing, `server` the original gateway, `ours` this package,
+`original` the original devrag, `gone` a missing devrag, `own` another program."""
 Role = Literal["gateway", "index", "single", "other"]
 Action = Literal["add", "replace", "point", "keep"]
 
@@ -52,12 +52,12 @@ DECISIONS: Mapping[tuple[Role, Kind], tuple[Action, str]] = MappingProxyType(
         ("other", "server"): ("keep", "starts the original gateway under another name"),
     }
 )
-"""What happens to an entry, and why. Other entries are the user's own and stay."""
+"""What happens to an entry, and why. All other entries are the user's own and are kept."""
 _ROLES: Mapping[str, Role] = MappingProxyType(
     {"code-intel": "gateway", "devrag-map": "index", "devrag-forest": "index", SINGLE: "single"}
 )
 _DEVRAG = re.compile(r"devrag(?:-[a-z0-9_-]+)?(?:\.exe)?\Z", re.IGNORECASE)
-_THEIR_ENV = frozenset({"PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"})
+_ORIGINAL_ENV = frozenset({"PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"})
 """Variables of the original that would make this program load other modules and libraries."""
 
 
@@ -87,16 +87,16 @@ def servers(root: Path) -> Servers:
         given = present.get(name)
         role = _ROLES.get(name, "other")
         action, why = DECISIONS.get((role, kind_of(given, root)), ("keep", ""))
-        if role == "index" and _is_shared(present, name):
+        if role == "index" and _is_portable(present, name):
             action, why = "keep", ""
         if action == "add":
             added[name] = _entry(name, root)
         elif action == "keep":
             left += [Note(CLAUDE.file, f"{name} {why}")] if why else []
-        elif (new := _renewed(name, given, root)) != given:
+        elif (new := _updated_entry(name, given, root)) != given:
             changed[name] = new
             words.append(f"{name}: {why}")
-    after = _text(before, changed, added)
+    after = _new_content(before, changed, added)
     adds = [f"adds {', '.join(added)}"] if added else []
     return Servers(
         FileChange(path, before, after, "; ".join([*words, *adds])),
@@ -107,23 +107,25 @@ def servers(root: Path) -> Servers:
 
 
 def kind_of(given: object, root: Path) -> Kind:
-    """Return what an entry starts, relative to the project."""
+    """Return what an entry starts; its paths are relative to the project."""
     if given is None:
         return "absent"
     if not isinstance(given, dict) or not isinstance(command := given.get("command"), str):
         return "own"
-    if any(_last(word) == ORIGINAL_SERVER for word in (command, *_arguments(given))):
+    if any(_base_name(word) == ORIGINAL_SERVER for word in (command, *_arguments(given))):
         return "server"
-    if not _DEVRAG.match(_last(command)) or "${" in command:  # only the client can resolve that
+    if (
+        not _DEVRAG.match(_base_name(command)) or "${" in command
+    ):  # only the client can resolve that
         return "own"
-    place = shutil.which(command if _last(command) == command else str(root / command))
+    place = shutil.which(command if _base_name(command) == command else str(root / command))
     if place is None:
         return "gone"
-    return "ours" if clients.is_of_package(place) else "original"
+    return "ours" if clients.belongs_to_package(place) else "original"
 
 
-def _is_shared(present: Mapping[str, Any], name: str) -> bool:
-    """Whether `init` wrote an entry with a bare program name, which works on other machines."""
+def _is_portable(present: Mapping[str, Any], name: str) -> bool:
+    """Return whether `init` wrote an entry with a bare program name, which others can use too."""
     both = (clients.GATEWAY, name)
     return all(clients.is_ours(CLAUDE, one, present.get(one)) for one in both) and not any(
         Path(present[one]["command"]).is_absolute() for one in both
@@ -135,20 +137,20 @@ def _entry(name: str, root: Path) -> dict[str, Any]:
 
 
 def _present(path: Path, before: bytes | None) -> Mapping[str, Any]:
-    """Return the entries."""
+    """Return the entries of the file."""
     try:
         found = mcp_json.read((before or b"").decode(), CLAUDE.key)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise ConfigError(
-            f"{path} is not a JSON file with an object {CLAUDE.key}; nothing was changed.",
+            f"{path} is not a JSON file with an object {CLAUDE.key}. Nothing was changed.",
             hint="Correct it, then run `code-intel migrate` again.",
         )
     return found
 
 
-def _renewed(name: str, given: Any, root: Path) -> dict[str, Any]:
+def _updated_entry(name: str, given: Any, root: Path) -> dict[str, Any]:
     """Return an entry that starts this program and keeps the other fields of the old entry."""
     if name == SINGLE:
         fresh = _entry("devrag-forest", root)
@@ -158,7 +160,9 @@ def _renewed(name: str, given: Any, root: Path) -> dict[str, Any]:
         usual = {root / folder / Path(fresh["args"][-1]) for folder in ("", STATE_FOLDER)}
         if config and config.is_file() and config not in usual:
             fresh = fresh | {"args": ["--config", name_in(root, config)]}
-    env = {key: value for key, value in _table(given, "env").items() if key not in _THEIR_ENV}
+    env = {
+        key: value for key, value in _object_at(given, "env").items() if key not in _ORIGINAL_ENV
+    }
     rest = {key: value for key, value in given.items() if key not in {"env", *fresh}}
     return fresh | rest | ({"env": env} if env else {})
 
@@ -174,14 +178,14 @@ def _given_config(given: object, root: Path) -> Path | None:
     return None
 
 
-def _text(
+def _new_content(
     before: bytes | None, changed: Mapping[str, Any], added: Mapping[str, Any]
 ) -> bytes | None:
-    """Return the file with entries changed and added; every other byte stays."""
+    """Return the file with entries changed and added; keep every other byte."""
     if not changed and not added:
         return before
     if before is None:
-        return mcp_json.whole(CLAUDE.key, added).encode()
+        return mcp_json.new_text(CLAUDE.key, added).encode()
     text = client_files.with_entries(CLAUDE, before.decode(), changed, added)
     assert text is not None  # noqa: S101 - only TOML may be unsafe to edit
     return text.encode()
@@ -192,10 +196,10 @@ def _arguments(given: Mapping[str, Any]) -> list[str]:
     return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
-def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _object_at(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = given.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def _last(word: str) -> str:
+def _base_name(word: str) -> str:
     return re.split(r"[\\/]", word)[-1]

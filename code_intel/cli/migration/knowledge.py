@@ -1,7 +1,7 @@
-"""What was learned: agreements from pairs, and the pairs in version 2 (seed 004 §6.1, step 3).
+"""Plan the migration of learned pairs: agreements, and pairs in version 2 (seed 004 §6.1, step 3).
 
-An agreement that is there already stays as it is, and its pair is written after it. Once there is a
-`.code-intel/state.db`, learned_pairs.json is generated from the agreements, and is left alone here.
+An existing agreement is not changed; its pair takes over its values. If `.code-intel/state.db`
+exists, learned_pairs.json is generated from the agreements and is not changed.
 """
 
 import json
@@ -24,16 +24,16 @@ from code_intel.records import Agreement
 
 PAIRS_PATH = f"{STATE_FOLDER}/{pairs.PAIRS_FILE}"
 MAX_ITEMS_NAMED = 5
-"""Items that a report names."""
+"""Maximum number of items that a note names."""
 MAX_TERM_CHARS = 60
-"""Characters of a term or symbol that a report shows."""
-TAKEN_IN = "`code-intel map rebuild --from pairs` imports pairs that are not agreements yet"
+"""Characters of a term or symbol that a note shows."""
+IMPORT_NOTE = "`code-intel map rebuild --from pairs` imports pairs that are not agreements yet"
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The changes of learned_pairs.json and the agreements made from it, with notes."""
+    """The change of learned_pairs.json, the agreements created from it, and notes."""
 
     agreements: tuple[FileChange, ...] = ()
     pairs: tuple[FileChange, ...] = ()
@@ -43,7 +43,7 @@ class Knowledge:
 
 
 def knowledge(root: Path, folder: Path) -> Knowledge:
-    """Return the changes for the pairs of a project whose agreements are in `folder`.
+    """Return the changes for a project's pairs; its agreements are in `folder`.
 
     Raises:
         StorageError: A file or folder cannot be read.
@@ -53,54 +53,56 @@ def knowledge(root: Path, folder: Path) -> Knowledge:
     if before is None:
         return Knowledge()
     if (root / STATE_FOLDER / "state.db").exists():
-        return Knowledge(left=(Note(PAIRS_PATH, TAKEN_IN),))
+        return Knowledge(left=(Note(PAIRS_PATH, IMPORT_NOTE),))
     file = pairs.parse(before.removeprefix(_BOM))
     if file.is_newer:
-        note = Note(PAIRS_PATH, f"version {file.version} is newer than this program; left alone")
+        note = Note(
+            PAIRS_PATH, f"version {file.version} is newer than this program; it was not migrated"
+        )
         return Knowledge(found=(note,), left=(note,))
     if file.damage:
         note = Note(
             PAIRS_PATH,
-            f"{file.damage} Correct it and run this again",
+            f"{file.damage} Correct it, then run this command again",
         )
         return Knowledge(found=(note,), problems=(note,))
-    return _migrated(path, before, file, folder)
+    return _migrate_pairs(path, before, file, folder)
 
 
-def _migrated(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowledge:
+def _migrate_pairs(path: Path, before: bytes, file: PairsFile, folder: Path) -> Knowledge:
     known = agreements.look(folder).by_key
-    done = [
+    results = [
         _migrate_pair(folder, known.get(pair.key), pair, agreement)
         for pair, agreement in _with_agreements(before, file)
     ]
     new = replace(
         file,
-        pairs=tuple(one.pair for one in done),
+        pairs=tuple(one.pair for one in results),
         version=pairs.PAIRS_VERSION,
-        updated_at=_aware(file.updated_at),
+        updated_at=_with_offset(file.updated_at),
     )
     after = before if new == file and not before.startswith(_BOM) else pairs.dump(new)
     why = f"version {pairs.PAIRS_VERSION}, with the agreement of each pair"
-    kept = sum(not one.change and not one.problem for one in done)
-    stay = (Note(PAIRS_PATH, f"existing agreements that stay as they are: {kept}"),)
-    problems = [one.problem for one in done if one.problem]
+    kept = sum(not one.change and not one.problem for one in results)
+    kept_note = (Note(PAIRS_PATH, f"existing agreements, not changed: {kept}"),)
+    problems = [one.problem for one in results if one.problem]
     if file.strange:
-        problems.append(_strange(before, file))
+        problems.append(_invalid_items_note(before, file))
     return Knowledge(
-        agreements=tuple(one.change for one in done if one.change),
+        agreements=tuple(one.change for one in results if one.change),
         pairs=(FileChange(path, before, after, why),),
-        found=(Note(PAIRS_PATH, f"version {file.version}, {counted(len(done), 'pair')}"),),
-        left=stay if kept else (),
+        found=(Note(PAIRS_PATH, f"version {file.version}, {counted(len(results), 'pair')}"),),
+        left=kept_note if kept else (),
         problems=tuple(Note(PAIRS_PATH, problem) for problem in problems),
     )
 
 
-def _strange(before: bytes, file: PairsFile) -> str:
+def _invalid_items_note(before: bytes, file: PairsFile) -> str:
     """Return a sentence about items of the list that are not pairs."""
     items = json.loads(before.decode("utf-8-sig"))["pairs"]
     where = [str(n) for n, item in enumerate(items, 1) if item in file.strange]
-    some = ", ".join(where[:MAX_ITEMS_NAMED]) + (", …" if len(where) > MAX_ITEMS_NAMED else "")
-    return f"{counted(len(where), 'item')} (number {some}) not valid as a pair, kept as before"
+    numbers = ", ".join(where[:MAX_ITEMS_NAMED]) + (", …" if len(where) > MAX_ITEMS_NAMED else "")
+    return f"{counted(len(where), 'item')} (number {numbers}) not valid as a pair, kept unchanged"
 
 
 class _MigratedPair(NamedTuple):
@@ -132,17 +134,17 @@ def _migrate_pair(
 
 
 def _with_agreements(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agreement]]:
-    """Yield each pair with an agreement that unites all pairs of its key."""
-    doubles = _doubles(before, file)
+    """Yield each pair with an agreement that merges all pairs with its key."""
+    duplicates = _duplicates(before, file)
     for pair in file.pairs:
-        same = doubles.get(pair.key, ())
-        extra = {key: value for one in (*same, pair) for key, value in one.extra}
-        each = [canonical(pairs.to_agreement(one)) for one in (pair, *same)]
+        others = duplicates.get(pair.key, ())
+        extra = {key: value for one in (*others, pair) for key, value in one.extra}
+        each = [canonical(pairs.to_agreement(one)) for one in (pair, *others)]
         yield replace(pair, extra=tuple(extra.items())), merge_agreements.unite(each)
 
 
-def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
-    """Return pairs whose key occurs several times; `PairsFile` has only the newest of each."""
+def _duplicates(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
+    """Return the pairs of keys that occur several times; `file` has only the newest of each."""
     items = json.loads(before.decode("utf-8-sig")).get("pairs", [])
     if len(items) == len(file.pairs) + len(file.strange):
         return {}
@@ -153,7 +155,7 @@ def _doubles(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
     return found
 
 
-def _aware(time: str) -> str:
+def _with_offset(time: str) -> str:
     return (
         merge_agreements.when(time).isoformat() if time and merge_agreements.is_time(time) else time
     )

@@ -1,6 +1,6 @@
-"""Plan a migration: a list of changes computed from the files of the project only.
+"""Plan a migration: a list of changes that depends only on the files of the project.
 
-The same files give the same plan, so a dry run prints what the run does (seed 004 §6,
+The same files give the same plan, so a dry run prints what a run would do (seed 004 §6,
 docs/decisions/0035).
 """
 
@@ -20,14 +20,14 @@ from code_intel.foundation import state_folder
 LEFTOVERS = (
     (
         "vectors.db",
-        "the original devrag's database; not read, `code-intel sync` builds new indexes",
+        "the original devrag's database; not used, `code-intel sync` builds new indexes",
     ),
     (
         ".code-intel/chroma",
-        "the index of v3.9 and later; not read, `code-intel sync` builds new indexes",
+        "the index of v3.9 and later; not used, `code-intel sync` builds new indexes",
     ),
-    (".code-intel/sync_state.json", "state of that index; not read"),
-    (".code-intel/.last_sync", "build time of that index; not read"),
+    (".code-intel/sync_state.json", "state of that index; not used"),
+    (".code-intel/.last_sync", "build time of that index; not used"),
     (".code-intel/context.yml", "settings of v1.1 and later; not used"),
     (".code-intel/verifiers", "prompts of v1.x; not used"),
     (".code-intel/doc_research", "prompts of v1.x; not used"),
@@ -35,7 +35,7 @@ LEFTOVERS = (
     (".code-intel/interventions", "prompts of v1.x; not used"),
     (".claude/commands/code.md", "describes another version's tools; review it"),
 )
-"""Files of the original that stay, with a note for the report."""
+"""Files of the original that are kept, with a note for the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class MigrationPlan:
         root: The project.
         agreements: The folder of its agreements.
         found: What an earlier version left.
-        changes: The changes, in order; files that stay are left out.
-        left: What stays as it is, and why.
+        changes: The changes, in order, without unchanged files.
+        left: What is kept, and why.
         problems: What could not be migrated and needs attention.
         learned: The number of new agreements.
     """
@@ -93,32 +93,34 @@ def _changes(
     root: Path, known: Knowledge, configs: Iterable[Config], entries: Servers
 ) -> Iterable[FileChange]:
     """Yield every change: agreements first, the file that starts the servers last."""
-    yield from known.agreements  # the map's config may place them outside the project
+    yield from known.agreements  # these may be outside the project, if the map's config says so
     ours = [
         *known.pairs,
         *(config.change for config in configs),
-        _state_ignored(root / STATE_FOLDER / state_folder.GITIGNORE_NAME),
-        _ignored(root, configs),
+        _state_gitignore_change(root / STATE_FOLDER / state_folder.GITIGNORE_NAME),
+        _gitignore_change(root, configs),
         entries.change,
     ]
     yield from (check_inside(change, root) for change in ours)
 
 
-def _state_ignored(path: Path) -> FileChange:
+def _state_gitignore_change(path: Path) -> FileChange:
     before = current(path)
-    return FileChange(path, before, ignore_block.hiding(before), "keeps derived files out of git")
+    return FileChange(
+        path, before, ignore_block.with_state_lines(before), "keeps derived files out of git"
+    )
 
 
-def _ignored(root: Path, configs: Iterable[Config]) -> FileChange:
-    """Hide databases in the project from git."""
-    hidden = root / STATE_FOLDER
-    inside = [
+def _gitignore_change(root: Path, configs: Iterable[Config]) -> FileChange:
+    """Return the change that hides the project's databases from git."""
+    state = root / STATE_FOLDER
+    database_names = [
         config.database.relative_to(root).as_posix()
         for config in configs
         if config.database.is_relative_to(root)
-        and not (config.database.is_relative_to(hidden) and config.database.suffix == ".db")
+        and not (config.database.is_relative_to(state) and config.database.suffix == ".db")
     ]
     path = root / ".gitignore"
     before = current(path)
-    after = ignore_block.merged(before, list(map(ignore_block.pattern, inside)))
+    after = ignore_block.merged(before, list(map(ignore_block.pattern, database_names)))
     return FileChange(path, before, after, "keeps the databases out of git")

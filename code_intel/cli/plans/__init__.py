@@ -1,4 +1,4 @@
-"""List and show the query plans stored in `.gistdex`, or remove them."""
+"""List, show or remove the query plans stored in `.gistdex`."""
 
 import argparse
 

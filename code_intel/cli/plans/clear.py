@@ -1,6 +1,6 @@
-"""Remove plans, stored answers and pages of knowledge: all of them, or some kinds.
+"""Remove plans, cached answers and knowledge pages: all of them, or only some kinds.
 
-Damaged files are removed too; config.json stays. Removed pages leave the index.
+Damaged files are removed too; config.json is kept. Removed pages are removed from the index.
 
 --json: `removed` {kind, name, reason, bytes}, `dry_run`, `problem`.
 """
@@ -8,15 +8,13 @@ Damaged files are removed too; config.json stays. Removed pages leave the index.
 import argparse
 from contextlib import suppress
 
-from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import (
     PLAN_FILE_KINDS,
     Removal,
-    removal_text,
-    remove_files,
-    unindex_pages,
+    add_removal_options,
+    remove_and_report,
 )
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import project_of
 from code_intel.planning import place
 
 
@@ -27,19 +25,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         choices=[*PLAN_FILE_KINDS, "all"],
         default="all",
-        help="plans, queries (stored answers) or knowledge (pages); default: all",
+        help="plans, queries (cached answers) or knowledge (pages); default: all",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be removed; remove nothing"
-    )
-    add_project(parser)
+    add_removal_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Remove the files."""
     settings = project_of(args)
-    root, problem = place.root_of(settings), ""
-    removals = []
+    root, removals = place.root_of(settings), []
     for kind, catalog in PLAN_FILE_KINDS.items():
         if kind in args.kind or "all" in args.kind:
             listing = catalog.listing(root)
@@ -51,13 +45,5 @@ def run(args: argparse.Namespace) -> int:
                 with suppress(OSError):
                     size = catalog.path(root, name).lstat().st_size
                 removals.append(Removal(kind, name, "damaged", size))
-    if not args.dry_run:
-        removals = remove_files(root, removals)
-        problem = unindex_pages(settings, removals)
-    data = {
-        "removed": [each.data for each in removals],
-        "dry_run": args.dry_run,
-        "problem": problem,
-    }
-    emit(args, data, removal_text(removals, dry=args.dry_run, problem=problem))
+    remove_and_report(args, settings, removals)
     return 0

@@ -1,4 +1,4 @@
-"""List plans, the most recently used first: time, status, score, number of reuses and goal.
+"""List plans, the most recently used first: time, status, score, number of uses and goal.
 
 Exits 1 if none exist.
 
@@ -25,7 +25,7 @@ _GOAL_COLUMNS = 60
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--all", action="store_true", help=f"all plans, not only the last {MAX_PLANS_SHOWN}"
+        "--all", action="store_true", help=f"list all plans, not only the last {MAX_PLANS_SHOWN}"
     )
     add_project(parser)
 
@@ -33,44 +33,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
     root = place.root_of(project_of(args))
-    found, damaged = keeping.entries(root), keeping.damage(root)
-    shown = found if args.all else found[:MAX_PLANS_SHOWN]
-    lines = [_line(one) for one in shown] or [
-        "There are no plans yet. `code-intel plan GOAL` makes one."
+    entries, damaged = keeping.entries(root), keeping.damage(root)
+    listed = entries if args.all else entries[:MAX_PLANS_SHOWN]
+    lines = [_line(entry) for entry in listed] or [
+        "There are no plans yet. `code-intel plan GOAL` creates one."
     ]
     lines += [f"{name} cannot be read: {plain(why)}" for name, why in damaged.items()]
-    if len(found) > len(shown):
-        lines.append(f"There are {len(found) - len(shown)} more: --all lists them.")
+    if len(entries) > len(listed):
+        lines.append(f"There are {len(entries) - len(listed)} more; --all lists them.")
     data = {
-        "plans": [_data(one) for one in shown],
+        "plans": [_data(entry) for entry in listed],
         "damaged": damaged,
-        "truncated": len(found) > len(shown),
+        "truncated": len(entries) > len(listed),
     }
     emit(args, data, "\n".join(lines))
-    return 0 if shown else 1
+    return 0 if listed else 1
 
 
-def _data(one: PlanEntry) -> dict[str, Any]:
+def _data(entry: PlanEntry) -> dict[str, Any]:
     return {
-        "planId": one.id,
-        "goal": one.goal,
-        "status": one.status,
-        "confidence": round(one.score, 6),
-        "iterations": one.iterations,
-        "queries": list(one.queries),
-        "created": one.created,
-        "used": one.used,
-        "hits": one.hits,
-        "stopReason": one.stop,
-        "source": one.source,
-        "structuredKnowledgePath": one.knowledge,
-        "bytes": one.bytes,
+        "planId": entry.id,
+        "goal": entry.goal,
+        "status": entry.status,
+        "confidence": round(entry.score, 6),
+        "iterations": entry.iterations,
+        "queries": list(entry.queries),
+        "created": entry.created,
+        "used": entry.used,
+        "hits": entry.hits,
+        "stopReason": entry.stop,
+        "source": entry.source,
+        "structuredKnowledgePath": entry.knowledge,
+        "bytes": entry.bytes,
     }
 
 
-def _line(one: PlanEntry) -> str:
-    when = datetime.fromisoformat(one.used).astimezone()
-    again = f"×{one.hits}" if one.hits else ""
-    stands = f"{one.status:<8}{one.score:.2f}  {again:<5}"
-    goal = cut(plain(one.goal), _GOAL_COLUMNS)
-    return f"{one.id[:SHORT]}  {when:%Y-%m-%d %H:%M}  {stands}{goal}"
+def _line(entry: PlanEntry) -> str:
+    used = datetime.fromisoformat(entry.used).astimezone()
+    reuses = f"×{entry.hits}" if entry.hits else ""
+    status = f"{entry.status:<8}{entry.score:.2f}  {reuses:<5}"
+    goal = cut(plain(entry.goal), _GOAL_COLUMNS)
+    return f"{entry.id[:SHORT]}  {used:%Y-%m-%d %H:%M}  {status}{goal}"

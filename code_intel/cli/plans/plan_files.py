@@ -1,11 +1,14 @@
-"""Resolve, remove and report the files of query plans."""
+"""Find a query plan by its id, and remove files of query plans."""
 
+import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from code_intel.cli.id_prefix import IdKind, resolve_prefix
+from code_intel.cli.output import emit
+from code_intel.cli.project import add_project
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index.facade import Index
@@ -18,8 +21,8 @@ from code_intel.planning.queries import QUERIES
 
 PLAN_FILE_KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
 SHORT = 8
-"""Digits of an id that a list shows."""
-PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` makes one.")
+"""Number of digits of an id that are shown."""
+PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` creates one.")
 
 
 class Removal(NamedTuple):
@@ -30,30 +33,48 @@ class Removal(NamedTuple):
     reason: str
     bytes: int
 
-    @property
-    def data(self) -> dict[str, Any]:
-        """As JSON."""
-        return self._asdict()
+
+def add_removal_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--dry-run` and `--project`."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be removed; remove nothing"
+    )
+    add_project(parser)
 
 
-def remove_files(root: Path, removals: Iterable[Removal]) -> list[Removal]:
-    """Remove files; return those that existed.
+def remove_and_report(
+    args: argparse.Namespace, settings: Settings, removals: Sequence[Removal]
+) -> None:
+    """Remove files, unless `--dry-run` is given, and print them.
 
     Raises:
-        StorageError: The disk refused; some files may be gone.
+        StorageError: A file could not be removed; others may have been.
     """
-    wanted = list(removals)
+    problem = ""
+    if not args.dry_run:
+        removals = _remove_files(place.root_of(settings), removals)
+        problem = _unindex_pages(settings, removals)
+    data = {
+        "removed": [each._asdict() for each in removals],
+        "dry_run": args.dry_run,
+        "problem": problem,
+    }
+    emit(args, data, _removal_text(removals, dry_run=args.dry_run, problem=problem))
+
+
+def _remove_files(root: Path, removals: Sequence[Removal]) -> list[Removal]:
+    """Remove files; return those that existed."""
     removed = {
         (kind, name)
         for kind, catalog in PLAN_FILE_KINDS.items()
-        if (names := [each.name for each in wanted if each.kind == kind])
+        if (names := [each.name for each in removals if each.kind == kind])
         for name in catalog.remove(root, names)
     }
-    return [each for each in wanted if (each.kind, each.name) in removed]
+    return [each for each in removals if (each.kind, each.name) in removed]
 
 
-def unindex_pages(settings: Settings, removals: Iterable[Removal]) -> str:
-    """Remove deleted pages from the index; return a sentence if that failed, else an empty text."""
+def _unindex_pages(settings: Settings, removals: Iterable[Removal]) -> str:
+    """Remove deleted pages from the index; return the problem if that failed, or an empty text."""
     root, index = place.root_of(settings), settings.forest
     pages = [PAGES.path(root, each.name) for each in removals if each.kind == PAGES.kind]
     if not pages or not index.db_path.exists():
@@ -61,35 +82,35 @@ def unindex_pages(settings: Settings, removals: Iterable[Removal]) -> str:
     try:
         with Index(index) as forest, forest.store.batch():
             for page in pages:
-                with suppress(NotFoundError, UsageError):  # it is not indexed
+                with suppress(NotFoundError, UsageError):  # the page is not indexed
                     sync_document(forest.store, index, page)
     except CodeIntelError as error:
         return f"Searches may find the pages until the next sync: {error.message} {error.hint}"
     return ""
 
 
-def removal_text(removals: Sequence[Removal], *, dry: bool, problem: str = "") -> str:
-    """Return the report: a line per file, the total, and the problem, if any."""
+def _removal_text(removals: Sequence[Removal], *, dry_run: bool, problem: str) -> str:
+    """Return the report: a line per file, the total, and the problem, if there is one."""
     lines = [f"{each.kind}/{each.name}: {each.reason}" for each in removals]
     size = sum(each.bytes for each in removals) / 1024
-    verb = "would be removed" if dry else "removed"
+    verb = "would be removed" if dry_run else "removed"
     lines.append(f"{len(removals)} {verb}, {size:,.0f} KiB." if removals else "Nothing to remove.")
     lines += [problem] if problem else []
     return "\n".join(lines)
 
 
 def resolve_plan(root: Path, text: str) -> str:
-    """Return the id of the plan that an id, the beginning of one, or `last` names.
+    """Return the id of the plan that `text` names: an id, the beginning of one, or `last`.
 
     Raises:
-        NotFoundError: None exists.
-        UsageError: Several begin like this; the error names two.
+        NotFoundError: No plan matches.
+        UsageError: Several plans match; the error names two.
     """
-    stored: list[PlanEntry] = entries(root)
-    wanted = text.strip().lower()
-    if wanted == "last":
-        found = [entry.id for entry in stored[:1]]
+    plans: list[PlanEntry] = entries(root)
+    prefix = text.strip().lower()
+    if prefix == "last":
+        matches = [entry.id for entry in plans[:1]]
     else:
-        ids = [entry.id for entry in stored] + [name.removesuffix(".json") for name in damage(root)]
-        found = [one for one in ids if wanted and one.startswith(wanted)]
-    return resolve_prefix(found, text, PLAN, some=bool(stored))
+        ids = [entry.id for entry in plans] + [name.removesuffix(".json") for name in damage(root)]
+        matches = [one for one in ids if prefix and one.startswith(prefix)]
+    return resolve_prefix(matches, text, PLAN, any_exist=bool(plans))

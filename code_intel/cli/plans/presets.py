@@ -1,4 +1,6 @@
-"""List named expectations: those shipped and the project's own in `.gistdex/config.json`.
+"""List presets, which are named expectations and strategies.
+
+A project can define its own in `.gistdex/config.json`.
 
 --json: `presets` {name, about, aboutJa, own, expectedResults, strategy, evaluationMode}.
 """
@@ -22,13 +24,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     own = settings.load(place.root_of(project_of(args))).presets
-    every = presets.known(own)
-    width = max(map(len, every)) + 2
+    all_presets = presets.known(own)
+    width = max(map(len, all_presets)) + 2
     lines = [
         f"{name:<{width}}{visible(preset.about)}{'  (own)' if name in own else ''}"
-        for name, preset in every.items()
+        for name, preset in all_presets.items()
     ]
-    rows = [_data(preset, own=name in own) for name, preset in every.items()]
+    rows = [_data(preset, own=name in own) for name, preset in all_presets.items()]
     emit(args, {"presets": rows}, "\n".join(lines))
     return 0
 

@@ -1,4 +1,4 @@
-"""Show a plan: its expectations, each query with six metrics and what was missing, and the results.
+"""Show a plan: its expectations, each query with its six metrics, and the results.
 
 --json prints the stored plan (docs/plans.md) with `savedAt`.
 """
@@ -26,7 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", help="the plan's id, the beginning of it, or `last`")
     parser.add_argument(
-        "--all", action="store_true", help=f"all results, not only the first {MAX_RESULTS_SHOWN}"
+        "--all",
+        action="store_true",
+        help=f"show all results, not only the first {MAX_RESULTS_SHOWN}",
     )
     add_project(parser)
 
@@ -37,11 +39,11 @@ def run(args: argparse.Namespace) -> int:
     plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
-    emit(args, data, "\n".join([*_story(plan, everything=args.all), f"Saved as {saved}"]))
+    emit(args, data, "\n".join([*_lines(plan, show_all=args.all), f"Saved as {saved}"]))
     return 0
 
 
-def _story(plan: QueryPlan, *, everything: bool) -> Iterator[str]:
+def _lines(plan: QueryPlan, *, show_all: bool) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
     best = outcome.score(plan)
     seconds = plan.milliseconds / 1000
@@ -49,33 +51,33 @@ def _story(plan: QueryPlan, *, everything: bool) -> Iterator[str]:
     yield from expectations(plan)
     yield f"Searched: {plain(plan.source)}"
     for each in plan.iterations:
-        yield from _iteration(each)
-    shown = plan.final if everything else plan.final[:MAX_RESULTS_SHOWN]
+        yield from _iteration_lines(each)
+    shown = plan.final if show_all else plan.final[:MAX_RESULTS_SHOWN]
     yield f"Found {len(plan.final)}:" if plan.final else "Found nothing."
-    yield from (_result(each) for each in shown)
+    yield from (_result_line(each) for each in shown)
     if len(plan.final) > len(shown):
-        yield f"… {len(plan.final) - len(shown)} more: --all"
-    missing = dict.fromkeys(note for each in plan.iterations for note in each.degraded)
-    yield from (f"Note: {plain(note)}" for note in missing)
+        yield f"… {len(plan.final) - len(shown)} more; --all shows them"
+    notes = dict.fromkeys(note for each in plan.iterations for note in each.degraded)
+    yield from (f"Note: {plain(note)}" for note in notes)
     if plan.knowledge:
         yield f"Summary in {plain(plan.knowledge)}"
 
 
 def expectations(plan: QueryPlan) -> Iterator[str]:
-    """Yield what is expected of a plan's results, and how its queries are made, line by line."""
+    """Yield lines about the expectations and the strategy of a plan."""
     expected: Expected = plan.expected
     words = [plain(word) for word in expected.keywords]
     yield from wrapped(f"Expected: {', '.join(words)}", _COLUMNS)
     yield from (f"  pattern {plain(pattern)}" for pattern in expected.patterns)
-    how = plan.strategy
+    strategy = plan.strategy
     yield (
         f"  at least {expected.min_matches}, confidence {expected.confidence:.2f}, {plan.mode}; "
-        f"{how.initial or 'goal'} first, refined by {how.refinement}"
+        f"{strategy.initial or 'goal'} first, refined by {strategy.refinement}"
     )
-    yield from (f"  rule {plain(rule)}" for rule in how.rules)
+    yield from (f"  rule {plain(rule)}" for rule in strategy.rules)
 
 
-def _iteration(each: Iteration) -> Iterator[str]:
+def _iteration_lines(each: Iteration) -> Iterator[str]:
     cached_note = ", cached" if each.cached else ""
     outcome_text = (
         f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{cached_note}"
@@ -86,10 +88,10 @@ def _iteration(each: Iteration) -> Iterator[str]:
         return
     metrics = zip(METRICS, each.evaluation.metrics, strict=True)
     yield "     " + "  ".join(f"{name} {value:.2f}" for name, value in metrics)
-    yield from (f"     {line}" for line in wrapped(plain(each.feedback), _COLUMNS - 5, most=3))
+    yield from (f"     {line}" for line in wrapped(plain(each.feedback), _COLUMNS - 5, limit=3))
     yield from (f"     - {plain(each)}" for each in each.refinements[:3])
 
 
-def _result(each: Result) -> str:
+def _result_line(each: Result) -> str:
     lines = f":{each.start_line}-{each.end_line}" if each.start_line else ""
     return f"  {plain(each.document)}{lines}  {plain(each.symbol)}".rstrip()

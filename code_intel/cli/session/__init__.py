@@ -1,7 +1,6 @@
-"""List sessions, and show what one of them has done.
+"""List sessions, or show one. Nothing is written.
 
-The terminal knows sessions by their names, not by the handles that let an agent use them. Nothing
-is written.
+The commands use the names of sessions, not the handles with which agents use them.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""List sessions, the last used first, with intent, phase, outcome or state, and query.
+"""List sessions, the most recently used first, with intent, phase, outcome or state, and query.
 
 Exits 1 if none exist.
 """
@@ -17,9 +17,9 @@ from code_intel.tools.context.gateway import sessions_of
 
 MAX_SESSIONS_SHOWN = 20
 _QUERY_COLUMNS = 60
-_BROKEN = (
-    "`code-intel session show` says why a session is broken. If all are, terminal and servers may "
-    "use different state folders (CODE_INTEL_STATE_DIR)."
+BROKEN_NOTE = (
+    "`code-intel session show` says why a session is broken. If all are, this terminal and the "
+    "servers may use different state folders (CODE_INTEL_STATE_DIR)."
 )
 
 
@@ -36,34 +36,34 @@ def run(args: argparse.Namespace) -> int:
     settings = project_of(args)
     paths = sessions_of(settings)
     most = MAX_JOURNALS if args.all else MAX_SESSIONS_SHOWN + 1
-    found = list_sessions(paths, expire_hours=settings.session_hours, limit=most)
-    shown = found if args.all else found[:MAX_SESSIONS_SHOWN]
-    lines = [_line(one) for one in shown] or [
+    sessions = list_sessions(paths, expire_hours=settings.session_hours, limit=most)
+    listed = sessions if args.all else sessions[:MAX_SESSIONS_SHOWN]
+    lines = [_line(session) for session in listed] or [
         "There are no sessions yet. An agent starts one with start_session."
     ]
-    if any(one.state == "broken" for one in shown):
-        lines.append(_BROKEN)
-    if len(found) > len(shown):
+    if any(session.state == "broken" for session in listed):
+        lines.append(BROKEN_NOTE)
+    if len(sessions) > len(listed):
         lines.append("There are more; --all lists them.")
-    data = {"sessions": [_data(one) for one in shown], "truncated": len(found) > len(shown)}
+    data = {
+        "sessions": [_data(session) for session in listed],
+        "truncated": len(sessions) > len(listed),
+    }
     emit(args, data, "\n".join(lines))
-    return 0 if shown else 1
+    return 0 if listed else 1
 
 
-def _data(one: SessionSummary) -> dict[str, Any]:
+def _data(session: SessionSummary) -> dict[str, Any]:
     return {
-        **one._asdict(),
-        "query": plain(one.query),
-        "why": plain(one.why),
+        **session._asdict(),
+        "query": plain(session.query),
+        "why": plain(session.why),
     }
 
 
-def _ended(one: SessionSummary) -> str:
-    return one.outcome or one.state
-
-
-def _line(one: SessionSummary) -> str:
-    used = datetime.fromisoformat(one.used_at).astimezone()
-    said = plain(one.query) if one.intent else "its journal does not match its head"
-    stands = f"{one.intent or '-':<12}{one.phase or '-':<13}{_ended(one):<9}"
-    return f"{one.name}  {used:%Y-%m-%d %H:%M}  {stands}{cut(said, _QUERY_COLUMNS)}"
+def _line(session: SessionSummary) -> str:
+    used = datetime.fromisoformat(session.used_at).astimezone()
+    text = plain(session.query) if session.intent else "its journal does not match its head"
+    result = session.outcome or session.state
+    status = f"{session.intent or '-':<12}{session.phase or '-':<13}{result:<9}"
+    return f"{session.name}  {used:%Y-%m-%d %H:%M}  {status}{cut(text, _QUERY_COLUMNS)}"

@@ -1,6 +1,6 @@
 """Show what a session asked, found, claimed and decided, in chronological order.
 
-Of a damaged session it shows the part that matches its head, and what is wrong with the rest.
+If the session is damaged, shows the part that matches its head, and what is wrong with the rest.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from code_intel.session.story import Story, StoryLine, describe, duration, plain
 from code_intel.tools.context.gateway import sessions_of
 
 FIRST_LINES, LAST_LINES = 30, 50
-"""Lines that are shown of the beginning and the end of a long session."""
-_INDENT, _COLUMNS, _ROWS = 22, 88, 2
+"""Number of lines shown from the beginning and from the end of a long session."""
+_INDENT, _COLUMNS, _MAX_ROWS = 22, 88, 2
 _MAX_DECISIONS = 500
-_NEWEST = 20
-"""Journals among which the last used session is searched."""
+_MAX_CANDIDATES = 20
+"""Number of journals among which the last used session is searched."""
 _PREFIX = "session_"
 SESSION = IdKind(
     "session",
@@ -45,12 +45,12 @@ _DECISIONS: Mapping[str, str] = {
     "fallback_taken": "fell back",
     "fallback_refused": "no fallback",
 }
-"""Kinds of decisions that a journal does not have, and their labels."""
+"""Kinds of decisions that journals do not contain, and their labels."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", help="its name, the beginning of its name, or `last`")
+    parser.add_argument("id", help="its name, the beginning of it, or `last`")
     parser.add_argument("--all", action="store_true", help="show every line in full")
     add_project(parser)
 
@@ -59,11 +59,11 @@ def run(args: argparse.Namespace) -> int:
     """Show the session."""
     settings = project_of(args)
     paths = sessions_of(settings)
-    name = _meant(paths, args.id)
-    left = journal.read_intact(paths, name)
-    described = describe(left.records)
-    story = with_notes(described, _decided(settings, name))._replace(
-        broken=described.broken or left.problem
+    name = _resolve_name(paths, args.id)
+    intact = journal.read_intact(paths, name)
+    described = describe(intact.records)
+    story = with_notes(described, _decision_lines(settings, name))._replace(
+        broken=described.broken or intact.problem
     )
     left_out = 0 if args.all else max(0, len(story.lines) - FIRST_LINES - LAST_LINES)
     state = _state(story, settings.session_hours)
@@ -72,53 +72,55 @@ def run(args: argparse.Namespace) -> int:
         "name": name,
         "state": state,
         "broken": plain(story.broken),
-        "ahead": left.ahead,
+        "ahead": intact.ahead,
     }
     data |= _data(story.session) if story.session else {}
     data |= {"story": [line._asdict() for line in shown], "left_out": left_out}
-    text = _text(name, state, story, left_out, 0 if args.all else _ROWS)
-    emit(args, data, "\n".join([*text, *([journal.IGNORED_LINES_NOTE] if left.ahead else [])]))
+    text = _text(name, state, story, left_out, 0 if args.all else _MAX_ROWS)
+    emit(args, data, "\n".join([*text, *([journal.IGNORED_LINES_NOTE] if intact.ahead else [])]))
     return 0
 
 
-def _meant(paths: SessionPaths, text: str) -> str:
-    """Return the name of the session that `text` names or begins; a handle names its session.
+def _resolve_name(paths: SessionPaths, text: str) -> str:
+    """Return the name of a session, given its name, the beginning of it, its handle, or `last`.
 
     Raises:
-        NotFoundError: None exists.
-        UsageError: Several names begin like this; the message lists some.
+        NotFoundError: No session matches.
+        UsageError: Several sessions match; the error names two.
     """
     names = [file.name for file in journal.journal_files(paths)]
     if text == "last":
-        found = [one.name for one in list_sessions(paths, limit=_NEWEST)[:1]]
+        matches = [one.name for one in list_sessions(paths, limit=_MAX_CANDIDATES)[:1]]
     else:
-        begun = (
+        with_prefix = (
             name
             for name in names
             if name.removeprefix(_PREFIX).startswith(text.removeprefix(_PREFIX))
         )
-        found = [name for name in names if text.startswith(name)] or (list(begun) if text else [])
-    return resolve_prefix(found, text, SESSION, some=bool(names))
+        matches = [name for name in names if text.startswith(name)] or (
+            list(with_prefix) if text else []
+        )
+    return resolve_prefix(matches, text, SESSION, any_exist=bool(names))
 
 
-def _decided(settings: Settings, name: str) -> list[StoryLine]:
-    """Return what the log of decisions adds to a journal; nothing if it cannot be read."""
+def _decision_lines(settings: Settings, name: str) -> list[StoryLine]:
+    """Return what the log of decisions adds to a journal, or nothing if it cannot be read."""
     try:
         log = decisions.newest(folder_of(settings.state), name, _MAX_DECISIONS)
     except StorageError:
         return []
     lines = []
-    for (at, kind), rows in groupby(log.records, key=_when_and_what):
+    for (time, kind), rows in groupby(log.records, key=_time_and_kind):
         if kind in _DECISIONS:
             texts = [
                 f"{plain(row.get('what') or '')}: {plain(row.get('why') or '')}" for row in rows
             ]
-            lines.append(StoryLine(at, "", _DECISIONS[kind], "; ".join(texts)))
+            lines.append(StoryLine(time, "", _DECISIONS[kind], "; ".join(texts)))
     return lines
 
 
-def _when_and_what(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the key by which decisions are shown in one line."""
+def _time_and_kind(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the key of decisions that are shown in one line."""
     return str(row.get("timestamp") or ""), str(row.get("decision") or "")
 
 
@@ -153,41 +155,43 @@ def _data(session: Session) -> dict[str, Any]:
     }
 
 
-def _text(name: str, state: str, story: Story, left_out: int, rows: int) -> Iterator[str]:
+def _text(name: str, state: str, story: Story, left_out: int, max_rows: int) -> Iterator[str]:
     session = story.session
     if session is None:
         yield f"{name}: {state}"
     else:
-        ends = [state, *(item.outcome for item in session.outcomes[-1:])]
-        yield f"{name}: {session.intent}, {session.phase}, {', '.join(ends)}"
+        results = [state, *(item.outcome for item in session.outcomes[-1:])]
+        yield f"{name}: {session.intent}, {session.phase}, {', '.join(results)}"
         began, used = map(datetime.fromisoformat, (session.started_at, session.updated_at))
-        took = duration((used - began).total_seconds())
-        at, calls = f"{began.astimezone():%Y-%m-%d %H:%M:%S}", len(session.calls)
-        yield f"{at}, {took}, calls: {calls}, risk {session.risk}"
+        length = duration((used - began).total_seconds())
+        time, calls = f"{began.astimezone():%Y-%m-%d %H:%M:%S}", len(session.calls)
+        yield f"{time}, {length}, calls: {calls}, risk {session.risk}"
         yield ""
     for number, line in enumerate(story.lines):
         if number == FIRST_LINES and left_out:
             yield f"          … {left_out} more; --all shows them"
         if not FIRST_LINES <= number < FIRST_LINES + left_out:
-            yield from _rows(line, rows)
+            yield from _rows(line, max_rows)
     yield ""
     if story.broken:
         yield f"The rest is not shown: {plain(story.broken)}"
-    yield from wrapped(_writes(session, state), _COLUMNS + _INDENT, rows and rows + 1)
+    yield from wrapped(
+        _write_permission(session, state), _COLUMNS + _INDENT, max_rows and max_rows + 1
+    )
 
 
-def _rows(line: StoryLine, rows: int) -> Iterator[str]:
+def _rows(line: StoryLine, max_rows: int) -> Iterator[str]:
     try:
-        at = f"{datetime.fromisoformat(line.at).astimezone():%H:%M:%S}"
-    except ValueError:  # the log of decisions is not verified
-        at = "?"
-    for number, row in enumerate(wrapped(line.text, _COLUMNS, rows)):
-        head = "" if number else f"{at:<10}{line.what:<12}"
+        time = f"{datetime.fromisoformat(line.at).astimezone():%H:%M:%S}"
+    except ValueError:  # the decision log is not verified
+        time = "?"
+    for number, row in enumerate(wrapped(line.text, _COLUMNS, max_rows)):
+        head = "" if number else f"{time:<10}{line.what:<12}"
         yield f"{head:<{_INDENT}}{row}".rstrip()
 
 
-def _writes(session: Session | None, state: str) -> str:
-    """Return what the session may write now."""
+def _write_permission(session: Session | None, state: str) -> str:
+    """Return a sentence about what the session may write now."""
     if session is None or state != "open":
         return f"It may no longer write: it is {state}."
     if not session.intent.writes:

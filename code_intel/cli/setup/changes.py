@@ -1,4 +1,4 @@
-"""Describe the change of one file, and check that it may be made."""
+"""Describe the change of one file, and check that it is allowed."""
 
 import difflib
 import json
@@ -13,20 +13,20 @@ from code_intel.errors import ConfigError, StorageError
 from code_intel.foundation.text import counted
 
 MAX_DIFF_BYTES = 200_000
-"""Size up to which a plan shows a file's changed lines."""
+"""Changed lines are shown for files up to this size."""
 MAX_CHANGED_FILE_BYTES = 256 * 1024 * 1024
-"""Size up to which a file can be changed."""
+"""Larger files are not changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file and what becomes of it.
+    """The change of a file.
 
     Attributes:
         path: The file.
-        before: Its content, None where there is no file.
+        before: Its content, None if there is no file.
         after: Its content afterwards, None to remove it.
-        why: The reason, in words.
+        why: The reason, as a clause.
         is_derived: Whether it can be rebuilt. It is removed last and is not copied.
     """
 
@@ -38,20 +38,20 @@ class FileChange:
 
     @property
     def action(self) -> str:
-        """The action in one word."""
+        """One of `keep`, `create`, `update` and `remove`."""
         if self.before == self.after:
             return "keep"
         if self.after is None:
             return "remove"
         return "create" if self.before is None else "update"
 
-    def lines(self, root: Path) -> list[str]:
-        """Return an update as a unified diff; nothing for other changes."""
+    def diff_lines(self, root: Path) -> list[str]:
+        """Return the unified diff of an update; no lines for other changes."""
         if self.action != "update" or not (self.before and self.after is not None):
             return []
         if max(len(self.before), len(self.after)) > MAX_DIFF_BYTES:
-            more = len(self.after) - len(self.before)
-            return [f"({'+' if more > 0 else ''}{counted(more, 'byte')})"]
+            growth = len(self.after) - len(self.before)
+            return [f"({'+' if growth > 0 else ''}{counted(growth, 'byte')})"]
         name = self.path.relative_to(root).as_posix()
         old, new = (
             text.decode(errors="replace").splitlines() for text in (self.before, self.after)
@@ -65,7 +65,7 @@ def content(path: Path) -> bytes | None:
 
 
 def current(path: Path) -> bytes | None:
-    """Return a file's bytes, None if nothing is there.
+    """Return a file's bytes, None if it is missing.
 
     Raises:
         StorageError: It cannot be read or is not a regular file.
@@ -84,7 +84,7 @@ def name_in(root: Path, path: Path) -> str:
 
 
 def is_inside(path: Path, root: Path) -> bool:
-    """Whether a path, after following links, is in the project and not in `.git`."""
+    """Return whether a path, with links resolved, is in the project and not in `.git`."""
     real = Path(os.path.realpath(path))
     return real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
 
@@ -96,7 +96,7 @@ def check_inside(change: FileChange, root: Path) -> FileChange:
 
     Args:
         change: A change of a file below the project.
-        root: The project, links resolved.
+        root: The project, with links resolved.
 
     Raises:
         ConfigError: A link leads out of the project or into `.git`.
@@ -114,7 +114,7 @@ def check_writable(change: FileChange, root: Path) -> FileChange:
     """Return the change if its file, below the project `root`, may be written.
 
     Raises:
-        ConfigError: It is read-only, or a folder is in its place, or see `check_inside`.
+        ConfigError: It is read-only, is not a file, or fails `check_inside`.
     """
     path = check_inside(change, root).path
     if change.action == "keep":
@@ -124,32 +124,32 @@ def check_writable(change: FileChange, root: Path) -> FileChange:
             f"{path} is read-only.",
             hint="Make it writable, then run the command again. Nothing was changed.",
         )
-    blocked = next((p for p in path.parents if p.exists() or p.is_symlink()), path.parent)
-    if (path.exists() and not path.is_file()) or not blocked.is_dir():
-        wrong = path if path.exists() else blocked
+    parent = next((p for p in path.parents if p.exists() or p.is_symlink()), path.parent)
+    if (path.exists() and not path.is_file()) or not parent.is_dir():
+        obstacle = path if path.exists() else parent
         raise ConfigError(
-            f"{wrong} is not a {'file' if wrong == path else 'folder'}.",
+            f"{obstacle} is not a {'file' if obstacle == path else 'folder'}.",
             hint="Move it away, then run the command again. Nothing was changed.",
         )
     return change
 
 
-def pretty(document: dict[str, Any]) -> bytes:
-    """Return a JSON file as `init` writes it."""
+def to_json(document: dict[str, Any]) -> bytes:
+    """Return the bytes of a JSON file."""
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def databases(settings: Settings) -> list[Path]:
-    """Return where the databases inside the project are, were before its set-up, or will be."""
-    found = []
+    """Return the paths where databases inside the project are, were or will be."""
+    paths = []
     for config in (settings.map, settings.forest):
         written = default_config(config.corpus)["db_path"]
         if not config.path.is_file():
-            found.append(Path(os.path.normpath(settings.root / written)))
-        found += [config.db_path, settings.state / Path(written).name]
-    return [path for path in dict.fromkeys(found) if path.is_relative_to(settings.root)]
+            paths.append(Path(os.path.normpath(settings.root / written)))
+        paths += [config.db_path, settings.state / Path(written).name]
+    return [path for path in dict.fromkeys(paths) if path.is_relative_to(settings.root)]
 
 
-def hidden(settings: Settings, path: Path) -> bool:
-    """Whether `.code-intel/.gitignore` hides a database from git."""
+def is_hidden(settings: Settings, path: Path) -> bool:
+    """Return whether `.code-intel/.gitignore` hides a database from git."""
     return path.is_relative_to(settings.root / STATE_FOLDER) and path.suffix == ".db"

@@ -1,4 +1,4 @@
-"""Add, repair and remove our entries in a client's file; every other byte stays."""
+"""Add, repair and remove our entries in a client's file, and keep every other byte."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ class Format(NamedTuple):
 
     read: Callable[[str, str], object]
     is_blank: Callable[[str], bool]
-    whole: Callable[..., str]
+    new_text: Callable[..., str]
     merged: Callable[..., str | None]
     replaced: Callable[..., str | None]
-    without: Callable[..., str | None]
+    removed: Callable[..., str | None]
 
 
 def _format(module: Any) -> Format:
@@ -31,8 +31,8 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     {"json": _format(mcp_json), "toml": _format(mcp_toml)}
 )
 Entries = Mapping[str, Mapping[str, Any]]
-BROKEN = "{path} is not a {kind} file with an object {key}; it was left as it is."
-UNSAFE = "{path} has its servers in a form that cannot be edited safely; it was left as it is."
+BROKEN = "{path} is not a {kind} file with an object {key}. It was not changed."
+UNSAFE = "{path} defines its servers in a form that cannot be edited safely. It was not changed."
 
 
 def entries_for(client: Client, root: Path) -> dict[str, dict[str, Any]]:
@@ -49,21 +49,21 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> FileChange:
     Args:
         client: The client.
         root: The project.
-        commands: Whether to add the server of prompt commands, if no entry has its name.
+        commands: Whether to add the server of prompt commands, unless an entry has its name.
 
     Raises:
-        ConfigError: The file cannot be edited or is read-only; the hint has the entries to add.
+        ConfigError: The file cannot be edited or is read-only; the hint gives the entries to add.
     """
     path = root / client.file
     known = entries_for(client, root)
     wanted = {n: entry for n, entry in known.items() if commands or n in SERVERS}
-    whole = _bytes(client, _whole(client, wanted))
+    new_content = _encode(client, _new_text(client, wanted))
     before = content(path)
     if before is None:
-        return check_writable(FileChange(path, None, whole), root)
+        return check_writable(FileChange(path, None, new_content), root)
     read = _read(client, before)
     if read is None:
-        raise _by_hand(BROKEN, client, path, wanted)
+        raise _manual_edit_error(BROKEN, client, path, wanted)
     text, present = read
     stale = [
         name
@@ -74,42 +74,44 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> FileChange:
     missing = [name for name in wanted if name not in present]
     new = with_entries(client, text, {n: known[n] for n in stale}, {n: known[n] for n in missing})
     if new is None:
-        raise _by_hand(UNSAFE, client, path, wanted)
+        raise _manual_edit_error(UNSAFE, client, path, wanted)
     repaired = f"repairs {', '.join(stale)}" if stale else ""
     return check_writable(FileChange(path, before, new.encode(), repaired), root)
 
 
-def lost(client: Client, root: Path) -> str:
-    """Return the folder of our programs if the client does not find those that its file names."""
+def missing_program_folder(client: Client, root: Path) -> str:
+    """Return the folder of our programs if the client cannot find them; else an empty text."""
     read = _read(client, content(root / client.file) or b"")
     present = read[1] if read else {}
     ours = (n for n in KNOWN if clients.is_ours(client, n, present.get(n)))
-    return clients.folder() if any(clients.is_lost(client, present[n]) for n in ours) else ""
+    return clients.folder() if any(clients.is_not_found(client, present[n]) for n in ours) else ""
 
 
-def foreign_commands(client: Client, root: Path) -> bool:
-    """Whether an entry with the name of the server of prompt commands starts another program."""
+def has_other_commands_server(client: Client, root: Path) -> bool:
+    """Return whether an entry named like the prompt-command server starts another program."""
     read = _read(client, content(root / client.file) or b"")
-    return read is not None and clients.is_foreign(COMMANDS_SERVER, read[1].get(COMMANDS_SERVER))
+    return read is not None and clients.is_other_program(
+        COMMANDS_SERVER, read[1].get(COMMANDS_SERVER)
+    )
 
 
 def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:
     """Return the text with some entries replaced and some added; None if that is not safe."""
-    kind = FORMATS[client.format]
+    file_format = FORMATS[client.format]
     for name, entry in stale.items():
-        new = kind.replaced(text, client.key, name, entry)
+        new = file_format.replaced(text, client.key, name, entry)
         if new is None:
             return None
         text = new
     if not missing:
         return text
-    if kind.is_blank(text):
-        return _filled(client, text, missing)
-    return kind.merged(text, client.key, missing)
+    if file_format.is_blank(text):
+        return _blank_file_with(client, text, missing)
+    return file_format.merged(text, client.key, missing)
 
 
-def without(client: Client, path: Path, before: bytes) -> bytes | None:
-    """Return the file without our entries; None if `merge` created it and it has nothing else.
+def removed(client: Client, path: Path, before: bytes) -> bytes | None:
+    """Return the file without our entries; None if it then contains nothing and `merge` created it.
 
     Raises:
         ConfigError: It names our servers, but cannot be read or edited safely.
@@ -117,42 +119,41 @@ def without(client: Client, path: Path, before: bytes) -> bytes | None:
     if not any(name.encode() in before for name in SERVERS):
         return before
     names = f"{', '.join(SERVERS)}, and {COMMANDS_SERVER} if it starts code-intel,"
-    by_hand = f"Remove {names} from {client.key} by hand, then run the command again."
+    hint = f"Remove {names} from {client.key} by hand, then run the command again."
     read = _read(client, before)
     if read is None:
-        raise ConfigError(_said(BROKEN, client, path), hint=by_hand)
+        raise ConfigError(_message(BROKEN, client, path), hint=hint)
     text, present = read
     ours = [name for name in KNOWN if clients.is_ours(client, name, present.get(name))]
     if not ours:
         return before
     if len(ours) == len(present):
-        whole = _whole(client, {name: present[name] for name in present})
-        if text == whole:
+        new_text = _new_text(client, {name: present[name] for name in present})
+        if text == new_text:
             return None
-        for alone in ("\n" + whole, whole.removesuffix("\n")):  # as `_filled` writes it
-            if text.endswith(alone) and FORMATS[client.format].is_blank(
-                rest := text.removesuffix(alone)
-            ):
+        for added in ("\n" + new_text, new_text.removesuffix("\n")):  # by `_blank_file_with`
+            rest = text.removesuffix(added)
+            if rest != text and FORMATS[client.format].is_blank(rest):
                 return rest.encode()
-    left = FORMATS[client.format].without(text, client.key, ours)
+    left = FORMATS[client.format].removed(text, client.key, ours)
     if left is None:
-        raise ConfigError(_said(UNSAFE, client, path), hint=by_hand)
+        raise ConfigError(_message(UNSAFE, client, path), hint=hint)
     return left.encode()
 
 
-def _filled(client: Client, text: str, entries: Entries) -> str:
-    """Return a blank file with the entries; its last line end shows whether it had one before."""
-    whole = _whole(client, entries)
-    closed = not text.strip("\ufeff") or text.endswith("\n")
-    return text + whole.removesuffix("\n") if closed else f"{text}\n{whole}"
+def _blank_file_with(client: Client, text: str, entries: Entries) -> str:
+    """Return a blank file with the entries; it ends with a newline only if it did not before."""
+    new_text = _new_text(client, entries)
+    ends_cleanly = not text.strip("\ufeff") or text.endswith("\n")
+    return text + new_text.removesuffix("\n") if ends_cleanly else f"{text}\n{new_text}"
 
 
-def _whole(client: Client, entries: Entries) -> str:
-    return FORMATS[client.format].whole(client.key, entries)
+def _new_text(client: Client, entries: Entries) -> str:
+    return FORMATS[client.format].new_text(client.key, entries)
 
 
-def _bytes(client: Client, text: str) -> bytes:
-    """Encode a text.
+def _encode(client: Client, text: str) -> bytes:
+    """Return the text as UTF-8.
 
     Raises:
         ConfigError: The project's path is not valid Unicode.
@@ -177,11 +178,12 @@ def _read(client: Client, before: bytes) -> tuple[str, dict[str, Any]] | None:
     return (text, cast("dict[str, Any]", present)) if isinstance(present, dict) else None
 
 
-def _said(message: str, client: Client, path: Path) -> str:
+def _message(message: str, client: Client, path: Path) -> str:
     return message.format(path=path, kind=client.format.upper(), key=client.key)
 
 
-def _by_hand(message: str, client: Client, path: Path, ours: Entries) -> ConfigError:
-    add = json.dumps(ours, ensure_ascii=False) if client.format == "json" else _whole(client, ours)
-    hint = f"Correct the file, or add these entries to {client.key} by hand: {add}"
-    return ConfigError(_said(message, client, path), hint=hint)
+def _manual_edit_error(message: str, client: Client, path: Path, ours: Entries) -> ConfigError:
+    is_json = client.format == "json"
+    entries = json.dumps(ours, ensure_ascii=False) if is_json else _new_text(client, ours)
+    hint = f"Correct the file, or add these entries to {client.key} by hand: {entries}"
+    return ConfigError(_message(message, client, path), hint=hint)

@@ -1,7 +1,7 @@
-"""The clients that `init` supports: the file that each reads, and the form of an entry in it.
+"""Define the clients that `init` supports: the file that each reads, and its format of entries.
 
-docs/clients.md describes the files. A server must learn which project it is for. Some clients start
-servers in the project or name it in their environment, some take a working folder, some replace a
+docs/clients.md describes the files. A server must learn which project it serves. Some clients start
+servers in the project or name it in their environment; others accept a working folder, or replace a
 variable in the command line (docs/decisions/0037).
 """
 
@@ -18,14 +18,14 @@ from code_intel.config import FOREST_CONFIG, MAP_CONFIG
 from code_intel.errors import UsageError
 
 DESKTOP = "/usr/local/bin:/usr/bin:/bin"
-"""The PATH of a program that was started from a desktop, not a shell."""
+"""The PATH of programs that are started from a desktop, not from a shell."""
 GATEWAY = "code-intel"
 COMMANDS_SERVER = "climpt"
 """The name of the server of prompt commands in clients (docs/decisions/0044)."""
 
 
 class Server(NamedTuple):
-    """A server: its program, its arguments, and the config that follows them."""
+    """A server: its program, its arguments, and the config to add to them."""
 
     program: str
     arguments: tuple[str, ...]
@@ -43,7 +43,7 @@ SERVERS: Mapping[str, Server] = MappingProxyType(
 KNOWN: Mapping[str, Server] = MappingProxyType(
     {**SERVERS, COMMANDS_SERVER: Server("code-intel", ("commands",))}
 )
-"""All servers; that of prompt commands is added if the project has a registry, or on request."""
+"""All servers. That of prompt commands is added on request or if the project has a registry."""
 
 
 class Client(NamedTuple):
@@ -52,16 +52,16 @@ class Client(NamedTuple):
     Attributes:
         name: Its name in `--client`.
         file: The file that it reads, relative to the project.
-        key: The object of the file that has the servers.
-        tool: The form of its tool names, with `{server}` and `{tool}`.
-        max_tool_chars: The limit of such a name.
+        key: The object in the file that contains the servers.
+        tool: The format of its tool names, with `{server}` and `{tool}`.
+        max_tool_chars: The maximum length of such a name.
         note: The next step for the user.
         format: The format of the file.
         fixed: The first fields of every entry.
-        project: How a server learns its project: empty for by itself; `cwd` for that field with an
-            absolute path; otherwise a variable that the client replaces.
-        path: Where it looks for programs; None for the PATH of the shell.
-        expands: A pattern of variables that it replaces in paths.
+        project: How a server learns its project: empty if it finds it itself; `cwd` if that field
+            contains an absolute path; else a variable that the client replaces.
+        path: The PATH in which it looks for programs; None for that of the shell.
+        expands: A pattern of the variables that it replaces in paths.
     """
 
     name: str
@@ -141,7 +141,7 @@ CLIENTS = (
         + _THIS_MACHINE,
     ),
 )
-"""All clients. A new one needs a row here and a section in docs/clients.md."""
+"""All clients. A new client needs a row here and a section in docs/clients.md."""
 DEFAULT_CLIENT = "claude"
 ALL_CLIENTS = "all"
 
@@ -150,7 +150,7 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
     """Return the clients with these names, in the order of the table.
 
     Args:
-        names: Names, each optionally several separated by commas; `all` means every client.
+        names: Names of clients, or lists of them separated by commas; `all` means every client.
 
     Raises:
         UsageError: A name is unknown.
@@ -159,7 +159,7 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
     known = [client.name for client in CLIENTS]
     if unknown := sorted(wanted - {*known, ALL_CLIENTS}):
         raise UsageError(
-            f"There is no client {', '.join(map(repr, unknown))}.",
+            f"Unknown client: {', '.join(map(repr, unknown))}.",
             hint=f"Name one of {', '.join(known)}, or {ALL_CLIENTS}; see docs/clients.md.",
             details={"field": "client"},
         )
@@ -167,16 +167,16 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
 
 
 def program(client: Client, server: str) -> str:
-    """Return the command of a server: a bare name if the client finds it, else an absolute path."""
+    """Return the program of a server: its bare name if the client finds it, else its path."""
     bare = KNOWN[server].program
     found = shutil.which(bare, path=client.path)
-    return bare if found and is_of_package(found) else _beside(bare)
+    return bare if found and belongs_to_package(found) else _program_path(bare)
 
 
-def is_of_package(place: str) -> bool:
-    """Whether a program belongs to this package; beside the original devrag is no code-intel."""
-    places = (Path(place), Path(os.path.realpath(place)))
-    return any(path.with_name(Path(_beside(GATEWAY)).name).is_file() for path in places)
+def belongs_to_package(path_of_program: str) -> bool:
+    """Return whether a program belongs to this package, and so has `code-intel` beside it."""
+    paths = (Path(path_of_program), Path(os.path.realpath(path_of_program)))
+    return any(path.with_name(Path(_program_path(GATEWAY)).name).is_file() for path in paths)
 
 
 def folder() -> str:
@@ -184,14 +184,14 @@ def folder() -> str:
     return str(Path(sys.executable).parent)
 
 
-def _beside(bare: str) -> str:
-    """Return the path of a program of this installation."""
+def _program_path(bare: str) -> str:
+    """Return the path of a program in this installation."""
     suffix = ".exe" if os.name == "nt" else ""
     return str(Path(sys.executable).with_name(bare + suffix))
 
 
 def entry(client: Client, server: str, command: str, folder: str) -> dict[str, Any]:
-    """Return a server's entry for a project in an absolute `folder`."""
+    """Return a server's entry for the project in an absolute `folder`."""
     _, arguments, config = KNOWN[server]
     variable = client.project if client.project.startswith("$") else ""
     if config:
@@ -203,24 +203,24 @@ def entry(client: Client, server: str, command: str, folder: str) -> dict[str, A
 
 
 def is_ours(client: Client, server: str, found: object) -> bool:
-    """Whether an entry is as `init` writes it, for any folders of program and project."""
+    """Return whether an entry is one that `init` writes, in any program and project folder."""
     if not isinstance(found, dict):
         return False
     command, folder = found.get("command"), found.get("cwd", "")
     if not (isinstance(command, str) and isinstance(folder, str)):
         return False
     last = PurePath(command).name.removesuffix(".exe")
-    placed = command == last or Path(command).is_absolute()
+    is_plausible_path = command == last or Path(command).is_absolute()
     return (
-        placed
+        is_plausible_path
         and last == KNOWN[server].program
         and (not folder or Path(folder).is_absolute())
         and found == entry(client, server, command, folder)
     )
 
 
-def is_foreign(server: str, found: object) -> bool:
-    """Whether an entry with the name of a server starts another program or cannot be read."""
+def is_other_program(server: str, found: object) -> bool:
+    """Return whether an entry named like a server starts another program or is invalid."""
     if not isinstance(found, dict):
         return found is not None
     last = PurePath(str(found.get("command", ""))).name.removesuffix(".exe")
@@ -230,19 +230,17 @@ def is_foreign(server: str, found: object) -> bool:
 def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str) -> bool:
     """Return whether our entry starts a missing program or names another folder."""
     command = str(found["command"])
-    gone = Path(command).is_absolute() and not os.access(command, os.X_OK)
-    return gone or found != entry(client, server, command, folder)
+    is_missing = Path(command).is_absolute() and not os.access(command, os.X_OK)
+    return is_missing or found != entry(client, server, command, folder)
 
 
-def is_lost(client: Client, found: Mapping[str, Any]) -> bool:
+def is_not_found(client: Client, found: Mapping[str, Any]) -> bool:
     """Return whether our entry names a program that the client cannot find."""
     command = str(found["command"])
     return not Path(command).is_absolute() and shutil.which(command, path=client.path) is None
 
 
-def expanded_path(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a path in which the client would replace a variable, or an empty text."""
-    written = [str(one.get(key, "")) for one in entries.values() for key in ("command", "cwd")]
-    return next(
-        (text for text in written if client.expands and re.search(client.expands, text)), ""
-    )
+def path_with_variable(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a path in which the client would expand a variable, or an empty text."""
+    values = [str(one.get(key, "")) for one in entries.values() for key in ("command", "cwd")]
+    return next((text for text in values if client.expands and re.search(client.expands, text)), "")

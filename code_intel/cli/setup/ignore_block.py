@@ -1,6 +1,6 @@
 """Add and remove one marked block in a `.gitignore`; every other byte stays.
 
-The block ends with a newline only if the file before it did, so that it can be removed to the byte.
+The block ends with a newline only if the file did before, so that removing it restores every byte.
 """
 
 import re
@@ -16,29 +16,29 @@ _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 
 def pattern(path: str) -> str:
-    """Return the line that ignores a file and the files that SQLite and locks put beside it."""
+    """Return the line that ignores a file and the files that SQLite and locks create beside it."""
     return _SPECIAL.sub(r"\\\1", path) + "*"
 
 
 def merged(before: bytes | None, lines: Sequence[str]) -> bytes | None:
-    """Return the file with a block of those `lines` that it does not contain elsewhere."""
-    found = _BLOCK.search(before or b"")
-    around = (before or b"").replace(found[0], b"") if found else before or b""
-    missing = [line for line in map(str.encode, lines) if line not in around.splitlines()]
+    """Return the file with a block of the `lines` that it does not contain elsewhere."""
+    match = _BLOCK.search(before or b"")
+    outside = (before or b"").replace(match[0], b"") if match else before or b""
+    missing = [line for line in map(str.encode, lines) if line not in outside.splitlines()]
     if not missing:
         return before
     block = b"\n".join((BEGIN, *missing, END))
     if before is None:
         return block + b"\n"
-    if found:
-        return before.replace(found[0], block + found[0][found[0].index(END) + len(END) :])
+    if match:
+        return before.replace(match[0], block + match[0][match[0].index(END) + len(END) :])
     if before.endswith(b"\n"):
         return before + block + b"\n"
     return before + (b"\n" if before else b"") + block
 
 
-def hiding(before: bytes | None) -> bytes:
-    """Return the `.gitignore` of `.code-intel` with missing lines, except those that it negates."""
+def with_state_lines(before: bytes | None) -> bytes:
+    """Return the `.gitignore` of `.code-intel` with its missing lines, except those it negates."""
     if before is None:
         return state_folder.GITIGNORE_TEXT
     lines = [line for line in state_folder.GITIGNORE_TEXT.splitlines() if not line.startswith(b"#")]
@@ -46,11 +46,11 @@ def hiding(before: bytes | None) -> bytes:
     return merged(before, wanted) or before
 
 
-def without(text: bytes) -> bytes | None:
-    """Return the file as it was before `merged`; None if there was none."""
-    found = _BLOCK.search(text)
-    if found is None:
+def removed(text: bytes) -> bytes | None:
+    """Return the file as it was before `merged`; None if there was no file."""
+    match = _BLOCK.search(text)
+    if match is None:
         return text
-    if found[0].endswith(b"\n"):
-        return text.replace(found[0], b"") or None
-    return text[: found.start()].removesuffix(b"\n")
+    if match[0].endswith(b"\n"):
+        return text.replace(match[0], b"") or None
+    return text[: match.start()].removesuffix(b"\n")

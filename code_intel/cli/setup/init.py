@@ -1,9 +1,9 @@
-"""Set a project up for coding agents, show what would change, or undo the set-up.
+"""Set up a project for coding agents, show what would change, or undo the set-up.
 
 init writes two configurations, `.code-intel`, a block in `.gitignore`, and the servers into each
-client's file. It makes all of these changes or none. Your own settings stay as they are: a file
-that exists with other content is not overwritten, and shared files keep everything else they
-contain. Copies of changed files are in `.code-intel/backup`.
+client's file. It makes all of these changes or none, and keeps your own settings: an existing file
+with other content is not overwritten, and shared files keep everything else that they contain.
+Copies of changed files are in `.code-intel/backup`.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from code_intel.cli.setup.changes import (
     check_writable,
     content,
     databases,
-    hidden,
+    is_hidden,
     name_in,
-    pretty,
+    to_json,
 )
 from code_intel.cli.setup.clients import CLIENTS, DEFAULT_CLIENT, Client
 from code_intel.cli.setup.removal import USER_FOLDERS, removal
@@ -39,7 +39,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.foundation import durable, git, state_folder
 from code_intel.registry.place import has_registry
 
-WHOLLY_IGNORED = (
+IGNORED_FOLDER_NOTE = (
     "Git ignores {folder}, so other people will not get your agreements. To share them, remove"
     " {folder} from your .gitignore; it has its own .gitignore for derived files."
 )
@@ -49,17 +49,17 @@ PROGRAM_PATH_NOTE = (
 )
 MIGRATION_NOTE = (
     "This project was set up by an earlier version."
-    " Run `code-intel migrate --dry-run` to see what it would bring over."
+    " Run `code-intel migrate --dry-run` to see what it would migrate."
 )
-FOREIGN = (
-    "{file} already has another server called {name}; it was left as it is. To use"
+OTHER_SERVER_NOTE = (
+    "{file} already contains another server called {name}. It was not changed. To use"
     " `code-intel commands` instead, remove that entry and run init again."
 )
-NO_REGISTRY = "This project has no command registry yet. See docs/command-registry.md."
-INTERRUPTED = "A run of init was interrupted. {step} what it had changed; copies are in {folder}."
+NO_REGISTRY_NOTE = "This project has no command registry yet. See docs/command-registry.md."
+INTERRUPTED = "A run of init was interrupted. {step} the files it had changed, from {folder}."
 OUTER_PROJECT_NOTE = (
-    "{around} is set up too. Servers started in {root} use {root} only,"
-    " and not the project around it."
+    "{outer_root} is also set up. Servers that are started in {root} use only {root},"
+    " not the project around it."
 )
 
 
@@ -93,25 +93,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plan the changes, then print or apply them."""
+    """Plan the changes, apply them unless `--dry-run` is given, and print them."""
     root = project_folder(args.project)
     chosen = clients.chosen(args.client)
     interrupted = transaction.interrupted(root, SETUP)
     if not args.dry_run:
         transaction.recover(root, SETUP)
-    work = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
-    backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if _keeps_copies(work) else ""
-    notes = _notes_of_removal(root, work.changes) if args.remove else []
+    planned = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
+    backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if _keeps_copies(planned) else ""
+    notes = _removal_notes(root, planned.changes) if args.remove else []
     if not args.dry_run:
-        made = apply(work)
-        backup = name_in(root, made.folder) if made and made.has_copies else ""
+        applied = apply(planned)
+        backup = name_in(root, applied.folder) if applied and applied.has_copies else ""
     if not args.remove:
-        notes = [*_notes(root, chosen), *_on_commands(root, chosen, requested=args.commands)]
+        notes = [*_notes(root, chosen), *_commands_notes(root, chosen, requested=args.commands)]
     if interrupted:
         step = "The next run first restores" if args.dry_run else "This run first restored"
         folder = name_in(root, interrupted.folder)
         notes.insert(0, INTERRUPTED.format(step=step, folder=folder))
-    rows = [_row(change, root) for change in work.changes]
+    rows = [_change_data(change, root) for change in planned.changes]
     data = {
         "project": str(root),
         "dry_run": args.dry_run,
@@ -119,46 +119,49 @@ def run(args: argparse.Namespace) -> int:
         "backup": backup or None,
         "notes": notes,
     }
-    emit(args, data, "\n".join(_told(root, work.changes, backup, notes, dry_run=args.dry_run)))
+    lines = _report_lines(root, planned.changes, backup, notes, dry_run=args.dry_run)
+    emit(args, data, "\n".join(lines))
     return 0
 
 
-def _keeps_copies(work: Transaction) -> bool:
-    return work.keeps_copies and any(change.action == "update" for change in work.changes)
+def _keeps_copies(planned: Transaction) -> bool:
+    return planned.keeps_copies and any(change.action == "update" for change in planned.changes)
 
 
-def _told(
+def _report_lines(
     root: Path, changes: Sequence[FileChange], backup: str, notes: Sequence[str], *, dry_run: bool
 ) -> list[str]:
     lines = [f"{'Would change' if dry_run else 'Project'} {root}:"]
     for change in changes:
         name = change.path.relative_to(root)
         lines.append(f"  {change.action:<7}{name}" + (f" ({change.why})" if change.why else ""))
-        lines += [f"    {line}" for line in change.lines(root) if dry_run]
+        lines += [f"    {line}" for line in change.diff_lines(root) if dry_run]
     if backup:
         lines.append(f"Copies of changed files {'would be' if dry_run else 'are'} in {backup}.")
     return [*lines, *notes]
 
 
-def _row(change: FileChange, root: Path) -> dict[str, str]:
+def _change_data(change: FileChange, root: Path) -> dict[str, str]:
     row = {"file": str(change.path.relative_to(root)), "action": change.action}
-    if lines := change.lines(root):
+    if lines := change.diff_lines(root):
         row["diff"] = "\n".join(lines)
     return row | ({"why": change.why} if change.why else {})
 
 
-def _notes_of_removal(root: Path, changes: Sequence[FileChange]) -> list[str]:
-    """Return what a removal leaves."""
+def _removal_notes(root: Path, changes: Sequence[FileChange]) -> list[str]:
+    """Return notes about what a removal keeps."""
     state, plans = root / STATE_FOLDER, load_settings(root).plans_dir
-    goes = {change.path for change in changes if change.action == "remove"}
-    stays = [
+    removed = {change.path for change in changes if change.action == "remove"}
+    kept = [
         name
         for name in USER_FOLDERS
-        if any(path not in goes and not path.is_dir() for path in (state / name).rglob("*"))
+        if any(path not in removed and not path.is_dir() for path in (state / name).rglob("*"))
     ]
     notes = []
-    if stays:
-        notes.append(f"Only you can delete these; they stay in {STATE_FOLDER}: {', '.join(stays)}.")
+    if kept:
+        notes.append(
+            f"These stay in {STATE_FOLDER}; delete them if you don't need them: {', '.join(kept)}."
+        )
     if plans.is_relative_to(root) and plans.exists():
         notes.append(
             f"Query plans stay in {plans.relative_to(root)}. Delete it if you don't need them."
@@ -182,8 +185,8 @@ def setup(
     """
     settings = load_settings(root)
     found = [
-        _unless_there(root / MAP_CONFIG, root, pretty(default_config("map"))),
-        _unless_there(root / FOREST_CONFIG, root, pretty(default_config("forest"))),
+        _create_unless_exists(root / MAP_CONFIG, root, to_json(default_config("map"))),
+        _create_unless_exists(root / FOREST_CONFIG, root, to_json(default_config("forest"))),
         _hide_derived(root / STATE_FOLDER / state_folder.GITIGNORE_NAME),
         _merge_ignore(root / ".gitignore", settings),
     ]
@@ -194,29 +197,30 @@ def setup(
     return Transaction(root, SETUP, (*checked, *entries), folders)
 
 
-def apply(work: Transaction) -> TransactionRun | None:
-    """Apply a set-up or a removal; return the run, None if there was nothing to do.
+def apply(planned: Transaction) -> TransactionRun | None:
+    """Apply a set-up or a removal; return the run, or None if there was nothing to do.
 
     Raises:
         BusyError: A file changed since the plan was made, or another process holds the lock.
-        StorageError: The disk refused; everything but derived files was restored.
+        StorageError: A file could not be written; everything but derived files was restored.
     """
-    made = None
-    if not work.is_done:
-        with transaction.locked(work.root):
-            made = transaction.apply(work)
-    if not work.folders:
-        _remove_empty(work)
-    return made
+    applied = None
+    if not planned.is_done:
+        with transaction.locked(planned.root):
+            applied = transaction.apply(planned)
+    if not planned.folders:
+        _remove_empty(planned)
+    return applied
 
 
-def _remove_empty(work: Transaction) -> None:
+def _remove_empty(planned: Transaction) -> None:
     """Remove the folders that a removal left empty."""
-    root, state = work.root, work.root / STATE_FOLDER
-    emptied = {change.path.parent for change in work.changes if change.action == "remove"} - {root}
+    root, state = planned.root, planned.root / STATE_FOLDER
+    removed = [change.path for change in planned.changes if change.action == "remove"]
+    emptied = {path.parent for path in removed} - {root}
     emptied |= {folder.parent for folder in emptied} - {root}
-    within = {path for path in state.rglob("*") if path.is_dir()}
-    for folder in sorted({*emptied, *within, state}, reverse=True):
+    subfolders = {path for path in state.rglob("*") if path.is_dir()}
+    for folder in sorted({*emptied, *subfolders, state}, reverse=True):
         durable.sweep(folder)
         durable.remove_folder(folder)  # only if it is empty
 
@@ -224,38 +228,38 @@ def _remove_empty(work: Transaction) -> None:
 def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     """Return what the user should know or do next."""
     paths = (
-        (one.name, clients.expanded_path(one, client_files.entries_for(one, root)))
+        (one.name, clients.path_with_variable(one, client_files.entries_for(one, root)))
         for one in chosen
     )
     notes = [client.note for client in chosen]
     notes += [
         PROGRAM_PATH_NOTE.format(file=c.file, folder=at)
         for c in chosen
-        if (at := client_files.lost(c, root))
+        if (at := client_files.missing_program_folder(c, root))
     ]
     notes += [VARIABLE_PATH_NOTE.format(title=name, path=path) for name, path in paths if path]
     if _is_ignored(root):
-        notes.append(WHOLLY_IGNORED.format(folder=STATE_FOLDER))
-    around = find_root(root.parent)
-    marks = (around / mark for mark in (STATE_FOLDER, MAP_CONFIG, FOREST_CONFIG))
-    if not holds_all_projects(around) and any(mark.exists() for mark in marks):
-        notes.append(OUTER_PROJECT_NOTE.format(around=around, root=root))
-    return [*notes, MIGRATION_NOTE] if _is_earlier(root) else notes
+        notes.append(IGNORED_FOLDER_NOTE.format(folder=STATE_FOLDER))
+    outer_root = find_root(root.parent)
+    markers = (outer_root / mark for mark in (STATE_FOLDER, MAP_CONFIG, FOREST_CONFIG))
+    if not holds_all_projects(outer_root) and any(mark.exists() for mark in markers):
+        notes.append(OUTER_PROJECT_NOTE.format(outer_root=outer_root, root=root))
+    return [*notes, MIGRATION_NOTE] if _can_migrate(root) else notes
 
 
-def _on_commands(root: Path, chosen: Sequence[Client], *, requested: bool) -> list[str]:
+def _commands_notes(root: Path, chosen: Sequence[Client], *, requested: bool) -> list[str]:
     """Return notes about the server of prompt commands."""
-    there = has_registry(root)
-    if not there and not requested:
+    registry_exists = has_registry(root)
+    if not registry_exists and not requested:
         return []
     name = clients.COMMANDS_SERVER
-    others = [one for one in chosen if client_files.foreign_commands(one, root)]
-    notes = [FOREIGN.format(file=one.file, name=name) for one in others]
-    return notes if there else [*notes, NO_REGISTRY]
+    others = [one for one in chosen if client_files.has_other_commands_server(one, root)]
+    notes = [OTHER_SERVER_NOTE.format(file=one.file, name=name) for one in others]
+    return notes if registry_exists else [*notes, NO_REGISTRY_NOTE]
 
 
 def _is_ignored(root: Path) -> bool:
-    """Whether git would leave out a new agreement."""
+    """Return whether git would ignore a new agreement."""
     try:
         name = f"{STATE_FOLDER}/agreements/new.md"
         return git.run(root, "check-ignore", "-q", "--", name) is not None
@@ -263,9 +267,9 @@ def _is_ignored(root: Path) -> bool:
         return False
 
 
-def _is_earlier(root: Path) -> bool:
-    """Whether there is something to migrate; `migrate` reports what cannot be read."""
-    from code_intel.cli.migration.plan import plan  # reads all that was learned
+def _can_migrate(root: Path) -> bool:
+    """Return whether there may be something to migrate; `migrate` reports unreadable files."""
+    from code_intel.cli.migration.plan import plan  # slow to import
 
     try:
         return bool(plan(root).changes)
@@ -273,8 +277,8 @@ def _is_earlier(root: Path) -> bool:
         return True
 
 
-def _unless_there(path: Path, root: Path, ours: bytes) -> FileChange:
-    """Create `path`, unless it exists here or in `.code-intel`."""
+def _create_unless_exists(path: Path, root: Path, ours: bytes) -> FileChange:
+    """Return the creation of `path`, unless it exists there or in `.code-intel`."""
     before = content(path)
     if before is None and (root / STATE_FOLDER / path.name).exists():
         path = root / STATE_FOLDER / path.name
@@ -283,15 +287,15 @@ def _unless_there(path: Path, root: Path, ours: bytes) -> FileChange:
 
 
 def _hide_derived(path: Path) -> FileChange:
-    """Hide derived files in `.code-intel` from git."""
+    """Return the change that hides derived files in `.code-intel` from git."""
     before = content(path)
-    return FileChange(path, before, ignore_block.hiding(before))
+    return FileChange(path, before, ignore_block.with_state_lines(before))
 
 
 def _merge_ignore(path: Path, settings: Settings) -> FileChange:
-    """Hide databases in the project from git."""
-    seen = [path for path in databases(settings) if not hidden(settings, path)]
-    names = [path.relative_to(settings.root).as_posix() for path in seen]
+    """Return the change that hides the project's databases from git."""
+    visible_databases = [path for path in databases(settings) if not is_hidden(settings, path)]
+    names = [path.relative_to(settings.root).as_posix() for path in visible_databases]
     before = content(path)
     return FileChange(
         path, before, ignore_block.merged(before, list(map(ignore_block.pattern, names)))

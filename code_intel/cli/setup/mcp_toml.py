@@ -1,8 +1,8 @@
 """Add, replace and remove server tables in the text of a TOML file; every other byte stays.
 
-New tables are appended, where they are always valid. tomlkit edits files that have all servers in
-one inline table. It is not used for others, since it moves keys that follow dotted keys into the
-wrong table (docs/decisions/0037).
+New tables are appended, which is always valid. tomlkit edits files with all servers in one inline
+table. It is not used for other files, because it moves keys that follow dotted keys into the wrong
+table (docs/decisions/0037).
 """
 
 import json
@@ -15,7 +15,7 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 
 def read(text: str, key: str) -> object:
-    """Return the value of `key`, an empty object if none exists.
+    """Return the value of `key`, or an empty object if it is missing.
 
     Raises:
         ValueError: The file is not TOML.
@@ -24,38 +24,41 @@ def read(text: str, key: str) -> object:
 
 
 def is_blank(text: str) -> bool:
-    """Whether the file is empty."""
+    """Return whether the file contains only white space."""
     return not text.strip("\ufeff \t\r\n")
 
 
-def whole(key: str, entries: Entries) -> str:
-    """Return a file with the entries only."""
+def new_text(key: str, entries: Entries) -> str:
+    """Return the text of a new file with the entries."""
     return "\n".join(f"{_block(key, name, entry)}\n" for name, entry in entries.items())
 
 
 def merged(text: str, key: str, entries: Entries) -> str | None:
-    """Return `text`, not blank, with the entries; None if that would change anything else."""
-    tables = whole(key, entries).replace("\n", _line(text))
-    ended = text.endswith(
-        "\n"
-    )  # if not, the new last line has no end either, so `without` can tell
-    appended = f"{text}{_line(text)}{tables}" if ended else f"{text}{2 * _line(text)}{tables}"
-    appended = appended if ended else appended.removesuffix(_line(text))
+    """Return `text`, which is not blank, with the entries; None if other content would change."""
+    ending = _line_ending(text)
+    tables = new_text(key, entries).replace("\n", ending)
+    # Without a newline at the end, the new last line has none either, so that `removed` can tell.
+    ends_with_newline = text.endswith("\n")
+    if ends_with_newline:
+        appended = f"{text}{ending}{tables}"
+    else:
+        appended = f"{text}{2 * ending}{tables}".removesuffix(ending)
     wanted = {**_entries(text, key), **entries}
-    ways = (lambda: appended, lambda: _within(text, key, entries))
-    return _first(text, key, wanted, ways)
+    candidates = (lambda: appended, lambda: _add_to_inline_table(text, key, entries))
+    return _first_valid(text, key, wanted, candidates)
 
 
 def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str | None:
     """Return `text` with one entry replaced; None if it is not as `merged` writes it."""
     present = _entries(text, key)
-    both = (_block(key, name, one).replace("\n", _line(text)) for one in (present[name], entry))
-    before, after = both
-    return _first(text, key, {**present, name: entry}, (lambda: text.replace(before, after, 1),))
+    entries = (present[name], entry)
+    before, after = (_block(key, name, one).replace("\n", _line_ending(text)) for one in entries)
+    wanted = {**present, name: entry}
+    return _first_valid(text, key, wanted, (lambda: text.replace(before, after, 1),))
 
 
-def without(text: str, key: str, names: Collection[str]) -> str | None:
-    """Return `text` as it was before `merged`; None if that would change anything else."""
+def removed(text: str, key: str, names: Collection[str]) -> str | None:
+    """Return `text` without the entries `names`; None if other content would change."""
     present = _entries(text, key)
     wanted = {name: entry for name, entry in present.items() if name not in names}
 
@@ -63,13 +66,15 @@ def without(text: str, key: str, names: Collection[str]) -> str | None:
         left = text
         for name in present:
             if name in names:
-                left = _cut(left, _block(key, name, present[name]).replace("\n", _line(text)))
+                block = _block(key, name, present[name]).replace("\n", _line_ending(text))
+                left = _remove_table(left, block)
         return left
 
-    return _first(text, key, wanted, (cut, lambda: _outside(text, key, names)))
+    candidates = (cut, lambda: _remove_from_inline_table(text, key, names))
+    return _first_valid(text, key, wanted, candidates)
 
 
-def _cut(text: str, block: str) -> str:
+def _remove_table(text: str, block: str) -> str:
     """Remove a table with the empty line that `merged` puts before it."""
     body, end, start = re.escape(block), r"\r?\n", r"(?:(?<=[\n\ufeff])|\A)"
     last, apart = rf"{end}{end}{body}\Z", rf"{start}{end}{body}(?:{end}|\Z)"
@@ -79,7 +84,7 @@ def _cut(text: str, block: str) -> str:
     return text
 
 
-def _within(text: str, key: str, entries: Entries) -> str:
+def _add_to_inline_table(text: str, key: str, entries: Entries) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
@@ -91,7 +96,7 @@ def _within(text: str, key: str, entries: Entries) -> str:
     return document.as_string()
 
 
-def _outside(text: str, key: str, names: Collection[str]) -> str:
+def _remove_from_inline_table(text: str, key: str, names: Collection[str]) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
@@ -102,13 +107,13 @@ def _outside(text: str, key: str, names: Collection[str]) -> str:
     return document.as_string()
 
 
-def _first(
-    text: str, key: str, wanted: Mapping[str, Any], ways: Iterable[Callable[[], str]]
+def _first_valid(
+    text: str, key: str, wanted: Mapping[str, Any], candidates: Iterable[Callable[[], str]]
 ) -> str | None:
-    """Return the first result that has the wanted entries and otherwise equals `text`."""
-    for way in ways:
+    """Return the first result with the wanted entries whose other values equal those of `text`."""
+    for candidate in candidates:
         try:
-            new = way()
+            new = candidate()
             before, after = _document(text), _document(new)
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
@@ -126,7 +131,7 @@ def _entries(text: str, key: str) -> dict[str, Any]:
     return dict(_document(text).get(key, {}))
 
 
-def _line(text: str) -> str:
+def _line_ending(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
@@ -136,5 +141,5 @@ def _block(key: str, name: str, entry: Mapping[str, Any]) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a text or a list of texts as TOML, which escapes as JSON does, and DEL in addition."""
+    """Return a string or a list of strings as TOML, which escapes as JSON does, and also DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,4 +1,4 @@
-"""Make an example question from the project, for a search without a query."""
+"""Choose an example question about the project, for a search without a query."""
 
 from pathlib import PurePosixPath
 
@@ -13,25 +13,27 @@ from code_intel.index.walk import bases
 from code_intel.records import Symbol
 
 MAX_DOCUMENTS = 20
-"""Documents that are read for symbols, the most imported first."""
+"""Number of documents that are read for symbols, most imported first."""
 MAX_SYMBOLS = 200
 MAX_MENTIONS = 100
-"""Limit when counting the chunks that name a symbol."""
-_OURS = frozenset({FOREST_CONFIG, MAP_CONFIG, ".mcp.json", ".gitignore"})
+"""Counting the chunks that mention a symbol stops here."""
+_SETUP_FILES = frozenset({FOREST_CONFIG, MAP_CONFIG, ".mcp.json", ".gitignore"})
 _TYPES = frozenset({"class", "interface", "enum", "type", "struct", "trait"})
 
 
-def first_question(forest: Index) -> str:
+def example_question(forest: Index) -> str:
     """Return a question about a documented symbol that is mentioned often; else about a document.
 
     Raises:
         NotFoundError: Nothing is indexed.
     """
-    documents = [d for d in forest.store.documents() if PurePosixPath(d.path).name not in _OURS]
+    documents = [
+        d for d in forest.store.documents() if PurePosixPath(d.path).name not in _SETUP_FILES
+    ]
     if not documents:
         raise NotFoundError(
             f"No source of {forest.config.folder} is indexed, so there is no example question.",
-            hint="Give a question, or run `code-intel sync` once there are files.",
+            hint="Give a question, or run `code-intel sync` once the project has files.",
         )
     graph = graph_of(forest.store, bases(forest.config))
     documents.sort(key=lambda d: (d.priority, -len(graph.inbound(d.path)), -d.lines, d.path))
@@ -39,8 +41,8 @@ def first_question(forest: Index) -> str:
     if symbols:
         chosen = max(symbols, key=lambda symbol: _rank(forest, symbol))
         return f"how does {chosen.qualified} work"
-    prose = next((d for d in documents if d.path.endswith(".md")), documents[0])
-    return f"what is in {PurePosixPath(prose.path).name}"
+    page = next((d for d in documents if d.path.endswith(".md")), documents[0])
+    return f"what is in {PurePosixPath(page.path).name}"
 
 
 def _symbols(forest: Index, document: DocumentRow) -> list[Symbol]:
@@ -55,7 +57,7 @@ def _symbols(forest: Index, document: DocumentRow) -> list[Symbol]:
 
 def _rank(forest: Index, symbol: Symbol) -> tuple[bool, bool, bool, int]:
     """Return a sort key: documented, named by several words, a type, and the number of mentions."""
-    whole = max(words(symbol.name), key=len, default="")
-    mentions = len(forest.store.word_hits([whole], "body", MAX_MENTIONS))
+    longest = max(words(symbol.name), key=len, default="")
+    mentions = len(forest.store.word_hits([longest], "body", MAX_MENTIONS))
     compound = len(words(symbol.name)) > 1
     return bool(symbol.doc), compound, symbol.kind in _TYPES, mentions

@@ -1,8 +1,8 @@
-"""Plan `init --remove`: take out what `init` and the index wrote, as far as it was not edited.
+"""Plan `init --remove`: remove what `init` and the indexes wrote, unless it was edited since.
 
-Files that git tracks stay, since they belong to the project now. If `.code-intel` holds something
-that cannot be rebuilt (agreements, sessions, logs, trash, backups, pairs), this machine's memory of
-it stays too, and so does the `.gitignore` that hides it.
+Files that git tracks are kept, since they belong to the project now. If `.code-intel` contains
+files that cannot be rebuilt (agreements, sessions, logs, trash, backups, pairs), the local files
+about them are kept too, and so is the `.gitignore` that hides them.
 """
 
 import os
@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from code_intel.cli.setup import client_files, ignore_block
-from code_intel.cli.setup.changes import FileChange, check_writable, content, databases, pretty
+from code_intel.cli.setup.changes import FileChange, check_writable, content, databases, to_json
 from code_intel.cli.setup.clients import CLIENTS
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG, Settings, default_config, load_settings
@@ -21,8 +21,8 @@ from code_intel.index.schema import APPLICATION_ID
 from code_intel.learned.files import pairs
 
 BESIDE_DATABASE = ("-wal", "-shm", ".lock", ".indexer.lock", ".indexer.json", ".indexer.damage")
-"""Suffixes of the files that SQLite and the indexer put beside a database."""
-MEMORY = (
+"""Suffixes of the files that SQLite and the indexer create beside a database."""
+MEMORY_FILES = (
     "state.db",
     "state.db-wal",
     "state.db-shm",
@@ -33,13 +33,13 @@ MEMORY = (
     ".agreements.lock",
     "learned.lock",
 )
-"""Local files about agreements and commands, then locks; the lock of the removal comes last."""
+"""Local files about agreements and commands, then locks; the removal's own lock is last."""
 USER_FOLDERS = ("agreements", "sessions", "logs", "trash", BACKUPS)
 """Folders of `.code-intel` that cannot be rebuilt."""
 TRACKED = "tracked by git"
 EDITED = "edited since"
-TakeOut = Callable[[bytes], bytes | None]
-"""Returns a file's content without our part; None if nothing else is left."""
+RemovePart = Callable[[bytes], bytes | None]
+"""Returns a file's content without our part, or None if nothing else is left."""
 
 
 def removal(root: Path) -> Transaction:
@@ -52,30 +52,31 @@ def removal(root: Path) -> Transaction:
     state = settings.state
     configs = _configs(root)
     shared = _shared(root)
-    hiding = _part(
+    state_gitignore = _part_removed(
         state / state_folder.GITIGNORE_NAME,
         partial(_hiding_without, state / state_folder.GITIGNORE_NAME),
     )
-    forgets = not precious(settings, _superfluous(state, [*hiding, *shared]))
-    if not forgets:
-        hiding = [_kept(change, "it hides what stays") for change in hiding]
-    files = [*configs, *hiding, *shared]
+    copies = _redundant_copies(state, [*state_gitignore, *shared])
+    removes_memory = not has_irreplaceable_files(settings, copies)
+    if not removes_memory:
+        state_gitignore = [_keep(change, "it hides kept files") for change in state_gitignore]
+    files = [*configs, *state_gitignore, *shared]
     derived = [
-        *map(_derived, _superfluous(state, [*hiding, *shared])),
+        *map(_remove_derived, _redundant_copies(state, [*state_gitignore, *shared])),
         *_databases(settings),
-        *_memory(state, forgets=forgets),
+        *_memory(state, removes_memory=removes_memory),
     ]
     changes = [check_writable(change, root) for change in files] + derived
     tracked = _tracked(root, [one.path for one in changes if one.action == "remove"])
-    planned = (_kept(each, TRACKED) if each.path in tracked else each for each in changes)
+    planned = (_keep(each, TRACKED) if each.path in tracked else each for each in changes)
     return Transaction(root, SETUP, tuple(planned), keeps_copies=False)
 
 
-def precious(settings: Settings, goes: Container[Path] = ()) -> bool:
-    """Whether the project has something that cannot be rebuilt, apart from the files in `goes`."""
+def has_irreplaceable_files(settings: Settings, removed: Container[Path] = ()) -> bool:
+    """Return whether the project has files that cannot be rebuilt, except those in `removed`."""
     for folder in (settings.agreements, *(settings.state / name for name in USER_FOLDERS)):
         for parent, _, names in os.walk(folder):
-            if any(Path(parent, name) not in goes for name in names):
+            if any(Path(parent, name) not in removed for name in names):
                 return True
     known = pairs.load(settings.state / "learned_pairs.json")
     return bool(known.pairs or known.damage)
@@ -87,49 +88,49 @@ def _configs(root: Path) -> Iterator[FileChange]:
         path = root / name
         before = content(path)
         if before is not None:
-            is_ours = before == pretty(config) and not path.is_symlink()
+            is_ours = before == to_json(config) and not path.is_symlink()
             yield FileChange(path, before, None if is_ours else before, "" if is_ours else EDITED)
 
 
 def _shared(root: Path) -> list[FileChange]:
-    """Return what becomes of the project's `.gitignore` and of the clients' files."""
-    found = _part(root / state_folder.GITIGNORE_NAME, ignore_block.without)
+    """Return the changes of the project's `.gitignore` and of the clients' files."""
+    found = _part_removed(root / state_folder.GITIGNORE_NAME, ignore_block.removed)
     for client in CLIENTS:
         path = root / client.file
-        found += _part(path, partial(client_files.without, client, path))
+        found += _part_removed(path, partial(client_files.removed, client, path))
     return found
 
 
-def _part(path: Path, without: TakeOut) -> list[FileChange]:
-    """Return the change to a file that contains our part; nothing if the file is missing."""
+def _part_removed(path: Path, remove_part: RemovePart) -> list[FileChange]:
+    """Return the change of a file that may contain our part, or nothing if it is missing."""
     before = content(path)
     if before is None:
         return []
-    change = FileChange(path, before, without(before))
+    change = FileChange(path, before, remove_part(before))
     if change.action != "keep":
         real = path.resolve()
         committed = git.run(real.parent, "show", f":./{real.name}")
-        if committed is not None and without(committed) != committed:
-            change = _kept(change, TRACKED)
+        if committed is not None and remove_part(committed) != committed:
+            change = _keep(change, TRACKED)
     return [change]
 
 
 def _hiding_without(path: Path, text: bytes) -> bytes | None:
     """Return `.code-intel/.gitignore` without what `init` wrote."""
     is_ours = text == state_folder.GITIGNORE_TEXT and not path.is_symlink()
-    return None if is_ours else ignore_block.without(text)
+    return None if is_ours else ignore_block.removed(text)
 
 
-def _kept(change: FileChange, why: str) -> FileChange:
+def _keep(change: FileChange, why: str) -> FileChange:
     return replace(change, after=change.before, why=why)
 
 
-def _derived(path: Path) -> FileChange:
+def _remove_derived(path: Path) -> FileChange:
     return FileChange(path, b"", None, is_derived=True)
 
 
-def _superfluous(state: Path, changes: Iterable[FileChange]) -> list[Path]:
-    """Return the copies that equal their file after its change, and their `.gitignore`."""
+def _redundant_copies(state: Path, changes: Iterable[FileChange]) -> list[Path]:
+    """Return copies that equal the changed files, and their `.gitignore` if no other is left."""
     folder = state / BACKUPS
     copies = [
         copy
@@ -138,9 +139,9 @@ def _superfluous(state: Path, changes: Iterable[FileChange]) -> list[Path]:
         for copy in folder.glob(f"*/{change.path.relative_to(state.parent)}")
         if content(copy) == change.after
     ]
-    hides = folder / state_folder.GITIGNORE_NAME
-    rest = {path for path in folder.rglob("*") if path.is_file()} - {*copies, hides}
-    return [*copies, hides] if hides.is_file() and not rest else copies
+    gitignore = folder / state_folder.GITIGNORE_NAME
+    rest = {path for path in folder.rglob("*") if path.is_file()} - {*copies, gitignore}
+    return [*copies, gitignore] if gitignore.is_file() and not rest else copies
 
 
 def _databases(settings: Settings) -> Iterator[FileChange]:
@@ -149,25 +150,27 @@ def _databases(settings: Settings) -> Iterator[FileChange]:
         for suffix in ("", *BESIDE_DATABASE):
             path = database.with_name(database.name + suffix)
             if path.is_file():
-                yield _derived(path) if is_ours else _kept(_derived(path), "not ours")
+                change = _remove_derived(path)
+                yield change if is_ours else _keep(change, "not created by code-intel")
 
 
 def _is_ours(database: Path) -> bool:
-    """Whether a database, if it is still there, is one of the index."""
+    """Return whether a database is missing or belongs to an index."""
     if not database.is_file():
         return True
     with database.open("rb") as file:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4) and not database.is_symlink()
 
 
-def _memory(state: Path, *, forgets: bool) -> Iterator[FileChange]:
-    for path in (state / name for name in MEMORY):
+def _memory(state: Path, *, removes_memory: bool) -> Iterator[FileChange]:
+    for path in (state / name for name in MEMORY_FILES):
         if path.is_file():
             unhidden_lock = (
                 path.suffix == ".lock" and not (state / state_folder.GITIGNORE_NAME).exists()
             )
-            goes = forgets or unhidden_lock
-            yield _derived(path) if goes else _kept(_derived(path), "belongs to what stays")
+            is_removed = removes_memory or unhidden_lock
+            change = _remove_derived(path)
+            yield change if is_removed else _keep(change, "belongs to kept files")
 
 
 def _tracked(root: Path, paths: Sequence[Path]) -> set[Path]:

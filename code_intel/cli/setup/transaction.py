@@ -1,9 +1,9 @@
 """Change several files of a project: all of them, or none.
 
-A run writes a list of its changes and copies of the files it replaces to
-`.code-intel/backup/<time>`, then changes one file after the other. If the disk refuses or another
-program changes a file meanwhile, the run restores the copies. If the process is killed, the next
-run restores them before it begins (docs/decisions/0048).
+A run writes a list of its changes and copies of the files that it replaces to
+`.code-intel/backup/<time>`, then changes one file after another. If a write fails, or if another
+program changes one of the files meanwhile, the run restores the copies. If the process is killed,
+the next run restores them first (docs/decisions/0048).
 """
 
 import hashlib
@@ -24,11 +24,11 @@ from code_intel.foundation import durable, state_folder
 from code_intel.learned.files import changes
 
 BACKUPS = "backup"
-"""The folder of all backups; its `.gitignore` hides it, since client settings may hold secrets."""
+"""The folder of all backups; git ignores it, since client settings may contain secrets."""
 
 
 class TransactionKind(NamedTuple):
-    """A command: the name of its list, the folder of its copies, whether runs can be undone."""
+    """A command: the names of its list and of its folder of copies, and whether it has an undo."""
 
     list_name: str
     copies: str
@@ -65,7 +65,7 @@ class Transaction:
 
 
 class Record(NamedTuple):
-    """A changed file: its name, and its SHA-256 before and after, empty for no file."""
+    """A changed file: its name, and its SHA-256 before and after; empty if there is no file."""
 
     file: str
     before: str
@@ -81,9 +81,9 @@ class TransactionRun:
         kind: The command.
         folder: The folder of the list and the copies.
         records: The files that it changes.
-        folders: The folders that it makes, relative to the project.
+        folders: The folders that it creates, relative to the project.
         keeps_copies: See `Transaction`.
-        finished: Whether every change was made.
+        finished: Whether all changes were made.
     """
 
     root: Path
@@ -100,11 +100,11 @@ class TransactionRun:
         return self.kind.can_undo or any(map(self._keeps, self.records))
 
     def copy_of(self, record: Record) -> Path:
-        """Return where the copy of a replaced file is."""
+        """Return the path of the copy of a replaced file."""
         return self.folder / self.kind.copies / record.file
 
     def compare(self) -> tuple[list[Record], list[Record]]:
-        """Return what `restore` would undo, last change first, and files edited since the run."""
+        """Return what `restore` would undo, latest first, and the files edited since the run."""
         undo: list[Record] = []
         edited: list[Record] = []
         for record in reversed(self.records):
@@ -114,10 +114,10 @@ class TransactionRun:
         return undo, edited
 
     def restore(self) -> None:
-        """Undo the run, except for files that were edited since; their copies stay.
+        """Undo the run, except in files that were edited since; keep their copies.
 
         Raises:
-            StorageError: The disk refused, or a copy is missing; call it again.
+            StorageError: A file could not be restored; call it again.
         """
         undo, edited = self.compare()
         last = {(self.root / record.file).parent: record for record in undo}
@@ -133,16 +133,16 @@ class TransactionRun:
         for name in sorted(self.folders, reverse=True):
             durable.remove_folder(self.root / name)
         if not (edited and self.kind.can_undo):
-            self._drop(record for record in self.records if record not in edited)
+            self._remove_copies(record for record in self.records if record not in edited)
 
     def write(self) -> None:
         """Write the list, then copy the files that will be replaced.
 
         Raises:
-            StorageError: The disk refused.
+            StorageError: A file could not be written.
         """
-        if not (hides := self.folder.parent / state_folder.GITIGNORE_NAME).exists():
-            durable.replace(hides, b"*\n")
+        if not (gitignore := self.folder.parent / state_folder.GITIGNORE_NAME).exists():
+            durable.replace(gitignore, b"*\n")
         self.write_list()
         for record in self.records:
             path = self.root / record.file
@@ -154,7 +154,7 @@ class TransactionRun:
         """Write the list.
 
         Raises:
-            StorageError: The disk refused.
+            StorageError: A file could not be written.
         """
         document = {
             "version": 1,
@@ -166,14 +166,14 @@ class TransactionRun:
         text = f"{json.dumps(document, ensure_ascii=False, indent=1)}\n"
         durable.replace(self._list, text.encode("utf-8", "surrogateescape"))
 
-    def tidy(self) -> None:
+    def remove_unneeded(self) -> None:
         """Remove the list and the copies that are not needed after the run.
 
         Raises:
-            StorageError: The disk refused; call it again.
+            StorageError: A file could not be removed; call it again.
         """
         if not self.kind.can_undo:
-            self._drop(record for record in self.records if not self._keeps(record))
+            self._remove_copies(record for record in self.records if not self._keeps(record))
 
     @property
     def _list(self) -> Path:
@@ -191,17 +191,17 @@ class TransactionRun:
             )
         return data
 
-    def _drop(self, records: Iterable[Record]) -> None:
-        """Remove copies, the list, and the folders that are empty then."""
+    def _remove_copies(self, records: Iterable[Record]) -> None:
+        """Remove copies, the list, and folders that are then empty."""
         for record in records:
             if record.before:
                 durable.remove(self.copy_of(record))
-        above = self.folder.parent
-        hides = above / state_folder.GITIGNORE_NAME
-        if {path for path in above.rglob("*") if path.is_file()} <= {hides, self._list}:
-            durable.remove(hides)
+        backups = self.folder.parent
+        gitignore = backups / state_folder.GITIGNORE_NAME
+        if {path for path in backups.rglob("*") if path.is_file()} <= {gitignore, self._list}:
+            durable.remove(gitignore)
         durable.remove(self._list)
-        _sweep(above)
+        _sweep(backups)
 
 
 def find_runs(root: Path, kind: TransactionKind) -> list[TransactionRun]:
@@ -210,45 +210,45 @@ def find_runs(root: Path, kind: TransactionKind) -> list[TransactionRun]:
     Raises:
         StorageError: A list cannot be read, or names files outside the project.
     """
-    places = sorted((root / STATE_FOLDER / BACKUPS).glob(f"*/{kind.list_name}"))
-    return [_read(root, kind, path) for path in places]
+    lists = sorted((root / STATE_FOLDER / BACKUPS).glob(f"*/{kind.list_name}"))
+    return [_read(root, kind, path) for path in lists]
 
 
 def interrupted(root: Path, kind: TransactionKind) -> TransactionRun | None:
-    """Return the run that was killed, if there is one."""
+    """Return the run that was killed before it finished, if there is one."""
     return next((run for run in find_runs(root, kind) if not run.finished), None)
 
 
 def recover(root: Path, kind: TransactionKind) -> None:
-    """Undo what a run that was killed has done.
+    """Undo the changes of a run that was killed.
 
     Raises:
         BusyError: Another process holds the lock.
-        StorageError: The disk refused, or a copy is missing.
+        StorageError: A file could not be restored.
     """
-    above = root / STATE_FOLDER / BACKUPS
-    torn = any(above.rglob(".*.tmp"))
-    if not torn and not any(map(_needs_recovery, find_runs(root, kind))):
+    backups = root / STATE_FOLDER / BACKUPS
+    interrupted_write = any(backups.rglob(".*.tmp"))
+    if not interrupted_write and not any(map(_needs_recovery, find_runs(root, kind))):
         return
     with locked(root):
-        _sweep(above)
+        _sweep(backups)
         for run in filter(_needs_recovery, reversed(find_runs(root, kind))):
             for folder in {(root / record.file).parent for record in run.records}:
                 durable.sweep(folder, seconds=0)
-            run.tidy() if run.finished else run.restore()
+            run.remove_unneeded() if run.finished else run.restore()
 
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Let one process at a time change a project's set-up; remove a lock file that is new.
+    """Let one process at a time change a project's set-up; then remove a new lock file.
 
     Raises:
         BusyError: Another process holds the lock.
-        StorageError: The lock cannot be made.
+        StorageError: The lock cannot be created.
     """
     settings = load_settings(root)
     state, lock = settings.state, changes.lock_path(settings)
-    is_new, makes_lock = not state.exists(), not lock.exists()
+    is_new, lock_is_new = not state.exists(), not lock.exists()
     try:
         with changes.locked(settings):
             try:
@@ -260,7 +260,7 @@ def locked(root: Path) -> Iterator[None]:
                         state / state_folder.GITIGNORE_NAME,
                     }:
                         durable.remove(state / state_folder.GITIGNORE_NAME)
-                    if makes_lock:
+                    if lock_is_new:
                         durable.remove(lock)
     finally:
         with suppress(StorageError):
@@ -271,42 +271,42 @@ def locked(root: Path) -> Iterator[None]:
 def apply(
     work: Transaction, *, now: datetime | None = None, advance: Advance | None = None
 ) -> TransactionRun | None:
-    """Make the changes, derived files last; return the run, None if nothing was left to do.
+    """Make the changes, derived files last; return the run, or None if none was needed.
 
     Args:
         work: What to do; the caller holds the lock.
         now: The time that names the backup.
-        advance: Receives the number of changes that were made.
+        advance: Receives the number of changes made so far.
 
     Raises:
         BusyError: A file changed since the plan was made; everything else was restored.
-        StorageError: The disk refused; everything was restored, as far as the disk allows.
+        StorageError: A file could not be written; everything was restored, as far as possible.
     """
     _sweep(work.root / STATE_FOLDER / BACKUPS)
     todo = _pending(work.changes)
     run = _new_run(work, todo, now or datetime.now(UTC))
-    is_needed = bool(run.records or run.folders)
-    if is_needed:
+    has_changes = bool(run.records or run.folders)
+    if has_changes:
         try:
             run.write()
             for folder in work.folders:
                 durable.make_folder(folder)
-            _make(todo, advance)
+            _apply_changes(todo, advance)
             replace(run, finished=True).write_list()
         except BaseException:
             with suppress(StorageError):
                 run.restore()
             raise
-        with suppress(StorageError):  # the next run does it
-            run.tidy()
+        with suppress(StorageError):  # the next run tries again
+            run.remove_unneeded()
     for change in work.changes:
         if change.is_derived and change.action == "remove":
             durable.remove(change.path)
-    return run if is_needed else None
+    return run if has_changes else None
 
 
 def _sweep(folder: Path) -> None:
-    """Remove temporary files of a killed run, and folders that are empty then."""
+    """Remove the temporary files of a killed run, and folders that are then empty."""
     for inner in (*sorted(folder.rglob("*/"), reverse=True), folder):
         durable.sweep(inner, seconds=0)
         durable.remove_folder(inner)
@@ -317,12 +317,12 @@ def _needs_recovery(run: TransactionRun) -> bool:
 
 
 def _new_run(work: Transaction, todo: Sequence[FileChange], now: datetime) -> TransactionRun:
-    root, above = work.root, work.root / STATE_FOLDER / BACKUPS
-    check_inside(FileChange(above / state_folder.GITIGNORE_NAME, None, b""), root)
-    folder, number = above / f"{now:%Y%m%dT%H%M%SZ}", 1
+    root, backups = work.root, work.root / STATE_FOLDER / BACKUPS
+    check_inside(FileChange(backups / state_folder.GITIGNORE_NAME, None, b""), root)
+    folder, number = backups / f"{now:%Y%m%dT%H%M%SZ}", 1
     while folder.exists():
         number += 1
-        folder = above / f"{now:%Y%m%dT%H%M%SZ}-{number}"
+        folder = backups / f"{now:%Y%m%dT%H%M%SZ}-{number}"
     needed = [*work.folders, *(change.path.parent for change in todo)]
     parents = {p for one in needed for p in (one, *one.parents) if p == one or root in p.parents}
     return TransactionRun(
@@ -342,26 +342,26 @@ def _pending(changes: Sequence[FileChange]) -> list[FileChange]:
         if change.action != "keep" and not change.is_derived:
             now = current(change.path)
             if now != change.after:
-                _require_same(change, now)
+                _require_unchanged(change, now)
                 pending.append(change)
     return pending
 
 
-def _require_same(change: FileChange, now: bytes | None) -> None:
+def _require_unchanged(change: FileChange, now: bytes | None) -> None:
     if now != change.before:
         raise BusyError(
-            f"Another program changed {change.path} just now; it was left as it is.",
+            f"Another program changed {change.path} just now; it was not replaced.",
             hint="Run the command again. Nothing was changed.",
         )
 
 
-def _make(changes: Sequence[FileChange], advance: Advance | None) -> None:
-    """Make the changes, through links; the last one of a folder flushes its names."""
+def _apply_changes(changes: Sequence[FileChange], advance: Advance | None) -> None:
+    """Make the changes, following links; flush each folder after the last change in it."""
     last = {change.path.parent: change for change in changes}
     for number, change in enumerate(changes, 1):
         flushed = change is last[change.path.parent]
         path = Path(os.path.realpath(change.path))
-        _require_same(change, current(path))
+        _require_unchanged(change, current(path))
         if change.before is None:
             durable.create(path, change.after or b"", flushed=flushed)
         elif change.after is None:
@@ -373,10 +373,10 @@ def _make(changes: Sequence[FileChange], advance: Advance | None) -> None:
 
 
 def _read(root: Path, kind: TransactionKind, path: Path) -> TransactionRun:
-    """Return the run that a list describes; a repository may contain a forged list.
+    """Return the run that a list describes. A repository may contain a forged list.
 
     Raises:
-        StorageError: It is no list, or names files outside the project.
+        StorageError: It is not a list, or names files outside the project.
     """
     try:
         document = json.loads((current(path) or b"").decode("utf-8", "surrogateescape"))
@@ -395,10 +395,10 @@ def _read(root: Path, kind: TransactionKind, path: Path) -> TransactionRun:
 
 
 def _check_inside(run: TransactionRun) -> None:
-    """Refuse a list that names something outside the project; new agreements may be elsewhere.
+    """Reject a list that names files outside the project, except new agreements.
 
     Raises:
-        ValueError: It does.
+        ValueError: A file or folder is outside the project.
     """
     agreements = load_settings(run.root).agreements.resolve()
     for record in run.records:

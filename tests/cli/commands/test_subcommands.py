@@ -252,13 +252,13 @@ def test_purpose_of_an_execution_is_learned_and_can_be_forgotten(run: Run, proje
     assert "docs write release-notes" in listed
     uses = json.loads(run("list", "docs", "--learned", "--json").out)["uses"]
     assert [use["feature"] for use in uses] == ["x y", "announce the new timetable"]
-    assert run("list", "--forget", "--for", "x y").out == "1 forgotten.\n"
-    assert run("list", "--forget", *NOTES).out == "1 forgotten.\n"
+    assert run("list", "--forget", "--for", "x y").out == "1 removed.\n"
+    assert run("list", "--forget", *NOTES).out == "1 removed.\n"
     run("list", "--forget", *NOTES, code=1)
     run("list", "--learned", code=1)
     CommandExperience(project).note(CommandKey("other", "a", "b", "c"), "d")
     run("list", "--learned", "climpt-git", code=1)
-    assert run("list", "--forget", "--all").out == "1 forgotten.\n"
+    assert run("list", "--forget", "--all").out == "1 removed.\n"
 
 
 @pytest.mark.parametrize(

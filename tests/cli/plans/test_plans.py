@@ -126,7 +126,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def test_empty_lists_say_so_and_create_nothing(project: Path, run: Run) -> None:
-    assert run("list", code=1) == "There are no plans yet. `code-intel plan GOAL` makes one.\n"
+    assert run("list", code=1) == "There are no plans yet. `code-intel plan GOAL` creates one.\n"
     assert "There are no plans yet" in run("show", "last", code=1)
     assert run("prune") == run("clear") == "Nothing to remove.\n"
     assert not (project / ".gistdex").exists()
@@ -213,9 +213,9 @@ def test_show_prints_a_plan_query_by_query(run: Run) -> None:
 
 @pytest.mark.usefixtures("plans_folder")
 def test_plan_is_selected_by_an_unambiguous_prefix(run: Run) -> None:
-    assert "2 plans begin like this" in run("show", "a", code=2)
-    assert "No plan is called zzz" in run("show", "zzz", code=1)
-    assert "No plan is called ../.." in run("show", "../..", code=1)
+    assert "2 plans have ids that begin like this" in run("show", "a", code=2)
+    assert "No plan has the id zzz" in run("show", "zzz", code=1)
+    assert "No plan has the id ../.." in run("show", "../..", code=1)
 
 
 def test_presets_lists_shipped_and_own_presets(plans_folder: Path, run: Run) -> None:

@@ -24,6 +24,6 @@ def entries(client: Client, root: Path) -> dict[str, Any]:
     document = (
         tomllib.loads(text)
         if client.format == "toml"
-        else json.loads(mcp_json.plain(text).strip() or "{}")
+        else json.loads(mcp_json.as_strict_json(text).strip() or "{}")
     )
     return dict(document.get(client.key, {}))

@@ -182,7 +182,7 @@ def test_merged_tables_are_read_and_removing_them_restores_the_text(
     assert merged is not None
     assert merged.startswith(text)
     assert tomllib.loads(merged) == was | {"mcp_servers": was.get("mcp_servers", {}) | added}
-    assert mcp_toml.without(merged, "mcp_servers", added) == text
+    assert mcp_toml.removed(merged, "mcp_servers", added) == text
 
 
 def test_changed_lines_are_shown_as_a_diff(project: Path, init: Init) -> None:

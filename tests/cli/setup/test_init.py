@@ -68,7 +68,7 @@ def test_merged_entries_are_read_and_removing_them_restores_the_text(
     after = mcp_json.read(merged, "mcpServers")
     assert after == before | entries
     assert list(after) == [*before, *entries]
-    assert not entries or mcp_json.without(merged, "mcpServers", list(entries)) == text
+    assert not entries or mcp_json.removed(merged, "mcpServers", list(entries)) == text
 
 
 @pytest.mark.parametrize("last", ["", ","])
@@ -78,7 +78,7 @@ def test_removing_a_moved_entry_keeps_the_comment_beside_it(
     comment: str, last: str, end: str
 ) -> None:
     text = f'{{"mcpServers": {{"one": {{}}, {comment}\n "ours": {{}}{last}{end}'
-    left = mcp_json.without(text, "mcpServers", ["ours"])
+    left = mcp_json.removed(text, "mcpServers", ["ours"])
     assert mcp_json.read(left, "mcpServers") == {"one": {}}
     assert comment in left
 
@@ -131,7 +131,7 @@ def test_remove_keeps_and_names_agreements_and_edited_configs(shop: Project) -> 
     config = shop.root / "devrag-map.json"
     config.write_text(config.read_text("utf-8").replace("300", "400"), encoding="utf-8")
     planned = init(shop, "--remove", "--dry-run")["notes"]
-    assert planned == ["Only you can delete these; they stay in .code-intel: agreements."]
+    assert planned == ["These stay in .code-intel; delete them if you don't need them: agreements."]
     assert init(shop, "--remove")["notes"] == planned
     left = file_tree(shop.root)
     assert "devrag-map.json" in left
@@ -267,7 +267,7 @@ def test_removing_a_merged_block_restores_every_byte(
 ) -> None:
     merged = ignore_block.merged(before, lines)
     assert ignore_block.merged(merged, lines) == merged
-    assert merged is None or ignore_block.without(merged) == before
+    assert merged is None or ignore_block.removed(merged) == before
 
 
 def test_links_within_the_project_stay_links_and_their_targets_are_restored(

@@ -141,7 +141,7 @@ def test_this_repository_has_the_entry() -> None:
     found = json.loads((root / ".mcp.json").read_text("utf-8"))["mcpServers"]
     assert list(found) == list(KNOWN)
     assert found[COMMANDS_SERVER]["command"].startswith("${CODE_INTEL_BIN:-.venv/bin}/")
-    assert not clients.is_foreign(COMMANDS_SERVER, found[COMMANDS_SERVER])
+    assert not clients.is_other_program(COMMANDS_SERVER, found[COMMANDS_SERVER])
 
 
 def test_remove_keeps_learned_commands_only_beside_agreements(project: Path, init: Init) -> None:
