@@ -1,9 +1,9 @@
 """Split a file into chunks, and find its symbols and imports.
 
-Pure functions: nothing here reads the disk, and `parse_file` never fails. Code with a grammar is
-split at its symbols, Markdown by devrag's rule, and everything else into windows of lines. If a
-parser fails, the file is split into windows and `problem` says why. The formats of agreements and
-of knowledge pages, and the tokens of the full-text index, are here as well.
+Nothing here reads the disk, and `parse_file` never fails. Code with a grammar is split at its
+symbols, Markdown by devrag's rule, and everything else into windows of lines. If a parser fails,
+the file is split into windows, and `problem` gives the reason. This package also defines the
+formats of agreements and knowledge pages, and the tokens of the full-text index.
 """
 
 import re
@@ -31,9 +31,9 @@ __all__ = [
 ]
 
 MAX_PARSED_CHARS = 1 << 20
-"""Longer files are generated, and are not parsed."""
+"""Longer files are assumed to be generated and are not parsed."""
 MAX_MEAN_LINE_CHARS = 300
-"""Code with longer lines is minified, and is not parsed."""
+"""Code with longer lines is assumed to be minified and is not parsed."""
 
 _EMPTY = FileOutline()
 _READERS = {"sql": sql.outline, "script": script.outline, "sections": sections.outline}
@@ -61,7 +61,7 @@ def parse_file(path: str, text: str, *, chunk_size: int = 500) -> ParsedFile:
 
 
 def _outline(text: str, lines: Lines, language: Language) -> tuple[FileOutline, str]:
-    """Return the outline from the parser, or an empty one and the reason."""
+    """Return the outline of a file, or an empty one and the reason."""
     if not (language.grammar or language.reader) or not text:
         return _EMPTY, ""
     if len(text) > MAX_PARSED_CHARS:
@@ -81,7 +81,7 @@ def _chunks(
     chunks = []
     for position, (start, end) in enumerate(spans):
         first, last = lines.number(start), lines.number(max(end - 1, start))
-        # A line that was split begins in the piece that has its first character.
+        # A line that was split belongs to the piece with its first character.
         begins = first if start == lines.start(first) else first + 1
         low, high = (bisect_right(first_lines, n) for n in (begins - 1, last))
         inside = [unit.symbol for unit in known.units[low:high]]

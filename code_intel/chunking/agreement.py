@@ -1,8 +1,8 @@
-"""Read and write the text of an agreement file, its card and its file name. Pure functions.
+"""Read and write the text of an agreement, and compute its card and its file name.
 
-An agreement is one Markdown file that says that a term means a symbol, with the evidence (seed 004
-§3.1, §9.2; docs/decisions/0007). Its front matter has the key and the numbers, its body what people
-read and edit. For all texts ``read(render(a)) == canonical(a)``: strings in the front matter are
+An agreement is a Markdown file that says which symbol a term means, with evidence (seed 004 §3.1,
+§9.2; docs/decisions/0007). Its front matter contains the key and numbers, its body what people read
+and edit. For all texts ``read(render(a)) == canonical(a)``: strings in the front matter are
 quoted; in the body, lines that look like structure are indented under their bullet, and numeric
 character references (``&#10;``) replace what Markdown would drop.
 """
@@ -24,14 +24,14 @@ from code_intel.foundation.text import hidden_character, without_hidden
 from code_intel.records import Agreement, FileReference
 
 NAME_BYTES = 60
-"""UTF-8 bytes of term and of symbol in a file name, which all file systems accept."""
+"""Maximum UTF-8 bytes of the term and of the symbol in a file name."""
 
 NO_BLOCK = (
     "It does not start with a closed front matter block. Begin it with a line `---`, then nl_term: "
     "and symbol:, each with its text in quotes, and a line `---`."
 )
 MAX_LINES = 20_000
-"""Lines of a file; agreements have a few dozen, and a megabyte of empty lines takes seconds."""
+"""Maximum number of lines; agreements have a few dozen, and millions would take seconds."""
 _UNSAFE_IN_NAMES = re.compile(r'[<>:"/\\|?*\s]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.IGNORECASE)
 
@@ -50,10 +50,10 @@ class AgreementProblem(CodeIntelError):  # noqa: N818 - mostly listed, not raise
 
 
 def canonical(agreement: Agreement) -> Agreement:
-    """Return the agreement as its file can store it: NFC, sorted aliases, no blank or double item.
+    """Return the agreement as a file stores it: in NFC, with sorted aliases and distinct items.
 
     Invisible characters are removed from texts, and files with one in the path are left out. They
-    stay in term, symbol and aliases, where `read` refuses them.
+    are kept in term, symbol and aliases, where `read` rejects them.
     """
     term = unicodedata.normalize("NFC", md.encodable(agreement.nl_term))
     aliases = {unicodedata.normalize("NFC", md.encodable(alias)) for alias in agreement.aliases}
@@ -85,12 +85,12 @@ def canonical(agreement: Agreement) -> Agreement:
 def render(agreement: Agreement, *, notes: str = "") -> str:
     """Return the file's text; equal agreements give equal text.
 
-    `notes` are people's own sections of the old text, from `notes_of`.
+    `notes` are the user's own sections of the old text, from `notes_of`.
     """
     agreement = canonical(agreement)
     parts = [
-        f"# {md.heading(agreement.nl_term)} → {md.heading(agreement.symbol)}\n",
-        f"**シンボル（分解）**: {md.heading(split_symbol(agreement.symbol))}\n",
+        f"# {md.one_line(agreement.nl_term)} → {md.one_line(agreement.symbol)}\n",
+        f"**シンボル（分解）**: {md.one_line(split_symbol(agreement.symbol))}\n",
         _section("根拠 (Code Evidence)", (md.bullet(item) for item in agreement.evidence)),
         _section("関連ファイル", (f"- `{md.location(file)}`\n" for file in agreement.files)),
         _section("セッション情報", _session_lines(agreement)),
@@ -100,10 +100,10 @@ def render(agreement: Agreement, *, notes: str = "") -> str:
 
 
 def read(text: str) -> Agreement:
-    """Return the agreement in `text`, in any of the three formats so far.
+    """Return the agreement in `text`, which may have any of the three formats so far.
 
     Raises:
-        AgreementProblem: It has merge markers outside the aliases, or is not an agreement.
+        AgreementProblem: It contains merge markers outside the aliases, or is not an agreement.
     """
     raw = md.lines_of(text)
     if len(raw) > MAX_LINES:
@@ -122,7 +122,7 @@ def read(text: str) -> Agreement:
 
 
 def notes_of(text: str) -> str:
-    """Return the text of a file that is not part of the format, verbatim."""
+    """Return the parts of a file that do not belong to the format, verbatim."""
     lines = md.lines_of(text)
     parts = front_matter.parse(
         "\n".join(md.resolve_alias_conflicts(lines) or lines), values_of.load
@@ -138,7 +138,7 @@ def card(agreement: Agreement) -> str:
 
 
 def card_of(text: str) -> str | None:
-    """Return the card of an agreement's text, None for another text."""
+    """Return the card of an agreement's text, or None if it is not an agreement."""
     try:
         return card(read(text))
     except AgreementProblem:
@@ -153,7 +153,7 @@ def split_symbol(symbol: str) -> str:
 
 
 def file_name(nl_term: str, symbol: str) -> str:
-    """Return the name of a new agreement's file: readable, unique, valid on all file systems."""
+    """Return the name of a new agreement's file: readable, unique, valid on all systems."""
     term = unicodedata.normalize("NFC", md.encodable(nl_term))
     symbol = md.encodable(symbol)
     key = hashlib.sha256(f"{term}\0{symbol}".encode()).hexdigest()[:8]
@@ -191,7 +191,7 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
     values |= {
         key: value
         for key, value in agreement.extra
-        if values_of.our_name(key) not in values_of.KNOWN
+        if values_of.canonical_key(key) not in values_of.KNOWN
     }
     # Aliases come last, between constant lines, so that merges conflict only in this list.
     return values | {"aliases": agreement.aliases}
@@ -199,7 +199,7 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
 
 def _from_values(values: dict[str, Any], body: str) -> Agreement:
     values_of.check_kind(values)
-    parts = md.parts(body)
+    parts = md.sections(body)
     intent, frame = md.session([*parts["session"], *parts["frame"]])
     return Agreement(
         nl_term=values_of.required(values, "nl_term"),
@@ -207,15 +207,15 @@ def _from_values(values: dict[str, Any], body: str) -> Agreement:
         evidence=tuple(md.items(parts["evidence"])),
         files=tuple(md.files(parts["files"])),
         similarity=values_of.similarity(values),
-        intent=values_of.word(values, "intent") or intent,
-        session_id=values_of.word(values, "session_id"),
+        intent=values_of.text_value(values, "intent") or intent,
+        session_id=values_of.text_value(values, "session_id"),
         learned_at=values_of.learned_at(values),
         confirmed=values_of.confirmed(values),
         aliases=values_of.aliases(values),
-        digest=values_of.word(values, "symbol_digest"),
-        body=values_of.word(values, "symbol_body"),
+        digest=values_of.text_value(values, "symbol_digest"),
+        body=values_of.text_value(values, "symbol_body"),
         frame=frame,
-        extra=values_of.further(values),
+        extra=values_of.unknown_values(values),
     )
 
 
@@ -225,7 +225,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 
 def _session_lines(agreement: Agreement) -> Iterable[str]:
-    if intent := md.heading(agreement.intent):
+    if intent := md.one_line(agreement.intent):
         yield f"- Intent: {intent}\n"
     if agreement.frame:
         yield "- 成功時の QueryFrame:\n"
@@ -233,7 +233,7 @@ def _session_lines(agreement: Agreement) -> Iterable[str]:
 
 
 def _name_part(text: str, default: str) -> str:
-    readable = "".join(char if front_matter.visible(char) else "_" for char in text)
+    readable = "".join(char if front_matter.is_visible(char) else "_" for char in text)
     readable = _UNSAFE_IN_NAMES.sub("_", readable.removesuffix("()"))
     cut = unicodedata.normalize("NFC", readable).encode()[:NAME_BYTES].decode(errors="ignore")
     return cut.strip("._ ") or default

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 
-from code_intel.chunking.front_matter import visible
+from code_intel.chunking.front_matter import is_visible
 from code_intel.records import FileReference
 
 Sections = list[tuple[str, list[str]]]
@@ -25,7 +25,7 @@ _TITLES = tuple(
         ("frame", "queryframe"),
     )
 )
-"""Whole headings of the format; 「セッション情報の扱い」 is a section that a person added."""
+"""Match complete headings; 「セッション情報の扱い」 is a section that a user added."""
 _BULLET = re.compile(r"(?:[-*+]|[0-9]{1,2}[.)])(?:[ \t]+|$)|・[ \t　]*")
 _HEADING = re.compile(r"##(?:\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -33,16 +33,16 @@ _SLOT = re.compile(r"\A(?:\*\*)?([^:：*\n]++)(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t
 _LOCATION = re.compile(r"\A(.*)[:：]([0-9]{1,9})(?:-[0-9]+)?\Z", re.DOTALL)
 _LINK = re.compile(r"\[[^\[\]]*\]\(([^()\s]+)\)\Z")
 _PLACEHOLDERS = frozenset({"（根拠なし）", "（なし）", "---"})
-"""Texts that an earlier program wrote in empty sections, and a horizontal rule."""
+"""Texts that an earlier program wrote into empty sections, and a horizontal rule."""
 _REFERENCE = re.compile(r"&#([0-9]{1,7});")
 _MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
-"""Seven characters; more if git merges a file under two names, or in a common ancestor."""
+"""Git writes seven characters; more for a file with two names, or in a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
-_NO_ALIASES = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
+_ALIASES_KEY = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a file without line ends and byte order mark."""
+    """Return the lines of a file without line endings and byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -51,7 +51,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-def heading(text: str) -> str:
+def one_line(text: str) -> str:
     """Return `text` on one line."""
     return _encode(" ".join(text.split()))
 
@@ -65,8 +65,8 @@ def bullet(text: str, indent: str = "") -> str:
     lines = [_encode_line(line, first=number == 0) for number, line in enumerate(core.split("\n"))]
     lines[0] = "&#10;" * len(front) + lines[0]
     lines[-1] += "&#10;" * len(back)
-    joint = f"\n{indent}  "
-    return re.sub(r"\n +(?=\n)", "\n", f"{indent}- {joint.join(lines)}".rstrip(" ")) + "\n"
+    separator = f"\n{indent}  "
+    return re.sub(r"\n +(?=\n)", "\n", f"{indent}- {separator.join(lines)}".rstrip(" ")) + "\n"
 
 
 def location(file: FileReference) -> str:
@@ -84,40 +84,40 @@ def slot(name: str, value: str, indent: str = "") -> str:
     return f"{indent}- {label}: {text.removeprefix(f'{indent}- ').removeprefix(f'{indent}-')}"
 
 
-def parts(body: str) -> dict[str, list[str]]:
+def sections(body: str) -> dict[str, list[str]]:
     """Return the lines of each section of the format, by name.
 
     Without a section of evidence, the text above the sections is the evidence: a block and a
     sentence are the shortest valid file.
     """
     found: dict[str, list[str]] = {name: [] for name, _ in _TITLES}
-    everything = _sections(body)
-    for name, lines in everything:
+    all_sections = _sections(body)
+    for name, lines in all_sections:
         if name:
             found[name] += ["", *lines[1:]]
-    if not any(name == "evidence" for name, _ in everything):
+    if not any(name == "evidence" for name, _ in all_sections):
         found["evidence"] = _preamble(body)
     return found
 
 
 def notes(body: str) -> str:
-    """Return all other text: own sections verbatim, and under メモ text in known sections."""
-    everything = _sections(body)
-    known = parts(body)
+    """Return all other text: other sections verbatim, and other text of known ones under メモ."""
+    all_sections = _sections(body)
+    known = sections(body)
     files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(known["files"]))
     slots = _slots(known["session"] + known["frame"])
-    stray = [
-        _as_written(item, bulleted) for item, bulleted, read in chain(files, slots) if not read
+    unrecognised = [
+        _original_text(item, bulleted) for item, bulleted, read in chain(files, slots) if not read
     ]
-    if any(name == "evidence" for name, _ in everything):
-        stray.insert(0, "\n".join(_preamble(body)))
-    kept = "\n\n".join(filter(str.strip, stray)).strip("\n")
-    own = ["\n".join(lines).strip("\n") for name, lines in everything if not name]
+    if any(name == "evidence" for name, _ in all_sections):
+        unrecognised.insert(0, "\n".join(_preamble(body)))
+    kept = "\n\n".join(filter(str.strip, unrecognised)).strip("\n")
+    own = ["\n".join(lines).strip("\n") for name, lines in all_sections if not name]
     return "\n\n".join(([f"## メモ\n\n{kept}"] if kept else []) + own)
 
 
 def _sections(body: str) -> Sections:
-    """Return (name, lines with the heading) for each second-level section; name "" if unknown."""
+    """Return each second-level section: its name, empty if unknown, and its lines."""
     found: Sections = []
     for line, fenced in _fenced(lines_of(body)):
         if _HEADING.match(line) and not fenced:
@@ -141,10 +141,10 @@ def _preamble(body: str) -> list[str]:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether it is in a code block; an unclosed fence opens none."""
+    """Yield each line, and whether it is in a code block; an unclosed fence begins no block."""
     lines = list(lines)
-    left = Counter(line.rstrip() for line in lines if line[:3] in {"```", "~~~"})
-    if not left:
+    fence_counts = Counter(line.rstrip() for line in lines if line[:3] in {"```", "~~~"})
+    if not fence_counts:
         yield from ((line, False) for line in lines)
         return
     fence = ""
@@ -152,8 +152,8 @@ def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
         mark = _FENCE.match(line)
         yield line, bool(fence)
         if mark:
-            left[line.rstrip()] -= 1
-            opens = "" if fence or not left[mark[0]] else mark[0]
+            fence_counts[line.rstrip()] -= 1
+            opens = "" if fence or not fence_counts[mark[0]] else mark[0]
             fence = opens if not fence or line.rstrip() == fence else fence
 
 
@@ -171,7 +171,7 @@ def files(lines: Iterable[str]) -> Iterator[FileReference]:
 
 
 def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return intent and query frame from the list under either heading so far."""
+    """Return the intent and the query frame from the list under either heading."""
     pairs = [pair for _, _, pair in _slots(lines) if pair]
     intents = [value for name, value in pairs if name.lower() == "intent"]
     return "".join(intents[-1:]), tuple(pair for pair in pairs if pair[0].lower() != "intent")
@@ -180,8 +180,7 @@ def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
 def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
     """Return the lines with merge conflicts within the aliases resolved; None for other conflicts.
 
-    Both sides of such a conflict are kept, the common ancestor of `merge.conflictStyle=diff3` is
-    not.
+    Both sides of such a conflict are kept, but not the common ancestor that `diff3` style adds.
     """
     if not any(map(_MARKER.match, lines)):
         return lines
@@ -191,19 +190,19 @@ def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
     for line in rest:
         if not _MARKER.match(line):
             boundaries += line.rstrip() == "---"
-            in_aliases = bool(_NO_ALIASES.match(line) or (in_aliases and _ALIAS.match(line)))
+            in_aliases = bool(_ALIASES_KEY.match(line) or (in_aliases and _ALIAS.match(line)))
             out.append(line)
             continue
-        kept = _sides(line, rest)
-        if kept is None or boundaries != 1 or not _all_aliases(kept, within=in_aliases):
+        kept = _both_sides(line, rest)
+        if kept is None or boundaries != 1 or not _are_aliases(kept, within=in_aliases):
             return None
-        out += [entry for entry in kept if not (in_aliases and _NO_ALIASES.match(entry))]
+        out += [entry for entry in kept if not (in_aliases and _ALIASES_KEY.match(entry))]
         in_aliases = True
     return out
 
 
-def _sides(marker: str, rest: Iterator[str]) -> list[str] | None:
-    """Return the lines of both sides of a conflict, with the key of the list once and first."""
+def _both_sides(marker: str, rest: Iterator[str]) -> list[str] | None:
+    """Return the lines of both sides of a conflict; the key of the list comes first, once."""
     width = len(marker) - len(marker.lstrip("<"))
     base, middle, end = (re.compile(rf"{mark}{{{width}}}(?: |$)") for mark in (r"\|", "=", ">"))
     kept: list[str] = []
@@ -214,7 +213,7 @@ def _sides(marker: str, rest: Iterator[str]) -> list[str] | None:
         elif middle.match(line) and state in {"ours", "base"}:
             state = "theirs"
         elif end.match(line) and state == "theirs":
-            keys = [entry for entry in kept if _NO_ALIASES.match(entry)]
+            keys = [entry for entry in kept if _ALIASES_KEY.match(entry)]
             return ["aliases:"] * bool(keys) + [entry for entry in kept if entry not in keys]
         elif state != "base":
             if _MARKER.match(line):
@@ -223,28 +222,28 @@ def _sides(marker: str, rest: Iterator[str]) -> list[str] | None:
     return None
 
 
-def _all_aliases(lines: list[str], *, within: bool) -> bool:
-    keyed = within or bool(lines and _NO_ALIASES.match(lines[0]))
-    return keyed and all(_ALIAS.match(line) or _NO_ALIASES.match(line) for line in lines)
+def _are_aliases(lines: list[str], *, within: bool) -> bool:
+    keyed = within or bool(lines and _ALIASES_KEY.match(lines[0]))
+    return keyed and all(_ALIAS.match(line) or _ALIASES_KEY.match(line) for line in lines)
 
 
 def _raw_items(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield (encoded item without indentation, whether it is a bullet)."""
+    """Yield each item, encoded and without indentation, and whether it is a bullet."""
     item: list[str] = []
     bulleted = False
     for line, fenced in _fenced(lines):
         start = None if fenced else _BULLET.match(line)
-        blank = not line.strip()
-        apart = item and not item[-1] and not blank and not (bulleted and line[0] in " \t")
-        if start or (apart and not fenced):
-            yield from ((text, bulleted) for text in _joined(item))
+        is_blank = not line.strip()
+        ends_item = item and not item[-1] and not is_blank and not (bulleted and line[0] in " \t")
+        if start or (ends_item and not fenced):
+            yield from ((text, bulleted) for text in _item_text(item))
             item, bulleted = [line[start.end() :] if start else line], bool(start)
-        elif item or not blank:
+        elif item or not is_blank:
             item.append(re.sub(r"\A(?: {1,2}|\t)", "", line) if bulleted else line)
-    yield from ((text, bulleted) for text in _joined(item))
+    yield from ((text, bulleted) for text in _item_text(item))
 
 
-def _joined(item: list[str]) -> Iterator[str]:
+def _item_text(item: list[str]) -> Iterator[str]:
     while item and not item[-1].strip():
         item.pop()
     if item:
@@ -261,7 +260,7 @@ def _file(item: str) -> FileReference | None:
 
 
 def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | None]]:
-    """Yield (item, whether it is a bullet, its slot); also for a list below `QueryFrame:`."""
+    """Yield each item, whether it is a bullet, and its slot, also below `QueryFrame:`."""
     for item, bulleted in _raw_items(lines):
         head, _, rest = item.partition("\n")
         if head.replace(" ", "").rstrip(":：").endswith("QueryFrame"):
@@ -277,7 +276,7 @@ def _slot(item: str) -> tuple[str, str] | None:
     return (name, value) if name.strip() and value.strip() else None
 
 
-def _as_written(item: str, bulleted: bool) -> str:  # noqa: FBT001 - from `_raw_items`
+def _original_text(item: str, bulleted: bool) -> str:  # noqa: FBT001 - from `_raw_items`
     """Return an item as it was written, without indentation; a placeholder gives ""."""
     if item in _PLACEHOLDERS and not bulleted:
         return ""
@@ -288,7 +287,7 @@ def _encode(text: str) -> str:
     text = text.replace("&#", "&#38;#").replace("<!--", "&#60;!--")
     if text.isprintable():
         return text
-    return "".join(c if visible(c) or c in "\n\t" else f"&#{ord(c)};" for c in text)
+    return "".join(c if is_visible(c) or c in "\n\t" else f"&#{ord(c)};" for c in text)
 
 
 def _encode_line(line: str, *, first: bool) -> str:

@@ -1,8 +1,8 @@
-"""Read the front matter of an agreement, including what people write that is not strict YAML.
+"""Read the front matter of an agreement, even if people wrote it in loose YAML.
 
-Clear values are accepted: `nl_term: 認証: ログイン` (which earlier programs also wrote), `：` for
-`:`, a list with commas, 85%, 2025年1月12日. Other values are refused in a sentence that names the
-key, its value and the right form (docs/decisions/0007).
+Unambiguous values are accepted: `nl_term: 認証: ログイン` (earlier programs wrote this too), `：`
+for `:`, a list with commas, 85%, 2025年1月12日. Other values are rejected with a message that names
+the key, its value and the right form (docs/decisions/0007).
 """
 
 import math
@@ -23,7 +23,7 @@ KNOWN = frozenset({
     "doc_type", "schema", "nl_term", "symbol", "symbol_normalized", "similarity", "intent",
     "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body",
 })  # fmt: skip
-HOW: Mapping[str, str] = MappingProxyType(
+EXPECTED_FORMS: Mapping[str, str] = MappingProxyType(
     {
         "doc_type": "agreement, or leave it out",
         "nl_term": 'the term that people use, in quotes, such as nl_term: "ログイン機能"',
@@ -34,7 +34,7 @@ HOW: Mapping[str, str] = MappingProxyType(
         "aliases": "terms, one per line after a hyphen, or leave it out",
     }
 )
-"""The right form of a value, for messages."""
+"""The right form of each value, for messages."""
 
 _MAX_SHOWN_CHARS = 40
 _ERAS = MappingProxyType({"令和": 2018, "平成": 1988})
@@ -45,11 +45,11 @@ _DATE = re.compile(
 _COMMAS = re.compile(r"[,、，;；\n]")
 _NUMBER = re.compile(r"(?:0[.,][0-9]+|[0-9]{1,3}(?:\.[0-9]+)? ?%)")
 _TEXT = re.compile(r"(nl_term|symbol|symbol_normalized|session_id|intent)[ \t]*:[ \t]+(.*)")
-_IS_YAML = re.compile(r"""(["']).*\1|[|>][-+0-9]*""")
+_QUOTED_OR_BLOCK = re.compile(r"""(["']).*\1|[|>][-+0-9]*""")
 _WIDE_COLON = re.compile(
     rf"^({'|'.join(sorted(KNOWN))})[ \t　]*：[ \t　]*", re.MULTILINE | re.IGNORECASE
 )
-_BY_PROGRAM = re.compile(
+_OLD_PROGRAM_BLOCK = re.compile(
     r"\s*doc_type: agreement\nnl_term: .*\nsymbol: .*\nsymbol_normalized: .*\nsimilarity: [0-9.]+\n"
     r"session_id: .*\nintent: .*\nlearned_at: \S+\s*"
 )
@@ -62,49 +62,49 @@ def load(block: str) -> dict[str, Any]:
     Raises:
         ValueError: The block cannot be used; the message is a sentence.
     """
-    if _BY_PROGRAM.fullmatch(block):
-        return front_matter.load(_quoted(block))
+    if _OLD_PROGRAM_BLOCK.fullmatch(block):
+        return front_matter.load(_quote_text_values(block))
     try:
-        return _by_our_names(front_matter.load(block))
+        return _with_canonical_keys(front_matter.load(block))
     except front_matter.NotYaml:
-        mended = _quoted(_WIDE_COLON.sub(r"\1: ", block))
+        mended = _quote_text_values(_WIDE_COLON.sub(r"\1: ", block))
         if mended == block:
             raise
-        return _by_our_names(front_matter.load(mended))
+        return _with_canonical_keys(front_matter.load(mended))
 
 
 def check_kind(values: Mapping[str, Any]) -> None:
-    """Raise a ValueError for another kind of file, or for a newer version."""
-    if word(values, "doc_type") not in {"agreement", ""}:
-        raise refused(values, "doc_type")
+    """Raise a ValueError if it is another kind of file, or of a newer version."""
+    if text_value(values, "doc_type") not in {"agreement", ""}:
+        raise invalid_value(values, "doc_type")
     schema = getattr(values.get("schema"), "value", None)
     if isinstance(schema, int) and schema > SCHEMA:
         raise ValueError(f"schema {schema} is from a newer version. Update code-intel.")
 
 
-def word(values: Mapping[str, Any], key: str) -> str:
-    """Return a text, empty if it is missing.
+def text_value(values: Mapping[str, Any], key: str) -> str:
+    """Return the text of a key, or an empty text if it is missing.
 
     Raises:
         ValueError: It is a list or a mapping.
     """
     value = values.get(key, "")
     if not isinstance(value, str):
-        raise refused(values, key)
+        raise invalid_value(values, key)
     return "" if getattr(value, "value", value) is None else str(value)
 
 
 def required(values: Mapping[str, Any], key: str) -> str:
-    """Return a required text without hidden characters."""
-    value = word(values, key)
+    """Return the text of a required key, which must not contain hidden characters."""
+    value = text_value(values, key)
     if not value.strip():
-        raise ValueError(f"{key} is missing. Write {HOW[key]}.")
-    return _readable(key, value)
+        raise ValueError(f"{key} is missing. Write {EXPECTED_FORMS[key]}.")
+    return _require_visible(key, value)
 
 
 def similarity(values: Mapping[str, Any]) -> float:
-    """Return a number from 0 to 1, also from `85%` and `0,85`; 0 if it is missing."""
-    text = unicodedata.normalize("NFKC", word(values, "similarity")).strip()
+    """Return a number from 0 to 1, also for `85%` and `0,85`; 0 if it is missing."""
+    text = unicodedata.normalize("NFKC", text_value(values, "similarity")).strip()
     number = math.nan
     if _NUMBER.fullmatch(text):
         percent = text.endswith("%")
@@ -113,13 +113,13 @@ def similarity(values: Mapping[str, Any]) -> float:
         with suppress(ValueError):
             number = float(text or 0)
     if not 0.0 <= number <= 1.0:
-        raise refused(values, "similarity")
+        raise invalid_value(values, "similarity")
     return number
 
 
 def learned_at(values: Mapping[str, Any]) -> str:
-    """Return a time with an offset; without one it is UTC, so that all machines agree."""
-    written = word(values, "learned_at")
+    """Return the time with an offset; without one it is taken as UTC on all machines."""
+    written = text_value(values, "learned_at")
     text = unicodedata.normalize("NFKC", written).strip()
     if not text:
         return ""
@@ -127,81 +127,82 @@ def learned_at(values: Mapping[str, Any]) -> str:
         time = datetime.fromisoformat(text)
         return text if time.tzinfo else time.replace(tzinfo=UTC).isoformat()
     with suppress(ValueError):
-        return _spoken_time(text).isoformat()
-    raise refused(values, "learned_at")
+        return _parse_written_date(text).isoformat()
+    raise invalid_value(values, "learned_at")
 
 
 def confirmed(values: Mapping[str, Any]) -> bool:
-    """Return the value of `confirmed` in the file."""
+    """Return whether the file says that the agreement is confirmed."""
     value = getattr(values.get("confirmed"), "value", values.get("confirmed"))
     if value is None or isinstance(value, bool):
         return bool(value)
-    raise refused(values, "confirmed")
+    raise invalid_value(values, "confirmed")
 
 
 def aliases(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the aliases: items of a list, or parts of a text between commas."""
+    """Return the aliases, from a list or from a text with commas."""
     given = values.get("aliases")
-    items = given if isinstance(given, list) else _COMMAS.split(word(values, "aliases"))
+    items = given if isinstance(given, list) else _COMMAS.split(text_value(values, "aliases"))
     if not all(isinstance(item, str) for item in items):
-        raise refused(values, "aliases")
-    words = [str(item) for item in items if getattr(item, "value", item) is not None]
-    return tuple(
-        _readable("aliases", each if isinstance(given, list) else each.strip()) for each in words
-    )
+        raise invalid_value(values, "aliases")
+    texts = [str(item) for item in items if getattr(item, "value", item) is not None]
+    if not isinstance(given, list):
+        texts = [text.strip() for text in texts]
+    return tuple(_require_visible("aliases", text) for text in texts)
 
 
-def further(values: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
+def unknown_values(values: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
     """Return the unknown keys with their YAML values."""
     return tuple(
-        (key, _plain(value)) for key, value in values.items() if our_name(key) not in KNOWN
+        (key, _to_plain(value)) for key, value in values.items() if canonical_key(key) not in KNOWN
     )
 
 
 @lru_cache(maxsize=256)  # every file has the same keys
-def our_name(key: str) -> str:
-    """Return a key in the spelling of known keys: `NL-Term` is `nl_term`."""
+def canonical_key(key: str) -> str:
+    """Return a key in the standard spelling: `nl_term` for `NL-Term`."""
     return re.sub(r"[- ]", "_", key.strip().lower())
 
 
-def refused(values: Mapping[str, Any], key: str) -> ValueError:
+def invalid_value(values: Mapping[str, Any], key: str) -> ValueError:
     """Return the error for an invalid value."""
     value = values.get(key)
     kind = "a list" if isinstance(value, list) else "a mapping"
-    shown = f"“{visible(str(value))[:_MAX_SHOWN_CHARS]}”" if isinstance(value, str) else kind
-    return ValueError(f"{key} is {shown}. Write {HOW.get(key, 'one piece of text')}.")
+    description = f"“{visible(str(value))[:_MAX_SHOWN_CHARS]}”" if isinstance(value, str) else kind
+    expected = EXPECTED_FORMS.get(key, "one piece of text")
+    return ValueError(f"{key} is {description}. Write {expected}.")
 
 
-def _by_our_names(values: dict[str, Any]) -> dict[str, Any]:
+def _with_canonical_keys(values: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in values.items():
-        name = our_name(key) if our_name(key) in KNOWN else key
+        name = canonical_key(key) if canonical_key(key) in KNOWN else key
         if name in found:
             raise ValueError(f"The front matter has {name} twice. Keep one of them.")
         found[name] = value
     return found
 
 
-def _quoted(block: str) -> str:
-    """Return a block with the values of text keys in quotes."""
-    return "\n".join(map(_quoted_line, block.split("\n")))
+def _quote_text_values(block: str) -> str:
+    """Put the values of text keys in quotes."""
+    return "\n".join(map(_quote_text_value, block.split("\n")))
 
 
-def _quoted_line(line: str) -> str:
+def _quote_text_value(line: str) -> str:
     found = _TEXT.fullmatch(line)
-    if found is None or _IS_YAML.fullmatch(found[2].strip()):
+    if found is None or _QUOTED_OR_BLOCK.fullmatch(found[2].strip()):
         return line
     return f"{found[1]}: {front_matter.quote(found[2].strip())}"
 
 
-def _readable(key: str, written: str) -> str:
-    """Return a text that is shown as a name, so all of its characters must be visible."""
+def _require_visible(key: str, written: str) -> str:
+    """Return a text that is shown as a name; raise a ValueError for an invisible character."""
     if hidden := hidden_character(written):
         raise ValueError(f"{key} has an invisible character, {code_point(hidden)}. Remove it.")
     return written
 
 
-def _spoken_time(text: str) -> datetime:
+def _parse_written_date(text: str) -> datetime:
     found = _DATE.fullmatch(text)
     if found is None:
         raise ValueError(text)
@@ -210,9 +211,9 @@ def _spoken_time(text: str) -> datetime:
     return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
 
 
-def _plain(value: Any) -> object:
+def _to_plain(value: Any) -> object:
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_to_plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_plain(item) for key, item in value.items()}
     return value.value if isinstance(value, front_matter.Scalar) else value

@@ -1,8 +1,8 @@
-"""Make the card of a chunk: the short text that is embedded in place of the chunk.
+"""Build the card of a chunk: a short text that is embedded instead of the chunk.
 
-A card ranks better than the whole text and costs a third (docs/decisions/0010). It depends only on
-its file. Weights of the whole corpus would change all cards, and so all cached vectors, with every
-edit.
+Cards rank better than whole texts and take a third of the time (docs/decisions/0010). A card
+depends only on its file: with weights from the whole corpus, every edit would change all cards, and
+so all cached vectors.
 """
 
 import re
@@ -15,14 +15,14 @@ from code_intel.chunking.words import STOP_WORDS, split_identifier
 from code_intel.records import Symbol
 
 MAX_CARD_TOKENS = 96
-"""Approximate tokens of the model."""
+"""Approximate number of the model's tokens."""
 MAX_IDENTIFIERS = 10
-"""Identifiers of the chunk beside its symbols."""
+"""Number of identifiers in a card, besides its symbols."""
 MAX_PATH_PARTS = 3
 MAX_CARD_SYMBOLS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,47}")
-_ORDINARY = frozenset(  # never salient
+_COMMON_WORDS = frozenset(  # never chosen
     """abstract and any args array assert async await bool boolean break byte case catch chan char
     class const continue def default defer delete dict elif else enum err error except export
     extends fallthrough false final finally float for from func function global goto got
@@ -56,7 +56,7 @@ def code_card(
         about,
         symbols[0].signature if symbols else "",
         doc,
-        " ".join(split_identifier(name) for name in salient(text, known)),
+        " ".join(split_identifier(name) for name in salient_identifiers(text, known)),
     ]
     return _cut(". ".join(part.rstrip(".") for part in parts if part))
 
@@ -66,7 +66,7 @@ def text_card(headings: str, text: str) -> str:
     return _cut(". ".join(part for part in (headings, " ".join(text.split())) if part))
 
 
-@lru_cache(maxsize=64)  # the chunks of a file follow each other
+@lru_cache(maxsize=64)  # the chunks of a file are consecutive
 def path_words(path: str) -> str:
     """Return the last parts of a path as words: `src/user_store.py` gives `src user store`."""
     parts = PurePosixPath(path.replace("\\", "/")).parts[-MAX_PATH_PARTS:]
@@ -77,21 +77,21 @@ def path_words(path: str) -> str:
     )
 
 
-def salient(text: str, known: Iterable[str]) -> list[str]:
+def salient_identifiers(text: str, known: Iterable[str]) -> list[str]:
     """Return the most frequent identifiers of a chunk; compound ones count one and a half times."""
-    excluded = {*_ORDINARY, *STOP_WORDS, *known}
-    every = Counter(_IDENTIFIER.findall(text))
-    counts = {name: uses for name, uses in every.items() if name.lower() not in excluded}
-    ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _compound(name) else 1.0))
+    excluded = {*_COMMON_WORDS, *STOP_WORDS, *known}
+    uses_by_name = Counter(_IDENTIFIER.findall(text))
+    counts = {name: uses for name, uses in uses_by_name.items() if name.lower() not in excluded}
+    ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _is_compound(name) else 1.0))
     return ranked[:MAX_IDENTIFIERS]
 
 
-def _compound(name: str) -> bool:
+def _is_compound(name: str) -> bool:
     return "_" in name.strip("_") or (not name.isupper() and name[1:] != name[1:].lower())
 
 
 def _cut(card: str) -> str:
-    """Cut a card to about `MAX_CARD_TOKENS`: four ASCII letters or two other characters each."""
+    """Cut a card to about `MAX_CARD_TOKENS`; a token is four ASCII letters or two other ones."""
     kept: list[str] = []
     cost = 0.0
     for word in card.split():

@@ -1,9 +1,9 @@
 """Read YAML front matter of untrusted files safely, and write it deterministically.
 
-Tags, anchors, aliases, deep nesting and duplicate keys are refused, so that a file can neither run
-code nor use a lot of memory. Each string is written in quotes and on one line, so that no string
-can end the block (docs/decisions/0007). `front_matter_in_place` changes values in a block and keeps
-the rest of the file as it is.
+Tags, anchors, aliases, deep nesting and duplicate keys are rejected, so that a file can neither run
+code nor use much memory. Each string is written in quotes and on one line, so that no string can
+end the block (docs/decisions/0007). `front_matter_in_place` changes values in an existing block and
+keeps every other byte.
 """
 
 import re
@@ -23,24 +23,24 @@ _NULL = "tag:yaml.org,2002:null"
 
 
 Loader = Callable[[str], dict[str, Any]]
-"""Function that returns the values of a block, or raises a ValueError with the reason."""
+"""Returns the values of a block, or raises a ValueError with the reason."""
 
 
 class Scalar(str):
     """The text of a scalar.
 
     Attributes:
-        value: The number, boolean or None that YAML reads; the text for other scalars, also dates.
+        value: The number, boolean or None that YAML reads, or the text of any other scalar.
     """
 
     __slots__ = ("value",)
     value: object
 
 
-class NotYaml(ValueError):  # noqa: N818 - a finding, not an error of the program
+class NotYaml(ValueError):  # noqa: N818 - a finding, not a defect
     """The block is not YAML, or not a mapping.
 
-    For YAML that is not allowed, `load` raises a plain ValueError.
+    For valid YAML that is not allowed, `load` raises a plain ValueError.
     """
 
 
@@ -48,7 +48,7 @@ def parse(text: str, load: Loader) -> tuple[dict[str, Any], str] | None:
     """Return the values of the front matter and the body, or None without a complete block.
 
     Raises:
-        ValueError: `load` refused the block.
+        ValueError: `load` rejected the block.
     """
     import frontmatter
 
@@ -58,7 +58,7 @@ def parse(text: str, load: Loader) -> tuple[dict[str, Any], str] | None:
 
 
 def dumps(values: Mapping[str, object], body: str) -> str:
-    """Return a text that consists of front matter with `values` and of `body`; see `dump`."""
+    """Return a text with `values` as front matter, followed by `body`; see `dump`."""
     import frontmatter
 
     post = frontmatter.Post(body, _handler()(load))
@@ -70,7 +70,7 @@ def load(block: str) -> dict[str, Any]:
     """Return the mapping in `block`: values are `Scalar`, list or dict.
 
     Raises:
-        ValueError: The block is refused; the message is a sentence.
+        ValueError: The block is rejected; the message is a sentence.
     """
     import yaml
 
@@ -81,7 +81,7 @@ def load(block: str) -> dict[str, Any]:
         _check_events(yaml.parse(block, Loader=loader))
         node = yaml.compose(block, Loader=loader)
     except yaml.YAMLError as error:
-        raise NotYaml(_why(error)) from None
+        raise NotYaml(_parse_error(error)) from None
     if not isinstance(node, yaml.MappingNode):
         raise NotYaml("The front matter is not a list of keys and values, such as `symbol: x`.")
     values = _value(node)
@@ -90,23 +90,23 @@ def load(block: str) -> dict[str, Any]:
 
 def dump(values: Mapping[str, object]) -> str:
     """Return `values` as lines of YAML: one per key, and one per item of a tuple."""
-    return "".join(_entry(key, value) for key, value in values.items())
+    return "".join(_dump_entry(key, value) for key, value in values.items())
 
 
 def quote(text: str) -> str:
     """Return `text` as a double-quoted scalar on one line, with invisible characters escaped."""
     plain = text.isprintable() and "\\" not in text and '"' not in text
-    return f'"{text}"' if plain else '"' + "".join(_escaped(char) for char in text) + '"'
+    return f'"{text}"' if plain else '"' + "".join(_escape(char) for char in text) + '"'
 
 
-def visible(char: str) -> bool:
-    """Return whether `char` is visible; the ideographic space counts as visible."""
+def is_visible(char: str) -> bool:
+    """Return whether `char` is printable or an ideographic space."""
     return char.isprintable() or char == "\u3000"
 
 
 @cache
 def _handler() -> Any:
-    """Return the handler for python-frontmatter; defined late, because YAML imports slowly."""
+    """Return the handler for python-frontmatter, which is slow to import."""
     from frontmatter.default_handlers import YAMLHandler
 
     class Handler(YAMLHandler):
@@ -137,7 +137,7 @@ def _handler() -> Any:
 def _check_events(events: Any) -> None:
     """Raise a ValueError for anchors, tags and deep nesting.
 
-    The stream of events is flat. The functions that read it afterwards are recursive.
+    The functions that read the block afterwards are recursive; the stream of events is flat.
     """
     depth = 0
     for event in events:
@@ -158,12 +158,12 @@ def _check_events(events: Any) -> None:
             raise ValueError("The front matter is nested too deeply.")
 
 
-def _why(error: Any) -> str:
-    """Return the parser's error as a sentence, with the line in the file and a remedy."""
+def _parse_error(error: Any) -> str:
+    """Return a sentence about the parser's error, with the line in the file and a remedy."""
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     mark = getattr(error, "problem_mark", None)
-    place = f"line {mark.line + 2}: " if mark else ""
-    return f"The front matter is not YAML: {place}{problem}. Put strings in quotes."
+    line = f"line {mark.line + 2}: " if mark else ""
+    return f"The front matter is not YAML: {line}{problem}. Put strings in quotes."
 
 
 def _value(node: Any) -> Any:
@@ -178,7 +178,7 @@ def _value(node: Any) -> Any:
     values: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise ValueError("The front matter has a key that is not a string.")  # noqa: TRY004 - one kind of refusal
+            raise ValueError("The front matter has a key that is not a string.")  # noqa: TRY004 - callers catch one type
         if key.value in values:
             raise ValueError(f"The front matter has the key {key.value} twice.")
         values[str(key.value)] = _value(value)
@@ -199,38 +199,38 @@ def _typed(node: Any) -> object:
         return str(node.value)
 
 
-def _entry(key: str, value: object) -> str:
+def _dump_entry(key: str, value: object) -> str:
     name = key if _PLAIN_KEY.match(key) else quote(key)
     if isinstance(value, tuple):
-        return f"{name}:\n" + "".join(f"  - {_flow(item)}\n" for item in value)
-    return f"{name}: {_flow(value)}\n"
+        return f"{name}:\n" + "".join(f"  - {_dump_value(item)}\n" for item in value)
+    return f"{name}: {_dump_value(value)}\n"
 
 
-def _flow(value: object) -> str:
+def _dump_value(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float):
-        return _number(value)
+        return _dump_float(value)
     if isinstance(value, int | Decimal):
         return str(value)
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_flow(item) for item in value) + "]"
+        return "[" + ", ".join(_dump_value(item) for item in value) + "]"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{quote(str(k))}: {_flow(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{quote(str(k))}: {_dump_value(v)}" for k, v in value.items()) + "}"
     return quote(str(value))
 
 
-def _number(value: float) -> str:
-    """Return a float as YAML 1.1 requires it: with a decimal point before the exponent."""
+def _dump_float(value: float) -> str:
+    """Return a float with a decimal point before the exponent, as YAML 1.1 requires."""
     special = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
     text = repr(value)
     return special.get(text) or (text.replace("e", ".0e") if "." not in text else text)
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
-    if visible(char):
+    if is_visible(char):
         return char
     code = ord(char)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the BMP ends there

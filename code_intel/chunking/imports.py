@@ -1,7 +1,7 @@
 """List the imports of a file, one target per imported name.
 
-`from a import b, c` gives `a.b` and `a.c`, `use a::{b, c}` gives `a::b` and `a::c`. Only the whole
-project shows whether `a.b` is a file or a name in `a` (docs/decisions/0022).
+`from a import b, c` gives `a.b` and `a.c`, `use a::{b, c}` gives `a::b` and `a::c`. Whether
+`a.b` is a file or a name in `a` can only be decided with the whole project (docs/decisions/0022).
 """
 
 import re
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 REEXPORT = "export:"
 """Prefix of a target that the file re-exports."""
 MAX_TARGETS = 2000
-"""A file with more imports is a table of data."""
+"""Further imports are ignored; such a file is a table of data."""
 MAX_TARGET_CHARS = 1000
-"""Longer targets are not file names."""
+"""Longer targets are ignored; they are not file names."""
 MAX_BRACE_DEPTH = 64
-"""Code written by hand is not nested deeper."""
+"""Deeper braces are ignored; code is not nested so deeply by hand."""
 MAX_MODULES = 200
-"""How many modules within a file are considered."""
+"""Maximum number of modules within a file that are considered."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _KEYWORD = re.compile(r"^(?:(?:import|use|function|const) )+")
@@ -37,74 +37,74 @@ _EVERYTHING = frozenset({"self", "*", "_", "given"})
 def targets(
     matches: "Sequence[Captures]", text_of: "Callable[[Node], str]", language: Language
 ) -> tuple[str, ...]:
-    """Return the targets in order of appearance, each once."""
+    """Return the distinct targets in order of appearance."""
     found: dict[int, tuple[str, bool]] = {}
     for match in matches:
         for kind in ("import", "relative", "reexport"):
             for node in match.get(kind, ()):
                 _, reexported = found.get(node.start_byte, ("", False))
-                text = _written(text_of(node), kind)
+                text = _import_text(text_of(node), kind)
                 if "within" in match:
-                    text = _joined(text_of(match["within"][0]), text)
+                    text = _name_in_module(text_of(match["within"][0]), text)
                 found[node.start_byte] = text, reexported or kind == "reexport"
-    modules = _modules(matches) if language.import_separator == "::" else ()
-    each: dict[str, None] = {}
+    modules = _module_spans(matches) if language.import_separator == "::" else ()
+    distinct: dict[str, None] = {}
     for start, (text, reexported) in found.items():
         for target in (
-            _spread(text, language.import_separator)
+            _expand_braces(text, language.import_separator)
             if language.import_separator
             else (text.strip("\"'` "),)
         ):
-            seen = _inside(target, start, modules)
-            if 0 < len(seen) <= MAX_TARGET_CHARS and len(each) < MAX_TARGETS:
-                each[f"{REEXPORT}{seen}" if reexported else seen] = None
-    return tuple(each)
+            path = _relative_to_file(target, start, modules)
+            if 0 < len(path) <= MAX_TARGET_CHARS and len(distinct) < MAX_TARGETS:
+                distinct[f"{REEXPORT}{path}" if reexported else path] = None
+    return tuple(distinct)
 
 
-def _written(text: str, kind: str) -> str:
+def _import_text(text: str, kind: str) -> str:
     bare = text.strip("\"'` \t")
     return f"./{bare}" if kind == "relative" and not bare.startswith((".", "/")) else bare
 
 
-def _joined(module: str, name: str) -> str:
+def _name_in_module(module: str, name: str) -> str:
     """Return the path of a name in a module: `.` and `a` give `.a`."""
     plain = "".join(module.split())
     return f"{plain}{name}" if plain.endswith(".") else f"{plain}.{name}"
 
 
-def _spread(text: str, joint: str) -> Iterator[str]:
-    """Yield the single targets of `a.{b, c as d, e.{f, _}}`; wildcards are left out."""
-    before, piece = [""], ""
+def _expand_braces(text: str, separator: str) -> Iterator[str]:
+    """Yield each target of `a.{b, c as d, e.{f, _}}`, without wildcards."""
+    prefixes, piece = [""], ""
     for part in (*_PART.findall(_COMMENT.sub("", text)), ","):
-        if len(before) > MAX_BRACE_DEPTH:
+        if len(prefixes) > MAX_BRACE_DEPTH:
             return
         if part == "{":
-            before.append(before[-1] + piece)
+            prefixes.append(prefixes[-1] + piece)
             piece = ""
         elif part in {",", "}"}:
             if piece:
-                yield _whole(before[-1] + piece, joint)
+                yield _without_wildcard(prefixes[-1] + piece, separator)
             piece = ""
-            if part == "}" and len(before) > 1:
-                before.pop()
+            if part == "}" and len(prefixes) > 1:
+                prefixes.pop()
         else:
             plain = " ".join(part.split()).rstrip("; ")
             piece = _ALIAS.sub("", _KEYWORD.sub("", plain))
 
 
-def _whole(path: str, joint: str) -> str:
+def _without_wildcard(path: str, separator: str) -> str:
     """Return a path without a wildcard at its end."""
-    outer, _, last = path.rpartition(joint)
+    outer, _, last = path.rpartition(separator)
     return "".join((outer if outer and last in _EVERYTHING else path).split())
 
 
-def _modules(matches: "Sequence[Captures]") -> Sequence[tuple[int, int]]:
+def _module_spans(matches: "Sequence[Captures]") -> Sequence[tuple[int, int]]:
     nodes = (node for match in matches for node in match.get("package", ()))
     spans = sorted({(node.start_byte, node.end_byte) for node in nodes})
     return spans[:MAX_MODULES]
 
 
-def _inside(target: str, start: int, modules: Sequence[tuple[int, int]]) -> str:
+def _relative_to_file(target: str, start: int, modules: Sequence[tuple[int, int]]) -> str:
     """Return a target relative to its file: `mod tests { use super::x; }` means the file itself."""
     if not modules or not target.startswith(("super", "self")):
         return target

@@ -1,8 +1,8 @@
-"""Read and write the Markdown page of a query plan's findings. Pure functions.
+"""Read and write knowledge pages: Markdown files with the findings of a query plan.
 
-The front matter has the goal, the result, and the digest of each file, so that the index alone
-shows whether a page is out of date. Each finding has a heading. Excerpts are fenced by more
-backticks than they contain, so that text of a file cannot be structure of the page
+The front matter contains the goal, the result, and the digest of each file, so that the index alone
+shows whether a page is out of date. Each finding has a heading. The fence of an excerpt has more
+backticks than the excerpt contains, so that no text can become part of the page's structure
 (docs/decisions/0041).
 """
 
@@ -21,11 +21,11 @@ MAX_PAGE_BYTES = 8000
 MAX_GOAL_CHARS = 500
 MAX_SLUG_BYTES = 80
 MAX_EXCERPT_LINES, MAX_EXCERPT_CHARS = 8, 480
-DIGITS = 16
-"""Hex digits of a file's SHA-256 in a page."""
+DIGEST_CHARS = 16
+"""Number of hex digits of a file's SHA-256 in a page."""
 
 PAGE_NAME = re.compile(r"[^/\\\x00-\x1f]{1,90}-[0-9a-f]{8}(?:[0-9a-f]{8})?\.md")
-"""The file name of a page."""
+"""Matches the file name of a page."""
 _NO_LETTER = re.compile(r"[\W_]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])\Z", re.IGNORECASE)
 _TICKS = re.compile(r"`+")
@@ -34,7 +34,7 @@ _PLACE = re.compile(r"(.+)@([0-9a-f]{16})?\Z")
 
 @dataclass(frozen=True, slots=True)
 class PageFinding:
-    """A place that a plan found, with the reason in one line; `text` is shown in part."""
+    """A location that a plan found, with the reason in one line; a part of `text` is shown."""
 
     path: str
     start_line: int
@@ -46,7 +46,7 @@ class PageFinding:
 
 @dataclass(frozen=True, slots=True)
 class PageFrontMatter:
-    """The front matter of a page; `files` are (path, first digits of its SHA-256 or empty)."""
+    """The front matter of a page; `files` are pairs of path and digest, which may be empty."""
 
     goal: str
     plan_id: str
@@ -59,10 +59,10 @@ class PageFrontMatter:
 
 
 def render(front: PageFrontMatter, findings: Sequence[PageFinding], words: Sequence[str]) -> str:
-    """Return a page of at most `MAX_PAGE_BYTES`, with secrets masked; the result is deterministic.
+    """Return a page of at most `MAX_PAGE_BYTES`, with secrets masked; equal input gives equal text.
 
     Args:
-        front: Its front matter, without the files of findings that do not fit.
+        front: Its front matter; files of findings that do not fit are left out.
         findings: Best first; those that do not fit are left out.
         words: Words that the excerpts should show.
     """
@@ -79,7 +79,7 @@ def render(front: PageFrontMatter, findings: Sequence[PageFinding], words: Seque
 
 
 def read(text: str) -> PageFrontMatter | None:
-    """Return the front matter of a page, None for another text."""
+    """Return the front matter of a page, or None if the text is not a page."""
     try:
         parts = front_matter.parse(text, front_matter.load)
     except ValueError:
@@ -93,42 +93,42 @@ def read(text: str) -> PageFrontMatter | None:
         return None
     if not 0 <= confidence <= 1:
         return None
-    places = (_PLACE.match(item) for item in _items(values.get("files")))
+    places = (_PLACE.match(item) for item in _strings(values.get("files")))
     return PageFrontMatter(
-        goal=_word(values.get("goal")),
-        plan_id=_word(values.get("plan_id")),
-        status=_word(values.get("status")),
+        goal=_string(values.get("goal")),
+        plan_id=_string(values.get("plan_id")),
+        status=_string(values.get("status")),
         confidence=confidence,
-        created=_word(values.get("created")),
+        created=_string(values.get("created")),
         files=tuple((found[1], found[2] or "") for found in places if found),
-        matched=_items(values.get("matched")),
-        unmatched=_items(values.get("unmatched")),
+        matched=_strings(values.get("matched")),
+        unmatched=_strings(values.get("unmatched")),
     )
 
 
-def name_of(goal: str, digits: int = 8) -> str:
-    """Return the file name of a goal's page: readable, unique, valid on all systems."""
-    goal = same(goal)
+def file_name(goal: str, digits: int = 8) -> str:
+    """Return the file name of a goal's page: readable, unique and valid on all systems."""
+    goal = normalized_goal(goal)
     key = hashlib.sha256(goal.encode()).hexdigest()[:digits]
     slug = _NO_LETTER.sub("-", goal).strip("-").encode()[:MAX_SLUG_BYTES].decode(errors="ignore")
     slug = unicodedata.normalize("NFC", slug.casefold()).strip("-") or "goal"
     return f"{'_' if _RESERVED.match(slug) else ''}{slug}-{key}.md"
 
 
-def same(goal: str) -> str:
-    """Return a goal for comparison: NFC, white space folded, secrets masked."""
+def normalized_goal(goal: str) -> str:
+    """Return a goal for comparison: in NFC, with single spaces and masked secrets."""
     text = goal.encode("utf-8", "replace").decode()
     return masked(unicodedata.normalize("NFC", " ".join(text.split())))
 
 
-def shown(goal: str) -> str:
-    """Return a goal as in its page."""
-    return visible(same(goal))[:MAX_GOAL_CHARS]
+def displayed_goal(goal: str) -> str:
+    """Return a goal as its page shows it."""
+    return visible(normalized_goal(goal))[:MAX_GOAL_CHARS]
 
 
 def _page(front: PageFrontMatter, findings: Iterable[PageFinding], sections: Sequence[str]) -> str:
     paths = {finding.path for finding in findings}
-    goal = shown(front.goal)
+    goal = displayed_goal(front.goal)
     values: dict[str, object] = {
         "doc_type": "knowledge",
         "schema": 1,
@@ -137,8 +137,8 @@ def _page(front: PageFrontMatter, findings: Iterable[PageFinding], sections: Seq
         "status": front.status,
         "confidence": Decimal(f"{front.confidence:.3f}"),
         "created": front.created,
-        "matched": tuple(map(_line, front.matched)),
-        "unmatched": tuple(map(_line, front.unmatched)),
+        "matched": tuple(map(_one_line, front.matched)),
+        "unmatched": tuple(map(_one_line, front.unmatched)),
         "files": tuple(f"{masked(path)}@{digest}" for path, digest in front.files if path in paths),
     }
     return front_matter.dumps(values, "\n".join([f"# {goal}\n", *sections]))
@@ -147,15 +147,15 @@ def _page(front: PageFrontMatter, findings: Iterable[PageFinding], sections: Seq
 def _section(finding: PageFinding, words: Sequence[str]) -> str:
     path = finding.path if finding.path.isprintable() else visible(finding.path)
     lines = f":{finding.start_line}-{finding.end_line}" if finding.start_line else ""
-    symbol = f" {_code(finding.symbol)}" if finding.symbol else ""
+    symbol = f" {_inline_code(finding.symbol)}" if finding.symbol else ""
     excerpt = _excerpt(finding.text, words)
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(excerpt)), default=0))
-    heading = f"## {_code(path + lines)}{symbol}"
-    return f"{heading}\n\n{_line(finding.reason)}\n\n{fence}\n{excerpt}\n{fence}\n"
+    heading = f"## {_inline_code(path + lines)}{symbol}"
+    return f"{heading}\n\n{_one_line(finding.reason)}\n\n{fence}\n{excerpt}\n{fence}\n"
 
 
 def _excerpt(text: str, words: Sequence[str]) -> str:
-    """Return some lines, beginning before the first one with any of the words."""
+    """Return some lines, from the one before the first that contains any of the words."""
     folded = [word.casefold() for word in words]
     lines = visible(masked(text), "\n\t").split("\n")
     hits = (at for at, line in enumerate(lines) if any(word in line.casefold() for word in folded))
@@ -163,20 +163,20 @@ def _excerpt(text: str, words: Sequence[str]) -> str:
     return "\n".join(lines[first : first + MAX_EXCERPT_LINES])[:MAX_EXCERPT_CHARS].rstrip()
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return visible(masked(" ".join(text.encode("utf-8", "replace").decode().split())))
 
 
-def _code(text: str) -> str:
-    text = _line(text)
+def _inline_code(text: str) -> str:
+    text = _one_line(text)
     ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
-    room = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{ticks}{room}{text}{room}{ticks}"
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{space}{text}{space}{ticks}"
 
 
-def _word(value: object) -> str:
+def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _items(value: object) -> tuple[str, ...]:
+def _strings(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -1,8 +1,8 @@
 """Split Markdown by devrag's rule, so that positions match those in devrag's databases.
 
 Text of at most `size` characters is one chunk. Longer text is split at blank lines, and paragraphs
-are joined while they fit. A longer paragraph is split after the last sentence end in its second
-half, else at `size`. Chunks are substrings without outer white space, so they do not rejoin.
+are joined while they fit. A longer paragraph is split after the last sentence in the second half of
+`size`, else at `size`. Chunks have no white space at their ends, so they do not rejoin to the text.
 """
 
 import re
@@ -19,11 +19,11 @@ _LINE = re.compile(r"[^\r\n]+")
 
 def split(text: str, size: int) -> list[Span]:
     """Return the spans of the chunks, each at most `size` characters; none for blank text."""
-    whole = _trim(text, 0, len(text))
-    if whole[0] == whole[1]:
+    trimmed = _trim(text, 0, len(text))
+    if trimmed[0] == trimmed[1]:
         return []
-    if whole[1] - whole[0] <= size:
-        return [whole]
+    if trimmed[1] - trimmed[0] <= size:
+        return [trimmed]
     return [piece for span in _pack(text, size) if (piece := _trim(text, *span))[0] < piece[1]]
 
 

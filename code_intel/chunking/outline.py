@@ -1,4 +1,4 @@
-"""The outline of a file: its symbols with their lines, and its imports."""
+"""Define the outline of a file: its symbols with their lines, and its imports."""
 
 import hashlib
 import re
@@ -9,10 +9,10 @@ from code_intel.chunking.spans import Span
 from code_intel.records import Symbol
 
 MIN_BODY_WORDS = 8
-"""Distinct words that a definition needs for its body to identify it after a rename."""
+"""Distinct words that a body needs to identify its definition after a rename."""
 
 NAMELESS = "\0"
-"""Replaces the name; no indexed text contains it."""
+"""Replaces the name in a body; no indexed text contains it."""
 
 _WORD = re.compile(r"\w+")
 
@@ -26,7 +26,7 @@ class Block(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A symbol and its lines, with comments, decorators and `export`."""
+    """A symbol and its lines, including comments, decorators and `export`."""
 
     symbol: Symbol
     block: Block
@@ -53,7 +53,7 @@ class FileOutline(NamedTuple):
 
 
 def digest(definition: str) -> str:
-    """Return a digest of a definition that does not depend on line ends."""
+    """Return a digest of a definition that does not depend on line endings."""
     unified = definition.replace("\r\n", "\n").replace("\r", "\n")
     return hashlib.sha256(unified.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -64,19 +64,19 @@ def body_digest(text: str, span: Span, names: Iterable[Span], kind: str) -> str:
     A routine's name is removed from its declaration only. Calls of a function of that name stay, so
     that wrappers of different functions have different digests.
 
-    `span` is the definition in the text, `names` are the places of its own name.
+    `span` is the definition in the text; `names` are the spans of its own name.
 
     Returns:
-        16 hex digits; empty if the rest is too short to identify the definition.
+        16 hex digits, or an empty text if the rest is too short to identify the definition.
     """
-    pieces, done = [], span[0]
+    pieces, copied_end = [], span[0]
     for start, end in sorted(
         name for name in set(names) if span[0] <= name[0] < name[1] <= span[1]
     ):
-        if start >= done:
-            pieces += [text[done:start], NAMELESS]
-            done = end
-    body = "".join([*pieces, text[done : span[1]]])
+        if start >= copied_end:
+            pieces += [text[copied_end:start], NAMELESS]
+            copied_end = end
+    body = "".join([*pieces, text[copied_end : span[1]]])
     if not pieces or len(_distinct_words(body)) < MIN_BODY_WORDS:
         return ""
     return digest(f"{kind}{NAMELESS}{body}")

@@ -1,4 +1,4 @@
-"""Outline components with code in `<script>` elements: Vue, Svelte."""
+"""Outline components with code in `<script>` elements, such as those of Vue and Svelte."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from code_intel.chunking.spans import Lines
 from code_intel.chunking.symbols import outline as code_outline
 
 _TAG = re.compile(r"<(/?)script\b[^<>]*>", re.IGNORECASE)
-_SHOWN = re.compile(r"[^\r\n]")
+_IN_LINE = re.compile(r"[^\r\n]")
 
 
-def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - every reader has it
-    """Parse the scripts as TypeScript, a superset of JavaScript; the rest becomes blanks.
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - the signature of readers
+    """Parse the scripts as TypeScript, a superset of JavaScript; the rest becomes spaces.
 
     Raises:
         ImportError: The grammar is not installed.
@@ -24,16 +24,16 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa
 
 
 def code_of(text: str) -> str:
-    """Return a component with blanks in place of everything but scripts and line ends."""
-    return "".join(_code(text))
+    """Return a component in which spaces replace everything but scripts and line endings."""
+    return "".join(_pieces(text))
 
 
-def _code(text: str) -> Iterator[str]:
-    """Yield the text in pieces of the same length, with blanks outside scripts."""
-    done, inside = 0, False
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the text in pieces of the same length, with spaces outside scripts."""
+    last_end, in_script = 0, False
     for tag in _TAG.finditer(text):
-        piece = text[done : tag.start()]
-        yield piece if inside else _SHOWN.sub(" ", piece)
-        yield _SHOWN.sub(" ", tag[0])
-        done, inside = tag.end(), not tag[1]
-    yield _SHOWN.sub(" ", text[done:])
+        piece = text[last_end : tag.start()]
+        yield piece if in_script else _IN_LINE.sub(" ", piece)
+        yield _IN_LINE.sub(" ", tag[0])
+        last_end, in_script = tag.end(), not tag[1]
+    yield _IN_LINE.sub(" ", text[last_end:])

@@ -18,7 +18,7 @@ _KEY = re.compile(
 )
 """A key in the first column, plain or quoted, and the rest of its line."""
 _OPENS = re.compile(r"\s*(?:[&!]\S*\s*)*(?:#.*)?$")
-"""The rest of a key's line if the value begins on a later line: anchors, tags and a comment."""
+"""The rest of a key's line if its value begins on a later line: anchors, tags, a comment."""
 
 
 def outline(text: str, lines: Lines, language: Language) -> FileOutline:
@@ -38,7 +38,7 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:
 def _sections(content: list[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the first line, the last line and the key of each section.
 
-    The added `---` ends the last section.
+    The `---` that is added here ends the last section.
     """
     first, last, key = 0, 0, ""
     for number, line in enumerate([*content, "---"], 1):

@@ -1,7 +1,7 @@
 r"""Convert between character offsets, byte offsets and line numbers of a text.
 
-Parsers count bytes and know only `\n`. Editors also end a line at `\r\n` and `\r`. All spans here
-are (start, end) character offsets, end excluded.
+Parsers count bytes and know only `\n`; editors also end a line at `\r\n` and `\r`. All spans are
+(start, end) in characters, end excluded.
 """
 
 import re
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 Span = tuple[int, int]
 
 MAX_CHARS = 8000
-"""Longest chunk, about 70 wide lines of code; longer lines are split."""
+"""Length of the longest chunk, about 70 wide lines of code; longer lines are split."""
 
 _FIRST_BYTE = -64
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
 class Lines:
@@ -23,7 +23,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self.length = len(text)
         self._text = text
-        self.starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self.starts = [0, *(match.end() for match in _LINE_ENDING.finditer(text))]
         if len(self.starts) > 1 and self.starts[-1] == self.length:
             self.starts.pop()
 
@@ -35,21 +35,21 @@ class Lines:
         return bisect_right(self.starts, offset)
 
     def start(self, number: int) -> int:
-        """Return the offset where line `number` begins; after the last line the text's end."""
+        """Return the offset of the start of line `number`; after the last line, the text's end."""
         return self.starts[number - 1] if number <= len(self.starts) else self.length
 
-    def blank(self, number: int) -> bool:
+    def is_blank(self, number: int) -> bool:
         """Return whether a line has only white space."""
         return not self._text[slice(*self.span(number, number))].strip()
 
-    def after_blank(self, number: int) -> int:
-        """Return the first line from `number` on that is not blank, or the one past the end."""
-        while number <= len(self.starts) and self.blank(number):
+    def next_nonblank(self, number: int) -> int:
+        """Return the first line from `number` on that is not blank, or the line after the last."""
+        while number <= len(self.starts) and self.is_blank(number):
             number += 1
         return number
 
     def span(self, first: int, last: int) -> Span:
-        """Return the span of lines `first` to `last`, with line ends."""
+        """Return the span of lines `first` to `last`, with line endings."""
         return self.start(first), self.start(last + 1)
 
 
@@ -61,7 +61,7 @@ class Offsets:
         if len(encoded) != len(text):
             import numpy as np
 
-            # Bytes 10xxxxxx (signed: below -64) continue a character; all others begin one.
+            # Bytes 10xxxxxx (below -64 if signed) continue a character; all others begin one.
             begins = np.frombuffer(encoded, dtype=np.int8) >= _FIRST_BYTE
             self._characters = [0, *np.cumsum(begins).tolist()]
 
@@ -70,7 +70,7 @@ class Offsets:
         return byte if self._characters is None else self._characters[byte]
 
 
-def within(spans: Iterable[Span], limit: int = MAX_CHARS) -> Iterator[Span]:
+def split_long(spans: Iterable[Span], limit: int = MAX_CHARS) -> Iterator[Span]:
     """Split spans that are longer than `limit`."""
     for start, end in spans:
         for piece in range(start, max(end, start + 1), limit):

@@ -1,8 +1,8 @@
 """Split code at its symbols, or into windows of lines if there is no grammar.
 
 Each top-level symbol, with its comments and decorators, is a piece. Long pieces are split at the
-symbols inside them, then at blank lines; small neighbours are joined. These sizes ranked best
-(docs/decisions/0010). The pieces rejoin to the text.
+symbols inside them, then at blank lines; small neighbours are joined. These sizes gave the best
+rankings (docs/decisions/0010). The pieces rejoin to the text.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,38 +10,38 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from code_intel.chunking.outline import Block
-from code_intel.chunking.spans import Lines, Span, within
+from code_intel.chunking.spans import Lines, Span, split_long
 
 MIN_CHUNK_LINES = 8
-"""A shorter piece is joined to its neighbour."""
+"""Shorter pieces are joined to a neighbour."""
 MAX_JOINED_LINES = 40
 MAX_CHUNK_LINES = 70
 WINDOW_LINES = 50
-"""Lines of a window; such windows rank as well as the chunks of a parser."""
+"""Lines of a window; such windows rank as well as chunks from a parser."""
 
 
 def split(lines: Lines, blocks: Sequence[Block]) -> list[Span]:
-    """Return contiguous spans of characters that cover the text."""
+    """Return contiguous spans that cover the text."""
     pieces: Iterable[Span] = [(1, len(lines) + 1)]
     for depth in range(max((block.depth for block in blocks), default=-1) + 1):
         cuts = {
             line
             for block in blocks
             if block.depth == depth
-            for line in (block.first, lines.after_blank(block.last + 1))
+            for line in (block.first, lines.next_nonblank(block.last + 1))
         }
-        pieces = list(_at(pieces, sorted(cuts), always=depth == 0))
-    joined = _join(_at_blank_lines(pieces, lines))
-    return list(within(lines.span(first, end - 1) for first, end in joined))
+        pieces = list(_split_at(pieces, sorted(cuts), always=depth == 0))
+    joined = _join(_split_at_blank_lines(pieces, lines))
+    return list(split_long(lines.span(first, end - 1) for first, end in joined))
 
 
 def windows(text: str, lines: Lines) -> list[Span]:
     """Return contiguous windows that rejoin to the text; none for the empty text."""
     firsts = range(1, len(lines) + 1, WINDOW_LINES) if text else ()
-    return list(within(lines.span(first, first + WINDOW_LINES - 1) for first in firsts))
+    return list(split_long(lines.span(first, first + WINDOW_LINES - 1) for first in firsts))
 
 
-def _at(pieces: Iterable[Span], cuts: Sequence[int], *, always: bool) -> Iterator[Span]:
+def _split_at(pieces: Iterable[Span], cuts: Sequence[int], *, always: bool) -> Iterator[Span]:
     """Split the pieces (first line, line after the last) that are too long, or all of them."""
     for first, end in pieces:
         inside: Sequence[int] = ()
@@ -50,13 +50,13 @@ def _at(pieces: Iterable[Span], cuts: Sequence[int], *, always: bool) -> Iterato
         yield from pairwise([first, *inside, end])
 
 
-def _at_blank_lines(pieces: Iterable[Span], lines: Lines) -> Iterator[Span]:
+def _split_at_blank_lines(pieces: Iterable[Span], lines: Lines) -> Iterator[Span]:
     for piece_first, end in pieces:
         first = piece_first
         while end - first > MAX_CHUNK_LINES:
             stop = first + MAX_CHUNK_LINES
-            quiet = (n for n in range(stop, first + MAX_CHUNK_LINES // 2, -1) if lines.blank(n - 1))
-            stop = next(quiet, stop)
+            candidates = range(stop, first + MAX_CHUNK_LINES // 2, -1)
+            stop = next((line for line in candidates if lines.is_blank(line - 1)), stop)
             yield first, stop
             first = stop
         yield first, end
@@ -65,8 +65,8 @@ def _at_blank_lines(pieces: Iterable[Span], lines: Lines) -> Iterator[Span]:
 def _join(pieces: Iterable[Span]) -> list[Span]:
     joined: list[Span] = []
     for first, end in pieces:
-        small = joined and min(end - first, joined[-1][1] - joined[-1][0]) < MIN_CHUNK_LINES
-        if small and end - joined[-1][0] <= MAX_JOINED_LINES:
+        is_short = joined and min(end - first, joined[-1][1] - joined[-1][0]) < MIN_CHUNK_LINES
+        if is_short and end - joined[-1][0] <= MAX_JOINED_LINES:
             joined[-1] = joined[-1][0], end
         else:
             joined.append((first, end))

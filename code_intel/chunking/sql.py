@@ -1,8 +1,8 @@
 """Outline SQL of any dialect by its `CREATE` statements, without a grammar.
 
-A grammar for one dialect fails on the procedures of the others (docs/decisions/0005). In all
-dialects a definition begins with `CREATE`, some words, a kind and a name. It ends at `;`, at the
-`END` of its `BEGIN`, or at a line that separates batches.
+A grammar for one dialect fails on procedures of the others (docs/decisions/0005). In all dialects,
+a definition begins with `CREATE`, some words, a kind and a name. It ends at `;`, at the `END` of
+its `BEGIN`, or at a line that separates batches.
 """
 
 import re
@@ -64,10 +64,10 @@ class _SqlDefinition(NamedTuple):
     end: int
     kind: str
     name: str
-    named: Span
+    name_span: Span
 
 
-def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - every reader has it
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - the signature of readers
     """Return the definitions of the text; never fails."""
     tokens = list(_tokens(text))
     comments = {
@@ -77,8 +77,8 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa
         and not text[lines.start(lines.number(token.start)) : token.start].strip()
     }
     units: dict[tuple[str, str], Unit] = {}
-    for created in _created(text, tokens):
-        unit = _unit(text, lines, comments, created)
+    for definition in _definitions(text, tokens):
+        unit = _unit(text, lines, comments, definition)
         units.setdefault((unit.symbol.kind, unit.symbol.qualified), unit)
     first = next((t for t in tokens if t.kind != "comment" or not is_legal(t.text)), None)
     opening = first_sentence(comment_text(first.text)) if first and first.kind == "comment" else ""
@@ -86,21 +86,22 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """Yield the relevant tokens; a delimiter of MySQL's client separates batches as `GO` does."""
-    own = {re.escape(mark) for mark in _DELIMITER.findall(text)} - {";"}
-    pattern = _TOKENS.replace("{delimiters}", "".join(f"|{mark}" for mark in sorted(own)[:4]))
+    """Yield the relevant tokens; delimiters of MySQL's client separate batches as `GO` does."""
+    delimiters = {re.escape(mark) for mark in _DELIMITER.findall(text)} - {";"}
+    alternatives = "".join(f"|{mark}" for mark in sorted(delimiters)[:4])
+    pattern = _TOKENS.replace("{delimiters}", alternatives)
     flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE | re.DOTALL
     for match in re.finditer(pattern, text, flags):
         yield _Token(match.lastgroup or "", match[0], *match.span())
 
 
-def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_SqlDefinition]:
-    """Yield the definitions; one inside another is part of it."""
-    done = 0
-    batches = any(token.kind == "break" for token in tokens)
+def _definitions(text: str, tokens: Sequence[_Token]) -> Iterator[_SqlDefinition]:
+    """Yield the definitions, but not those inside another one."""
+    last_end = 0
+    has_batches = any(token.kind == "break" for token in tokens)
     for i, token in enumerate(tokens):
         if (
-            token.start < done
+            token.start < last_end
             or token.kind != "word"
             or token.text.lower() not in {"create", "alter"}
         ):
@@ -109,12 +110,12 @@ def _created(text: str, tokens: Sequence[_Token]) -> Iterator[_SqlDefinition]:
         kind = SQL_KINDS[match["kind"].lower()] if match else ""
         if match is None or (token.text.lower() == "alter" and kind not in _ROUTINES):
             continue
-        if batches and kind in _ROUTINES:
-            done = _batch_end(text, tokens, i)
+        if has_batches and kind in _ROUTINES:
+            last_end = _batch_end(text, tokens, i)
         else:
-            done = _statement_end(text, tokens, i)
+            last_end = _statement_end(text, tokens, i)
         yield _SqlDefinition(
-            token.start, max(done, match.end()), kind, match["name"], match.span("name")
+            token.start, max(last_end, match.end()), kind, match["name"], match.span("name")
         )
 
 
@@ -125,7 +126,7 @@ def _batch_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
 
 
 def _statement_end(text: str, tokens: Sequence[_Token], begin: int) -> int:
-    """Return the end of a statement: the first `;` outside brackets and `BEGIN ... END`."""
+    """Return the end of a statement: the first `;` outside parentheses and `BEGIN ... END`."""
     depth = 0
     for i in range(begin, len(tokens)):
         kind, word = tokens[i].kind, tokens[i].text.lower()
@@ -144,8 +145,8 @@ def _at_line_start(text: str, token: _Token) -> bool:
     return token.start == 0 or text[token.start - 1] in "\r\n"
 
 
-def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _SqlDefinition) -> Unit:
-    start, end, kind, name, _ = created
+def _unit(text: str, lines: Lines, comments: dict[int, _Token], definition: _SqlDefinition) -> Unit:
+    start, end, kind, name, _ = definition
     parts = [part.strip('"`[] ') for part in re.findall(_NAME, name, re.IGNORECASE)]
     first, last = lines.number(start), lines.number(max(end - 1, start))
     above, comment_texts = first, list[str]()
@@ -168,6 +169,6 @@ def _unit(text: str, lines: Lines, comments: dict[int, _Token], created: _SqlDef
         signature=" ".join(head.split()).rstrip(" (;")[:MAX_SIGNATURE_CHARS],
         doc=first_sentence("\n".join(reversed(comment_texts))),
         digest=digest(text[start:end]),
-        body=body_digest(text, (start, end), [created.named], kind),
+        body=body_digest(text, (start, end), [definition.name_span], kind),
     )
     return Unit(symbol, Block(0, above, last))

@@ -27,9 +27,9 @@ _PARAMETER_LISTS = frozenset({
     "method_parameters",
 })  # fmt: skip
 _DEFAULTS = frozenset({"number_literal", "string_literal", "call_expression", "null_literal"})
-"""Default values, which Kotlin's grammar puts between the parameters."""
+"""Types of default values, which Kotlin's grammar puts between the parameters."""
 _FUNCTION_FIELDS = ("declarator", "value", "right", "definition")
-"""Fields from a definition to its function: `const f = (a) => …`, declarators of C."""
+"""Fields that lead from a definition to its function, as in `const f = (a) => …`."""
 _MAX_STEPS = 8
 _NO_PARAMETERS = frozenset({"void", "(void)"})
 
@@ -54,14 +54,14 @@ _EXPORTS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("javascript", "typescript", "tsx"), _ECMASCRIPT),
     }
 )
-"""Language -> query whose `@name` is an exported name."""
+"""Maps a language to a query whose `@name` is an exported name."""
 
 
 def _starts_with(*words: str) -> Callable[[Symbol], bool]:
     return lambda symbol: any(symbol.signature.startswith(word) for word in words)
 
 
-_PUBLIC: Mapping[str, Callable[[Symbol], bool]] = MappingProxyType(
+_IS_PUBLIC: Mapping[str, Callable[[Symbol], bool]] = MappingProxyType(
     {
         "go": lambda symbol: symbol.name[:1].isupper(),
         "rust": _starts_with("pub ", "pub("),
@@ -69,15 +69,15 @@ _PUBLIC: Mapping[str, Callable[[Symbol], bool]] = MappingProxyType(
         "csharp": _starts_with("public "),
     }
 )
-"""Languages in which a definition itself shows whether it is public."""
+"""Languages in which a definition itself shows whether it is public, with the test for it."""
 
 
 class Structure(NamedTuple):
     """The parameters and exports of a file.
 
     Attributes:
-        parameters: (bare name, last line) of a function -> its parameters as written.
-        exports: Exported names, each once, and re-exported targets.
+        parameters: The parameters of functions, as written, by (bare name, last line).
+        exports: Exported names and re-exported targets, without repetitions.
     """
 
     parameters: Mapping[tuple[str, int], tuple[str, ...]]
@@ -94,7 +94,7 @@ def structure(
     """Return the parameters of the functions among `symbols`, and the exports; never fails."""
     if language.reader == "script":
         text, language = code_of(text), TYPESCRIPT
-    passed = [name.removeprefix(REEXPORT) for name in imports if name.startswith(REEXPORT)]
+    reexports = [name.removeprefix(REEXPORT) for name in imports if name.startswith(REEXPORT)]
     parameters: dict[tuple[str, int], tuple[str, ...]] = {}
     exports: list[str] = []
     if symbols and language.grammar and not language.max_symbols:
@@ -104,9 +104,9 @@ def structure(
             exports = [*source.exports()]
         except (ImportError, ValueError):
             pass  # parsing takes too long, or the grammar is not installed
-    public = _PUBLIC.get(language.name)
+    public = _IS_PUBLIC.get(language.name)
     exports += [symbol.qualified for symbol in symbols if public is not None and public(symbol)]
-    return Structure(parameters, tuple(dict.fromkeys([*exports, *passed])))
+    return Structure(parameters, tuple(dict.fromkeys([*exports, *reexports])))
 
 
 class _Source:
@@ -145,9 +145,9 @@ class _Source:
             last = self._lines.number(max(self._offsets.character(node.end_byte) - 1, 0))
             for name in wanted.get(last, ()):
                 if written.strip(self._language.quotes).endswith(name):
-                    yield (name, last), tuple(self._written(node))
+                    yield (name, last), tuple(self._parameter_texts(node))
 
-    def _written(self, node: "Node") -> Iterator[str]:
+    def _parameter_texts(self, node: "Node") -> Iterator[str]:
         for each in _parameters(node)[:MAX_PARAMETERS]:
             if not each.is_extra and "comment" not in each.type:
                 text = " ".join(self._text_of(each).split())[:MAX_PARAMETER_CHARS]
@@ -165,18 +165,16 @@ def _parameters(node: "Node") -> "list[Node]":
     for _ in range(_MAX_STEPS):
         if not waiting:
             break
-        here = waiting.pop(0)
-        lists = here.children_by_field_name("parameters")
-        lists = (
-            lists or [child for child in here.named_children if child.type in _PARAMETER_LISTS][:1]
-        )
+        current = waiting.pop(0)
+        lists = current.children_by_field_name("parameters")
+        lists = lists or [n for n in current.named_children if n.type in _PARAMETER_LISTS][:1]
         if lists:
             inner = [child for each in lists for child in each.named_children]
             return [child for child in inner if child.type not in _DEFAULTS]
-        alone = here.children_by_field_name("parameter")
-        alone = alone or [child for child in here.named_children if child.type == "parameter"]
-        if alone:
-            return alone
-        found = (here.child_by_field_name(name) for name in _FUNCTION_FIELDS)
+        single = current.children_by_field_name("parameter")
+        single = single or [n for n in current.named_children if n.type == "parameter"]
+        if single:
+            return single
+        found = (current.child_by_field_name(name) for name in _FUNCTION_FIELDS)
         waiting += [inner for inner in found if inner is not None]
     return []

@@ -1,7 +1,7 @@
 """Find the symbols and imports of a file in its syntax tree.
 
-The tree is searched by a query and through parents, never by recursion. A deeply nested file costs
-memory, but cannot exhaust the stack.
+The tree is searched with a query and through parents, never by recursion, so that a deeply nested
+file cannot exhaust the stack.
 """
 
 import re
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 MAX_SIGNATURE_CHARS = 200
 MAX_SYMBOL_DEPTH = 8
-"""Deepest nesting of symbols; deeper ones are left out."""
+"""Maximum nesting of symbols; deeper ones are left out."""
 MAX_MODIFIER_CHARS = 200
-"""Modifiers before a definition on its line."""
+"""Maximum length of the modifiers before a definition on its line."""
 
-_NO_MEMBER = r"(?<![\w.>:])"
+_NOT_A_MEMBER = r"(?<![\w.>:])"
 _MODIFIERS = re.compile(r"[\w\s]*")
 _TYPES = frozenset({"class", "interface", "enum", "module", "owner"})
 _VALUES = frozenset({"constant", "variable", "selector"})
@@ -44,14 +44,14 @@ _TEMPLATE_ARGUMENTS = re.compile(r"(?<=\w)<[^<>]*>")
 
 
 class _SymbolMatch(NamedTuple):
-    """One match of a query that names a symbol; `owner` is the node of its scope."""
+    """A match of a query that defines a symbol; `owner` is the node of its scope."""
 
     node: "Node"
     name: "Node"
     kind: str
     scope: str
     body: "Node | None"
-    declared: bool
+    is_declaration: bool
     owner: "Node | None" = None
 
 
@@ -63,7 +63,7 @@ class _Names(NamedTuple):
 
 
 class _Scope(NamedTuple):
-    """A definition that contains the current place: its end, name and kind."""
+    """A definition that contains the current node: its end, name and kind."""
 
     end: int
     name: str
@@ -91,7 +91,7 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:
 
 
 class _Source:
-    """The state of one text while its outline is made."""
+    """The state of one text while its outline is built."""
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ class _Source:
         self._offsets = offsets
         self._language = language
         self._matches = matches
-        self._comments = dict(self._own_lines("comment"))
-        self._attributes = dict(self._own_lines("attribute"))
+        self._comments = dict(self._nodes_on_own_lines("comment"))
+        self._attributes = dict(self._nodes_on_own_lines("attribute"))
         self._starts = {
             kind: {node.start_byte for match in matches for node in match.get(kind, ())}
             for kind in ("comment", "attribute")
@@ -126,34 +126,35 @@ class _Source:
         units: list[tuple[Unit, bool]] = []
         owners: list[Block] = []
         assigned: set[str] = set()
-        opened: list[_Scope] = []
-        for found in self._by_place():
+        scopes: list[_Scope] = []
+        for found in self._ordered_matches():
             start, end = self.span(found.node)
-            while opened and opened[-1].end <= start:
-                opened.pop()
-            inside = opened[-1].kind if opened else ""
-            local = inside in _ROUTINES and (found.declared or found.kind in _VALUES)
-            if len(opened) >= MAX_SYMBOL_DEPTH or local:
+            while scopes and scopes[-1].end <= start:
+                scopes.pop()
+            enclosing_kind = scopes[-1].kind if scopes else ""
+            may_be_local = found.is_declaration or found.kind in _VALUES
+            is_local = enclosing_kind in _ROUTINES and may_be_local
+            if len(scopes) >= MAX_SYMBOL_DEPTH or is_local:
                 continue
             *outer, name = self._name_parts(found)
-            qualified = ".".join([*self._scopes(opened, found.kind), *outer, name])
-            attaches = found.scope or self._language.separator == "::"
-            attached = outer[-1] if outer and attaches else ""
-            kind = _kind(found, inside, attached, name)
+            qualified = ".".join([*self._scopes(scopes, found.kind), *outer, name])
+            has_owner = found.scope or self._language.separator == "::"
+            owner_name = outer[-1] if outer and has_owner else ""
+            kind = _kind(found, enclosing_kind, owner_name, name)
             if kind in _VALUES:
                 if qualified in assigned:
                     continue  # the first assignment is the definition
                 assigned.add(qualified)
-            depth = sum(scope.kind != "package" for scope in opened)
+            depth = sum(scope.kind != "package" for scope in scopes)
             if kind not in SCOPES:
                 names = _Names(name, qualified)
-                units.append((self._unit(found, names, kind, depth), found.declared))
+                units.append((self._unit(found, names, kind, depth), found.is_declaration))
             elif kind == "owner":
                 owners.append(self._block(found.node, depth)[0])
             if kind == "package" and not _body(found.node):
-                opened, end = [], len(self._text)
-            opened.append(_Scope(end, ".".join([*outer, name]), kind))
-        return _defined(units), tuple(owners)
+                scopes, end = [], len(self._text)
+            scopes.append(_Scope(end, ".".join([*outer, name]), kind))
+        return _without_redundant_declarations(units), tuple(owners)
 
     def about(self, root: "Node") -> str:
         """Return the first sentence of the docstring or comment at the top of a file."""
@@ -168,13 +169,13 @@ class _Source:
                 return self._docstring(node)
         return ""
 
-    def _by_place(self) -> list[_SymbolMatch]:
-        """Return the symbols, outer before inner; of two kinds of a name the first in KINDS."""
+    def _ordered_matches(self) -> list[_SymbolMatch]:
+        """Return the matches, outer before inner, with one kind per name: the first in KINDS."""
         best: dict[int, _SymbolMatch] = {}
         for match in self._matches:
             kind = next((kind for kind in CAPTURE_KINDS if kind in match), None)
             if kind is None or not match["name"][0].text:
-                continue  # no symbol, or a name that the parser inserted
+                continue  # not a symbol, or its name was inserted by the parser
             node, name = match[kind][0], match["name"][0]
             known = best.get(name.start_byte)
             if known is None or CAPTURE_KINDS.index(kind) < CAPTURE_KINDS.index(known.kind):
@@ -201,29 +202,29 @@ class _Source:
         names = [" ".join(part.split()).strip(row.quotes) for part in parts]
         return [name for name in (found.scope, *names) if name] or [text]
 
-    def _scopes(self, opened: Sequence[_Scope], kind: str) -> list[str]:
-        """Return the names that qualify a definition; data and markup have none."""
+    def _scopes(self, scopes: Sequence[_Scope], kind: str) -> list[str]:
+        """Return the names that qualify a definition; there are none in data and markup."""
         if self._language.max_symbols:
             return []
         # In `typedef struct node {} node_t` neither name qualifies the other.
         is_type = kind in _TYPES
-        return [scope.name for scope in opened if not (is_type and scope.kind == "type")]
+        return [scope.name for scope in scopes if not (is_type and scope.kind == "type")]
 
-    def _marks(self, found: _SymbolMatch) -> list[Span]:
-        """Return the places of a definition's own name and scope; of a type every occurrence."""
-        marks = [self.span(found.name), *([self.span(found.owner)] if found.owner else [])]
+    def _name_spans(self, found: _SymbolMatch) -> list[Span]:
+        """Return the spans of a definition's name and scope; of a type's name, every occurrence."""
+        spans = [self.span(found.name), *([self.span(found.owner)] if found.owner else [])]
         if found.kind in _TYPES:
-            own = re.compile(_NO_MEMBER + re.escape(self.text(found.name).strip()) + r"(?!\w)")
-            marks += [match.span() for match in own.finditer(self._text, *self.span(found.node))]
-        return marks
+            own = re.compile(_NOT_A_MEMBER + re.escape(self.text(found.name).strip()) + r"(?!\w)")
+            spans += [match.span() for match in own.finditer(self._text, *self.span(found.node))]
+        return spans
 
     def _unit(self, found: _SymbolMatch, names: _Names, kind: str, depth: int) -> Unit:
         start, end = self._start(found.node), self._end(found.node)
         block, comment = self._block(found.node, depth)
         body = found.body or _body(found.node)
         docstring = ""
-        if self._language.docstrings and body and (inside := body.named_children[:1]):
-            docstring = self._docstring(inside[0])
+        if self._language.docstrings and body and (statements := body.named_children[:1]):
+            docstring = self._docstring(statements[0])
         symbol = Symbol(
             name=names.name,
             qualified=names.qualified,
@@ -235,7 +236,7 @@ class _Source:
             digest=digest(self._text[start:end]),
             body=""
             if self._language.max_symbols
-            else body_digest(self._text, (start, end), self._marks(found), kind),
+            else body_digest(self._text, (start, end), self._name_spans(found), kind),
         )
         return Unit(symbol, block)
 
@@ -258,13 +259,13 @@ class _Source:
             return end
         last = self._lines.number(max(end - 1, start))
         while last > self._lines.number(start) and (
-            last in self._comments or self._lines.blank(last)
+            last in self._comments or self._lines.is_blank(last)
         ):
             last -= 1
         return start + len(self._text[start : min(end, self._lines.start(last + 1))].rstrip())
 
     def _block(self, node: "Node", depth: int) -> tuple[Block, str]:
-        """Return the lines of a definition with its comments, and the sentence of the comments."""
+        """Return the lines of a definition and its comments, and the comments' first sentence."""
         start = self.span(node)[0]
         outer = node
         while (parent := outer.parent) and parent.type in self._language.wrappers:
@@ -294,19 +295,19 @@ class _Source:
             return ""
         return first_sentence(string_text(self.text(child)))
 
-    def _own_lines(self, kind: str) -> Iterator[tuple[int, Span]]:
+    def _nodes_on_own_lines(self, kind: str) -> Iterator[tuple[int, Span]]:
         """Yield (last line, span) of the comments or attributes that are alone on their lines."""
         for match in self._matches:
             for node in match.get(kind, ()):
                 start, end = self.span(node)
                 line = self._lines.start(self._lines.number(start))
                 last = self._lines.number(max(end - 1, start))
-                behind = "" if kind == "comment" else self._text[end : self._lines.start(last + 1)]
-                if not self._text[line:start].strip() and not behind.strip():
+                after = "" if kind == "comment" else self._text[end : self._lines.start(last + 1)]
+                if not self._text[line:start].strip() and not after.strip():
                     yield last, (start, end)
 
     def _leading_comment(self, first: int) -> tuple[int, str]:
-        """Return the first line of the comments directly above line `first`, and their sentence."""
+        """Return the first line of the comments directly above `first`, and their sentence."""
         texts: list[str] = []
         while True:
             if span := self._comments.get(first - 1):
@@ -316,17 +317,17 @@ class _Source:
             first = self._lines.number(span[0])
 
 
-def _defined(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:
+def _without_redundant_declarations(units: Sequence[tuple[Unit, bool]]) -> tuple[Unit, ...]:
     """Return the units without declarations of symbols that the file also defines."""
-    known = {unit.symbol.qualified for unit, declared in units if not declared}
+    defined = {unit.symbol.qualified for unit, declared in units if not declared}
     return tuple(
-        unit for unit, declared in units if not declared or unit.symbol.qualified not in known
+        unit for unit, declared in units if not declared or unit.symbol.qualified not in defined
     )
 
 
-def _kind(found: _SymbolMatch, inside: str, attached: str, name: str) -> str:
-    """Return the kind of a symbol, judging by its place and its name."""
-    if found.kind == "function" and (inside in _TYPES or attached[:1].isupper()):
+def _kind(found: _SymbolMatch, enclosing_kind: str, owner_name: str, name: str) -> str:
+    """Return the kind of a symbol, which depends on its scope and its name."""
+    if found.kind == "function" and (enclosing_kind in _TYPES or owner_name[:1].isupper()):
         return "method"
     return "constant" if found.kind == "variable" and name.isupper() else found.kind
 

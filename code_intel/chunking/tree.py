@@ -1,7 +1,7 @@
 """Parse a text and run the query of its language, within limits.
 
-Error recovery, and queries on trees full of errors or nesting, take quadratic time. Real files take
-milliseconds; a file that takes longer than `PARSE_TIMEOUT_S` is not parsed.
+Error recovery, and queries on trees with many errors or much nesting, take quadratic time. Real
+files take milliseconds; a file that takes longer than `PARSE_TIMEOUT_S` is not parsed.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ PARSE_TIMEOUT_S = 5.0
 MAX_QUERY_BYTES = 1 << 18
 """The tree of a longer text is queried piece by piece."""
 MAX_BROKEN_QUERY_BYTES = 1 << 15
-"""The same for a tree with errors."""
+"""The same limit for a tree with errors."""
 PIECE_BYTES = 1 << 13
 OVERLAP_BYTES = 1 << 10
-"""Overlap of two pieces, so that the head of each definition is in one of them."""
+"""Overlap of two pieces, so that one of them contains the head of each definition."""
 MAX_ERROR_TOKENS = 10_000
-"""A query among more unparsed tokens in a row would not finish."""
+"""A query on more consecutive unparsed tokens would not finish."""
 _READ_BYTES = 1 << 16
 
 
@@ -35,7 +35,7 @@ def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
 
     Raises:
         ImportError: The grammar is not installed.
-        ValueError: It takes, or would take, too long.
+        ValueError: It takes or would take too long, or the text does not follow the grammar.
     """
     from tree_sitter import Parser, QueryCursor
 
@@ -45,7 +45,7 @@ def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
     ):
         raise ValueError("too many unclosed comments")
     grammar, query = grammar_of(language)
-    end = monotonic() + PARSE_TIMEOUT_S
+    deadline = monotonic() + PARSE_TIMEOUT_S
     if len(encoded) <= MAX_BROKEN_QUERY_BYTES // 8:
         root = Parser(grammar).parse(encoded).root_node
     else:
@@ -54,7 +54,7 @@ def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
                 Parser(grammar)
                 .parse(
                     lambda offset, _: encoded[offset : offset + _READ_BYTES],
-                    progress_callback=lambda _offset, _error: monotonic() > end,
+                    progress_callback=lambda _offset, _error: monotonic() > deadline,
                 )
                 .root_node
             )
@@ -64,18 +64,18 @@ def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
         raise ValueError("the text does not follow the grammar")
     if len(encoded) <= (MAX_BROKEN_QUERY_BYTES if root.has_error else MAX_QUERY_BYTES):
         return root, [captures for _, captures in QueryCursor(query).matches(root)]
-    return root, list(_piecewise(QueryCursor(query), root, end))
+    return root, list(_piecewise(QueryCursor(query), root, deadline))
 
 
 def _is_mostly_errors(root: "Node") -> bool:
-    tops = [root, *(root.children[:8] if root.child_count < MAX_ERROR_TOKENS else [])]
-    large = (node for node in tops if node.child_count > MAX_ERROR_TOKENS)
+    top_nodes = [root, *(root.children[:8] if root.child_count < MAX_ERROR_TOKENS else [])]
+    large = (node for node in top_nodes if node.child_count > MAX_ERROR_TOKENS)
     return any(node.named_child_count * 10 < node.child_count for node in large)
 
 
-def _piecewise(cursor: "QueryCursor", root: "Node", end: float) -> "Iterator[Captures]":
+def _piecewise(cursor: "QueryCursor", root: "Node", deadline: float) -> "Iterator[Captures]":
     for start in range(0, root.end_byte + 1, PIECE_BYTES):
-        if monotonic() > end:
+        if monotonic() > deadline:
             raise ValueError("takes too long to read")
         cursor.set_byte_range(max(start - OVERLAP_BYTES, 0), start + PIECE_BYTES + OVERLAP_BYTES)
         for _, captures in cursor.matches(root):

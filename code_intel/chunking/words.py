@@ -11,21 +11,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 MAX_WORD_CHARS = 64
-"""Characters of a word; longer ones are hashes, encoded data or minified code."""
+"""Longer words are not indexed; they are hashes, encoded data or minified code."""
 
 _CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:-[^\W\d_{_CJK}][^\W{_CJK}]+)*")
-# Particles and endings; words with a subject are rarely written in hiragana alone.
+# Particles and endings. Nouns and verbs are rarely written in hiragana alone.
 _GRAMMAR = re.compile("[\u3041-\u3096ー]+$")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _NO_WORD = re.compile(r"\W")
 _ASCII_VOWEL = re.compile("[aeiouy]")
 
-# (suffix, replacement, minimum of letters before it); the first match is applied.
+# (suffix, replacement, minimum number of letters before it); the first match is applied.
 _PLURALS = (
     ("sses", "ss", 1),
     ("ies", "i", 2),
@@ -44,7 +44,7 @@ _SUFFIXES = (
     ("e", "", 3),
 )  # fmt: skip
 MIN_STEM_LETTERS = 3
-"""Only in longer stems a doubled consonant is undone: `runn`, but not `add`."""
+"""A doubled consonant is undone only in longer stems: in `runn`, but not in `add`."""
 _DOUBLED = frozenset("bdfgmnprt")
 
 STOP_WORDS = frozenset(
@@ -56,7 +56,7 @@ STOP_WORDS = frozenset(
     using via was we were what when where which while who whom why will with within without would
     you your""".split()  # noqa: SIM905 - a text is easier to read and edit
 )
-"""English words without a subject; removed from questions, never from the index."""
+"""Common English words; removed from questions, never from the index."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -66,7 +66,7 @@ def split_identifier(name: str) -> str:
     >>> split_identifier("HTTPServer_config2")
     'HTTP Server config 2'
     """
-    return " ".join(_parts(_unified(name)))
+    return " ".join(_parts(_normalized(name)))
 
 
 def words(text: str) -> list[str]:
@@ -75,12 +75,12 @@ def words(text: str) -> list[str]:
     >>> words("getUserId ログイン")
     ['getuserid', 'get', 'user', 'id', 'ログ', 'グイ', 'イン']
     """
-    return [token for run in _RUN.findall(_unified(text)) for token, _ in _tokens(run)]
+    return [token for run in _RUN.findall(_normalized(text)) for token, _ in _tokens(run)]
 
 
 def query_words(query: str) -> list[str]:
     """Return the distinct tokens of a question, without stop words if there are other words."""
-    runs = _RUN.findall(_unified(query))
+    runs = _RUN.findall(_normalized(query))
     tokens = [pair for run in runs for pair in _tokens(run)]
     kept = [token for token, word in tokens if word not in STOP_WORDS and not _GRAMMAR.match(word)]
     return list(dict.fromkeys(kept or (token for token, _ in tokens)))
@@ -90,7 +90,7 @@ def query_words(query: str) -> list[str]:
 def stem(word: str) -> str:
     """Return a folded word without English endings; words in other alphabets are unchanged.
 
-    The result need not be a word. It must only be equal for `validate` and `validation`.
+    The result need not be a word, but must be equal for `validate` and `validation`.
 
     >>> stem("retries"), stem("retry")
     ('retri', 'retri')
@@ -103,11 +103,11 @@ def stem(word: str) -> str:
 
 
 def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
-    for suffix, replacement, remaining in suffixes:
+    for suffix, replacement, min_letters in suffixes:
         if not word.endswith(suffix):
             continue
         root = word[: len(word) - len(suffix)]
-        if len(root) < remaining or (remaining and not _ASCII_VOWEL.search(root)):
+        if len(root) < min_letters or (min_letters and not _ASCII_VOWEL.search(root)):
             continue
         if (
             not replacement
@@ -122,7 +122,7 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _tokens(run: str) -> tuple[tuple[str, str], ...]:
-    """Return (token, its folded word) for a run of letters; cached because code repeats names."""
+    """Return pairs of token and folded word for a run of letters; code repeats names."""
     if not run.isascii() and _IS_CJK.match(run):
         pairs = _pairs(run)
         return tuple(zip(pairs, pairs, strict=True))
@@ -136,7 +136,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def _identifier_tokens(run: str) -> dict[str, str]:
-    """Return the tokens of an identifier: the whole, its runs of letters, its camelCase parts."""
+    """Return the tokens of an identifier: the whole word, its runs of letters, its parts."""
     found: dict[str, str] = {}
     pieces = _PIECE.findall(run)
     whole = _fold(run.strip("_"))
@@ -144,7 +144,7 @@ def _identifier_tokens(run: str) -> dict[str, str]:
         found[whole] = whole
     for piece in pieces:
         folded = _fold(piece)
-        parts = [_fold(part) for part in _camel(piece)]
+        parts = [_fold(part) for part in _camel_case_parts(piece)]
         for word in dict.fromkeys([folded, *parts]):
             # Single letters and digits in an identifier have no meaning: `v4`, `OAuth`.
             if 0 < len(word) <= MAX_WORD_CHARS and (len(word) > 1 or word == whole):
@@ -153,29 +153,29 @@ def _identifier_tokens(run: str) -> dict[str, str]:
 
 
 def _parts(name: str) -> list[str]:
-    return [part for piece in _PIECE.findall(name) for part in _camel(piece)]
+    return [part for piece in _PIECE.findall(name) for part in _camel_case_parts(piece)]
 
 
-def _camel(piece: str) -> list[str]:
+def _camel_case_parts(piece: str) -> list[str]:
     """Split letters where a capital begins a word: `HTTPServer` gives `HTTP`, `Server`."""
     if piece[1:].islower() or (piece.isascii() and (piece.islower() or piece.isupper())):
         return [piece]  # the usual case
     parts: list[str] = []
     start = 0
     for i in range(1, len(piece)):
-        rises = piece[i].isupper() and not piece[i - 1].isupper()
+        begins_with_capital = piece[i].isupper() and not piece[i - 1].isupper()
         # The s of `URLs` does not begin a word.
         word_begins = (
             piece[i].isupper() and piece[i + 1 :] != "s" and piece[i + 1 : i + 2].islower()
         )
-        if rises or word_begins:
+        if begins_with_capital or word_begins:
             parts.append(piece[start:i])
             start = i
     parts.append(piece[start:])
     return parts
 
 
-def _unified(text: str) -> str:
+def _normalized(text: str) -> str:
     """Return the text in Unicode form NFKC."""
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 

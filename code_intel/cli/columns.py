@@ -11,10 +11,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, limit: int = 0) -> Iterator[str]:
-    """Yield a text in lines of at most `columns`.
-
-    A `limit` above 0 is the maximum number of lines; `…` then marks a cut.
-    """
+    """Yield a text in lines of at most `columns`; `…` marks a cut after `limit` lines, if given."""
     number = 0
     while text:
         number += 1

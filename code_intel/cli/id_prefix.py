@@ -40,8 +40,7 @@ def resolve_prefix(matches: Sequence[str], text: str, kind: IdKind, *, any_exist
         )
     if len(matches) > 1:
         raise UsageError(
-            f"{len(matches)} {kind.noun}s have ids that begin like this, such as {matches[0]} and"
-            f" {matches[1]}.",
+            f"{len(matches)} {kind.noun}s begin like this, such as {matches[0]} and {matches[1]}.",
             hint="Give more characters of the id.",
             details={"field": "id"},
         )

@@ -117,9 +117,7 @@ def main(
         return 0
     command = next((each for each in commands if each.name == argv[0]), None)
     if command is None:
-        print(
-            f"{program}: there is no command {argv[0]}\n{usage(program, commands)}", file=sys.stderr
-        )
+        print(f"{program}: no command {argv[0]}\n{usage(program, commands)}", file=sys.stderr)
         return 2
     return dispatch(command, argv[1:], program)
 

@@ -183,12 +183,11 @@ def _progress() -> Iterator[Report]:
 
 def _print_stored_plan(root: Path, inputs: Mapping[str, Any], started: str) -> None:
     """Print how to continue the interrupted plan, whether it was named or new."""
+    goal = masked(inputs["goal"])
     interrupted = (
         entry.id
         for entry in keeping.entries(root)
-        if entry.stop == "stopped"
-        and entry.used >= started
-        and entry.goal == masked(inputs["goal"])
+        if entry.stop == "stopped" and entry.used >= started and entry.goal == goal
     )
     if plan_id := inputs.get("planId") or next(interrupted, ""):
         print(f"To continue: code-intel plan --continue {plan_id[:SHORT]}", file=sys.stderr)
@@ -198,10 +197,8 @@ def _how_to_continue(data: Mapping[str, Any]) -> str:
     """Return how to continue a plan that did not succeed, with a new query if it needs one."""
     if data["status"] == "success":
         return ""
-    query_option = (
-        ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
-    )
-    return f". To continue: code-intel plan --continue {data['planId'][:SHORT]}{query_option}"
+    query = ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
+    return f". To continue: code-intel plan --continue {data['planId'][:SHORT]}{query}"
 
 
 def _answer_text(data: Mapping[str, Any]) -> str:
@@ -217,13 +214,11 @@ def _answer_text(data: Mapping[str, Any]) -> str:
     lines.append("Found:" if findings else "Nothing found.")
     for each in findings:
         line_range = f":{each['start_line']}-{each['end_line']}" if each["start_line"] else ""
-        lines.append(
-            f"  {visible(each['document'])}{line_range}  {visible(each['symbol'])}".rstrip()
-        )
+        location = f"{visible(each['document'])}{line_range}"
+        lines.append(f"  {location}  {visible(each['symbol'])}".rstrip())
     if missing := data["finalResults"]["unmatchedExpectations"]:
-        lines.append(
-            f"Not found: {', '.join(cut(visible(name), _NAME_COLUMNS) for name in missing)}"
-        )
+        names = ", ".join(cut(visible(name), _NAME_COLUMNS) for name in missing)
+        lines.append(f"Not found: {names}")
     if similar := data.get("similarPlans"):
         first = similar[0]
         lines.append(

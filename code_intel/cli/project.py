@@ -47,10 +47,7 @@ def project_folder(text: str) -> Path:
 
 
 def as_project_path(root: Path, path: str) -> str:
-    """Return a path relative to the project, or absolute if it is outside.
-
-    A relative `path` is relative to the current folder.
-    """
+    """Return a path, which may be relative to the current folder, relative to the project."""
     absolute = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - the tool checks links
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else str(absolute)
 
@@ -74,6 +71,5 @@ def require_index(settings: Settings) -> None:
     if not settings.forest.db_path.exists():
         setup_step = "" if is_set_up(settings) else f"`{setup_command(settings)}`, then "
         sync = f"code-intel sync {shlex.quote(str(settings.root))}"
-        raise NotFoundError(
-            f"{settings.root} is not indexed yet.", hint=f"Run {setup_step}`{sync}`."
-        )
+        hint = f"Run {setup_step}`{sync}`."
+        raise NotFoundError(f"{settings.root} is not indexed yet.", hint=hint)

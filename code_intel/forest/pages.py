@@ -116,4 +116,4 @@ def _front_matter(text: str) -> knowledge_page.PageFrontMatter | None:
 
 def _is_unchanged(store: Store, path: str, digest: str) -> bool:
     known = store.document(path)
-    return known is not None and known.digest[: knowledge_page.DIGITS] == digest
+    return known is not None and known.digest[: knowledge_page.DIGEST_CHARS] == digest

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from code_intel.chunking.card import salient
+from code_intel.chunking.card import salient_identifiers
 from code_intel.chunking.lexicon import terms
 from code_intel.chunking.words import query_words, split_identifier, words
 from code_intel.foundation.text import visible
@@ -191,7 +191,7 @@ def in_common(query: str, results: Sequence[Result]) -> list[str]:
     asked = set(query_words(query))
     shared: Counter[str] = Counter()
     for each in best:
-        shared.update(salient(each.text, ()))
+        shared.update(salient_identifiers(each.text, ()))
     common = [name for name, count in shared.most_common() if 2 * count > len(best) > 1]
     return [name for name in common if not asked.issuperset(query_words(name))][:MAX_SUGGESTIONS]
 

@@ -78,7 +78,7 @@ def digest_of(project: Path, document: str) -> str:
             data = read_inside(project, document)
     except (OSError, StorageError, ValueError):
         return ""
-    return hashlib.sha256(data).hexdigest()[: page.DIGITS]
+    return hashlib.sha256(data).hexdigest()[: page.DIGEST_CHARS]
 
 
 def _best(plan: QueryPlan) -> Iterator[Result]:
@@ -121,10 +121,10 @@ def _finding(result: Result, plan: QueryPlan) -> PageFinding:
 
 def _slot(root: Path, goal: str) -> tuple[str, PageFrontMatter | None]:
     """Return the name of a goal's page and its front matter; a collision gets 16 digits."""
-    name = page.name_of(goal)
+    name = page.file_name(goal)
     known = _read(root, name)
-    if known and known.goal != page.shown(goal):
-        name = page.name_of(goal, digits=page.DIGITS)
+    if known and known.goal != page.displayed_goal(goal):
+        name = page.file_name(goal, digits=page.DIGEST_CHARS)
         known = _read(root, name)
     return name, known
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from code_intel.chunking.card import salient
+from code_intel.chunking.card import salient_identifiers
 from code_intel.chunking.words import query_words, split_identifier, words
 from code_intel.forest.text.globs import matches
 from code_intel.planning.goals import (
@@ -208,7 +208,7 @@ def _common(plan: QueryPlan, evidence: RefinementEvidence) -> list[str]:
     known = asked_for(" ".join((plan.goal, *plan.expected.keywords)))
     worth: dict[str, float] = defaultdict(float)
     for place, hit in enumerate(evidence.best):
-        names = dict.fromkeys((hit.symbol.rpartition(".")[2], *salient(hit.text, ())))
+        names = dict.fromkeys((hit.symbol.rpartition(".")[2], *salient_identifiers(hit.text, ())))
         split = " ".join(map(split_identifier, names)).lower().split()
         for word in dict.fromkeys(part for each in split for part in spoken(each)):
             (token, *_) = words(word) or [""]

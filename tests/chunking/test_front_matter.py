@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking.front_matter import load, parse
-from code_intel.chunking.front_matter_in_place import has_block, inserted, merged
+from code_intel.chunking.front_matter_in_place import has_block, merged, with_new_block
 
 
 def values_of(text: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_a_block_that_cannot_be_changed_safely_is_refused(block: str) -> None:
 )
 def test_a_text_without_a_block_gets_one(text: str, after: str) -> None:
     assert not has_block(text)
-    assert inserted(text, {"domain": "api"}) == merged(text, {"domain": "api"}) == after
+    assert with_new_block(text, {"domain": "api"}) == merged(text, {"domain": "api"}) == after
     assert has_block(after)
 
 

@@ -169,13 +169,13 @@ GOALS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=200)
 @given(GOALS)
 @pytest.mark.covers("rule.knowledge.name")
 def test_page_name_is_legal_on_every_system(goal: str) -> None:
-    name = page.name_of(goal)
+    name = page.file_name(goal)
     assert page.PAGE_NAME.fullmatch(name)
     assert len(name.encode()) <= 120
     assert not re.search(r'[<>:"/\\|?*\x00-\x1f\s]', name)
     assert unicodedata.is_normalized("NFC", name)
     assert not re.fullmatch(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", name.split("-")[0])
-    assert page.name_of(unicodedata.normalize("NFD", goal)) == page.name_of(
+    assert page.file_name(unicodedata.normalize("NFD", goal)) == page.file_name(
         unicodedata.normalize("NFC", goal)
     )
 
@@ -313,7 +313,7 @@ def test_pages_are_indexed_beside_narrow_patterns(project: Path) -> None:
     with Index(config) as index:
         index.complete(words_only=True)
         found = {row.path for row in index.store.documents() if not row.path.startswith("src/")}
-        assert found == {f"{place.FOLDER}/{place.KNOWLEDGE}/{page.name_of(GOAL)}"}
+        assert found == {f"{place.FOLDER}/{place.KNOWLEDGE}/{page.file_name(GOAL)}"}
 
 
 def test_stand_alone_forest_has_the_pages_and_other_indexes_do_not(project: Path) -> None:

@@ -1,4 +1,4 @@
-"""The table of languages: their file names and how to find their symbols.
+"""Define the table of languages: their file names and how to find their symbols.
 
 There is one module for each family of languages. Grammars are single-language wheels
 (docs/decisions/0005) and are imported on first use. Languages without a grammar or a reader are
@@ -69,7 +69,7 @@ _HEADERS = (
         "cpp",
     ),
 )
-"""Content of a `.h` file that is not C."""
+"""Content that shows that a `.h` file is not C."""
 
 
 def language_of(path: str) -> str:

@@ -1,4 +1,4 @@
-"""JavaScript, TypeScript, TSX, and the scripts inside of Vue and Svelte components."""
+"""Define the rows of JavaScript, TypeScript, TSX, Vue and Svelte in the table of languages."""
 
 from code_intel.chunking.languages.row import Language
 

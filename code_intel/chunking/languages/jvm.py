@@ -1,4 +1,4 @@
-"""Java, Kotlin, Scala and C#."""
+"""Define the rows of Java, Kotlin, Scala and C# in the table of languages."""
 
 from code_intel.chunking.languages.row import Language
 

@@ -42,9 +42,9 @@ _JSON = """
 """
 
 MAX_SECTIONS = 100
-"""A configuration with more top-level sections is generated."""
+"""A configuration with more top-level sections is assumed to be generated."""
 MAX_NAMES = 1000
-"""A page or a style sheet with more names is generated."""
+"""A page or a style sheet with more names is assumed to be generated."""
 
 MARKUP_LANGUAGES = (
     Language(

@@ -1,4 +1,4 @@
-"""Go, Rust, C, C++ and Swift."""
+"""Define the rows of Go, Rust, C, C++ and Swift in the table of languages."""
 
 from code_intel.chunking.languages.row import Language
 

@@ -1,4 +1,4 @@
-"""Markdown, SQL, and every language that is chunked by lines."""
+"""Define the rows of Markdown, SQL, and every language that is chunked by lines."""
 
 from code_intel.chunking.languages.row import Language
 

@@ -1,4 +1,4 @@
-"""Python."""
+"""Define the row of Python in the table of languages."""
 
 from code_intel.chunking.languages.row import Language
 

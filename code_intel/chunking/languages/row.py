@@ -1,4 +1,4 @@
-"""The columns of the table of languages, and the captures that its queries may use."""
+"""Define the columns of the table of languages, and the captures that its queries may use."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ class Language(NamedTuple):
         symbols: Tree-sitter query, or empty. Its captures are:
             one of KINDS: a definition;
             `@name`: its name;
-            `@scope`: its scope, if its place in the text does not show it;
+            `@scope`: its scope, if that does not follow from its position;
             `@body`: its body, if the grammar has no such field;
-            `@declared`: only a declaration, ignored if the file also defines the name;
+            `@declared`: a mere declaration, ignored if the file also defines the name;
             `@import`: an import; with `@within` a name in that module;
             `@relative`: an import from the file's own folder, written without `./`;
             `@reexport`: an import that the file exports again;
@@ -25,12 +25,12 @@ class Language(NamedTuple):
         docstrings: Whether a string at the start of a body documents it.
         attributes: Node types at the start of a definition that are skipped: annotations.
         separator: Regular expression between the scopes in a name, `::` in `Foo::bar`.
-        import_separator: Separates the parts of a target if one import may have several: `::`.
+        import_separator: Separates the parts of targets if an import may contain several: `::`.
         quotes: Characters around a name that are not part of it.
         name_format: Format of names in data and markup, such as `[{}]`, unlike names of code.
-        max_symbols: For data and markup: a file with more symbols is a table of data and has none.
-        reader: Reads it without a grammar: `sql`, `sections` (YAML), `script` (`<script>`).
-        interpreters: Programs in a first line `#!`.
+        max_symbols: For data and markup: in a file with more symbols, which is a table, none count.
+        reader: The reader to use without a grammar: `sql`, `sections` (YAML), `script`.
+        interpreters: Names of programs in a `#!` line.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Language(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether a file's symbols are all of its definitions; data and markup have only some."""
+        """Whether all definitions of a file are symbols, unlike in data and markup."""
         return bool(self.grammar or self.reader) and not self.max_symbols
 
 
@@ -77,7 +77,7 @@ CAPTURE_KINDS = (
     "namespace",
     "package",
 )
-"""Captures that define a symbol; a name that is captured twice has the first kind here."""
+"""Captures that define a symbol. If a name is captured twice, the first kind here applies."""
 
 SCOPES = frozenset({"owner", "namespace", "package"})
 """Kinds that qualify the names inside them but are not symbols.

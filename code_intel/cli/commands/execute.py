@@ -111,9 +111,8 @@ async def _execute(
         data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
         data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.prompt}
         return Answer(data, shlex.join(plan.argv) or plan.prompt)
-    result = await execution.execute(
-        context.settings, path, command, options, report=context.report
-    )
+    settings, report = context.settings, context.report
+    result = await execution.execute(settings, path, command, options, report=report)
     data, notes = data_of(command, result), list(result.notes)
     if args.feature:
         if await run_in_thread(context.experience.note, command.key, args.feature):

@@ -46,12 +46,10 @@ def _findings(settings: Settings) -> Iterator[IndexFinding]:
         if runner == runners.PROMPTS:
             yield from _missing_prompts(loaded)
         count = len(loaded.registry.commands)
-        yield IndexFinding(
-            "info", f"{counted(count, 'command')} of {agent}; {_runner_text(runner)}."
-        )
+        yield IndexFinding("info", f"{counted(count, 'command')} of {agent}; {_runs(runner)}.")
 
 
-def _runner_text(runner: str) -> str:
+def _runs(runner: str) -> str:
     rendered = runner == runners.PROMPTS
     return "code-intel renders their prompts" if rendered else f"{runner} executes them"
 

@@ -26,9 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the registry and compute its vectors."""
-    data = run_with_commands(
-        project_of(args), lambda context: _reload_with_vectors(context, args.agent)
-    ).data
+    settings = project_of(args)
+    data = run_with_commands(settings, lambda context: _reload(context, args.agent)).data
     owner = "all agents" if data["agent"] == "*" else visible(data["agent"])
     lines = [f"{counted(data['commandCount'], 'command')} of {owner}"]
     notes = (*data.get("warnings", ()), *data["degraded"])
@@ -36,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _reload_with_vectors(context: "CommandContext", agent: str) -> "Answer":
+async def _reload(context: "CommandContext", agent: str) -> "Answer":
     from code_intel.registry.loading import ALL_AGENTS
     from code_intel.tools.commands.command_reload import reload
     from code_intel.tools.context.gateway import run_in_thread

@@ -1,7 +1,6 @@
 """Find commands by purpose, in any language, best first. Nothing is executed or recorded.
 
---also repeats the question in other words, such as the action and the target, and merges the
-rankings.
+--also repeats the question in other words, such as the action and the target.
 Exits 1 if nothing was found. --json prints the answer of the tool `search`.
 """
 

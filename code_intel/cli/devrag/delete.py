@@ -7,32 +7,26 @@ then an agreement is moved to the trash, and any other file is deleted.
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import (
-    add_output,
-    add_path,
-    open_existing_index,
-    open_index,
-    resolve_path,
-)
+from code_intel.cli.devrag import options
 from code_intel.tools.documents import operations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_path(parser, "filename")
+    options.add_path(parser, "filename")
     parser.add_argument("--remove-file", action="store_true", help="also remove the file")
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    add_output(parser)
+    options.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Remove the document."""
-    path = resolve_path(args.config, args.filename)
+    path = options.resolve_path(args.config, args.filename)
     if not args.dry_run:
-        with open_existing_index(args.config) as service:
+        with options.open_existing(args.config) as service:
             data = operations.delete(service, path, remove_file=args.remove_file)
         return 0, data, data["message"]
-    with open_index(args.config, readonly=True) as service:
+    with options.open_index(args.config, readonly=True) as service:
         name, _ = operations.document(service, path)
     would = {"would_delete_db": name, "would_delete_file": args.remove_file}
     from_disk = " and from the disk" if args.remove_file else ""

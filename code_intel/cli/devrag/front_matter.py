@@ -27,7 +27,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
-def write_front_matter(
+def write_fields(
     args: argparse.Namespace, *, update: bool
 ) -> tuple[int, dict[str, Any] | None, str]:
     """Write the fields; flags override `--params`."""

@@ -82,8 +82,7 @@ def _flag(word: str) -> tuple[str, str, str]:
 
 def _add_switch(line: Line, name: str, value: str) -> None:
     if value.lower() not in TRUE_VALUES | FALSE_VALUES:
-        field = name.replace("-", "_")
-        raise UsageError(f"--{name} must be true or false.", details={"field": field})
+        raise UsageError(f"--{name} is true or false.", details={"field": name.replace("-", "_")})
     if value.lower() in TRUE_VALUES and name == "version":
         line.version = True
     elif value.lower() in TRUE_VALUES:

@@ -88,7 +88,7 @@ def open_index(config: IndexConfig, *, readonly: bool = False) -> "Iterator[Corp
 
 
 @contextmanager
-def open_existing_index(config: IndexConfig) -> "Iterator[CorpusService]":
+def open_existing(config: IndexConfig) -> "Iterator[CorpusService]":
     """Open an existing index for writing, without creating, migrating or replacing it.
 
     Raises:

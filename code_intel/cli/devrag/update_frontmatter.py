@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.front_matter import add_fields, write_front_matter
+from code_intel.cli.devrag.front_matter import add_fields, write_fields
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -13,4 +13,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Write the front matter."""
-    return write_front_matter(args, update=True)
+    return write_fields(args, update=True)

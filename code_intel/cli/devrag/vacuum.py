@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from code_intel.cli.devrag.options import add_output, open_existing_index
+from code_intel.cli.devrag.options import add_output, open_existing
 from code_intel.foundation.text import counted
 
 
@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Shrink the database."""
-    with open_existing_index(args.config) as service:
+    with open_existing(args.config) as service:
         before, after = service.index.store.vacuum()
     text = f"Freed {counted(before - after, 'byte')}."
     return 0, {"message": text, "bytes_before": before, "bytes_after": after}, text

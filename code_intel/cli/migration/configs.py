@@ -65,9 +65,8 @@ def map_config(root: Path) -> Config:
     Raises:
         ConfigError: It exists and cannot be used.
     """
-    return _existing(root, MAP_CONFIG) or _new(
-        root, "map", default_config("map"), "the map's config"
-    )
+    default = default_config("map")
+    return _existing(root, MAP_CONFIG) or _new(root, "map", default, "the map's config")
 
 
 def forest_config(root: Path, named: Path | None) -> Config:

@@ -1,8 +1,8 @@
 """Plan the change of `.mcp.json`: add our servers, and replace the original's of the same names.
 
 What happens to an entry depends on the program that it starts. The user's own entries are kept.
-v3.7's single `devrag` is kept while the original devrag is installed; if it starts this program or a
-missing one, it becomes a server of the forest (docs/decisions/0035).
+v3.7's single `devrag` is kept while the original devrag is installed; if it starts this program or
+a missing one, it becomes a server of the forest (docs/decisions/0035).
 """
 
 import os
@@ -114,9 +114,7 @@ def kind_of(given: object, root: Path) -> Kind:
         return "own"
     if any(_base_name(word) == ORIGINAL_SERVER for word in (command, *_arguments(given))):
         return "server"
-    if (
-        not _DEVRAG.match(_base_name(command)) or "${" in command
-    ):  # only the client can resolve that
+    if not _DEVRAG.match(_base_name(command)) or "${" in command:  # only the client can resolve it
         return "own"
     place = shutil.which(command if _base_name(command) == command else str(root / command))
     if place is None:
@@ -160,9 +158,8 @@ def _updated_entry(name: str, given: Any, root: Path) -> dict[str, Any]:
         usual = {root / folder / Path(fresh["args"][-1]) for folder in ("", STATE_FOLDER)}
         if config and config.is_file() and config not in usual:
             fresh = fresh | {"args": ["--config", name_in(root, config)]}
-    env = {
-        key: value for key, value in _object_at(given, "env").items() if key not in _ORIGINAL_ENV
-    }
+    old = _object_at(given, "env")
+    env = {key: value for key, value in old.items() if key not in _ORIGINAL_ENV}
     rest = {key: value for key, value in given.items() if key not in {"env", *fresh}}
     return fresh | rest | ({"env": env} if env else {})
 

@@ -56,15 +56,10 @@ def knowledge(root: Path, folder: Path) -> Knowledge:
         return Knowledge(left=(Note(PAIRS_PATH, IMPORT_NOTE),))
     file = pairs.parse(before.removeprefix(_BOM))
     if file.is_newer:
-        note = Note(
-            PAIRS_PATH, f"version {file.version} is newer than this program; it was not migrated"
-        )
+        note = Note(PAIRS_PATH, f"version {file.version} is newer than this program; not migrated")
         return Knowledge(found=(note,), left=(note,))
     if file.damage:
-        note = Note(
-            PAIRS_PATH,
-            f"{file.damage} Correct it, then run this command again",
-        )
+        note = Note(PAIRS_PATH, f"{file.damage} Correct it, then run this command again")
         return Knowledge(found=(note,), problems=(note,))
     return _migrate_pairs(path, before, file, folder)
 

@@ -106,9 +106,8 @@ def _changes(
 
 def _state_gitignore_change(path: Path) -> FileChange:
     before = current(path)
-    return FileChange(
-        path, before, ignore_block.with_state_lines(before), "keeps derived files out of git"
-    )
+    after = ignore_block.with_state_lines(before)
+    return FileChange(path, before, after, "keeps derived files out of git")
 
 
 def _gitignore_change(root: Path, configs: Iterable[Config]) -> FileChange:

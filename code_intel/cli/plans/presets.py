@@ -1,6 +1,4 @@
-"""List presets, which are named expectations and strategies.
-
-A project can define its own in `.gistdex/config.json`.
+"""List presets (named expectations), including the project's own in `.gistdex/config.json`.
 
 --json: `presets` {name, about, aboutJa, own, expectedResults, strategy, evaluationMode}.
 """

@@ -1,8 +1,7 @@
 """Remove plans, cached answers and knowledge pages that are old or above the limits.
 
-`.gistdex/config.json` sets the limits; the least recently used files are removed first. Without a
-stored plan, searches take longer; nothing else depends on it. Removed pages are removed from the
-index.
+`.gistdex/config.json` sets the limits; the least recently used files are removed first. Without
+them, later plans take longer; nothing else depends on them. The index forgets removed pages.
 
 --json: `removed` {kind, name, reason, bytes}, `dry_run`, `problem`.
 """
@@ -59,11 +58,8 @@ def _candidates(root: Path, days: int | None) -> list[Removal]:
         running = catalog.spared(rows)
         if days is not None:
             cutoff = datetime.now(UTC) - timedelta(days=days)
-            old = [
-                name
-                for name, row in rows.items()
-                if _last_use(row) <= cutoff and name not in running
-            ]
+            unused = [name for name, row in rows.items() if _last_use(row) <= cutoff]
+            old = [name for name in unused if name not in running]
             removals += [
                 Removal(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
                 for name in old

@@ -26,9 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("id", help="the plan's id, the beginning of it, or `last`")
     parser.add_argument(
-        "--all",
-        action="store_true",
-        help=f"show all results, not only the first {MAX_RESULTS_SHOWN}",
+        "--all", action="store_true", help=f"show all results (default: {MAX_RESULTS_SHOWN})"
     )
     add_project(parser)
 

@@ -45,10 +45,8 @@ def run(args: argparse.Namespace) -> int:
         lines.append(BROKEN_NOTE)
     if len(sessions) > len(listed):
         lines.append("There are more; --all lists them.")
-    data = {
-        "sessions": [_data(session) for session in listed],
-        "truncated": len(sessions) > len(listed),
-    }
+    rows = [_data(session) for session in listed]
+    data = {"sessions": rows, "truncated": len(sessions) > len(listed)}
     emit(args, data, "\n".join(lines))
     return 0 if listed else 1
 

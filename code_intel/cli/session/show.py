@@ -97,9 +97,8 @@ def _resolve_name(paths: SessionPaths, text: str) -> str:
             for name in names
             if name.removeprefix(_PREFIX).startswith(text.removeprefix(_PREFIX))
         )
-        matches = [name for name in names if text.startswith(name)] or (
-            list(with_prefix) if text else []
-        )
+        exact = [name for name in names if text.startswith(name)]
+        matches = exact or (list(with_prefix) if text else [])
     return resolve_prefix(matches, text, SESSION, any_exist=bool(names))
 
 
@@ -175,9 +174,8 @@ def _text(name: str, state: str, story: Story, left_out: int, max_rows: int) -> 
     yield ""
     if story.broken:
         yield f"The rest is not shown: {plain(story.broken)}"
-    yield from wrapped(
-        _write_permission(session, state), _COLUMNS + _INDENT, max_rows and max_rows + 1
-    )
+    permission = _write_permission(session, state)
+    yield from wrapped(permission, _COLUMNS + _INDENT, max_rows and max_rows + 1)
 
 
 def _rows(line: StoryLine, max_rows: int) -> Iterator[str]:

@@ -90,9 +90,8 @@ def missing_program_folder(client: Client, root: Path) -> str:
 def has_other_commands_server(client: Client, root: Path) -> bool:
     """Return whether an entry named like the prompt-command server starts another program."""
     read = _read(client, content(root / client.file) or b"")
-    return read is not None and clients.is_other_program(
-        COMMANDS_SERVER, read[1].get(COMMANDS_SERVER)
-    )
+    entry = read[1].get(COMMANDS_SERVER) if read else None
+    return clients.is_other_program(COMMANDS_SERVER, entry)
 
 
 def with_entries(client: Client, text: str, stale: Entries, missing: Entries) -> str | None:

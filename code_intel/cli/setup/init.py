@@ -159,9 +159,7 @@ def _removal_notes(root: Path, changes: Sequence[FileChange]) -> list[str]:
     ]
     notes = []
     if kept:
-        notes.append(
-            f"These stay in {STATE_FOLDER}; delete them if you don't need them: {', '.join(kept)}."
-        )
+        notes.append(f"Kept in {STATE_FOLDER}, for you to delete or keep: {', '.join(kept)}.")
     if plans.is_relative_to(root) and plans.exists():
         notes.append(
             f"Query plans stay in {plans.relative_to(root)}. Delete it if you don't need them."

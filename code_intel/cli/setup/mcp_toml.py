@@ -38,8 +38,7 @@ def merged(text: str, key: str, entries: Entries) -> str | None:
     ending = _line_ending(text)
     tables = new_text(key, entries).replace("\n", ending)
     # Without a newline at the end, the new last line has none either, so that `removed` can tell.
-    ends_with_newline = text.endswith("\n")
-    if ends_with_newline:
+    if text.endswith("\n"):
         appended = f"{text}{ending}{tables}"
     else:
         appended = f"{text}{2 * ending}{tables}".removesuffix(ending)

@@ -27,9 +27,8 @@ def example_question(forest: Index) -> str:
     Raises:
         NotFoundError: Nothing is indexed.
     """
-    documents = [
-        d for d in forest.store.documents() if PurePosixPath(d.path).name not in _SETUP_FILES
-    ]
+    stored = forest.store.documents()
+    documents = [d for d in stored if PurePosixPath(d.path).name not in _SETUP_FILES]
     if not documents:
         raise NotFoundError(
             f"No source of {forest.config.folder} is indexed, so there is no example question.",

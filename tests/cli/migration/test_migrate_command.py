@@ -64,7 +64,7 @@ def test_the_text_lists_changes_leftovers_and_next_steps(project: Project) -> No
             "update  .mcp.json (code-intel: it started the original gateway; adds devrag-map, "
             "devrag-forest)"
         ),
-        ".code-intel/chroma: the index of v3.9 and later; not read",
+        ".code-intel/chroma: the index of v3.9 and later; not used",
         "1 item (number",
         "code-intel migrate --undo",
         "code-intel map confirm --all",

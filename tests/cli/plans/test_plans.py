@@ -213,7 +213,7 @@ def test_show_prints_a_plan_query_by_query(run: Run) -> None:
 
 @pytest.mark.usefixtures("plans_folder")
 def test_plan_is_selected_by_an_unambiguous_prefix(run: Run) -> None:
-    assert "2 plans have ids that begin like this" in run("show", "a", code=2)
+    assert "2 plans begin like this" in run("show", "a", code=2)
     assert "No plan has the id zzz" in run("show", "zzz", code=1)
     assert "No plan has the id ../.." in run("show", "../..", code=1)
 

@@ -492,7 +492,7 @@ def test_remove_ignores_unreadable_files_unless_they_name_a_server(
     assert file_tree(project) == {".vscode/mcp.json": b'{"servers": ['}
     file.write_bytes(b'{"servers": {"devrag-map": }')
     error = init("--remove", code=2)
-    assert "was left as it is" in error["message"]
+    assert "It was not changed." in error["message"]
     assert "by hand" in error["hint"]
 
 

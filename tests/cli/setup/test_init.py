@@ -131,7 +131,7 @@ def test_remove_keeps_and_names_agreements_and_edited_configs(shop: Project) -> 
     config = shop.root / "devrag-map.json"
     config.write_text(config.read_text("utf-8").replace("300", "400"), encoding="utf-8")
     planned = init(shop, "--remove", "--dry-run")["notes"]
-    assert planned == ["These stay in .code-intel; delete them if you don't need them: agreements."]
+    assert planned == ["Kept in .code-intel, for you to delete or keep: agreements."]
     assert init(shop, "--remove")["notes"] == planned
     left = file_tree(shop.root)
     assert "devrag-map.json" in left
