@@ -2,8 +2,8 @@
 
 import sys
 
-from code_intel.cli.main import main, speak_utf8
+from code_intel.cli.main import main, use_utf8
 
 if __name__ == "__main__":
-    speak_utf8()
+    use_utf8()
     sys.exit(main(["migrate", *sys.argv[1:]]))

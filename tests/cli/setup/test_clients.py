@@ -403,8 +403,8 @@ def test_setting_up_a_folder_of_a_project_notes_that_both_are_set_up(
 ) -> None:
     (project / "part").mkdir()
     init()
-    (said,) = (note for note in init(root=project / "part")["notes"] if "set up too" in note)
-    assert said.startswith(f"{project} is set up")
+    (said,) = (note for note in init(root=project / "part")["notes"] if "also set up" in note)
+    assert said.startswith(f"{project} is also set up")
 
 
 def test_init_notes_that_git_ignores_the_agreements(project: Path, init: Init) -> None:
