@@ -66,7 +66,8 @@ def split_identifier(name: str) -> str:
     >>> split_identifier("HTTPServer_config2")
     'HTTP Server config 2'
     """
-    return " ".join(_parts(_normalized(name)))
+    pieces = _PIECE.findall(_normalized(name))
+    return " ".join(part for piece in pieces for part in _camel_case_parts(piece))
 
 
 def words(text: str) -> list[str]:
@@ -150,10 +151,6 @@ def _identifier_tokens(run: str) -> dict[str, str]:
             if 0 < len(word) <= MAX_WORD_CHARS and (len(word) > 1 or word == whole):
                 found.setdefault(stem(word) if word.isascii() else word, word)
     return found
-
-
-def _parts(name: str) -> list[str]:
-    return [part for piece in _PIECE.findall(name) for part in _camel_case_parts(piece)]
 
 
 def _camel_case_parts(piece: str) -> list[str]:

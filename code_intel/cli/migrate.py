@@ -19,7 +19,7 @@ from code_intel.cli.migration.plan import MigrationPlan, plan
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_folder
 from code_intel.cli.setup import transaction
-from code_intel.cli.setup.changes import FileChange, databases, name_in
+from code_intel.cli.setup.changes import databases, name_in
 from code_intel.cli.setup.transaction import MIGRATION, TransactionRun
 from code_intel.config import load_settings
 from code_intel.learned.files.git_checks import misshared
@@ -86,16 +86,15 @@ def _data(todo: MigrationPlan, applied: TransactionRun | None, *, dry_run: bool)
         "project": str(todo.root),
         "dry_run": dry_run,
         "found": _rows(todo.found),
-        "changes": [_row(change, todo.root) for change in todo.changes],
+        "changes": [
+            {"file": name_in(todo.root, one.path), "action": one.action, "why": one.why}
+            for one in todo.changes
+        ],
         "left": _rows(todo.left),
         "problems": _rows(todo.problems),
         "backup": name_in(todo.root, applied.folder) if applied else None,
         "next": _next_steps(todo),
     }
-
-
-def _row(change: FileChange, root: Path) -> dict[str, str]:
-    return {"file": name_in(root, change.path), "action": change.action, "why": change.why}
 
 
 def _rows(notes: Iterable[Note]) -> list[dict[str, str]]:

@@ -136,7 +136,8 @@ def _list_uses(args: argparse.Namespace, settings: "Settings") -> int:
     from code_intel.registry.learning import CommandExperience
 
     history = CommandExperience(settings.root).kept()
-    uses = [use for use in history.uses if _is_wanted(use, args)]
+    of_agent = (use for use in history.uses if args.agent in {None, use.agent})
+    uses = [use for use in of_agent if _has_name(use.key, args.name)]
     notes = [history.note] if history.note else []
     lines = [_use_line(use) for use in uses] or [
         "No uses are recorded yet. `code-intel commands execute --for TEXT` records one."
@@ -144,10 +145,6 @@ def _list_uses(args: argparse.Namespace, settings: "Settings") -> int:
     lines += [f"Note: {visible(note)}" for note in notes]
     emit(args, {"uses": [asdict(use) for use in uses], "notes": notes}, "\n".join(lines))
     return 0 if uses else 1
-
-
-def _is_wanted(use: "CommandUse", args: argparse.Namespace) -> bool:
-    return args.agent in {None, use.agent} and _has_name(use.key, args.name)
 
 
 def _use_line(use: "CommandUse") -> str:

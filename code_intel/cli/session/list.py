@@ -45,18 +45,13 @@ def run(args: argparse.Namespace) -> int:
         lines.append(BROKEN_NOTE)
     if len(sessions) > len(listed):
         lines.append("There are more; --all lists them.")
-    rows = [_data(session) for session in listed]
+    rows: list[dict[str, Any]] = [
+        {**session._asdict(), "query": plain(session.query), "why": plain(session.why)}
+        for session in listed
+    ]
     data = {"sessions": rows, "truncated": len(sessions) > len(listed)}
     emit(args, data, "\n".join(lines))
     return 0 if listed else 1
-
-
-def _data(session: SessionSummary) -> dict[str, Any]:
-    return {
-        **session._asdict(),
-        "query": plain(session.query),
-        "why": plain(session.why),
-    }
 
 
 def _line(session: SessionSummary) -> str:

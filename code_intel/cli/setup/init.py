@@ -100,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         transaction.recover(root, SETUP)
     planned = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
-    backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if _keeps_copies(planned) else ""
+    updates = any(change.action == "update" for change in planned.changes)
+    backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if planned.keeps_copies and updates else ""
     notes = _removal_notes(root, planned.changes) if args.remove else []
     if not args.dry_run:
         applied = apply(planned)
@@ -122,10 +123,6 @@ def run(args: argparse.Namespace) -> int:
     lines = _report_lines(root, planned.changes, backup, notes, dry_run=args.dry_run)
     emit(args, data, "\n".join(lines))
     return 0
-
-
-def _keeps_copies(planned: Transaction) -> bool:
-    return planned.keeps_copies and any(change.action == "update" for change in planned.changes)
 
 
 def _report_lines(

@@ -87,10 +87,7 @@ def replaced(text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
 
 
 def removed(text: str, key: str, names: Collection[str]) -> str:
-    """Return `text` without the entries `names`.
-
-    Also remove `key` if it is then empty and `merged` added it.
-    """
+    """Return `text` without the entries `names`, and without `key` if `merged` added it."""
     top = as_strict_json(text).index("{")
     servers = _member(text, top, key)
     if servers is None:
