@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.registry.loading import Registries
 
 _COLUMNS, _NAME_COLUMNS = 110, 46
-NO_AGENT_NOTE = "There are no agents. Add one, and its registry, to {}."
+NO_AGENT_NOTE = "There are no agents. Name one, and its registry, in {}."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
