@@ -86,7 +86,7 @@ class ServerSpec:
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
         """The tools by name and by alias."""
-        return {name: tool for tool in self.tools for name in (tool.name, *tool.also)}
+        return {name: tool for tool in self.tools for name in (tool.name, *tool.aliases)}
 
     @functools.cached_property
     def listed(self) -> list[types.Tool]:
@@ -250,9 +250,9 @@ async def _call(
 
 def _check_permitted(tool: Tool) -> None:
     """Raise a UsageError if a tool changes the project or may start a program."""
-    if not (tool.reaches or tool.name in WRITE_TOOLS):
+    if not (tool.open_world or tool.name in WRITE_TOOLS):
         return
-    what = "runs programs on this machine" if tool.reaches else "changes files of the project"
+    what = "runs programs on this machine" if tool.open_world else "changes files of the project"
     raise UsageError(
         f"{tool.name} {what}, which this server does not allow over HTTP.",
         hint="Do it on the machine itself, or start the server with --allow-writes.",
@@ -293,10 +293,10 @@ def _wire_form(tool: Tool) -> types.Tool:
         input_schema=tool.schema,
         annotations=types.ToolAnnotations(
             title=tool.title,
-            read_only_hint=tool.reads,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.repeats,
-            open_world_hint=tool.reaches,
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
+            open_world_hint=tool.open_world,
         ),
     )
 

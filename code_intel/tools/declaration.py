@@ -1,16 +1,15 @@
-"""Declare a tool once: its signature is the schema, the command-line options and the documentation.
+"""Declare a tool once: its signature defines the schema, command-line options and documentation.
 
     async def search_map(
         context: GatewayContext,
         query: Annotated[str, Field(min_length=1, description="…")],
         top_k: Annotated[int, Field(ge=1, le=50, description="…")] = 10,
     ) -> Answer:
-        '''What it does, when to use it, what comes back.'''
+        '''What it does, when to use it, what it returns.'''
 
-The first parameter is what the tool works with; it is not part of the schema. Everything derived
-from
-a signature is built at the first need and kept: building thirty schemas takes longer than a whole
-handshake (docs/decisions/0012).
+The first parameter is the context in which the tool runs; it is not part of the schema. Everything
+derived from a signature is built when first needed and cached, because building thirty schemas
+takes longer than a handshake (docs/decisions/0012).
 """
 
 import functools
@@ -48,22 +47,21 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
         "weak": WEAK_SCORE,
     }
 )
-"""Numbers that tool descriptions name, as `{ready}`."""
+"""Numbers that tool descriptions contain as placeholders, such as `{ready}`."""
 MAX_ITEMS = 1000
 MAX_KEY_CHARS = 60
-"""How much of a caller's key a message repeats."""
-MAX_PLACE_CHARS = 120
-"""Length of a path into an argument beyond which inner keys are left out."""
+"""Maximum length of an argument's key in a message."""
+MAX_FIELD_CHARS = 120
+"""Maximum length of the path to a value in the arguments; inner keys beyond it are omitted."""
 MAX_PROBLEM_CHARS = 400
-"""Length of a message about a value, which may repeat the value."""
+"""Maximum length of a message about a value, because the message may contain the value."""
 MAX_CALL_BYTES = 1 << 20
 MAX_ARGUMENT_DEPTH = 32
-_BRANCH = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
+_TYPE_NAME = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
 """Names of types in the location of a pydantic error; names of parameters begin in lower case."""
 
-
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
-"""Takes the progress of a tool: units done, units in all if known, and what it is doing."""
+"""Receives a tool's progress: units done, total units if known, and what the tool is doing."""
 
 
 async def ignore_progress(done: float, total: float | None, message: str) -> None:
@@ -72,9 +70,9 @@ async def ignore_progress(done: float, total: float | None, message: str) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool: `data` for programs, a short `text` for the model.
+    """The answer of a tool: `data` for programs, and a short `text` for the model.
 
-    If the text `is_exact`, such as JSON or a prompt, notes are added only to the data.
+    If `is_exact` is set, the text is JSON or a prompt, and notes are added only to the data.
     """
 
     data: Mapping[str, Any]
@@ -92,27 +90,27 @@ class Answer:
 
 @dataclass(frozen=True)
 class Tool:
-    """One operation.
+    """A tool that clients can call.
 
     Attributes:
-        run: The function; its name is the tool's, its docstring the description.
-        title: For people.
-        reads: Whether it changes nothing but the session's journal.
-        repeats: Whether calling it twice does no more than calling it once.
-        destroys: Whether it may delete what cannot be restored.
+        run: The function; its name is the tool's name, its docstring the description.
+        title: The name to show to people.
+        read_only: Whether it changes nothing but the session's journal.
+        idempotent: Whether calling it twice has the same effect as calling it once.
+        destructive: Whether it may delete what cannot be restored.
         verbatim: Parameters in which secrets are not masked.
-        also: Other names for calls; it is listed, allowed and recorded by its own name.
-        reaches: Whether it may start programs, which may use the network.
+        aliases: Other names by which it can be called; it is listed and recorded by its own name.
+        open_world: Whether it may start programs, which may use the network.
     """
 
     run: Callable[..., Awaitable[Answer]]
     title: str
-    reads: bool = True
-    repeats: bool = True
-    destroys: bool = False
+    read_only: bool = True
+    idempotent: bool = True
+    destructive: bool = False
     verbatim: frozenset[str] = frozenset()
-    also: tuple[str, ...] = ()
-    reaches: bool = False
+    aliases: tuple[str, ...] = ()
+    open_world: bool = False
 
     @property
     def name(self) -> str:
@@ -121,7 +119,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """The docstring without its indentation, `THRESHOLDS` filled in."""
+        """The docstring without its indentation, with the numbers of `THRESHOLDS`."""
         text = inspect.getdoc(self.run) or ""
         for name, value in THRESHOLDS.items():
             text = text.replace(f"{{{name}}}", f"{value:g}")
@@ -131,30 +129,29 @@ class Tool:
     def model(self) -> type[BaseModel]:
         """The pydantic model of the arguments."""
         hints = get_type_hints(self.run, include_extras=True)
-        first, *rest = inspect.signature(self.run).parameters.values()
-        del first
+        _, *parameters = inspect.signature(self.run).parameters.values()
         fields: dict[str, Any] = {
             p.name: (hints[p.name], ... if p.default is inspect.Parameter.empty else p.default)
-            for p in rest
+            for p in parameters
         }
         return create_model(self.name, __config__=ConfigDict(extra="ignore"), **fields)
 
     @functools.cached_property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the arguments: a plain object, no references, no titles."""
-        return _plain(self.model.model_json_schema())
+        """The JSON schema of the arguments: an object without references and titles."""
+        return _resolved(self.model.model_json_schema())
 
     def arguments(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Check and convert the arguments of a call.
 
-        Clients send arrays, objects, numbers and booleans as JSON strings, too; they are parsed
-        unless the parameter is a string. An optional argument that is null counts as not given.
+        Some clients send arrays, objects, numbers and booleans as JSON strings; these are parsed
+        unless the parameter is a string. An optional argument that is null counts as omitted.
 
         Returns:
             The arguments by parameter name, and the names of unknown arguments, which are ignored.
 
         Raises:
-            UsageError: Names the first wrong field.
+            UsageError: An argument is invalid; the error names the first such field.
         """
         _check_size(given)
         fields = self.model.model_fields
@@ -166,24 +163,24 @@ class Tool:
         for name, value in known.items():
             _check_text(name, value)
             if fields[name].is_required() and name not in self.verbatim:
-                _check_says_something(name, value)
-        kept = {name: known[name] for name in self.verbatim if name in known}
+                _check_not_blank(name, value)
+        verbatim = {name: known[name] for name in self.verbatim if name in known}
         try:
-            checked = self.model.model_validate(masked_data(known) | kept)
+            checked = self.model.model_validate(masked_data(known) | verbatim)
         except ValidationError as error:
-            raise _usage(self, error) from None
+            raise _usage_error(self, error) from None
         return {name: getattr(checked, name) for name in fields}, self.unknown(given)
 
     def unknown(self, given: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of arguments that the tool does not have.
 
-        `session_id` is always known: start_session tells clients to pass it to every tool.
+        `session_id` always counts as known, because clients pass it to every tool.
         """
         known = {*self.model.model_fields, "session_id"}
         return tuple(sorted(name for name in given if name not in known))
 
 
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
     """Return `schema` with references resolved and generated titles removed."""
     definitions = schema.pop("$defs", {})
 
@@ -198,10 +195,10 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
         kept = {k: v for k, v in node.items() if k != "title" or not isinstance(v, str)}
         return {k: resolve(v) for k, v in kept.items()}
 
-    plain: dict[str, Any] = resolve(schema)
-    plain.setdefault("properties", {})
-    plain["additionalProperties"] = bool(plain["properties"])
-    return plain
+    resolved: dict[str, Any] = resolve(schema)
+    resolved.setdefault("properties", {})
+    resolved["additionalProperties"] = bool(resolved["properties"])
+    return resolved
 
 
 def _check_size(given: Mapping[str, Any]) -> None:
@@ -218,7 +215,7 @@ def _check_size(given: Mapping[str, Any]) -> None:
 
 def _coerce(value: object, annotation: object) -> object:
     """Parse a JSON string unless the parameter is a string."""
-    if not isinstance(value, str) or _takes_text(annotation):
+    if not isinstance(value, str) or _accepts_text(annotation):
         return value
     try:
         return json.loads(value, parse_constant=lambda _: math.nan)
@@ -227,27 +224,27 @@ def _coerce(value: object, annotation: object) -> object:
 
 
 def from_json(value: object) -> object:
-    """Parse a JSON string that holds an array or an object; a validator for fields of arguments."""
+    """Parse a JSON string that contains an array or an object (a validator for fields)."""
     if not isinstance(value, str) or value.strip()[:1] not in {"[", "{"}:
         return value
-    found = _coerce(value, list)
-    _check_text("the JSON within an argument", found)
-    return found
+    parsed = _coerce(value, list)
+    _check_text("the JSON within an argument", parsed)
+    return parsed
 
 
-def _takes_text(annotation: object) -> bool:
+def _accepts_text(annotation: object) -> bool:
     if get_origin(annotation) is Annotated:
-        return _takes_text(get_args(annotation)[0])
+        return _accepts_text(get_args(annotation)[0])
     if get_origin(annotation) is not None and not isinstance(annotation, type):
         parts = get_args(annotation)
         if get_origin(annotation) in {list, tuple, dict, set}:
             return False
-        return any(part is str or isinstance(part, str) or _takes_text(part) for part in parts)
+        return any(part is str or isinstance(part, str) or _accepts_text(part) for part in parts)
     return annotation is str
 
 
 def _check_text(name: str, value: object, depth: int = 0) -> None:
-    """Refuse text that a file, an index or a terminal cannot hold unchanged."""
+    """Refuse text that cannot be stored in a file or an index without changes."""
     if depth > MAX_ARGUMENT_DEPTH:
         raise UsageError(f"{name} is nested too deeply.", details={"field": name})
     if isinstance(value, str):
@@ -257,7 +254,7 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
             )
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            _check_text(_place(name, key), item, depth + 1)
+            _check_text(_field_path(name, key), item, depth + 1)
     elif isinstance(value, list):
         if len(value) > MAX_ITEMS:
             raise UsageError(f"{name} has more than {MAX_ITEMS} items.", details={"field": name})
@@ -265,35 +262,35 @@ def _check_text(name: str, value: object, depth: int = 0) -> None:
             _check_text(name, item, depth + 1)
 
 
-def _place(name: str = "", *keys: object) -> str:
-    """Return the path to a value in the arguments, `parameter.key.key`, shortened."""
+def _field_path(name: str = "", *keys: object) -> str:
+    """Return the path to a value in the arguments, such as `parameter.key.key`, shortened."""
     for key in keys:
         longer = f"{name}.{visible(str(key)[:MAX_KEY_CHARS])}"
-        if len(longer) > MAX_PLACE_CHARS:
+        if len(longer) > MAX_FIELD_CHARS:
             return f"{name.removesuffix('.…')}.…"
         name = longer
     return name
 
 
-def _check_says_something(name: str, value: object) -> None:
+def _check_not_blank(name: str, value: object) -> None:
     """Refuse a required text without visible characters."""
     if isinstance(value, str) and value and not without_hidden(value).strip():
         raise UsageError(f"{name} is blank.", details={"field": name})
 
 
-def _usage(tool: Tool, error: ValidationError) -> UsageError:
+def _usage_error(tool: Tool, error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
     parts = (str(part) for part in first["loc"])
-    where = _place(*(part for part in parts if not _BRANCH.search(part))) or "arguments"
+    field = _field_path(*(part for part in parts if not _TYPE_NAME.search(part))) or "arguments"
     problem = ": " + first["msg"].removeprefix("Value error, ")[:MAX_PROBLEM_CHARS]
     if first["type"] == "missing":
         problem = " is required"
     elif first["type"] == "model_type":
         problem = " is an object"  # pydantic would name the class
     return UsageError(
-        f"{tool.name}: {where}{problem}.",
-        hint=f"Correct {where} and call {tool.name} again.",
-        details={"field": where},
+        f"{tool.name}: {field}{problem}.",
+        hint=f"Correct {field} and call {tool.name} again.",
+        details={"field": field},
     )
 
 

@@ -1,4 +1,4 @@
-"""List the tools, in the order of tools/list and the documentation (docs/decisions/0034)."""
+"""Define the tables of all tools, in the order of tools/list and the docs (docs/decisions/0034)."""
 
 from collections.abc import Container
 from typing import NamedTuple
@@ -55,7 +55,7 @@ from code_intel.tools.session.validate_symbol_relevance import validate_symbol_r
 
 
 class Group(NamedTuple):
-    """Tools that are listed together; `about` describes their purpose."""
+    """Tools that are listed together, with a description of their purpose (`about`)."""
 
     name: str
     about: str
@@ -66,42 +66,51 @@ CORE = Group(
     "core",
     "The tools of every session; always listed.",
     (
-        Tool(start_session, "Start a session", reads=False, repeats=False),
-        Tool(set_query_frame, "Set the query frame", reads=False),
+        Tool(start_session, "Start a session", read_only=False, idempotent=False),
+        Tool(set_query_frame, "Set the query frame", read_only=False),
         Tool(search_smart, "Search the map, then the forest"),
         Tool(search_map, "Search the map of agreements"),
         Tool(search_forest, "Search the source"),
-        Tool(query, "Answer a question by several searches"),
+        Tool(query, "Answer a question with several searches"),
         Tool(
             search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})
         ),
-        Tool(files_search, "Find files by their words"),
+        Tool(files_search, "Find files by content"),
         Tool(context_bundle, "Collect what to read for a goal"),
         Tool(find_definitions, "Find definitions"),
         Tool(find_references, "Find references"),
-        Tool(deps_closure, "Find dependencies of a file"),
+        Tool(deps_closure, "Find a file's dependencies"),
         Tool(snippets_get, "Read lines or a symbol"),
-        Tool(validate_symbol_relevance, "Compare symbols with a feature"),
-        Tool(confirm_symbol_relevance, "Confirm symbols of a feature", reads=False),
-        Tool(submit_understanding, "Submit your understanding", reads=False, repeats=False),
-        Tool(submit_semantic, "Submit hypotheses", reads=False, repeats=False),
-        Tool(submit_verification, "Submit verified hypotheses", reads=False, repeats=False),
-        Tool(add_explored_files, "Add files that may be written", reads=False),
-        Tool(revert_to_exploration, "Return to exploration", reads=False, repeats=False),
+        Tool(validate_symbol_relevance, "Rate how relevant symbols are to a feature"),
+        Tool(
+            confirm_symbol_relevance,
+            "Confirm which symbols implement a feature",
+            read_only=False,
+        ),
+        Tool(submit_understanding, "Submit your understanding", read_only=False, idempotent=False),
+        Tool(submit_semantic, "Submit hypotheses", read_only=False, idempotent=False),
+        Tool(submit_verification, "Submit verified hypotheses", read_only=False, idempotent=False),
+        Tool(add_explored_files, "Add files that may be written", read_only=False),
+        Tool(revert_to_exploration, "Return to exploration", read_only=False, idempotent=False),
         Tool(check_write_target, "Check whether a file may be written"),
-        Tool(record_outcome, "Record the outcome and learn", reads=False, repeats=False),
+        Tool(
+            record_outcome,
+            "Record the outcome and learn from it",
+            read_only=False,
+            idempotent=False,
+        ),
         Tool(get_session_status, "Show the session's state"),
-        Tool(add_agreement, "Add an agreement by hand", reads=False),
+        Tool(add_agreement, "Add an agreement by hand", read_only=False),
         Tool(list_agreements, "List agreements"),
     ),
 )
 
 CODE = Group(
     "code",
-    "The structure of files, whole files, and the impact of a change.",
+    "File structure, whole files, and the impact of a change.",
     (
-        Tool(search_files, "Find files by their names"),
-        Tool(get_symbols, "List symbols of files"),
+        Tool(search_files, "Find files by name"),
+        Tool(get_symbols, "List the symbols in files"),
         Tool(analyze_structure, "Outline a file"),
         Tool(get_function_at_line, "Find the function at a line"),
         Tool(repo_pack, "Pack files into one text"),
@@ -111,7 +120,7 @@ CODE = Group(
 
 MEANING = Group(
     "meaning",
-    "Ordering by meaning only.",
+    "Ordering of results by meaning.",
     (Tool(semantic_rerank, "Order candidates by meaning"),),
 )
 
@@ -123,14 +132,14 @@ REPORTS = Group(
 
 PLANS = Group(
     "plans",
-    "Searches that state what they expect and repeat until they have found it.",
+    "Searches that describe good results and repeat until they find them.",
     (
         Tool(
             gistdex_query_plan,
             "Plan, search, compare, refine",
-            reads=False,
-            repeats=False,
-            also=("query_plan",),
+            read_only=False,
+            idempotent=False,
+            aliases=("query_plan",),
         ),
     ),
 )
@@ -141,13 +150,18 @@ COMMAND_GROUP = Group(
     (
         Tool(command_search, "Find a command"),
         Tool(command_describe, "Describe a command"),
-        Tool(command_execute, "Execute a command", reads=False, repeats=False, reaches=True),
-        Tool(command_reload, "Read the registry again"),
+        Tool(
+            command_execute, "Execute a command", read_only=False, idempotent=False, open_world=True
+        ),
+        Tool(command_reload, "Reload the registry"),
     ),
 )
 
 GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS, COMMAND_GROUP)
-"""The tools of the gateway. `core` is always listed, other groups if `tool_groups` names them."""
+"""The tools of the gateway.
+
+`core` is always listed; other groups only if the setting `tool_groups` names them.
+"""
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
 """All tools of the gateway; each can be called by name, listed or not."""
@@ -163,20 +177,23 @@ def listed_tools(names: Container[str]) -> tuple[Tool, ...]:
 INDEX_TOOLS = (
     Tool(search, "Search"),
     Tool(list_documents, "List documents"),
-    Tool(index_markdown, "Index a file", reads=False),
-    Tool(index_code, "Index source files", reads=False),
-    Tool(reindex_document, "Index a document again", reads=False),
-    Tool(delete_document, "Delete a document", reads=False, destroys=True),
-    Tool(add_frontmatter, "Add front matter", reads=False, repeats=False),
-    Tool(update_frontmatter, "Update front matter", reads=False),
-    Tool(sync, "Update the index", reads=False),
+    Tool(index_markdown, "Index one file", read_only=False),
+    Tool(index_code, "Index source files", read_only=False),
+    Tool(reindex_document, "Index a document again", read_only=False),
+    Tool(delete_document, "Delete a document", read_only=False, destructive=True),
+    Tool(add_frontmatter, "Add front matter", read_only=False, idempotent=False),
+    Tool(update_frontmatter, "Update front matter", read_only=False),
+    Tool(sync, "Update the index", read_only=False),
 )
 """The tools of each index server."""
 
 COMMAND_TOOLS = (
     Tool(search_commands, "Find a command"),
     Tool(describe, "Describe a command"),
-    Tool(execute, "Execute a command", reads=False, repeats=False, reaches=True),
-    Tool(reload, "Read the registry again"),
+    Tool(execute, "Execute a command", read_only=False, idempotent=False, open_world=True),
+    Tool(reload, "Reload the registry"),
 )
-"""The tools of the command server, named as in seed 001, for clients without a session."""
+"""The tools of the command server, for clients without a session.
+
+Their names are those of the design document (seed) 001.
+"""

@@ -253,7 +253,7 @@ async def test_index_server_changes_files_only_with_allow_writes(shop: Path) -> 
         "update_frontmatter": matter,
     }
     assert calls.keys() == WRITE_TOOLS
-    assert {tool.name for tool in INDEX_TOOLS if tool.destroys} <= WRITE_TOOLS
+    assert {tool.name for tool in INDEX_TOOLS if tool.destructive} <= WRITE_TOOLS
     with serving_here(shop, corpus="forest") as port:
         async with client(port, ERAS[0]) as call:
             for tool, arguments in calls.items():

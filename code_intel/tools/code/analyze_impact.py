@@ -64,16 +64,17 @@ async def analyze_impact(
         Field(min_length=1, max_length=50, description="Files that will change."),
     ],
     change_description: Annotated[
-        str, Field(max_length=2000, description="What changes; symbols named here come first.")
+        str, Field(max_length=2000, description="What changes; symbols mentioned here come first.")
     ] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find what a change may break before you make it: importers, users of its symbols, tests.
 
-    must_verify: files that import the target directly or mention a name that only the target
-    defines. should_verify: indirect importers, files with names that others define too, and
-    documents. Lists where to look, not what breaks; calls without an import or a name are missed.
+    `must_verify`: files that import a target directly or mention a name that only the targets
+    define. `should_verify`: indirect importers, files that mention names which other files define
+    too, and documents. The answer says where to look, not what breaks; uses without an import or a
+    name are not found.
     """
     start = start_of(cursor, tuple(target_files), change_description)
     async with context.optional_session(session_id, "analyze_impact") as locked:

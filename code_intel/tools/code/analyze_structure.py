@@ -43,15 +43,19 @@ async def analyze_structure(
     ] = "",
     code: Annotated[str, Field(description="Source text instead of a file; needs language.")] = "",
     language: Annotated[
-        str, Field(max_length=40, description="If the file name does not tell: python, ts, go, …")
+        str,
+        Field(
+            max_length=40,
+            description="The language, if the file name does not tell it: python, ts, go, …",
+        ),
     ] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Outline a file or a piece of code: functions and classes with lines, imports, exports.
 
-    Use it for the structure of a file before you read it with snippets_get. The summary counts all
-    pages. Code that you pass is not evidence of what the project contains.
+    Use it before you read a file with snippets_get. `summary` counts the rows of all pages. Code
+    that you pass is not evidence of what the project contains.
     """
     start = start_of(cursor, file_path, code, language)
     async with context.optional_session(session_id, "analyze_structure") as locked:

@@ -57,9 +57,10 @@ async def deps_closure(
 ) -> Answer:
     """Find the files that a file depends on, or that depend on it, directly or indirectly.
 
-    Use inbound before a change to see what it may break; outbound to see what the code needs. The
-    imports in the index are facts; calls without an import are missed. Returns files by distance,
-    each with the file it is reached through, external packages, and import cycles.
+    Use inbound before a change to see what it may break; outbound to see what the code needs. It
+    follows imports; dependencies without an import (same-package classes, reflection, dependency
+    injection) are not found. Returns files by distance, each with the file that it is reached
+    through (`via`), external packages, and import cycles.
     """
     arguments = (path, direction, max_depth, limit)
     start = start_of(cursor, *arguments)

@@ -35,15 +35,18 @@ async def find_definitions(
     symbol: Symbol,
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
     language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
-    exact_match: Annotated[bool, Field(description="Exclude names that only contain it.")] = False,
+    exact_match: Annotated[
+        bool,
+        Field(description="Return exact matches only, not longer names that contain the symbol."),
+    ] = False,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is defined, from the index of this project's own source.
+    """Find where a symbol is defined in this project's source.
 
-    A definition counts as a fact and corroborates hypotheses from searches. Use it with
-    find_references before submit_understanding. Returns name, file, line, kind, scope and
-    signature, exact names first.
+    A definition is a fact and can prove a hypothesis from a search. Use it with find_references
+    before submit_understanding. Returns name, file, line, kind, scope and signature, exact matches
+    first.
     """
     arguments = (symbol, path, language, exact_match)
     start = start_of(cursor, *arguments)

@@ -35,10 +35,10 @@ async def find_references(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is used: whole-word matches in the files, without its definitions.
+    """Find where a symbol is used: whole-word matches in the files, except its definitions.
 
     Use it after find_definitions to see what depends on the code that you will change. Returns
-    file, line and content, ordered by file and line; total counts them, up to 1,000.
+    file, line and content, ordered by file and line; `total` counts them, up to 1,000.
     """
     start = start_of(cursor, symbol, path, language)
     name = normalize_symbol(symbol).rpartition(".")[2] or symbol

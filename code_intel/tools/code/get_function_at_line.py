@@ -23,13 +23,16 @@ async def get_function_at_line(
     file_path: Annotated[
         str, Field(min_length=1, max_length=1000, description="A file of the project.")
     ],
-    line_number: Annotated[int, Field(ge=1, le=1_000_000_000, description="A line, from 1.")],
+    line_number: Annotated[
+        int, Field(ge=1, le=1_000_000_000, description="A line, counting from 1.")
+    ],
     session_id: SessionId = None,
 ) -> Answer:
-    """Find the innermost function or method that contains a line of the current file.
+    """Find the innermost function or method that contains a line of a file.
 
-    Use it on a line of a stack trace or a search result. Returns its name, lines and parameters;
-    read it with snippets_get. If the line is in no function, the error names the nearest ones.
+    Use it on a line of a stack trace or a search result. Returns the function's name, lines and
+    parameters; read it with snippets_get. If the line is outside all functions, the error names the
+    nearest ones.
     """
     async with context.optional_session(session_id, "get_function_at_line") as locked:
         opened = await run_in_thread(open_source, context, file_path, "file_path")

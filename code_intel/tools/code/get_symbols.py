@@ -42,7 +42,7 @@ async def get_symbols(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """List the symbols that a file, or all files below a folder, define, from the source index.
+    """List the symbols that a file, or every file below a folder, defines.
 
     Use it for an overview; find_definitions finds one name, analyze_structure outlines one file.
     Returns name, file, line, kind, scope and language, ordered by file and line. Listing a folder

@@ -44,16 +44,20 @@ async def repo_pack(
     format: Annotated[  # noqa: A002 - the name on the wire
         Format, Field(description="Output format.")
     ] = "markdown",
-    include: Annotated[Globs, Field(description="Only matching files, relative to path.")] = [],
-    exclude: Annotated[Globs, Field(description="No matching files: `tests/`.")] = [],
+    include: Annotated[
+        Globs, Field(description="Only files that match one of these globs, relative to path.")
+    ] = [],
+    exclude: Annotated[
+        Globs, Field(description="No files that match one of these globs, such as `tests/`.")
+    ] = [],
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Pack the files below a folder into one text, in pages: table of contents, then every file.
+    """Pack the files below a folder into one text: a table of contents, then every file, in pages.
 
     Use it to read all of a small folder; context_bundle selects what is relevant for a goal.
-    Ignored, hidden, binary and generated files are excluded; secret values are masked. size_bytes
-    is the size of all files. There is no return code; failures are errors, as in other tools.
+    Ignored, hidden, binary and generated files are excluded; secret values are masked. `size_bytes`
+    is the size of all files.
     """
     arguments = (path, format, tuple(include), tuple(exclude))
     first = place_of(cursor, *arguments)

@@ -29,16 +29,18 @@ async def search_files(
         str,
         Field(min_length=1, max_length=300, description="A glob: `*.py`, `src/**/test_*.{js,ts}`."),
     ],
-    path: Annotated[str, Field(description="Only below this folder; the glob starts there.")] = ".",
+    path: Annotated[
+        str, Field(description="Only below this folder; the glob is relative to it.")
+    ] = ".",
     file_type: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find files by name. Excludes ignored and hidden files; includes large and binary ones.
+    """Find files by name, including large and binary files, but no ignored or hidden ones.
 
     `*.py` matches at any depth, `src/*.py` only directly in src; `**` matches any folders. Use it
     if you know the name of a file; files_search searches file contents. Returns sorted paths. A
-    listed file does not count as looked at.
+    file does not count as looked at because it is listed.
     """
     wanted = selector(pattern)
     start = start_of(cursor, pattern, path, file_type)

@@ -35,8 +35,8 @@ async def search_text(
     """Search the files with a regular expression. Ignored and binary files are excluded.
 
     Use it for exact text such as messages, keys and calls; search_smart searches by meaning.
-    Returns file, line and content of each match, ordered by file and line; total_matches counts
-    them up to max_results.
+    Returns file, line and content of each match, ordered by file and line; `total_matches` counts
+    them, up to max_results.
     """
     question = TextQuery(
         pattern,

@@ -26,30 +26,44 @@ MAX_LINE_NUMBER = 1_000_000_000
 async def snippets_get(
     context: GatewayContext,
     path: Annotated[
-        str, Field(max_length=1000, description="A file; optional if the symbol is unique.")
+        str, Field(max_length=1000, description="A file; optional with a unique symbol.")
     ] = "",
     start_line: Annotated[
-        int, Field(ge=0, le=MAX_LINE_NUMBER, description="First line, from 1; 0: the first.")
+        int,
+        Field(
+            ge=0,
+            le=MAX_LINE_NUMBER,
+            description="First line, counting from 1; 0 starts at the top.",
+        ),
     ] = 0,
     end_line: Annotated[
-        int, Field(ge=0, le=MAX_LINE_NUMBER, description="Last line; 0: as far as fits.")
+        int,
+        Field(
+            ge=0,
+            le=MAX_LINE_NUMBER,
+            description="Last line; 0 reads as much as the budget allows.",
+        ),
     ] = 0,
     symbol: Annotated[
-        str, Field(max_length=300, description="Instead of lines: `AuthService.login`.")
+        str,
+        Field(
+            max_length=300,
+            description="A symbol to read instead of lines, such as `AuthService.login`.",
+        ),
     ] = "",
     exact_lines: Annotated[
-        bool, Field(description="Exactly these lines, even if they cut a symbol.")
+        bool, Field(description="Return exactly these lines, even if they cut a symbol.")
     ] = False,
     token_budget: Annotated[
         int, Field(ge=50, le=MAX_ROW_TOKENS, description="Maximum tokens.")
     ] = MAX_SEARCH_TOKENS,
     session_id: SessionId = None,
 ) -> Answer:
-    """Read lines of a file, or a whole symbol, verbatim from disk.
+    """Read lines of a file, or a whole symbol, as it is on disk now; secret values are masked.
 
     Use it on results of a search, find_definitions or deps_closure. Lines are extended to whole
-    symbols if the budget allows; secret values are masked. Returns the text with its line numbers,
-    and next_line if there is more.
+    symbols if the budget allows. Returns the text, its first and last line, and `next_line` if
+    there is more.
     """
     _check(path, start_line, end_line, symbol)
     async with context.optional_session(session_id, "snippets_get") as locked:

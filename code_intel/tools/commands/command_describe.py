@@ -23,16 +23,26 @@ CUTS = ((2000, 100), (600, 20), (250, 10))
 
 Domain = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_NAME_CHARS, description="Its domain, such as climpt-git."),
+    Field(
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="The command's domain, such as climpt-git.",
+    ),
 ]
 Action = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_NAME_CHARS, description="Its action, such as group-commit."),
+    Field(
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="The command's action, such as group-commit.",
+    ),
 ]
 Target = Annotated[
     str,
     Field(
-        min_length=1, max_length=MAX_NAME_CHARS, description="Its target, such as unstaged-changes."
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="The command's target, such as unstaged-changes.",
     ),
 ]
 

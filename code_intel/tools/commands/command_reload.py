@@ -19,15 +19,15 @@ AgentOrAll = Annotated[
     Field(
         min_length=1,
         max_length=MAX_NAME_CHARS,
-        description=f"Agent of the registry; `{ALL_AGENTS}` for all.",
+        description=f"The agent of the registry; `{ALL_AGENTS}` for all.",
     ),
 ]
 
 
 async def reload(context: CommandContext, agent: AgentOrAll = DEFAULT_AGENT) -> Answer:
-    """Read a registry again; return the number of commands, and warnings about its entries.
+    """Reload a registry; return the number of commands, and warnings about its entries.
 
-    Changed files are read again automatically. Call this to see the warnings.
+    Changed files are reloaded automatically. Call this to see the warnings.
     """
     return await _reloaded(context, agent)
 
@@ -35,9 +35,9 @@ async def reload(context: CommandContext, agent: AgentOrAll = DEFAULT_AGENT) -> 
 async def command_reload(
     context: GatewayContext, agent: AgentOrAll = DEFAULT_AGENT, session_id: SessionId = None
 ) -> Answer:
-    """Read a registry of commands again; return their number, and warnings about its entries.
+    """Reload a registry of commands; return their number, and warnings about its entries.
 
-    Changed files are read again automatically. Call this to see the warnings.
+    Changed files are reloaded automatically. Call this to see the warnings.
     """
     await context.read_session(session_id, "command_reload")
     return await _reloaded(context.commands, agent)

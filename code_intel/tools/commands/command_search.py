@@ -22,7 +22,7 @@ from code_intel.tools.wire.suspicion import flags_of
 DESCRIPTION_CHARS = (2000, 600, 250, 100, 40)
 """Characters of a description to try until an answer fits."""
 
-DESCRIPTIONS_CUT = "Descriptions are cut. describe shows a whole one."
+DESCRIPTIONS_CUT = "Descriptions are cut. describe shows all of one."
 
 MAX_QUERY_CHARS = 4000
 MAX_QUERIES = 5
@@ -33,7 +33,7 @@ Queries = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]],
     Field(
         max_length=MAX_QUERIES,
-        description="The task in other words, such as action and target; rankings are fused.",
+        description="The task in other words, such as action and target; results are merged.",
     ),
 ]
 Agent = Annotated[
@@ -41,7 +41,7 @@ Agent = Annotated[
     Field(
         min_length=1,
         max_length=MAX_NAME_CHARS,
-        description="Agent of the registry, as in its config.",
+        description="The agent of the registry, as in the registry's config.",
     ),
 ]
 Limit = Annotated[int, Field(ge=1, le=MAX_COMMANDS, description="Maximum commands.")]
@@ -56,9 +56,9 @@ async def search(
 ) -> Answer:
     """Find commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before describe and execute. score: from {very_good} a very good match, from {fair} a
-    fair one, below {weak} hardly any. Choose by score and description; an empty list means no
-    match.
+    Use it before describe and execute. `score`: from {very_good} a very good match, from {fair} a
+    fair one, below {weak} hardly a match. Choose by score and description; an empty list means that
+    nothing matches.
     """
     all_queries = _queries(query, queries)
     found = await _found(context, agent, all_queries, limit)
@@ -77,9 +77,9 @@ async def command_search(
 ) -> Answer:
     """Find prompt commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before command_describe and command_execute. score: from {very_good} a very good match,
-    from {fair} a fair one, below {weak} hardly any. Commands executed for similar features rank
-    higher.
+    Use it before command_describe and command_execute. `score`: from {very_good} a very good match,
+    from {fair} a fair one, below {weak} hardly a match. Commands that were executed for similar
+    features rank higher.
     """
     all_queries = _queries(query, queries)
     session, _ = await context.read_session(session_id, "command_search")

@@ -16,10 +16,13 @@ async def delete_document(
     filename: Annotated[str, Field(description=DOCUMENT)] = "",
     filepath: Annotated[str, Field(description=FILENAME)] = "",
     remove_file: Annotated[
-        bool, Field(description="Remove the file, too; files of the map go to the trash.")
+        bool, Field(description="Also remove the file; files of the map go to the trash.")
     ] = False,
 ) -> Answer:
-    """Delete one document from the index. The file stays, and is not indexed until you name it."""
+    """Delete one document from the index; it stays out until you index it by name.
+
+    The file is kept unless you set remove_file.
+    """
     path = one_of(filename=filename, filepath=filepath)
     data = await run_in_thread(operations.delete, service, path, remove_file=remove_file)
     return Answer(data, data["message"])

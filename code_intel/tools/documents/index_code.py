@@ -16,14 +16,15 @@ from code_intel.tools.documents.operations import FILEPATH, one_of
 async def index_code(
     service: CorpusService,
     filepath: Annotated[str, Field(description=FILEPATH)] = "",
-    directory: Annotated[str, Field(description="Instead: every file below this folder.")] = "",
-    filepaths: Annotated[str, Field(description="Instead: several paths, with commas.")] = "",
-    force: Annotated[bool, Field(description="Parse unchanged files again.")] = False,
+    directory: Annotated[str, Field(description="A folder; every file below it is indexed.")] = "",
+    filepaths: Annotated[str, Field(description="Several paths, separated by commas.")] = "",
+    force: Annotated[bool, Field(description="Also index unchanged files again.")] = False,
 ) -> Answer:
-    """Index source files now, even outside the patterns; they stay indexed until deleted by name.
+    """Index source files now, even if they match no pattern of the config.
 
-    Vectors of a folder or of several files follow in the background. Files that match the config's
-    patterns are indexed automatically.
+    Pass one of filepath, directory and filepaths. The files stay indexed until delete_document;
+    vectors of several files are computed in the background. Files that match a pattern are indexed
+    automatically.
     """
     one_of(filepath=filepath, directory=directory, filepaths=filepaths)
     stop = threading.Event()

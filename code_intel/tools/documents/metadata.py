@@ -50,7 +50,7 @@ Language = Annotated[
     BeforeValidator(_empty_as_none),
     Field(description="Language of the code it describes."),
 ]
-Tags = Annotated[str, BeforeValidator(_joined), Field(description="Words, comma-separated.")]
+Tags = Annotated[str, BeforeValidator(_joined), Field(description="Tags, separated by commas.")]
 Project = Annotated[str, Field(description="Name of the project.")]
 FIELDS = ("domain", "docType", "language", "tags", "project")
 """The fields, in the order in which devrag writes them."""

@@ -19,9 +19,9 @@ from code_intel.index.sync import INDEX_FAILED, sync_document
 from code_intel.learned.files import trash
 from code_intel.tools.context.corpus_service import CorpusService
 
-FILEPATH = "Path of the file, relative to the config or absolute."
+FILEPATH = "Path of the file, absolute or relative to the folder of the config."
 DOCUMENT = "Name of the document, from list_documents."
-FILENAME = "Another name for filename."
+FILENAME = "Alias of filename."
 
 
 def one_of(**arguments: str) -> str:

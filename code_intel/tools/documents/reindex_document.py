@@ -16,7 +16,7 @@ async def reindex_document(
     filename: Annotated[str, Field(description=DOCUMENT)] = "",
     filepath: Annotated[str, Field(description=FILENAME)] = "",
 ) -> Answer:
-    """Parse one document again even if its file is unchanged. The old one is used until then."""
+    """Index one document again, even if its file has not changed."""
     data = await run_in_thread(
         operations.reindex, service, one_of(filename=filename, filepath=filepath)
     )

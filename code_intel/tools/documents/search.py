@@ -14,7 +14,7 @@ from code_intel.tools.wire.hit_answers import hit_answer
 Query = Annotated[
     str,
     Field(
-        min_length=1, max_length=4000, description="A question, words or a symbol; any language."
+        min_length=1, max_length=4000, description="A question, words or a symbol, in any language."
     ),
 ]
 
@@ -31,12 +31,12 @@ async def search(
         str, Field(description="Only files whose name matches this glob.")
     ] = "",
 ) -> Answer:
-    """Search this server's documents by words and by meaning, best first.
+    """Search this server's documents by keyword and by meaning, best first.
 
-    The map has agreements: facts that people can read and edit. `score` is calibrated
-    ({verification}: probably the same thing, {ready}: almost certainly), and `agreement`
-    says whether it still holds.
-    The forest has source: hits are hypotheses to verify.
+    The map contains agreements: which symbol a term means in this project. `score` is calibrated
+    ({verification}: probably the same thing, {ready}: almost certainly), and `agreement` says
+    whether the agreement is still valid. The forest contains the source: hits are hypotheses to
+    verify.
     """
     limit = top_k or service.index.config.top_k
     return found(query, await run_read(service.search, query, limit, directory, file_pattern))

@@ -15,10 +15,10 @@ from code_intel.tools.wire.answers import index_data
 
 
 async def sync(service: CorpusService) -> Answer:
-    """Update the words of this index from the files on disk, and report the changes.
+    """Update this index from the files on disk, and report the changes.
 
-    Vectors follow in the background; `index.pending` counts the missing ones. Rarely needed,
-    because servers notice changes themselves.
+    Missing vectors are computed in the background; `index.pending` counts them. This is rarely
+    needed, because servers notice changes themselves.
     """
     stop = threading.Event()
     # Vectors of the forest take too long to wait for. Without a model the wait would be in vain.

@@ -20,9 +20,9 @@ async def update_frontmatter(
     tags: metadata.Tags = "",
     project: metadata.Project = "",
 ) -> Answer:
-    """Merge fields into a Markdown file's front matter, or create it.
+    """Set fields in a Markdown file's front matter, and create it if there is none.
 
-    Omitted and unknown fields, their order and comments stay as they are.
+    Other fields, the order of fields and comments are kept.
     """
     values = metadata.fields(
         {

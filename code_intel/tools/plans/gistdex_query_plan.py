@@ -67,7 +67,7 @@ async def gistdex_query_plan(
     ] = None,
     saveIntermediateResults: Annotated[
         bool | None,
-        Field(description="Save the texts of all results; false: only of the final ones."),
+        Field(description="Save the texts of all results; false: only of the final results."),
     ] = None,
     timeoutSeconds: Annotated[
         int | None,
@@ -101,14 +101,14 @@ async def gistdex_query_plan(
     ] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Search in several queries: state what you expect, search, compare, refine, and save the plan.
+    """Search with several queries: describe good results, search, compare, and refine the query.
 
-    Use it if one search is not enough. Describe good results in expectedResults, such as names that
-    the code may use. Each iteration has a query, its score, what was missing and what to try next;
-    finalResults has the best places with text. To choose each query yourself, set maxIterations 1
-    and call again with planId and initialQueries. Searches by words and meaning if the phase allows
-    search_forest, else by words only. Hits are hypotheses and do not change the phase. Plans are
-    saved in .gistdex.
+    Use it if one search is not enough. Describe good results in expectedResults, for example with
+    names that the code may use. Each iteration has a query, its score, what was missing and what to
+    try next; `finalResults` contains the best passages. To choose each query yourself, set
+    maxIterations to 1 and call again with planId and initialQueries. Searches by keyword and
+    meaning if the phase allows search_forest, otherwise by keyword only. Hits are hypotheses and do
+    not change the phase. Plans are saved in .gistdex.
     """
     arguments = PlanArguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset

@@ -22,21 +22,22 @@ from code_intel.tools.declaration import Answer
 async def add_agreement(
     context: GatewayContext,
     nl_term: Annotated[
-        str, Field(min_length=1, max_length=200, description="The words people use.")
+        str, Field(min_length=1, max_length=200, description="The term that people use.")
     ],
     symbol: Annotated[
-        str, Field(min_length=1, max_length=300, description="The symbol they mean.")
+        str, Field(min_length=1, max_length=300, description="The symbol that the term means.")
     ],
     code_evidence: Annotated[
         str, Field(min_length=1, max_length=2000, description="What in the code proves it.")
     ],
     related_files: Annotated[
-        list[str], Field(description="Files that support it, `path` or `path:line`.")
+        list[str], Field(description="Files that support it, as `path` or `path:line`.")
     ] = [],
 ) -> Answer:
-    """Add an agreement by hand. Searches find it at once, but unconfirmed it never leads to READY.
+    """Record an agreement: which symbol a term means in this project.
 
-    Use it for what people already know. record_outcome adds what a session has learned.
+    Searches find it immediately, but it cannot lead to READY (permission to write) until it is
+    confirmed. Use it for what people already know; record_outcome adds what a session has learned.
     """
     agreement = await drafted(context, nl_term, symbol, code_evidence, related_files)
     learned: LearningResult = await run_in_thread(

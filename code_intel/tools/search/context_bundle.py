@@ -42,7 +42,7 @@ Words = Annotated[
 
 
 class TaskArtifacts(BaseModel):
-    """Artifacts of the task: failing tests, a diff, files being edited, hints."""
+    """What is already known about the task."""
 
     model_config = ConfigDict(extra="allow")  # unknown keys are reported as warnings
 
@@ -68,7 +68,7 @@ async def context_bundle(
     context: GatewayContext,
     goal: Annotated[
         str,
-        Field(min_length=1, max_length=4000, description="What you want to do; any language."),
+        Field(min_length=1, max_length=4000, description="What you want to do, in any language."),
     ],
     artifacts: Annotated[
         TaskArtifacts | None,
@@ -81,21 +81,28 @@ async def context_bundle(
         ),
     ] = "default",
     boost_profile: Annotated[
-        BoostProfile, Field(description="default: source; docs: documents; none: any kind of file.")
+        BoostProfile,
+        Field(
+            description=(
+                "Which files to rank higher: default, source code; docs, documentation; none, "
+                "neither."
+            )
+        ),
     ] = "default",
     limit: Annotated[int, Field(ge=1, le=20, description="Files with fragments.")] = 7,
     token_budget: Annotated[
         int, Field(ge=200, le=MAX_ROW_TOKENS, description="Maximum tokens for files.")
     ] = MAX_SEARCH_TOKENS,
-    compact: Annotated[bool, Field(description="Omit the text: only where to look.")] = False,
+    compact: Annotated[bool, Field(description="Omit the text of the fragments.")] = False,
     session_id: SessionId = None,
 ) -> Answer:
     """Collect what to read for a goal: short fragments of the relevant files, best first.
 
     Use it at the start of a task, with what you have: a failing test, a diff, the file being
-    edited. Fragments end at symbols; files that do not fit get one line each (`further`). Tests,
-    docs and built files are excluded unless you name them or set boost_profile none. snippets_get
-    shows more of a file. Returns files with reasons (why) and fragments, and tokens_estimate.
+    edited. Fragments end at symbol boundaries; files that do not fit are listed in `further`, one
+    line each. Tests, documentation and build output are excluded unless you name them or set
+    boost_profile to none. Returns files with fragments and the reasons for choosing them (`why`),
+    and `tokens_estimate`. Read more of a file with snippets_get.
     """
     check_query(goal, "goal")
     artifacts = artifacts or TaskArtifacts()

@@ -31,11 +31,18 @@ MAX_PREVIEW_CHARS = 240
 async def files_search(
     context: GatewayContext,
     query: Annotated[
-        str, Field(min_length=1, max_length=4000, description="Words; quote phrases.")
+        str,
+        Field(min_length=1, max_length=4000, description="Words to find; put phrases in quotes."),
     ],
     top_k: Annotated[int, Field(ge=1, le=50, description="Files per page.")] = 20,
     boost_profile: Annotated[
-        BoostProfile, Field(description="default: source; docs: documents; none: only words.")
+        BoostProfile,
+        Field(
+            description=(
+                "Which files to rank higher: default, source code; docs, documentation; none, "
+                "neither."
+            )
+        ),
     ] = "default",
     directory: Annotated[str, Field(description="Only below this folder.")] = "",
     file_pattern: Annotated[
@@ -48,11 +55,11 @@ async def files_search(
     evaluateResult: EvaluateResult = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Find files by the words in them: BM25, weighted by kind of file.
+    """Find files by their content, ranked by keyword (BM25) and kind of file.
 
-    Use it if you know the words; search_smart searches by meaning, search_text for exact text.
-    Japanese words also match their English names in code. Returns file, score, language and the
-    best line; total counts the files with any of the words.
+    Use it if you know which words the file contains; search_smart searches by meaning, search_text
+    for exact text. Japanese words also match their English translations in code. Returns file,
+    score, language and the best line; `total` counts the files that contain any of the words.
     """
     check_query(query)
     file_filter = FileFilter(directory, file_pattern, language.lower())

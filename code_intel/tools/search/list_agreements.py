@@ -17,23 +17,21 @@ from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 NO_AGREEMENTS = "No agreements yet; record_outcome and add_agreement write them."
-NO_MATCH = "No agreement matches. Use fewer of the filters nl_term, symbol and status."
+NO_MATCH = "No agreement matches. Remove one of the filters nl_term, symbol and status."
 
 
 async def list_agreements(
     context: GatewayContext,
-    nl_term: Annotated[str, Field(description="Only those with this text in term or alias.")] = "",
-    symbol: Annotated[str, Field(description="Only those with this text in the symbol.")] = "",
-    status: Annotated[
-        Validity | Literal[""], Field(description="Only those with this status.")
-    ] = "",
-    limit: Annotated[int, Field(ge=1, le=500, description="Agreements in one answer.")] = 50,
+    nl_term: Annotated[str, Field(description="Only if the term or an alias contains this.")] = "",
+    symbol: Annotated[str, Field(description="Only if the symbol contains this.")] = "",
+    status: Annotated[Validity | Literal[""], Field(description="Only with this status.")] = "",
+    limit: Annotated[int, Field(ge=1, le=500, description="Agreements per page.")] = 50,
     cursor: Cursor = "",
 ) -> Answer:
     """List the project's agreements, each with its status and the reasons for it.
 
-    Includes those that searches do not return: files with merge conflicts, unreadable files, and
-    agreements whose symbol no longer exists.
+    Includes agreements that searches do not return, because their file has merge conflicts or
+    cannot be read, or because their symbol no longer exists.
     """
     question = (nl_term, symbol, status)
     start = start_of(cursor, *question)

@@ -74,18 +74,21 @@ async def query(
         Field(description="Purpose; default: the session's intent."),
     ] = "",
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
-    symbol: Annotated[str, Field(max_length=300, description="A symbol it is about.")] = "",
-    file_path: Annotated[str, Field(description="A file it is about.")] = "",
-    show_plan: Annotated[bool, Field(description="Also list the calls made.")] = True,
+    symbol: Annotated[
+        str, Field(max_length=300, description="A symbol that the question is about.")
+    ] = "",
+    file_path: Annotated[str, Field(description="A file that the question is about.")] = "",
+    show_plan: Annotated[bool, Field(description="Whether to list the searches as well.")] = True,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Answer a question with several searches (definitions, references, text), merged to one list.
+    """Answer a question with several searches (definitions, references, text) merged into one list.
 
-    Searches for the names in the question as symbols, for its words as text (Japanese words also in
-    English), and for slots of the query frame that lack evidence. Each search counts in the session
-    as if you had made it, for the places shown. If nothing is found and the map has missed, the
-    forest (the whole source) is searched; its hits are hypotheses.
+    Looks up names in the question as symbols, searches the files for its words (Japanese words also
+    in English), and looks for evidence for parts of the query frame that have none. The places
+    shown count as if you had run these searches yourself. If nothing is found, the forest (the
+    project's source) is searched, in EXPLORATION only after search_smart or search_map found no
+    match; its hits are hypotheses.
     """
     check_query(question, "question")
     session, handle = await context.read_session(session_id, "query")

@@ -27,7 +27,7 @@ from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, 
 from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
 
-NO_MAP_HITS = "The map knows nothing about “{}”."
+NO_MAP_HITS = "No agreement matches “{}”."
 
 
 async def search_forest(
@@ -43,11 +43,12 @@ async def search_forest(
     evaluateResult: EvaluateResult = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Search the forest, the whole source, by words and by meaning, in any language.
+    """Search the forest (the project's source) by keyword and by meaning, in any language.
 
-    Allowed after the map has missed. Hits are hypotheses and do not change the phase. Returns the
-    best place of each file with lines and text. If the forest is unavailable (unavailable says
-    why), the answer has agreements from the map.
+    In EXPLORATION, allowed only after search_smart or search_map found no match in the map (the
+    project's agreements). Hits are hypotheses and do not change the phase. Returns the best passage
+    of each file with its lines and text. If the forest is unavailable (`unavailable` gives the
+    reason), the answer contains agreements from the map.
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")

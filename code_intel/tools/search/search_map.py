@@ -25,16 +25,17 @@ async def search_map(
     query: Query,
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of agreements.")] = 10,
     include_expired: Annotated[
-        bool, Field(description="Include agreements not used for a while.")
+        bool, Field(description="Include agreements that have not been used for a while.")
     ] = True,
     session_id: SessionId = None,
 ) -> Answer:
     """Search only the map: the project's agreements on which symbol a term means.
 
-    Returns agreements with a calibrated score ({verification}: probably the same thing,
-    {ready}: almost certainly) and their status. A hit does not change the phase. After a miss
-    the session may use search_forest. If the map is unavailable (unavailable says why), the answer
-    has hypotheses from the forest, and search_forest stays closed.
+    Returns agreements with their status and a calibrated score ({verification}: probably the same
+    thing, {ready}: almost certainly). A hit does not change the phase. If nothing matches,
+    search_forest becomes available. If the map is unavailable (`unavailable` gives the reason),
+    the answer contains hypotheses from the forest (the project's source), and search_forest stays
+    unavailable.
     """
     check_query(query)
     session, handle = await context.read_session(session_id, "search_map")

@@ -25,9 +25,9 @@ _LINES = re.compile(r"^(.*?):(\d{1,9})(?:-(\d{1,9}))?$")
 class CandidateHit(BaseModel):
     """A hit of an earlier answer."""
 
-    document: Annotated[str, Field(max_length=1000, description="Its file; `file` works, too.")] = (
-        ""
-    )
+    document: Annotated[
+        str, Field(max_length=1000, description="The file of the hit; `file` is an alias.")
+    ] = ""
     file: Annotated[str, Field(max_length=1000)] = ""
     start_line: Annotated[int, Field(ge=0)] = 0
     end_line: Annotated[int, Field(ge=0)] = 0
@@ -36,23 +36,24 @@ class CandidateHit(BaseModel):
 async def semantic_rerank(
     context: GatewayContext,
     query: Annotated[
-        str, Field(min_length=1, max_length=4000, description="What they should be about.")
+        str, Field(min_length=1, max_length=4000, description="What the files should be about.")
     ],
     candidates: Annotated[
         list[Annotated[str, Field(max_length=1000)] | CandidateHit],
         Field(
             min_length=1,
             max_length=MAX_CANDIDATES,
-            description="`path`, `path:12-40`, or hits of another tool.",
+            description="Each a `path`, a `path:12-40`, or a hit of another tool.",
         ),
     ],
     top_k: Annotated[int, Field(ge=1, le=MAX_CANDIDATES, description="Candidates to return.")] = 10,
     session_id: SessionId = None,
 ) -> Answer:
-    """Order files or hits by meaning: by the similarity of their best chunk's vector.
+    """Order files or hits by meaning: by the similarity of their best chunk to the query.
 
-    Use it in SEMANTIC to choose among the results of several searches. Without vectors the order
-    stays, and the answer says so. Returns file, lines, symbol, similarity and original position.
+    Use it in SEMANTIC to choose among the results of several searches. Without an embedding model
+    the order does not change, and the answer says so. Returns file, lines, symbol, similarity and
+    original position (`given_at`).
     """
     check_query(query)
     places = [_place(context, each) for each in candidates]

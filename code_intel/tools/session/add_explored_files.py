@@ -20,10 +20,10 @@ async def add_explored_files(
     ],
     session_id: SessionId = None,
 ) -> Answer:
-    """Add files that may be written in READY. A search of this session must have returned them.
+    """Add files that may be written in the READY phase, after a search has returned them.
 
-    First use find_definitions, find_references, or search_text with path. Then add the file;
-    check_write_target allows it from then on.
+    First find the file with find_definitions, find_references, or search_text with path, in this
+    session. Then add it here; from then on check_write_target allows it.
     """
     files = await run_in_thread(spelled_files, context.root, files)
     existing = await run_in_thread(existing_files, context.root, files)

@@ -19,7 +19,9 @@ async def check_write_target(
 ) -> Answer:
     """Check whether this session may write to a file. Call it before every edit.
 
-    Writing is allowed only in READY: explored files, and new files below an explored folder.
+    Writing is allowed only in the READY phase, and only to explored files and to new files in or
+    below a folder that contains one. In the project root, only new files are allowed, not new
+    folders.
     """
     async with context.session(session_id, "check_write_target") as locked:
         verdict = await run_in_thread(

@@ -27,7 +27,7 @@ async def confirm_symbol_relevance(
         Field(
             min_length=1,
             max_length=2000,
-            description="What in the code proves it; name each symbol, or its file and line.",
+            description="What in the code proves it; mention each symbol, or its file and line.",
         ),
     ],
     reasoning: Annotated[str, Field(description="Why the others are not relevant.")] = "",
@@ -35,10 +35,10 @@ async def confirm_symbol_relevance(
 ) -> Answer:
     """Confirm which symbols implement the target feature, with evidence from the code.
 
-    record_outcome learns only confirmed symbols. A symbol must be defined in the index. A name
-    that differs from the feature's needs more evidence: below a similarity of {high_likeness}
-    code_evidence must name it and the risk rises by a step; below {gray_likeness} this session must
-    also have looked it up.
+    record_outcome learns only confirmed symbols. A symbol must be defined in the index. A symbol
+    whose name is unlike the feature's needs more evidence. Below a similarity of {high_likeness},
+    code_evidence must mention the symbol, or its file and line, and the session's risk goes up one
+    level. Below {gray_likeness}, this session must also have looked the symbol up.
     """
     async with context.session(session_id, "confirm_symbol_relevance") as locked:
         touched = (*locked.session.explored_files, *locked.session.planned_files)

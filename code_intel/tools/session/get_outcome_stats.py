@@ -13,7 +13,7 @@ NO_OUTCOMES = "No outcomes yet. record_outcome writes one when a session ends."
 async def get_outcome_stats(context: GatewayContext) -> Answer:
     """Count how this project's sessions ended: by intent, phase, confidence and use of the forest.
 
-    Covers the newest 1,000 outcomes. unreadable counts invalid lines of the log. The figures show
+    Covers the newest 1,000 outcomes. `unreadable` counts invalid lines of the log. The figures show
     where sessions fail; they do not influence any decision.
     """
     found = await run_in_thread(outcomes_of, context.settings)

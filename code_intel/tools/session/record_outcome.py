@@ -1,4 +1,4 @@
-"""Tool `record_outcome`."""
+"""Implement the tool `record_outcome`."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from code_intel.learned.history import outcomes
 from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.declaration import Answer, from_json
+from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.session.learn_from_outcome import LearnedOutcome, learn_from_success
 
@@ -39,25 +39,24 @@ _EMPTY = Analysis()
 async def record_outcome(
     context: GatewayContext,
     outcome: Annotated[
-        Literal["success", "failure", "partial"], Field(description="How it ended.")
+        Literal["success", "failure", "partial"], Field(description="How the session ended.")
     ],
     analysis: Annotated[Analysis, Field(description="The result and its cause.")] = _EMPTY,
-    session_id: Annotated[
-        str | None, Field(description="The session; default: this connection's last.")
-    ] = None,
+    session_id: SessionId = None,
     trigger_message: Annotated[str, Field(description="The user's last message.")] = "",
     insist: Annotated[
         bool,
         Field(description="Write an unconfirmed agreement even if the session has not earned one."),
     ] = False,
 ) -> Answer:
-    """Record how a session ended. An earned success becomes an agreement, found at once.
+    """Record how a session ended, and learn from a success.
 
-    Earned means: a write intent, READY reached by understanding or verification, a confirmed symbol
-    that the session itself has found, and a change in the explored files. Other outcomes are only
-    recorded. A failure after READY directly from the map counts against the agreement. map_sync is
-    done or deferred (see map_sync_reason); searches find the agreement in both cases. cache_error
-    says why a success was not learned; the outcome is recorded anyway.
+    A success becomes an agreement (which symbol a term means), searchable at once, if the intent
+    was IMPLEMENT, MODIFY or DELETE, READY was reached through submit_understanding or
+    submit_verification, a symbol that this session looked up was confirmed, and an explored file
+    changed. If an agreement alone led to READY, a failure counts against it. `map_sync` is done or
+    deferred (see `map_sync_reason`); searches find the agreement in both cases. `cache_error` says
+    why a success was not learned; the outcome is recorded anyway.
     """
     async with context.session(session_id, "record_outcome") as locked:
         session = locked.session

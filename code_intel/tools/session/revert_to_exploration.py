@@ -16,10 +16,10 @@ async def revert_to_exploration(
     reason: Annotated[str, Field(max_length=1000, description="What was misunderstood.")] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Return to EXPLORATION if a hypothesis or an agreement turned out to mean something else.
+    """Return to EXPLORATION if a hypothesis or an agreement turned out to be wrong.
 
-    If the map had answered, the agreement counts as wrong for these words: they no longer find it
-    until a success confirms it.
+    If the session relied on an agreement (from the map), it is marked as wrong for this query and
+    no longer changes the phase for it until a later success with that query.
     """
     async with context.session(session_id, "revert_to_exploration") as locked:
         offer = last_map_answer(locked.session)

@@ -15,12 +15,15 @@ from code_intel.tools.declaration import Answer, SessionId
 class SlotValue(BaseModel):
     """One slot of the query frame."""
 
-    value: Annotated[str, Field(description="Its meaning, in the words of the quote.")]
-    quote: Annotated[str, Field(description="Copied from the query, word for word.")]
+    value: Annotated[
+        str,
+        Field(description="What the quote says about this slot, using only words from the quote."),
+    ]
+    quote: Annotated[str, Field(description="Copied word for word from the user's request.")]
 
 
 Slot = SlotValue | None
-OMIT = "Omit it if the request does not say it."
+OMIT = "Omit if the request does not say."
 
 
 async def set_query_frame(
@@ -29,18 +32,16 @@ async def set_query_frame(
         Slot, Field(description=f"The feature that the request is about. {OMIT}")
     ] = None,
     trigger_condition: Annotated[
-        Slot, Field(description=f"When or under which condition it happens. {OMIT}")
+        Slot, Field(description=f"When or under what condition it happens. {OMIT}")
     ] = None,
     observed_issue: Annotated[Slot, Field(description=f"What is wrong. {OMIT}")] = None,
-    desired_action: Annotated[
-        Slot, Field(description=f"What the user wants to be done. {OMIT}")
-    ] = None,
+    desired_action: Annotated[Slot, Field(description=f"What the user wants done. {OMIT}")] = None,
     session_id: SessionId = None,
 ) -> Answer:
-    """Set the query frame: what the user's request is about, in four slots with quotes from it.
+    """Set the query frame: what the user's request says, in four slots with quotes from it.
 
     Call it once, after start_session. The quotes are checked; if one is wrong, the whole frame is
-    refused with the reason. The frame decides how much you must look at before you may write.
+    refused, with the reason. The frame determines how much you must look at before you may write.
     The map (the project's agreements) is searched for target_feature.
     """
     given = {

@@ -26,7 +26,7 @@ async def start_session(
     context: GatewayContext,
     intent: Annotated[
         Literal["IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
-        Field(description="Purpose of the work; MODIFY if unsure. Only the first three may write."),
+        Field(description="Purpose of the work; MODIFY if unsure. Only the first three can write."),
     ],
     query: Annotated[
         str,
@@ -38,9 +38,9 @@ async def start_session(
 ) -> Answer:
     """Start a session. Call this first, before exploring or changing code.
 
-    Returns session_id for the other tools, the phase, and the tools that the phase allows. Files
-    may be written in the phase READY. Next, call set_query_frame. A session survives restarts and
-    expires a day after its last use.
+    Returns `session_id` for the other tools, the phase, and the tools that the phase allows. Files
+    may be written only in the READY phase. Next, call set_query_frame. A session survives restarts
+    and expires a day after its last use.
     """
     await run_in_thread(_check_project, context.root, repo_path)
     before = await run_in_thread(baseline, context.root)

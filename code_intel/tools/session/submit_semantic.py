@@ -39,15 +39,24 @@ async def submit_semantic(
     context: GatewayContext,
     hypotheses: Annotated[
         list[Annotated[HypothesisItem, BeforeValidator(_bare)]],
-        Field(description="What the forest suggests and the code must still prove."),
+        Field(description="What search results suggest and the code must still prove."),
     ],
     devrag_reason: Annotated[
-        str, Field(description="Why exploration was not enough; the error lists valid reasons.")
+        str,
+        Field(
+            description=(
+                "Why exploration was not enough: no_definition_found, no_reference_found, "
+                "no_similar_implementation, architecture_unknown or context_fragmented. It must "
+                "fit what your submission lacked."
+            )
+        ),
     ],
-    search_queries: Annotated[list[str], Field(description="Your searches.")] = [],
+    search_queries: Annotated[
+        list[str], Field(description="The queries that you searched for.")
+    ] = [],
     session_id: SessionId = None,
 ) -> Answer:
-    """Submit hypotheses from the forest, and why you needed to search it (phase SEMANTIC).
+    """Submit hypotheses from the forest (the project's source), in the SEMANTIC phase.
 
     Leads to VERIFICATION, where every hypothesis must be confirmed or rejected with evidence.
     """

@@ -29,24 +29,27 @@ Names = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=
 async def submit_understanding(
     context: GatewayContext,
     symbols_identified: Annotated[
-        Names, Field(description="Symbols that matter, as the code spells them.")
+        Names, Field(description="The relevant symbols, spelled as in the code.")
     ],
     entry_points: Annotated[
-        Names, Field(description="Functions or methods where the flow starts.")
+        Names, Field(description="Functions or methods where execution starts.")
     ] = [],
     files_analyzed: Annotated[
         FileList,
-        Field(description="Files you have looked at, as this session's tools returned them."),
+        Field(description="Files that you have looked at, spelled as the tools returned them."),
     ] = [],
-    existing_patterns: Annotated[Names, Field(description="Conventions of the code to keep.")] = [],
+    existing_patterns: Annotated[
+        Names, Field(description="Conventions of the code to follow.")
+    ] = [],
     notes: str = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Submit what you have understood (phase EXPLORATION). It is checked against index and disk.
+    """Submit what you have understood, in EXPLORATION. It is checked against the index and files.
 
-    Leads to READY if it meets all requirements for the session's risk, and to SEMANTIC if something
-    is missing or still a hypothesis. A malformed submission, or one before the required tools were
-    used, is refused and does not change the phase.
+    Leads to READY (files may be written) if it meets all requirements for the session's risk, and
+    to SEMANTIC (the forest, the project's source, may be searched) if something is missing or
+    unproven. A submission that is malformed, or that you make before using the required tools, is
+    refused and does not change the phase.
     """
     symbols = await canonical(context, symbols_identified)
     files_analyzed = await run_in_thread(spelled_files, context.root, files_analyzed)

@@ -30,10 +30,10 @@ MAX_COMPARED_SYMBOLS = 50
 
 
 class EvidenceItem(BaseModel):
-    """The evidence for one answer."""
+    """The call that supports an answer."""
 
-    tool: Annotated[str, Field(description="The tool you called in this phase.")]
-    target: Annotated[str, Field(description="What you called it with: the symbol or pattern.")]
+    tool: Annotated[str, Field(description="The tool that you called in this phase.")]
+    target: Annotated[str, Field(description="The symbol or pattern that you passed to it.")]
     result: Annotated[str, Field(description="Its result, in one sentence.")]
     files: Annotated[list[str], BeforeValidator(from_json)] = []
 
@@ -41,7 +41,7 @@ class EvidenceItem(BaseModel):
 class VerifiedItem(BaseModel):
     """The answer to one hypothesis."""
 
-    hypothesis: Annotated[str, Field(description="Its text, as listed.")]
+    hypothesis: Annotated[str, Field(description="The hypothesis, word for word.")]
     status: Literal["confirmed", "rejected"]
     evidence: Annotated[EvidenceItem, BeforeValidator(from_json)]
 
@@ -56,9 +56,11 @@ async def submit_verification(
 ) -> Answer:
     """Confirm or reject every hypothesis, with evidence from calls in this phase (VERIFICATION).
 
-    A confirmation counts only if the session's log has that call, with a result. One confirmed
-    hypothesis leads to READY. If all are rejected, the session returns to EXPLORATION, and a
-    rejected agreement is no longer found by these words until a success confirms it.
+    A confirmation counts only if you made that call in this session and it found something. One
+    confirmed hypothesis leads to READY (files may be written). If all are rejected, the session
+    returns to EXPLORATION. If the map (the project's agreements) had suggested the symbol, the
+    rejection counts against that agreement: for the same query it no longer changes the phase until
+    a later success with that query.
     """
     answers = [
         evidence.HypothesisAnswer(

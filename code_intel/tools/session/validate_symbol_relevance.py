@@ -44,14 +44,15 @@ async def validate_symbol_relevance(
         list[str], Field(max_length=50, description="Symbols to compare with it.")
     ] = [],
     symbols: Annotated[
-        list[str], Field(max_length=50, description="Another name for symbols_identified.")
+        list[str], Field(max_length=50, description="Alias of symbols_identified.")
     ] = [],
     session_id: SessionId = None,
 ) -> Answer:
-    """Compare a feature's name with symbols by meaning, and show pairs that are already agreed.
+    """Rate how relevant symbols are to a feature, by comparing its name with theirs.
 
-    The result is a suggestion: read the code, then call confirm_symbol_relevance. Returns for each
-    symbol its band (high, gray or low) and what confirming it takes.
+    Returns how similar each symbol is (high, gray or low), what evidence you need to confirm it,
+    and which pairs are already agreed. The similarity is only a suggestion: read the code, then
+    call confirm_symbol_relevance.
     """
     names = list(dict.fromkeys([*symbols_identified, *symbols]))
     if not names:

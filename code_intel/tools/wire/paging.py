@@ -21,7 +21,11 @@ from code_intel.tools.wire.suspicion import note_of
 ItemT = TypeVar("ItemT")
 
 Cursor = Annotated[
-    str, Field(max_length=100, description="next_cursor of the last answer; same arguments.")
+    str,
+    Field(
+        max_length=100,
+        description="The next_cursor from the previous answer; repeat the other arguments.",
+    ),
 ]
 """The optional parameter of every tool whose answer may have several pages."""
 

@@ -120,7 +120,7 @@ async def test_handshake_opens_no_registry(stock: Path, empty_home: Path) -> Non
 
 
 def test_only_execute_may_start_programs() -> None:
-    reaching = {tool.name for tool in (*COMMAND_TOOLS, *GATEWAY_TOOLS) if tool.reaches}
+    reaching = {tool.name for tool in (*COMMAND_TOOLS, *GATEWAY_TOOLS) if tool.open_world}
     assert reaching == {"execute", "command_execute"}
 
 
