@@ -70,7 +70,7 @@ async def test_earned_success_is_logged_learned_and_found_at_once(shop: Path) ->
             "map_sync_reason": WORDS_ONLY,
             "cache_note": answer["note"],
             "cache_error": None,
-            "note": "The next question finds it at once.",
+            "note": "The next search will find it.",
         }
         assert (shop / AGREEMENTS / file).exists()
         assert (await call("search_map", query="login"))["results"][0]["agreement"][

@@ -55,7 +55,7 @@ async def test_forest_answers_with_hypotheses_after_a_miss_of_the_map(shop: Path
             "best_map": None,
             "truncated": False,
         }
-        assert answer["message"].startswith("The map does not know this.")
+        assert answer["message"].startswith("No agreement matches.")
         assert "find_definitions" in answer["next_action"]
         assert answer["results"][0]["document"] == SERVICE
         assert "search_forest" in (await call("get_session_status"))["allowed_tools"]

@@ -14,7 +14,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import definition_data, definition_line, index_data, index_text
 from code_intel.tools.wire.languages import language_named
-from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
+from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 
 DEFINITIONS_PER_PAGE = 50
 MAX_DEFINITIONS = 10_000
@@ -53,7 +53,7 @@ async def find_definitions(
     async with context.optional_session(session_id, "find_definitions") as locked:
         all_found = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
         index = await run_in_thread(context.forest.freshness)
-        part = page(all_found, start, definition_data, *arguments, most=DEFINITIONS_PER_PAGE)
+        part = page(all_found, start, definition_data, *arguments, limit=DEFINITIONS_PER_PAGE)
         shown = all_found[part.start : part.end]
         if locked is not None:
             await locked.append(
@@ -63,7 +63,7 @@ async def find_definitions(
                     found=len(all_found)
                     if len(symbol.strip()) >= MIN_PARTIAL_CHARS
                     else _exact(symbol, all_found),
-                    files=files_shown((d.file for d in all_found), (d.file for d in shown)),
+                    files=files_to_record((d.file for d in all_found), (d.file for d in shown)),
                     symbols=dict.fromkeys(d.qualified for d in shown),
                 )
             )

@@ -15,7 +15,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.languages import type_named
-from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
+from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFERENCES = 1000
@@ -68,7 +68,7 @@ async def find_references(
                 "find_references",
                 symbol,
                 found=len(found),
-                files=files_shown(files, files[part.start : part.end]),
+                files=files_to_record(files, files[part.start : part.end]),
                 symbols=(symbol,) if found and is_defined else (),
             )
             await locked.append(step)

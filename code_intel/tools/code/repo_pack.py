@@ -19,7 +19,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import tokens, within
 from code_intel.tools.wire.pack_formats import WRITERS, Format, Piece
-from code_intel.tools.wire.paging import Cursor, cursor_at, place_of
+from code_intel.tools.wire.paging import Cursor, cursor_at, position_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 Globs = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=50)]
@@ -60,7 +60,7 @@ async def repo_pack(
     is the size of all files.
     """
     arguments = (path, format, tuple(include), tuple(exclude))
-    first = place_of(cursor, *arguments)
+    first = position_of(cursor, *arguments)
     wanted = [selector(glob, "include") for glob in include]
     unwanted = [selector(glob, "exclude") for glob in exclude]
     async with context.optional_session(session_id, "repo_pack") as locked:

@@ -62,7 +62,7 @@ async def search_files(
     }
     lines = [NOTE] if "flags" in data else []
     lines += [visible(name) for name in data["files"][:MAX_TEXT_NAMES]]
-    lines += part.left_off("files", MAX_TEXT_NAMES)
+    lines += part.omitted("files", MAX_TEXT_NAMES)
     lines += part.rest(len(found))
     notes = [listing.note] if listing.note else []
     notes += [TIMED_OUT.format(TIMEOUT_S)] if late else []

@@ -10,7 +10,7 @@ from code_intel.foundation.text import visible
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.paging import Cursor, files_shown, page, start_of
+from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_LINE_MATCHES = 20
@@ -54,7 +54,7 @@ async def search_text(
         part = page(result.matches, start, _match_data, *arguments)
         if locked is not None:
             all_files = [match.file for match in result.matches]
-            files = files_shown(all_files, all_files[part.start : part.end])
+            files = files_to_record(all_files, all_files[part.start : part.end])
             await locked.append(steps.called("search_text", pattern, found=total, files=files))
     lines = part.lines(_line, "matches", total)
     if result.truncated and part.next_cursor is None:

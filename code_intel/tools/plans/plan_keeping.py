@@ -23,7 +23,7 @@ from code_intel.session.state import Session, Step
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.plans.plan_sources import PlanSource, documents_of, hit_of
 from code_intel.tools.wire.answers import logged_hits
-from code_intel.tools.wire.paging import files_shown
+from code_intel.tools.wire.paging import files_to_record
 
 PLAN_SESSION_CHANGED_NOTE = (
     "The session changed while this ran, so nothing was recorded in it. Call again."
@@ -178,7 +178,7 @@ def _call(source: PlanSource, iteration: Iteration, shown: Sequence[Result]) -> 
         iteration.query,
         ok=not iteration.error,
         found=len(iteration.results),
-        files=every if guessed else files_shown(every, documents_of(shown)),
+        files=every if guessed else files_to_record(every, documents_of(shown)),
         symbols=[each.symbol for each in seen if each.symbol],
         forest_results=found if guessed else None,
     )

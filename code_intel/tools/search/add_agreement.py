@@ -72,7 +72,7 @@ async def drafted(
     """Return a new agreement with the symbol's current digest from the index; write nothing.
 
     Raises:
-        UsageError: A related file is outside the project or has an invisible character.
+        UsageError: A related file is outside the project or contains an invisible character.
     """
     files = [await run_in_thread(_reference, context.root, text) for text in related_files]
     found = await definitions_of(context, [symbol])
@@ -94,7 +94,7 @@ def remarks(root: Path, agreement: Agreement) -> Iterator[str]:
     if not agreement.digest:
         yield (
             f"{agreement.symbol} is not defined in the index; "
-            "the agreement is listed as broken until it is."
+            "the agreement has the status broken until it is."
         )
     if missing := missing_files(root, agreement):
         yield (
@@ -106,7 +106,7 @@ def remarks(root: Path, agreement: Agreement) -> Iterator[str]:
 
 
 def missing_files(root: Path, agreement: Agreement) -> list[str]:
-    """Return the files of an agreement that do not exist here; another branch may have them."""
+    """Return the files of an agreement that do not exist in the working tree."""
     return [
         file.path
         for file in agreement.files
@@ -122,14 +122,14 @@ def file_reference(text: str) -> FileReference:
 
 
 def _reference(root: Path, text: str) -> FileReference:
-    """Parse a related file. It may be missing, but must be inside the project.
+    """Parse a related file. It need not exist, but must be inside the project.
 
     Raises:
-        UsageError: It is outside the project or has an invisible character.
+        UsageError: It is outside the project or contains an invisible character.
     """
     if hidden := hidden_character(text):
         raise UsageError(
-            f"related_files has an invisible character, {code_point(hidden)}.",
+            f"related_files contains an invisible character, {code_point(hidden)}.",
             hint="Remove control, bidirectional and zero-width characters from the paths.",
             details={"field": "related_files"},
         )

@@ -32,7 +32,7 @@ from code_intel.tools.wire.suspicion import note_of
 
 CHECK_FIRST = "Check what you rely on with find_definitions or find_references."
 MAX_FURTHER_FILES = 20
-"""Files named in one line each, in addition to those with fragments."""
+"""Maximum number of files in `further`."""
 
 Words = Annotated[
     list[Annotated[str, Field(max_length=2000)]],
@@ -127,12 +127,16 @@ async def context_bundle(
     ignored = unknown_key_warnings(
         "artifacts", artifacts.model_extra or (), list(TaskArtifacts.model_fields)
     )
-    warnings = [*chosen.warnings, *ignored, *await run_in_thread(_unknown, context, given)]
+    warnings = [
+        *chosen.warnings,
+        *ignored,
+        *await run_in_thread(_not_indexed_warnings, context, given),
+    ]
     return _answer(goal, chosen, bundle, packed, index, warnings)
 
 
 def _artifacts(context: GatewayContext, given: TaskArtifacts) -> task.GivenArtifacts:
-    """Return the artifacts with the index's names of the edited files.
+    """Return the artifacts, with edited files named as in the index.
 
     Raises:
         UsageError: An edited file is outside the project.
@@ -148,14 +152,14 @@ def _artifacts(context: GatewayContext, given: TaskArtifacts) -> task.GivenArtif
 def _gathered(
     context: GatewayContext, request: BundleRequest, most: int
 ) -> tuple[Bundle, Freshness]:
-    """Gather the bundle; index changed files of it again first."""
+    """Gather the bundle; if files in it have changed, index them and gather it again."""
     service = forest_service(context)
     context.forest.request_scan()
     question = service.question(request.goal)
 
     def gathered() -> tuple[Bundle, tuple[str, ...]]:
         store = context.forest.store
-        with store.snapshot():  # the vectors in use may be swapped at any moment
+        with store.snapshot():  # the active vectors may be replaced at any time
             comparable = service.comparable(question)
             bundle = gather_bundle(
                 store, request, comparable.vector, limit=most, bases=bases(context.forest.config)
@@ -168,7 +172,7 @@ def _gathered(
     return bundle, service.freshness(degraded)
 
 
-def _unknown(context: GatewayContext, given: task.GivenArtifacts) -> list[str]:
+def _not_indexed_warnings(context: GatewayContext, given: task.GivenArtifacts) -> list[str]:
     """Return a warning for each edited file that is not in the index."""
     store = context.forest.store
     return [
@@ -186,9 +190,9 @@ def _answer(
     index: Freshness,
     warnings: Sequence[str],
 ) -> Answer:
-    lifting = ", or boost_profile none" if bundle.left_out else ""
-    nothing = (
-        NO_HITS_YET if index.state == "building" else f"Nothing found. Try other words{lifting}."
+    advice = ", or set boost_profile to none" if bundle.left_out else ""
+    no_hits = (
+        NO_HITS_YET if index.state == "building" else f"Nothing found. Try other words{advice}."
     )
     data: dict[str, Any] = {
         "goal": goal,
@@ -198,28 +202,28 @@ def _answer(
         "tokens_estimate": packed.tokens,
         "truncated": packed.truncated,
         "left_out": dict(bundle.left_out),
-        "message": CHECK_FIRST if packed.files else nothing,
+        "message": CHECK_FIRST if packed.files else no_hits,
         "index": index_data(index),
     }
     if warnings:
         data["warnings"] = list(warnings)
     parts = [note_of(packed.files)] if note_of(packed.files) else []
-    parts += [_file_text(place, file) for place, file in enumerate(packed.files, 1)]
+    parts += [_file_text(number, file) for number, file in enumerate(packed.files, 1)]
     if packed.further:
-        parts.append("Further:\n" + "\n".join(f"  {visible(line)}" for line in packed.further))
+        parts.append("Other files:\n" + "\n".join(f"  {visible(line)}" for line in packed.further))
     if packed.truncated:
         parts.append("Some files did not fit. Raise token_budget, or narrow the goal.")
     if bundle.left_out:
         folders = ", ".join(
             f"{visible(name)}/ ({count})" for name, count in bundle.left_out.items()
         )
-        parts.append(f"Excluded: {folders}. boost_profile none includes them.")
+        parts.append(f"Excluded: {folders}. Set boost_profile to none to include them.")
     parts += [*warnings, data["message"]]
     return Answer(data, "\n".join(parts) + index_text(index))
 
 
-def _file_text(place: int, file: Mapping[str, Any]) -> str:
-    lines = [f"{place}. {visible(file['file'])}  [{visible(', '.join(file['why']))}]"]
+def _file_text(number: int, file: Mapping[str, Any]) -> str:
+    lines = [f"{number}. {visible(file['file'])}  [{visible(', '.join(file['why']))}]"]
     for part in file["fragments"]:
         symbol = f"  {visible(part['symbol'])}" if part.get("symbol") else ""
         lines.append(f"   {part['start_line']}-{part['end_line']}{symbol}")

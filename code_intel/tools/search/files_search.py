@@ -92,7 +92,7 @@ async def _page(
             start,
             lambda hit: _row(hit, terms),
             *arguments,
-            most=top_k,
+            limit=top_k,
             budget=MAX_SEARCH_TOKENS,
         )
         found = all_hits[part.start : part.end]
@@ -115,13 +115,15 @@ async def _page(
     }
     lines = [note_of(rows)] if note_of(rows) else []
     lines += [
-        f"{place}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
-        for place, row in enumerate(rows, start + 1)
+        f"{number}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
+        for number, row in enumerate(rows, start + 1)
     ]
     lines += part.rest(len(all_hits))
     if not found:
         building = index.state == "building"
-        data["message"] = NO_HITS_YET if building else no_match or "No file has any of these words."
+        data["message"] = (
+            NO_HITS_YET if building else no_match or "No file contains any of these words."
+        )
     text = "\n".join(lines) or str(data["message"])
     return found, Answer(data, text + index_text(index))
 
@@ -154,8 +156,8 @@ class FileFilter(NamedTuple):
     file_pattern: str
     language: str
 
-    def has(self, path: str, language: str) -> bool:
-        """Whether a document passes the filter."""
+    def matches(self, path: str, language: str) -> bool:
+        """Return whether a document passes the filter."""
         in_language = self.language in {"", language}
         return in_language and within(path, self.directory, self.file_pattern)
 
@@ -171,14 +173,14 @@ def _found(
         boost=boost,
         strategy=context.settings.tokenization_strategy,
         bases=bases(context.forest.config),
-        wanted=file_filter.has,
+        wanted=file_filter.matches,
     )
 
 
 def _no_match_message(context: GatewayContext, file_filter: FileFilter) -> str:
     """Return a message if no document passes the filter, else an empty text."""
     documents = context.forest.store.documents() if any(file_filter) else []
-    if not documents or any(file_filter.has(each.path, each.language) for each in documents):
+    if not documents or any(file_filter.matches(each.path, each.language) for each in documents):
         return ""
     wanted = ", ".join(
         f"{name} {visible(value)[:80]}" for name, value in file_filter._asdict().items() if value

@@ -1,7 +1,7 @@
-"""Merge the results of a plan's calls to one list of places, each with a confidence.
+"""Merge the results of a plan's calls into one list of places, each with a confidence.
 
-The table `CONFIDENCE_RULES` derives the confidence from how a place was found. A place that several
-calls found has the highest of their confidences (docs/decisions/0031).
+The table `CONFIDENCE_RULES` gives the confidence, which depends on how a place was found. A place
+that several calls found gets the highest of their confidences (docs/decisions/0031).
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of
 
 FOREST = "search_forest"
-_OF_FILES = ("find_definitions", "find_references", "search_text", "get_symbols")
+_FILE_TOOLS = ("find_definitions", "find_references", "search_text", "get_symbols")
 _NO_RANKS: Mapping[str, int] = MappingProxyType({})
 MAX_SNIPPET_TOKENS = 60
-"""Tokens of a result's text; snippets_get shows the rest."""
+"""Maximum tokens of a place's text; snippets_get shows the rest."""
 
 
 class Output(NamedTuple):
@@ -28,7 +28,7 @@ class Output(NamedTuple):
     Attributes:
         step: The call.
         data: Its answer; empty if it failed.
-        error: Why it failed, or empty.
+        error: Why it failed; empty if it succeeded.
     """
 
     step: PlannedCall
@@ -38,23 +38,23 @@ class Output(NamedTuple):
     @property
     def rows(self) -> list[Mapping[str, Any]]:
         """The rows of the answer that are places in files."""
-        reading = ROW_FIELDS[self.step.tool]
-        return [row for field in reading.fields for row in self.data.get(field, ())]
+        lists = ROW_FIELDS[self.step.tool].lists
+        return [row for name in lists for row in self.data.get(name, ())]
 
     @property
-    def vague(self) -> bool:
-        """Whether it found too many places to count as looked at, or only lists what exists."""
+    def is_vague(self) -> bool:
+        """Whether it found too many places to count them as looked at."""
         rows, tool = self.rows, self.step.tool
-        files = len({row["file"] for row in rows}) if tool in _OF_FILES else 0
+        files = len({row["file"] for row in rows}) if tool in _FILE_TOOLS else 0
         limit = {"find_definitions": MAX_SHOWN_SYMBOLS, "get_symbols": 1}.get(
             tool, MAX_OPENED_FILES
         )
         count = len(rows) if tool == "find_definitions" else files
-        return count > limit or bool(tool in _OF_FILES and self.data.get("truncated"))
+        return count > limit or bool(tool in _FILE_TOOLS and self.data.get("truncated"))
 
     def looked_at(self, shown: Sequence["CallFinding"]) -> list["CallFinding"]:
-        """Return the places that count as looked at; if vague, only definitions of that name."""
-        if not self.vague:
+        """Return the places that count as looked at; if vague, only definitions of the symbol."""
+        if not self.is_vague:
             return list(shown)
         if self.step.tool != "find_definitions":
             return []
@@ -63,7 +63,7 @@ class Output(NamedTuple):
 
 
 class CallFinding(NamedTuple):
-    """A place in a file; `found_by` has the plan positions of the calls that found it."""
+    """A place in a file; `found_by` contains the indexes of the calls that found it."""
 
     file_path: str
     symbol_name: str
@@ -81,16 +81,16 @@ class CallFinding(NamedTuple):
         return data | flags_of(self.file_path, self.symbol_name, self.content_snippet)
 
     def overlaps(self, other: "CallFinding") -> bool:
-        """Whether one of the two contains the other."""
+        """Return whether one of the two contains the other."""
         outer, inner = sorted((self, other), key=lambda one: one.start_line - one.end_line)
-        inside = outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
-        return self.file_path == other.file_path and inside
+        contains = outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
+        return self.file_path == other.file_path and contains
 
 
 class _RowFields(NamedTuple):
-    """The fields of a tool's answer: the lists of rows, and the names within a row."""
+    """Where a tool's answer lists its rows, and the fields of a row."""
 
-    fields: tuple[str, ...]
+    lists: tuple[str, ...]
     file: str = "file"
     line: str = "line"
     end: str = "line"
@@ -133,45 +133,47 @@ CONFIDENCE_RULES: tuple[_ConfidenceRule, ...] = (
     _ConfidenceRule("find_definitions", _is_exact, 0.95),
     _ConfidenceRule("find_definitions", lambda *_: True, 0.8),
     _ConfidenceRule("find_references", lambda *_: True, 0.7),
-    _ConfidenceRule("search_text", lambda output, _: not output.vague, 0.6),
+    _ConfidenceRule("search_text", lambda output, _: not output.is_vague, 0.6),
     _ConfidenceRule("get_symbols", lambda *_: True, 0.5),
     _ConfidenceRule("analyze_structure", lambda *_: True, 0.5),
     _ConfidenceRule("search_text", lambda *_: True, 0.4),
     _ConfidenceRule(FOREST, lambda *_: True, 0.3),
 )
-"""The first row of a tool that holds gives the confidence. Symbols of a named file get less,
+"""The first rule for a tool that holds gives the confidence. Listed symbols of a file get less,
 because they may have nothing to do with the question."""
 
 
 def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> list[CallFinding]:
-    """Merge the places that calls have found, each once.
+    """Merge the places that calls have found, without duplicates.
 
-    The places of one call are ordered by confidence, then one per file, then by the rank of the
-    file (`ranks`; 0 is best). Calls take turns, so that no tool crowds out another. If one place
-    contains another, the one with the higher confidence represents both.
+    The places of one call are ordered by confidence, then so that each file comes once before any
+    comes again, then by the rank of the file (`ranks`; 0 is best). Calls take turns, so that no
+    tool crowds out another. If one place contains another, the one with the higher confidence
+    represents both.
     """
     kept: list[CallFinding] = []
-    queues = [_queue(_read(place, output), ranks) for place, output in enumerate(outputs)]
+    queues = [_queue(_places(index, output), ranks) for index, output in enumerate(outputs)]
     for finding in _in_turn(queues):
-        at = next((at for at, other in enumerate(kept) if other.overlaps(finding)), None)
-        if at is None:
+        same = next((i for i, other in enumerate(kept) if other.overlaps(finding)), None)
+        if same is None:
             kept.append(finding)
         else:
-            previous = kept[at]
-            by = tuple(dict.fromkeys((*previous.found_by, *finding.found_by)))
-            kept[at] = max(previous, finding, key=lambda one: one.confidence)._replace(found_by=by)
+            previous = kept[same]
+            calls = tuple(dict.fromkeys((*previous.found_by, *finding.found_by)))
+            best = max(previous, finding, key=lambda one: one.confidence)
+            kept[same] = best._replace(found_by=calls)
     return kept
 
 
 def _queue(found: Iterable[CallFinding], ranks: Mapping[str, int]) -> list[CallFinding]:
-    """Return the places of one call in the order of the answer."""
-    before: Counter[str] = Counter()
-    placed: list[tuple[float, int, int, CallFinding]] = []
+    """Return the places of one call, best first; see `merged`."""
+    counts: Counter[str] = Counter()
+    rows: list[tuple[float, int, int, CallFinding]] = []
     for finding in found:
         rank = ranks.get(finding.file_path, len(ranks))
-        placed.append((-finding.confidence, before[finding.file_path], rank, finding))
-        before[finding.file_path] += 1
-    return [finding for *_, finding in sorted(placed, key=lambda row: row[:3])]
+        rows.append((-finding.confidence, counts[finding.file_path], rank, finding))
+        counts[finding.file_path] += 1
+    return [finding for *_, finding in sorted(rows, key=lambda row: row[:3])]
 
 
 def _in_turn(queues: Sequence[Sequence[CallFinding]]) -> Iterator[CallFinding]:
@@ -180,23 +182,25 @@ def _in_turn(queues: Sequence[Sequence[CallFinding]]) -> Iterator[CallFinding]:
         yield from sorted(first, key=lambda finding: -finding.confidence)
 
 
-def _read(place: int, output: Output) -> Iterator[CallFinding]:
+def _places(index: int, output: Output) -> Iterator[CallFinding]:
     tool = output.step.tool
-    reading = ROW_FIELDS[tool]
+    fields = ROW_FIELDS[tool]
     for row in output.rows:
-        sure = next(
-            rule for rule in CONFIDENCE_RULES if rule.tool == tool and rule.holds(output, row)
+        confidence = next(
+            rule.confidence
+            for rule in CONFIDENCE_RULES
+            if rule.tool == tool and rule.holds(output, row)
         )
-        line = int(row[reading.line] or 0)
+        line = int(row[fields.line] or 0)
         yield CallFinding(
-            str(row.get(reading.file) or output.step.params.get("file_path", "")),
-            str(row.get(reading.symbol) or ""),
+            str(row.get(fields.file) or output.step.params.get("file_path", "")),
+            str(row.get(fields.symbol) or ""),
             line,
-            max(int(row.get(reading.end) or 0), line),
-            _snippet(str(row.get(reading.text) or "")),
+            max(int(row.get(fields.end) or 0), line),
+            _snippet(str(row.get(fields.text) or "")),
             tool,
-            sure.confidence,
-            (place,),
+            confidence,
+            (index,),
         )
 
 

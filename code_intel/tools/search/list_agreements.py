@@ -41,7 +41,7 @@ async def list_agreements(
     wanted = sorted(
         (s for s in everything if _matches(s, *question)), key=lambda found: found.entry.path
     )
-    shown = page(wanted, start, standing_data, *question, most=limit)
+    shown = page(wanted, start, standing_data, *question, limit=limit)
     data = {"agreements": shown.rows, "total": len(wanted), **shown.data()}
     lines = shown.lines(standing_line, "agreements", len(wanted), limit)
     return Answer(data, "\n".join(lines) or (NO_MATCH if everything else NO_AGREEMENTS))

@@ -18,17 +18,17 @@ class MapAnswer(NamedTuple):
 
     Attributes:
         nl_term: The agreement's term.
-        symbol: The symbol as the agreement names it.
-        now: The symbol as the code names it now, after renames.
-        words: The query.
+        symbol: The symbol's name in the agreement.
+        current_symbol: The symbol's name in the code now, after renames.
+        query: The query that the agreement answered.
         band: Band of the score.
         files: The agreement's files that were unchanged at the time.
     """
 
     nl_term: str
     symbol: str
-    now: str
-    words: str
+    current_symbol: str
+    query: str
     band: str
     files: tuple[str, ...]
 
@@ -41,8 +41,8 @@ def last_map_answer(session: Session) -> MapAnswer | None:
     return MapAnswer(
         nl_term=str(answered["nl_term"]),
         symbol=str(answered.get("agreed") or answered["symbol"]),
-        now=str(answered["symbol"]),
-        words=str(answered["query"]),
+        current_symbol=str(answered["symbol"]),
+        query=str(answered["query"]),
         band=str(answered["band"]),
         files=tuple(answered["files"]),
     )
@@ -55,7 +55,7 @@ def with_current_name(context: GatewayContext, answer: MapAnswer | None) -> MapA
     keys = [make_key(answer.nl_term, answer.symbol)]
     found = standings_of(context.settings, context.forest, keys, cache=context.map_cache)
     heirs = [standing.heir for standing in found.values() if standing.heir]
-    return answer._replace(now=heirs[0].qualified) if heirs else answer
+    return answer._replace(current_symbol=heirs[0].qualified) if heirs else answer
 
 
 async def record_feedback(
@@ -65,7 +65,7 @@ async def record_feedback(
     answer: MapAnswer | None,
     detail: str = "",
 ) -> None:
-    """Record feedback on the map's answer. If it cannot be stored, the call still succeeds."""
+    """Record feedback on the map's answer; a storage error does not fail the call."""
     if answer is None:
         return
     work = partial(
@@ -73,7 +73,7 @@ async def record_feedback(
         context.settings,
         (answer.nl_term, answer.symbol),
         kind,
-        words=answer.words,
+        words=answer.query,
         session_id=session.name,
         detail=detail or answer.band,
     )

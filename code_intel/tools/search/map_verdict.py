@@ -1,7 +1,7 @@
-"""Judge a map answer for a session: gather facts locally, and apply `session.short_circuit`.
+"""Judge a map answer for a session: gather local facts, and apply `session.short_circuit`.
 
-Scores come from the map that answered. Validity, confirmation and definitions always come from the
-project's own files and index, even if an upstream states them (docs/decisions/0002).
+Scores come from the map that answered, which may be on a server. Validity, confirmation and
+definitions always come from the project's own files and index (docs/decisions/0002).
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ NO_MAP_FACTS = MapFacts(
 
 MIN_MAP_HITS = 10
 """Minimum number of hits to request: the margin needs the best hit for another symbol."""
-NOT_LOCAL = "This project has no such agreement, so nothing here has checked or confirmed it."
+NOT_LOCAL = "This project has no such agreement, so it could not be checked."
 
 
 class JudgedAnswer(NamedTuple):
@@ -51,10 +51,10 @@ class JudgedAnswer(NamedTuple):
 
     Attributes:
         best: The best hit for an agreement, if any.
-        verdict: What follows from it.
-        symbol_defined: Whether our index defines its symbol now.
+        verdict: The phase that it leads to, and the guards that failed.
+        symbol_defined: Whether the local index defines the agreement's symbol now.
         files: The agreement's files that still match.
-        hits: The hits that may be served, with the validity of their agreements in this project.
+        hits: The hits that may be returned, with the local validity of their agreements.
     """
 
     best: Hit | None
@@ -67,7 +67,7 @@ class JudgedAnswer(NamedTuple):
 async def judge(
     context: GatewayContext, session: Session | None, answer: SearchAnswer, *, since: float = NOW
 ) -> JudgedAnswer:
-    """Judge the best hit of a map answer; facts on agreements as of `since` are recent enough."""
+    """Judge the best hit of a map answer; cached facts must not be older than `since`."""
     best = next((hit for hit in answer.hits if hit.agreement is not None), None)
     if best is None or best.agreement is None:
         return JudgedAnswer(None, short_circuit.judge(NO_MAP_FACTS), hits=answer.hits)
@@ -126,15 +126,17 @@ def _with_local_status(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> Hi
     if standing is None:
         agreement = replace(hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="")
     else:
-        now = standing.heir.qualified if standing.heir else ""
         agreement = replace(
-            hit.agreement, status=standing.validity, reasons=standing.reasons, renamed_to=now
+            hit.agreement,
+            status=standing.validity,
+            reasons=standing.reasons,
+            renamed_to=standing.heir.qualified if standing.heir else "",
         )
     return replace(hit, agreement=agreement)
 
 
 def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:
-    """Return the definitions in files that can be read; the index may list lost ones."""
+    """Return the definitions in files that can be read; the index may contain deleted files."""
     found = context.forest.store.definitions(lookup_name(symbol), exact=True, limit=50)
     folder = context.forest.config.folder
     return [definition for definition in found if _is_readable(folder, definition.file)]
@@ -143,13 +145,13 @@ def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:
 def _matching_files(
     context: GatewayContext, found: AgreementStatus, definitions: Sequence[Definition]
 ) -> tuple[str, ...]:
-    """Return the files that may count as explored, first the one that defines the symbol."""
+    """Return the files that may count as explored, the file that defines the symbol first."""
     agreement = found.entry.agreement
-    assert agreement is not None  # noqa: S101 - only readable ones are served
-    place = found.heir or moved_to(agreement, facts_of(context.forest, agreement))
-    # If its symbol has moved, a file with a line number is one that no longer defines it.
-    named = [f.path for f in agreement.files if f.path and not (place and f.line)]
-    proven = [place.file] if place else []
+    assert agreement is not None  # noqa: S101 - only readable agreements are returned
+    moved = found.heir or moved_to(agreement, facts_of(context.forest, agreement))
+    # If the symbol has moved, a file with a line number no longer defines it.
+    named = [f.path for f in agreement.files if f.path and not (moved and f.line)]
+    proven = [moved.file] if moved else []
     files = (
         file
         for file in spelled_files(context.root, named)
@@ -161,13 +163,13 @@ def _matching_files(
 def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], file: str) -> bool:
     """Return whether a file of an agreement may count as explored.
 
-    A file that defines the symbol must define it as it was when agreed. Any other file counts only
-    if the agreement is confirmed.
+    A file that defines the symbol must define it as it was at the time of the agreement. Any other
+    file counts only if the agreement is confirmed.
     """
-    here = [d for d in definitions if d.file == file]
+    in_file = [d for d in definitions if d.file == file]
     agreement = found.entry.agreement
-    if here and not found.heir:
-        return agreement is not None and agreement.digest in {"", *(d.digest for d in here)}
+    if in_file and not found.heir:
+        return agreement is not None and agreement.digest in {"", *(d.digest for d in in_file)}
     return found.confirmed
 
 
@@ -180,7 +182,7 @@ def _is_in_project(root: Path, file: str) -> bool:
 
 
 def _is_readable(folder: Path, name: str) -> bool:
-    """Return whether a file can be read now. An unreadable file proves nothing."""
+    """Return whether a file can be read now."""
     try:
         read_document(folder, name, 0)
     except (OSError, ValueError):
@@ -189,17 +191,17 @@ def _is_readable(folder: Path, name: str) -> bool:
 
 
 def _is_disputed(standing: AgreementStatus, session: Session | None) -> bool:
-    """Return whether it is disputed in this project, which a team's server cannot know."""
-    against = standing.objections
-    return bool(against.doubt) or (
-        session is not None and fold(session.own_words) in against.wordings
+    """Return whether an agreement is disputed in this project."""
+    objections = standing.objections
+    return bool(objections.doubt) or (
+        session is not None and fold(session.own_words) in objections.wordings
     )
 
 
 def _relies_on_alias(
     standing: AgreementStatus, session: Session | None, score: float | None
 ) -> bool:
-    """Return whether only an alias made the score certain, and its words differ from the term."""
+    """Return whether the score is certain only because of an alias that differs from the term."""
     agreement = standing.entry.agreement
     if session is None or agreement is None or score is None or score < EXACT:
         return False
@@ -209,10 +211,10 @@ def _relies_on_alias(
 def _is_only_remote(
     context: GatewayContext, standing: AgreementStatus, session: Session | None
 ) -> bool:
-    """Return whether only an upstream says that the words mean this agreement.
+    """Return whether only an upstream relates the query to this agreement.
 
-    A file of the project names the upstream. A branch that changes it could make any agreement
-    answer any question.
+    The upstream is configured in a file of the project, so a branch that changes the file could
+    make any agreement answer any question.
     """
     agreement = standing.entry.agreement
     if session is None or agreement is None or "devrag-map" not in context.settings.upstreams:
@@ -226,7 +228,7 @@ def _needed_margin(context: GatewayContext) -> float:
 
 
 def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:
-    """Return how far the best hit is ahead of the best one for a different symbol."""
+    """Return by how much the best hit's score exceeds that of the best hit for another symbol."""
     if best.agreement is None or best.score is None:
         return None
     name = lookup_name(symbol_now(best.agreement))

@@ -25,7 +25,7 @@ from code_intel.tools.context.symbol_facts import defined_symbols
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.search.findings import FOREST, CallFinding, Output, merged
 from code_intel.tools.search.query_terms import file_ranks, search_terms
-from code_intel.tools.search.run_calls import RUN, calls_of, run
+from code_intel.tools.search.run_calls import TOOLS, calls_of, run
 from code_intel.tools.wire.answers import (
     MAX_SEARCH_TOKENS,
     index_data,
@@ -37,13 +37,13 @@ from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
 from code_intel.tools.wire.suspicion import note_of
 
 MAX_PLACES = 12
-"""Places of one answer. The session counts only these as looked at."""
+"""Places in one answer. The session counts only these as looked at."""
 MIN_PLACE_TOKENS = 700
-"""Tokens reserved for places, even if the plan is long."""
+"""Tokens reserved for places, however long the plan is."""
 MAX_SHOWN_QUESTION_CHARS = 200
-"""Characters of the question to repeat in the answer."""
+"""Maximum length of the question in the answer."""
 QUERY_SESSION_CHANGED_NOTE = (
-    "The session changed while this ran, so nothing was recorded in it. Call again."
+    "The session changed during this call, so nothing was recorded in it. Call again."
 )
 
 
@@ -57,7 +57,7 @@ class _QueryCall(NamedTuple):
 
 
 class _Fallback(NamedTuple):
-    """Whether the forest was searched, the reason, and its result."""
+    """Whether the forest was searched, why or why not, and its result."""
 
     triggered: bool = False
     reason: str = ""
@@ -92,35 +92,35 @@ async def query(
     """
     check_query(question, "question")
     session, handle = await context.read_session(session_id, "query")
-    place = await run_in_thread(_place, context, path, file_path)
+    scope = await run_in_thread(_scope, context, path, file_path)
     intent_name = intent or (session.intent.value if session else "QUESTION")
-    plan = await run_in_thread(_plan, context, question, symbol, intent_name, place, session)
+    plan = await run_in_thread(_plan, context, question, symbol, intent_name, scope, session)
     key = (question, intent, path, symbol, file_path)
     call = _QueryCall(question, session, plan, key)
     start = start_of(cursor, *key)
     outputs = await run(plan.steps, calls_of(context), context.report)
-    best = await run_in_thread(
+    ranks = await run_in_thread(
         file_ranks, context.forest.store, question, bases(context.forest.config)
     )
-    found = merged(outputs, best)
-    fallback = await _fallback(context, question, place, session) if not found else _Fallback()
+    found = merged(outputs, ranks)
+    fallback = await _fallback(context, question, scope, session) if not found else _Fallback()
     if fallback.output:
         outputs, found = [*outputs, fallback.output], merged([*outputs, fallback.output])
     index = await run_in_thread(context.forest.freshness)
     decisions = _decisions(call, outputs, fallback)
     head = _head(call, outputs, fallback, decisions, index, show_plan=show_plan)
     budget = max(MIN_PLACE_TOKENS, MAX_SEARCH_TOKENS - tokens(json.dumps(head, ensure_ascii=False)))
-    shown = page(found, start, lambda one: one.data, *key, most=MAX_PLACES, budget=budget)
+    shown = page(found, start, lambda one: one.data, *key, limit=MAX_PLACES, budget=budget)
     notes = await _record(context, handle, call, outputs, found[shown.start : shown.end])
     await context.note(session, *decisions)
     return _answer(head, shown, len(found), fallback, index, notes)
 
 
-def _place(context: GatewayContext, path: str, file_path: str) -> SearchScope:
+def _scope(context: GatewayContext, path: str, file_path: str) -> SearchScope:
     """Return the search scope, confined to the project."""
-    below = confined(context.root, path)
+    relative = confined(context.root, path)
     file = confined(context.root, file_path, "file_path") if file_path.strip() else ""
-    return SearchScope(below, file, (context.root / below).is_file())
+    return SearchScope(relative, file, (context.root / relative).is_file())
 
 
 def _plan(
@@ -128,7 +128,7 @@ def _plan(
     question: str,
     symbol: str,
     intent: str,
-    place: SearchScope,
+    scope: SearchScope,
     session: Session | None,
 ) -> CallPlan:
     frame = session.frame if session else None
@@ -147,28 +147,29 @@ def _plan(
         slots,
         intent,
         missing=missing if frame else SLOTS,
-        scope=place,
-        available=RUN,
+        scope=scope,
+        available=TOOLS,
     )
 
 
 async def _fallback(
-    context: GatewayContext, question: str, place: SearchScope, session: Session | None
+    context: GatewayContext, question: str, scope: SearchScope, session: Session | None
 ) -> _Fallback:
     """Search the forest if the session's phase allows it."""
     if session and FOREST not in phases.allowed_tools(session):
-        why = (
-            "this session has not searched the map yet; search_smart does, and then the forest"
+        reason = (
+            "this session has not searched the map yet; search_smart searches the map, then the "
+            "forest"
             if (session.phase, FOREST) in phases.AFTER_MAP_MISS
             else f"{FOREST} is not allowed in {session.phase}"
         )
-        return _Fallback(reason=f"Nothing was found, and {why}.")
-    folder, _, file = place.path.rpartition("/") if place.is_file else (place.path, "", "")
-    below = "" if folder == "." else folder
-    work = context.searcher.search_forest(question, MAX_PLACES // 2, below, file)
+        return _Fallback(reason=f"Nothing was found, and {reason}.")
+    folder, _, file = scope.path.rpartition("/") if scope.is_file else (scope.path, "", "")
+    directory = "" if folder == "." else folder
+    work = context.searcher.search_forest(question, MAX_PLACES // 2, directory, file)
     answer, missing = await try_search(context.searcher, "forest", work)
     if answer is None:
-        return _Fallback(reason=f"Nothing was found, and {unavailable_lines(missing)[0]}")
+        return _Fallback(reason=f"Nothing was found. {unavailable_lines(missing)[0]}")
     rows = [
         {
             "document": hit.document,
@@ -179,7 +180,7 @@ async def _fallback(
         }
         for hit in answer.hits
     ]
-    step = PlannedCall(FOREST, "what may be meant", 1, {"query": question})
+    step = PlannedCall(FOREST, "what the question may mean", 1, {"query": question})
     reason = f"No definition, reference or text was found, so the forest was searched. {VERIFY}"
     data = {"results": rows, "returned": logged_hits(answer.hits)}
     return _Fallback(True, reason, Output(step, data))  # noqa: FBT003 - a NamedTuple
@@ -190,15 +191,15 @@ def _decisions(call: _QueryCall, outputs: Sequence[Output], fallback: _Fallback)
     names = ", ".join(f"{step.tool} {_target(step)}" for step in call.plan.steps)
     rows = [Decision("plan_made", names or "no call", call.plan.reasoning, "query")]
     for skipped in call.plan.skipped:
-        of = f" for {skipped.slot}" if skipped.slot else ""
-        rows.append(Decision("step_skipped", f"{skipped.tool}{of}", skipped.why, "query"))
+        slot = f" for {skipped.slot}" if skipped.slot else ""
+        rows.append(Decision("step_skipped", f"{skipped.tool}{slot}", skipped.why, "query"))
     for output in outputs:
-        what = f"{output.step.tool} {_target(output.step)}"
+        call_text = f"{output.step.tool} {_target(output.step)}"
         if output.error:
-            rows.append(Decision("step_failed", what, output.error, "query"))
-        elif output.vague:
-            why = "too many results: only those with exactly this name count as looked at"
-            rows.append(Decision("step_discounted", what, why, "query"))
+            rows.append(Decision("step_failed", call_text, output.error, "query"))
+        elif output.is_vague:
+            reason = "too many results: only those with exactly this name count as looked at"
+            rows.append(Decision("step_discounted", call_text, reason, "query"))
     if fallback.reason:
         kind: Any = "fallback_taken" if fallback.triggered else "fallback_refused"
         rows.append(Decision(kind, FOREST, fallback.reason, "query"))
@@ -206,7 +207,7 @@ def _decisions(call: _QueryCall, outputs: Sequence[Output], fallback: _Fallback)
 
 
 def _target(step: PlannedCall) -> str:
-    """Return the target of a call for the journal."""
+    """Return the main argument of a call, for the journal."""
     names = ("symbol", "pattern", "query", "file_path", "path")
     return str(next(step.params[name] for name in names if name in step.params))
 
@@ -218,15 +219,15 @@ async def _record(
     outputs: Sequence[Output],
     shown: Sequence[CallFinding],
 ) -> list[str]:
-    """Record the calls whose places are shown in the session; return warnings."""
+    """Record in the session the calls whose places are shown; return warnings."""
     if call.session is None:
         return []
     before = call.session
-    sought = [_target(one.step) for one in outputs if one.step.tool == "find_references"]
-    defined = frozenset(await defined_symbols(context, sought))
+    targets = [_target(one.step) for one in outputs if one.step.tool == "find_references"]
+    defined = frozenset(await defined_symbols(context, targets))
 
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
-        # Results for an earlier phase or query frame are no evidence now.
+        # Results for an earlier phase or query frame are not evidence for the current one.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
             return [QUERY_SESSION_CHANGED_NOTE], []
         return [], list(_calls(call, outputs, shown, defined))
@@ -243,24 +244,24 @@ def _calls(
 ) -> Iterable[Step]:
     """Yield the steps to record in the session: the calls of the plan, then `query` itself.
 
-    Only places that are shown count as looked at. A call is omitted if it found places but none is
-    shown. Vague results (see `Output.vague`) and hits of the forest are no facts.
+    Only places that are shown count as looked at. A call is omitted if it found places but none of
+    them is shown. Vague results (see `Output.is_vague`) and hits of the forest are not facts.
     """
     facts: dict[CallFinding, None] = {}
-    for place, output in enumerate(outputs):
-        found_here = [finding for finding in shown if place in finding.found_by]
-        if output.rows and not found_here:
+    for index, output in enumerate(outputs):
+        found = [finding for finding in shown if index in finding.found_by]
+        if output.rows and not found:
             continue
-        seen = output.looked_at(found_here)
+        seen = output.looked_at(found)
         facts |= {} if output.step.tool == FOREST else dict.fromkeys(seen)
         yield steps.called(
             output.step.tool,
             _target(output.step),
             ok=not output.error,
-            found=len(found_here),
+            found=len(found),
             files=[finding.file_path for finding in seen],
             symbols=_symbols(output, seen, defined),
-            slot="" if found_here and not seen else output.step.slot,
+            slot="" if found and not seen else output.step.slot,
             forest_results=output.data.get("returned"),
         )
     yield steps.called(
@@ -288,7 +289,7 @@ def _head(
     *,
     show_plan: bool,
 ) -> dict[str, Any]:
-    """Return the fields of the answer except its places."""
+    """Return all fields of the answer except its places."""
     session, question = call.session, call.question
     return {
         "question": question

@@ -1,8 +1,8 @@
 """Extract search terms from a question in any language: symbols, and words, rarest first.
 
-A word is rarer the fewer chunks of the index contain it; words that no chunk contains come last.
-Japanese words are translated to the English of code. They stay Japanese if the index has no chunk
-with the English word but some with the Japanese one.
+A word is rarer if fewer chunks of the index contain it; words that no chunk contains come last.
+Japanese words are translated to the English words that code uses, unless only the Japanese word
+occurs in the index.
 """
 
 import re
@@ -18,11 +18,11 @@ from code_intel.session.router import SearchTerms
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 MIN_WORD_CHARS = 3
-"""Shorter words are too frequent. Untranslated Japanese needs only two characters."""
+"""Shorter words are too frequent. Untranslated Japanese words need only two characters."""
 MAX_ENDING_CHARS = 2
-"""Characters of an inflection: -s, -es, -ed, -e."""
+"""Maximum length of an inflectional ending other than -ing: -s, -es, -ed, -e."""
 MAX_CHUNKS = 500
-"""Chunks to count; more frequent words are equally common."""
+"""Maximum number of chunks to count; more frequent words count as equally common."""
 
 
 def search_terms(store: Store, text: str, *, symbol: str = "", slot: str = "") -> SearchTerms:
@@ -31,8 +31,8 @@ def search_terms(store: Store, text: str, *, symbol: str = "", slot: str = "") -
     Args:
         store: The source index.
         text: A text in any language.
-        symbol: A symbol that the caller names in addition.
-        slot: The slot of the query frame that the text comes from, or empty.
+        symbol: Another symbol to search for.
+        slot: The slot of the query frame that the text comes from; empty if from the question.
     """
     read_terms = read_words(text, symbol)
     japanese = {words: term for term, words in terms(text)}
@@ -45,29 +45,29 @@ def search_terms(store: Store, text: str, *, symbol: str = "", slot: str = "") -
 
 
 def file_ranks(store: Store, question: str, bases: Sequence[str]) -> Mapping[str, int]:
-    """Return the rank of each file with words of the question, by the ranking of files_search.
+    """Return the rank of each file that contains words of the question, as in files_search.
 
-    For a Japanese question, files with its English words precede those with its Japanese words,
-    so code precedes documents.
+    For a Japanese question, files with its English words come before files with its Japanese words,
+    so code comes before documents.
     """
-    terms_read = read_words(question)
-    spelled = " ".join((*terms_read.names, *(word for row in terms_read.words for word in row)))
+    found_terms = read_words(question)
+    english_words = " ".join((*found_terms.names, *(w for row in found_terms.words for w in row)))
     found = (
         hit.path
-        for words in (spelled, question)
+        for words in (english_words, question)
         for hit in search_files(store, words, top_k=MAX_HITS, bases=bases)
     )
-    return {path: place for place, path in enumerate(dict.fromkeys(found))}
+    return {path: rank for rank, path in enumerate(dict.fromkeys(found))}
 
 
 def _chunk_count(store: Store, spellings: tuple[str, ...]) -> int:
-    """Count the chunks with a word, up to MAX_CHUNKS; return MAX_CHUNKS + 1 if none exist."""
+    """Count the chunks that contain a word, up to MAX_CHUNKS; return MAX_CHUNKS + 1 if none do."""
     hits = store.word_hits(query_words(" ".join(spellings)), "body", MAX_CHUNKS)
     return len(hits) or MAX_CHUNKS + 1
 
 
 def read_words(text: str, symbol: str = "") -> SearchTerms:
-    """Return the search terms of a text, with the words in the order of the text."""
+    """Return the search terms of a text, in the order of the text."""
     rows = english(text)
     named = [
         name.spelled
@@ -93,11 +93,11 @@ def read_words(text: str, symbol: str = "") -> SearchTerms:
 
 
 def _stemmed(word: str) -> str:
-    """Return the common start of an English word's inflections: `password` for `passwords`.
+    """Return an English word without its inflectional ending: `password` for `passwords`.
 
-    Longer derivations stay as they are: `session` does not become `sess`.
+    Other endings are kept: `session` does not become `sess`.
     """
     root = stem(word.casefold())
     ending = word.casefold().removeprefix(root)
-    inflected = len(ending) <= MAX_ENDING_CHARS or ending == "ing"
-    return root if inflected and len(root) >= MIN_WORD_CHARS else word
+    is_inflection = len(ending) <= MAX_ENDING_CHARS or ending == "ing"
+    return root if is_inflection and len(root) >= MIN_WORD_CHARS else word

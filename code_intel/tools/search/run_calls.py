@@ -1,4 +1,4 @@
-"""Run the calls of a plan one after the other, with a time limit for each and for all."""
+"""Run the calls of a plan in order, with a time limit for each call and for the plan."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ STEP_SECONDS = 5.0
 PLAN_SECONDS = 20.0
 """Time limit of the plan, because a client is waiting for the answer."""
 
-RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
+TOOLS: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
     {
         "find_definitions": find_definitions,
         "find_references": find_references,
@@ -40,11 +40,11 @@ RUN: Mapping[str, Callable[..., Awaitable[Answer]]] = MappingProxyType(
 
 
 def calls_of(context: GatewayContext) -> Call:
-    """Return a function that makes a call without recording it in the session."""
-    apart = context.for_call(None, context.report)
+    """Return a function that runs a call without recording it in the session."""
+    without_session = context.for_call(None, context.report)
 
     async def call(step: PlannedCall) -> Answer:
-        return await RUN[step.tool](apart, **step.params)
+        return await TOOLS[step.tool](without_session, **step.params)
 
     return call
 
@@ -57,10 +57,10 @@ async def run(
     step_seconds: float = STEP_SECONDS,
     seconds: float = PLAN_SECONDS,
 ) -> list[Output]:
-    """Make the calls of a plan in order, and return their outputs.
+    """Run the calls of a plan in order, and return their outputs.
 
-    A call that fails or takes longer than `step_seconds` gets an error, and the next one follows.
-    After `seconds`, no further call begins.
+    If a call fails or takes longer than `step_seconds`, its output contains the error. After
+    `seconds`, no further call is started.
     """
     outputs: list[Output] = []
     end = anyio.current_time() + seconds
@@ -68,14 +68,14 @@ async def run(
         await report(len(outputs), len(steps), step.tool)
         left = end - anyio.current_time()
         if left <= 0:
-            outputs.append(Output(step, error=f"not started: the plan took {seconds:g} s"))
+            outputs.append(Output(step, error=f"not started: the plan's {seconds:g} s are over"))
         else:
-            outputs.append(await _one(step, call, min(step_seconds, left)))
+            outputs.append(await _output(step, call, min(step_seconds, left)))
     await report(len(steps), len(steps), "done")
     return outputs
 
 
-async def _one(step: PlannedCall, call: Call, seconds: float) -> Output:
+async def _output(step: PlannedCall, call: Call, seconds: float) -> Output:
     with anyio.move_on_after(seconds):
         try:
             return Output(step, (await call(step)).data)

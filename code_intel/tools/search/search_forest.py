@@ -56,9 +56,9 @@ async def search_forest(
         found, answer = await _search(context, handle, query, top_k, directory, file_pattern)
         if judge is None or found is None:
             return answer
-        here = "devrag-forest" not in context.settings.upstreams
+        is_local = "devrag-forest" not in context.settings.upstreams
         parts = (context.settings, context.forest, found, query)
-        results = await run_read(found_in, *parts, measured=here)
+        results = await run_read(found_in, *parts, measured=is_local)
         return await judge.added_to(answer, query, results, "forest, words and vectors")
 
 
@@ -70,7 +70,7 @@ async def _search(
     directory: str,
     file_pattern: str,
 ) -> tuple[SearchAnswer | None, Answer]:
-    """Return what the forest found, or None if it did not answer, and the answer."""
+    """Return the hits of the forest (None if it did not answer) and the answer."""
     work = context.searcher.search_forest(query, top_k, directory, file_pattern)
     found, missing = await try_search(context.searcher, "forest", work)
     if found is None:
@@ -84,9 +84,9 @@ async def _search(
 def forest_call(
     tool: str, query: str, found: SearchAnswer, map_hits: Sequence[Hit] | None = None
 ) -> Step:
-    """Return the journal's record of a search; files and symbols are hypotheses until corroborated.
+    """Return the journal's record of a search; its files and symbols are only hypotheses.
 
-    `map_hits` are the hits of the map, if it was asked, too.
+    `map_hits` are the hits of the map, if it was searched as well.
     """
     return steps.called(
         tool,
@@ -126,7 +126,7 @@ async def _from_map(
     top_k: int,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    """Answer with hits of the map, since the forest did not answer; this moves no phase either."""
+    """Answer with hits of the map, because the forest did not answer; the phase does not change."""
     answer, more = await try_search(
         context.searcher, "map", context.searcher.search_map(query, top_k)
     )

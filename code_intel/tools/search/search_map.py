@@ -48,12 +48,9 @@ async def search_map(
     judged = await judge(context, session, answer, since=since)
     async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
-            moves = judged.verdict.phase is not None
-            step = (
-                None
-                if moves
-                else short_circuit.map_step(locked.session, judged.verdict, query=query)
-            )
+            step = None
+            if judged.verdict.phase is None:
+                step = short_circuit.map_step(locked.session, judged.verdict, query=query)
             found = sum(hit.agreement is not None for hit in answer.hits)
             call_step = steps.called(
                 "search_map", query, found=found, map_results=logged_hits(judged.hits)
@@ -78,7 +75,7 @@ async def _from_forest(
     top_k: int,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    """Answer with the forest's hypotheses, since the map did not answer."""
+    """Answer with hypotheses from the forest, because the map did not answer."""
     found, more = await try_search(
         context.searcher, "forest", context.searcher.search_forest(query, top_k)
     )

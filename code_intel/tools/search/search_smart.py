@@ -51,57 +51,60 @@ async def search_smart(
     the next attempt.
     """
     session, handle = await context.read_session(session_id, "search_smart")
-    words = query.strip() or (session.own_words if session else "")
-    if not words:
+    question = query.strip() or (session.own_words if session else "")
+    if not question:
         raise UsageError(
-            "There is nothing to ask: no query was given, and no session has words of its own.",
+            "There is nothing to search for: no query was given, and there is no session.",
             hint="Call search_smart with a query, or with the session_id from start_session.",
             details={"field": "query"},
         )
-    check_query(words)
+    check_query(question)
     since = time.monotonic()
     answer, missing = await try_search(
-        context.searcher, "map", context.searcher.search_map(words, max(top_k, MIN_MAP_HITS))
+        context.searcher, "map", context.searcher.search_map(question, max(top_k, MIN_MAP_HITS))
     )
     judged = None
     if answer is not None:
         judged = await judge(context, session, answer, since=since)
-        if _makes_forest_unnecessary(judged, session):
+        if _is_answered_by_map(judged, session):
             async with context.optional_session(handle, "search_smart") as locked:
-                session = await _record_hit(locked, judged, words, session)
+                session = await _record_hit(locked, judged, question, session)
             shown = replace(answer, hits=judged.hits[:top_k])
-            return _from_map(words, shown, judged, session)
+            return _from_map(question, shown, judged, session)
         answer = replace(answer, hits=judged.hits)
-    found, more = await try_search(
-        context.searcher, "forest", context.searcher.search_forest(words, top_k)
+    found, forest_missing = await try_search(
+        context.searcher, "forest", context.searcher.search_forest(question, top_k)
     )
-    missing += more
+    missing += forest_missing
     if answer is None and found is None:
         raise no_answer(missing)
     async with context.optional_session(handle, "search_smart") as locked:
-        session = await _record_miss(locked, judged, words, found)
+        session = await _record_miss(locked, judged, question, found)
     if found is None and answer is not None:
-        return _map_alone(words, answer, top_k, session, missing)
-    return _from_forest(words, found or SearchAnswer(()), answer, session, missing)
+        return _from_map_alone(question, answer, top_k, session, missing)
+    return _from_forest(question, found or SearchAnswer(()), answer, session, missing)
 
 
-def _makes_forest_unnecessary(judged: JudgedAnswer, session: Session | None) -> bool:
-    """Return whether a hit makes the forest unnecessary; not if the session rejected its symbol."""
+def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
+    """Return whether a hit is good enough and the session has not rejected its symbol."""
     if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
         return False
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
 async def _record_hit(
-    locked: LockedSession | None, judged: JudgedAnswer, words: str, judged_session: Session | None
+    locked: LockedSession | None,
+    judged: JudgedAnswer,
+    question: str,
+    judged_session: Session | None,
 ) -> Session | None:
-    """Record a hit; it moves the session only if that is still as in `judged_session`."""
+    """Record a hit; it changes the phase only if the session still is as `judged_session`."""
     if locked is None or judged.best is None or judged.best.agreement is None:
         return None
     agreement = judged.best.agreement
     call_step = steps.called(
         "search_smart",
-        words,
+        question,
         found=1,
         files=judged.files,
         symbols=(symbol_now(agreement),),
@@ -117,7 +120,7 @@ async def _record_hit(
         step = short_circuit.map_step(
             session,
             judged.verdict,
-            query=words,
+            query=question,
             nl_term=agreement.nl_term,
             symbol=symbol_now(agreement),
             agreed=agreement.symbol,
@@ -125,7 +128,7 @@ async def _record_hit(
             symbol_defined=judged.symbol_defined,
             files=judged.files,
         )
-        return step, _steps(call_step, step)
+        return step, _present_steps(call_step, step)
 
     step = await locked.decide(judgement)
     if step is not None:
@@ -142,48 +145,48 @@ async def _record_hit(
 async def _record_miss(
     locked: LockedSession | None,
     judged: JudgedAnswer | None,
-    words: str,
+    question: str,
     found: SearchAnswer | None,
 ) -> Session | None:
-    """Record the search; a map that did not answer (`judged` is None) has not missed."""
+    """Record the search. It is no miss of the map if the map did not answer (`judged` is None)."""
     if locked is None:
         return None
     map_hits = judged.hits if judged else None
-    call_step = forest_call("search_smart", words, found or SearchAnswer(()), map_hits)
+    call_step = forest_call("search_smart", question, found or SearchAnswer(()), map_hits)
     if judged is None:
         return await locked.append(call_step)
     symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
-    step = short_circuit.map_step(locked.session, judged.verdict, query=words, symbol=symbol)
+    step = short_circuit.map_step(locked.session, judged.verdict, query=question, symbol=symbol)
     decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart")
     await locked.context.note(locked.session, *decided)
-    return await locked.append(*_steps(call_step, step))
+    return await locked.append(*_present_steps(call_step, step))
 
 
-def _steps(call_step: Step, step: Step | None) -> list[Step]:
+def _present_steps(call_step: Step, step: Step | None) -> list[Step]:
     return [call_step, step] if step else [call_step]
 
 
 def _from_map(
-    words: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
+    question: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
 ) -> Answer:
     phase = session.phase if session else judged.verdict.phase
     message = "An agreement answers this; the forest was not searched."
     guards = list(judged.verdict.failed)
-    if session and fold(words) != fold(session.own_words):
+    if session and fold(question) != fold(session.own_words):
         message += (
             " The query is not the session's target feature, so the phase does not change. "
             f"Omit query to search for “{session.own_words}”."
         )
     elif guards:
-        whys = "; ".join(
+        reasons = "; ".join(
             f"{item['guard']} ({item['reason']})" for item in short_circuit.explain(guards)
         )
-        message += f" Not READY: {whys}."
+        message += f" This does not lead to READY: {reasons}."
     action = next_step(session) if session else "Read the agreement and its files."
     fields = {
         "source": "map",
         "status": "PREVIOUS_SUCCESS",
-        "query": words,
+        "query": question,
         "message": message,
         "next_action": action,
         "next_phase": phase.value if phase else None,
@@ -196,7 +199,7 @@ def _from_map(
 
 
 def _from_forest(
-    words: str,
+    question: str,
     found: SearchAnswer,
     map_answer: SearchAnswer | None,
     session: Session | None,
@@ -213,32 +216,32 @@ def _from_forest(
         "source": "forest",
         "message": f"{map_message} {action}",
         "next_action": action,
-        **_hypothesis_fields(words, best, session, missing),
+        **_hypothesis_fields(question, best, session, missing),
     }
     return hit_answer(
         found,
         fields,
         before=[map_message, *unavailable_lines(missing), _pair_text(best)],
-        nothing=f"The forest has nothing for “{words}”.",
+        nothing=f"Nothing in the forest matches “{question}”.",
         after=action,
     )
 
 
-def _map_alone(
-    words: str,
+def _from_map_alone(
+    question: str,
     answer: SearchAnswer,
     top_k: int,
     session: Session | None,
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
-    """Answer with hits of the map, since the forest did not answer."""
+    """Answer with hits of the map, because the forest did not answer."""
     best = _best_agreement_hit(answer)
     message = f"{_map_message(best, answer.index)} {unavailable_message(missing)}"
     fields = {
         "source": "map",
         "message": message,
         "next_action": MEANWHILE,
-        **_hypothesis_fields(words, best, session, missing),
+        **_hypothesis_fields(question, best, session, missing),
     }
     return hit_answer(
         replace(answer, hits=answer.hits[:top_k]),
@@ -250,15 +253,15 @@ def _map_alone(
 
 
 def _hypothesis_fields(
-    words: str,
+    question: str,
     best: Hit | None,
     session: Session | None,
     missing: tuple[UnavailableCorpus, ...],
 ) -> dict[str, object]:
-    """Return the fields of every answer that moves no phase; `best` is the map's best hit."""
+    """Return the fields of an answer that changes no phase; `best` is the map's best hit."""
     return {
         "status": "HYPOTHESIS",
-        "query": words,
+        "query": question,
         "next_phase": session.phase.value if session else None,
         "guards": [],
         "best_map_score": best.score if best else None,
@@ -272,7 +275,7 @@ def _best_agreement_hit(answer: SearchAnswer) -> Hit | None:
 
 
 def _pair(best: Hit | None) -> dict[str, object] | None:
-    """Return the map's best agreement as data; no message may contain text of a file."""
+    """Return the map's best agreement as data, because messages must not contain text of files."""
     if best is None or best.agreement is None or not best.score:
         return None
     nl_term, symbol = best.agreement.nl_term, best.agreement.symbol
@@ -285,9 +288,9 @@ def _pair_text(best: Hit | None) -> str:
 
 
 def _map_message(best: Hit | None, index: Freshness) -> str:
-    """Say what the map found, although it was not enough."""
+    """Explain why the map's best hit was not good enough."""
     if best is None or best.agreement is None or not best.score:
-        return "The map does not know this."
+        return "No agreement matches."
     if any(reason.startswith("embedding") for reason in index.degraded):
-        return "best_map matches by words only. Without a model the map is never certain."
+        return "best_map matches by keyword only. Without an embedding model, that is not enough."
     return f"best_map scores too low ({best.score:.2f}; needed: {VERIFICATION_SCORE:.2f})."

@@ -18,7 +18,7 @@ from code_intel.tools.wire.answers import index_data, index_text
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_CANDIDATES = 50
-NOT_RERANKED = "There are no vectors to compare. The order is unchanged."
+NOT_RERANKED = "There are no vectors to compare, so the order is unchanged."
 _LINES = re.compile(r"^(.*?):(\d{1,9})(?:-(\d{1,9}))?$")
 
 
@@ -79,17 +79,17 @@ async def semantic_rerank(
         "not_indexed": unknown,
         "index": index_data(index),
     }
-    lines = [_text(place, row) for place, row in enumerate(rows, 1)]
+    lines = [_text(number, row) for number, row in enumerate(rows, 1)]
     lines += [] if compared else [NOT_RERANKED]
     lines += [f"Not in the index: {visible(', '.join(unknown))[:1000]}"] if unknown else []
     return Answer(data, "\n".join(lines) + index_text(index))
 
 
 def _place(context: GatewayContext, given: str | CandidateHit) -> RerankCandidate:
-    """Return a candidate with the index's name of its file.
+    """Return a candidate, with its file named as in the index.
 
     Raises:
-        UsageError: It names no file, or one outside the project.
+        UsageError: The candidate names no file, or a file outside the project.
     """
     if isinstance(given, CandidateHit):
         path, lines = given.document or given.file, (given.start_line, given.end_line)
@@ -100,7 +100,7 @@ def _place(context: GatewayContext, given: str | CandidateHit) -> RerankCandidat
     if not path.strip():
         raise UsageError(
             "A candidate names no file.",
-            hint="Pass each as `path`, `path:12-40`, or a hit with `document` or `file`.",
+            hint="Pass each candidate as `path`, `path:12-40`, or a hit with `document` or `file`.",
             details={"field": "candidates"},
         )
     return RerankCandidate(document_name(context, path, "candidates"), lines[0], max(lines))
@@ -112,7 +112,7 @@ def _reranked(
     service = forest_service(context)
     context.forest.request_scan()
     question = service.question(query)
-    with context.forest.store.snapshot():  # the vectors in use may be swapped at any moment
+    with context.forest.store.snapshot():  # the active vectors may be replaced at any time
         question = service.comparable(question)
         ordered = rerank(context.forest.store, places, question.vector)
     return ordered, service.freshness(question.degraded)
@@ -132,8 +132,8 @@ def _row(each: RerankResult) -> dict[str, Any]:
     }
 
 
-def _text(place: int, row: dict[str, Any]) -> str:
+def _text(number: int, row: dict[str, Any]) -> str:
     lines = f":{row['start_line']}-{row['end_line']}" if row["start_line"] else ""
     similar = "" if row["similarity"] is None else f"  {row['similarity']:.2f}"
     symbol = f"  {visible(row['symbol'])}" if row["symbol"] else ""
-    return f"{place}. {visible(row['file'])}{lines}{symbol}{similar}  (was {row['given_at']})"
+    return f"{number}. {visible(row['file'])}{lines}{symbol}{similar}  (was {row['given_at']})"

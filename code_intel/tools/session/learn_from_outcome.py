@@ -29,7 +29,7 @@ from code_intel.tools.search.map_answers import (
 )
 
 Pair = tuple[str, str]
-"""Term and symbol."""
+"""A term and its symbol."""
 
 RENAME_ADVICE = (
     "; if it was renamed, look its new name up with find_definitions, confirm that with "
@@ -38,7 +38,7 @@ RENAME_ADVICE = (
 
 
 class LearnedOutcome(NamedTuple):
-    """The result of learning: all pairs, the confirmed ones (`earned`), files, the map's state."""
+    """The result of learning: all pairs, those that were confirmed (`earned`), and the files."""
 
     pairs: tuple[Pair, ...] = ()
     earned: tuple[Pair, ...] = ()
@@ -50,20 +50,20 @@ class LearnedOutcome(NamedTuple):
 async def learn_from_success(
     context: GatewayContext, session: Session, *, insist: bool
 ) -> LearnedOutcome:
-    """Learn what the session has earned; with `insist`, write what it has not as unconfirmed.
+    """Write the pairs that the session has earned; with `insist`, write the others as unconfirmed.
 
-    A pair whose symbol means the opposite of its term needs a person to confirm it.
+    A pair whose symbol means the opposite of its term must be confirmed by a person.
     """
     await refresh_source(context, session.explored_files)
     changed = await run_in_thread(changed_in, context.root, session)
     if changed is not False:
         await _record_use(context, session)
-    may, reason = learning.may_learn(session, git_changed=changed)
-    pairs = learning.pairs_to_learn(session, corroborated=may or not insist)
+    is_earned, reason = learning.may_learn(session, git_changed=changed)
+    pairs = learning.pairs_to_learn(session, corroborated=is_earned or not insist)
     undefined = await run_in_thread(_undefined, context, session, pairs)
     contradictory = await run_in_thread(_contradictory, context, pairs)
-    earned = tuple(pair for pair in pairs if may and pair not in {*undefined, *contradictory})
-    chosen = pairs if insist else tuple(pair for pair in pairs if may and pair not in undefined)
+    earned = tuple(p for p in pairs if is_earned and p not in {*undefined, *contradictory})
+    chosen = pairs if insist else tuple(p for p in pairs if is_earned and p not in undefined)
     reasons = [
         *filter(None, [reason]),
         *_objections(undefined, contradictory, renamed=RENAME_ADVICE if not earned else ""),
@@ -73,7 +73,7 @@ async def learn_from_success(
     written = [await _write(context, session, pair, confirmed=pair in earned) for pair in chosen]
     synced = [await refresh_map(context, item.agreement_file) for item in written]
     files = tuple(dict.fromkeys(item.agreement_file for item in written))
-    notes = ["The next question finds it at once."] if earned else []
+    notes = ["The next search will find it."] if earned else []
     if left := set(pairs) - set(earned):
         notes.append(
             f"{'Unconfirmed' if left & set(chosen) else 'Not learned'}: {'; '.join(reasons)}."
@@ -106,12 +106,12 @@ def _undefined(context: GatewayContext, session: Session, pairs: Sequence[Pair])
 
 
 def _contradictory(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs whose symbol means the opposite of the term, except confirmed ones."""
+    """Return the unconfirmed pairs whose symbol means the opposite of the term."""
     doubtful = [pair for pair in pairs if contradicts(*pair)]
     keys = (make_key(*pair) for pair in doubtful)
-    here = standings_of(context.settings, context.forest, keys, cache=context.map_cache)
-    agreed = {key for key, standing in here.items() if standing.confirmed}
-    return [pair for pair in doubtful if make_key(*pair) not in agreed]
+    standings = standings_of(context.settings, context.forest, keys, cache=context.map_cache)
+    confirmed = {key for key, standing in standings.items() if standing.confirmed}
+    return [pair for pair in doubtful if make_key(*pair) not in confirmed]
 
 
 def _learning_notes(written: list[LearningResult]) -> list[str]:
@@ -128,12 +128,12 @@ def _learning_notes(written: list[LearningResult]) -> list[str]:
 async def _write(
     context: GatewayContext, session: Session, pair: Pair, *, confirmed: bool
 ) -> LearningResult:
-    """Write one pair: confirm the agreement that answered this session, or write a new one."""
+    """Confirm the agreement that answered this session if it fits the pair, or write a new one."""
     term, symbol = pair
     mapped = session.symbol(symbol)
     assert mapped is not None  # noqa: S101 - pairs come from the session's symbols
-    everywhere = (await definitions_of(context, [symbol])).get(symbol, [])
-    definitions = nearest(everywhere, session.explored_files)
+    all_definitions = (await definitions_of(context, [symbol])).get(symbol, [])
+    definitions = nearest(all_definitions, session.explored_files)
     places = [FileReference(d.file, d.line) for d in definitions[:3]]
     named = {place.path for place in places}
     places += [FileReference(file) for file in session.explored_files if file not in named]
@@ -152,8 +152,8 @@ async def _write(
         else (),
     )
     answer = await run_in_thread(with_current_name, context, last_map_answer(session))
-    if confirmed and answer and lookup_name(answer.now) == lookup_name(symbol):
-        with suppress(NotFoundError, UsageError):  # deleted meanwhile: learn it again
+    if confirmed and answer and lookup_name(answer.current_symbol) == lookup_name(symbol):
+        with suppress(NotFoundError, UsageError):  # deleted in the meantime: learn it again
             return await _confirm_again(context, answer, agreement)
     return await run_in_thread(
         learn, context.settings, agreement, confirmed=confirmed, cache=context.map_cache
@@ -164,19 +164,19 @@ async def _confirm_again(
     context: GatewayContext, answer: MapAnswer, agreement: Agreement
 ) -> LearningResult:
     """Confirm the agreement that answered this session; add the query as an alias."""
-    if answer.now != answer.symbol:  # the code has renamed it, and the session has verified that
+    if answer.current_symbol != answer.symbol:  # renamed in the code; the session has verified it
         await run_in_thread(
             rename,
             context.settings,
             (answer.nl_term, answer.symbol),
-            symbol=answer.now,
+            symbol=answer.current_symbol,
             cache=context.map_cache,
         )
     return await run_in_thread(
         reconfirm,
         context.settings,
-        (answer.nl_term, answer.now),
-        alias=answer.words if len(answer.words) <= MAX_FIELD_CHARS["alias"] else agreement.nl_term,
+        (answer.nl_term, answer.current_symbol),
+        alias=answer.query if len(answer.query) <= MAX_FIELD_CHARS["alias"] else agreement.nl_term,
         session_id=agreement.session_id,
         digest=agreement.digest,
         body=agreement.body,
@@ -187,19 +187,19 @@ async def _confirm_again(
 
 
 async def _record_use(context: GatewayContext, session: Session) -> None:
-    """Count a success with a change for the agreement that led to it, or for another symbol.
+    """Record that the agreement which led to a successful change was accepted or rejected.
 
-    It counts for another symbol only if the session confirmed that one and changed nothing in the
-    agreement's files.
+    It was rejected if the session confirmed another symbol and changed none of the agreement's
+    files.
     """
     answer = last_map_answer(session)
     if answer is None or not session.intent.writes:
         return
     if session.ready_by not in {"map", "verification"}:
         return
-    its_files = session._replace(explored_files=answer.files, planned_files=())
-    elsewhere = await run_in_thread(changed_in, context.root, its_files) is not True
-    if elsewhere and learning.chose_another(session, answer.now):
+    of_agreement = session._replace(explored_files=answer.files, planned_files=())
+    files_unchanged = await run_in_thread(changed_in, context.root, of_agreement) is not True
+    if files_unchanged and learning.chose_another(session, answer.current_symbol):
         await record_feedback(context, session, "rejected", answer, "another symbol")
     else:
         await record_feedback(context, session, "accepted", answer)

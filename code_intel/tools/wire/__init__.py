@@ -1,4 +1,4 @@
-"""Format answers: hits, pages, packs and warnings, each cut to a token budget.
+"""Format answers (hits, pages, packs and warnings) within a token budget.
 
-Nothing here reads a session or an index.
+These modules do not read sessions or indexes.
 """

@@ -1,8 +1,8 @@
 """Format hits as data and as short text, and cut answers to a token budget.
 
 A search answer fits 2,000 tokens by default. A cut answer says so, and how to get the rest
-(docs/decisions/0014). Tokens are estimated: four ASCII characters, or one other character, per
-token. That is more than the models in use count.
+(docs/decisions/0014). Tokens are estimated: four ASCII characters, or one other character, count as
+a token. The models in use count fewer.
 """
 
 import json
@@ -16,16 +16,16 @@ from code_intel.tools.wire.suspicion import NOTE, flags_of
 RowT = TypeVar("RowT")
 
 MAX_SEARCH_TOKENS = 2000
-"""Tokens of a search answer."""
+"""Maximum tokens of a search answer."""
 MAX_ROW_TOKENS = 8000
-"""Tokens of the rows of any answer, so that the whole answer stays below `MAX_ANSWER_TOKENS`."""
-NO_HITS_YET = "Nothing found in what is indexed so far. Try again in a few seconds."
+"""Maximum tokens of an answer's rows, so that the answer stays below `MAX_ANSWER_TOKENS`."""
+NO_HITS_YET = "Nothing found so far, but the index is being built. Try again in a few seconds."
 MAX_ANSWER_TOKENS = 10_000
-"""Tokens of any answer of any tool."""
+"""Maximum tokens of any answer."""
 NAME_TOKENS = 6
-"""Tokens of a hit's number and line range."""
+"""Estimated tokens of a hit's number and line range."""
 MIN_LINES = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
-"""Rows of (tokens left, minimum lines, characters per line); the first that applies is used."""
+"""Rows of (minimum budget, minimum lines, maximum line length); the first that applies is used."""
 
 
 def tokens(text: str) -> int:
@@ -37,18 +37,18 @@ def tokens(text: str) -> int:
 def fit(
     hits: Sequence[Hit], budget: int = MAX_SEARCH_TOKENS, *, cut: bool = False
 ) -> tuple[list[tuple[Hit, str]], bool]:
-    """Cut the chunks of `hits` to whole lines so that they fit `budget` together.
+    """Cut the chunks of `hits` to whole lines so that together they fit `budget`.
 
-    The budget pays for every hit's name first. Then each hit in order may use half of what is left,
-    or its even share if that is more, so better hits show more text.
+    The names of all hits come first. Then each hit in order may use half of the remaining budget,
+    or an even share if that is more, so that better hits show more text.
 
     Returns:
         (hit, text to show) pairs, and whether a text was cut, now or before (`cut`).
     """
     shown: list[tuple[Hit, str]] = []
-    left = max(0, budget - sum(_named(hit) for hit in hits))
-    for place, hit in enumerate(hits):
-        share = left if place == len(hits) - 1 else max(left // 2, left // (len(hits) - place))
+    left = max(0, budget - sum(_name_cost(hit) for hit in hits))
+    for index, hit in enumerate(hits):
+        share = left if index == len(hits) - 1 else max(left // 2, left // (len(hits) - index))
         text = _head(hit.chunk, share)
         cut = cut or text != hit.chunk
         left = max(0, left - sum(map(_line_cost, text.splitlines(keepends=True))))
@@ -56,7 +56,7 @@ def fit(
     return shown, cut
 
 
-def _named(hit: Hit) -> int:
+def _name_cost(hit: Hit) -> int:
     """Return the tokens of the line that names a hit."""
     return tokens(f"{hit.document} {hit.symbol}") + NAME_TOKENS
 
@@ -79,7 +79,7 @@ def _head(text: str, budget: int) -> str:
 
 
 def within(rows: Iterable[RowT], budget: int = MAX_ROW_TOKENS) -> list[RowT]:
-    """Return the first rows whose JSON fits `budget` tokens, at least one."""
+    """Return the first rows whose JSON fits `budget` tokens, but at least one."""
     kept: list[RowT] = []
     for row in rows:
         budget -= tokens(json.dumps(row, ensure_ascii=False))
@@ -90,9 +90,9 @@ def within(rows: Iterable[RowT], budget: int = MAX_ROW_TOKENS) -> list[RowT]:
 
 
 def bounded(data: Mapping[str, Any], cap: int = MAX_ANSWER_TOKENS) -> dict[str, Any]:
-    """Return `data` cut to `cap` tokens; cut data gets `truncated`.
+    """Return `data` cut to `cap` tokens, with the field `truncated` if it was cut.
 
-    Halve the longest list until it fits; if no list is left, halve the texts.
+    Halve the longest list until the data fits; if no list is left, halve the texts.
     """
     if tokens(json.dumps(data, ensure_ascii=False)) <= cap:
         return dict(data)
@@ -110,7 +110,7 @@ def bounded(data: Mapping[str, Any], cap: int = MAX_ANSWER_TOKENS) -> dict[str, 
 
 def bounded_text(text: str, cap: int = MAX_ANSWER_TOKENS) -> str:
     """Return `text` cut to about `cap` tokens, with a note if it was cut."""
-    return text if tokens(text) <= cap else text[:cap] + "\n… (cut: request less per call)"
+    return text if tokens(text) <= cap else text[:cap] + "\n… (cut; request less per call)"
 
 
 def _shortened(node: Any, max_chars: int) -> Any:
@@ -140,7 +140,7 @@ HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement
 
 
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:
-    """Return a hit's fields on the wire: devrag's, then our own."""
+    """Return a hit's fields on the wire: those of devrag, then those that only code-intel has."""
     data: dict[str, Any] = {
         "document": hit.document,
         "chunk": text,
@@ -160,7 +160,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
         }
     else:
         data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
-    return data | {"why": list(hit.why), **flags_of(*_words_of(hit, text))}
+    return data | {"why": list(hit.why), **flags_of(*_texts_of(hit, text))}
 
 
 def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
@@ -176,10 +176,10 @@ def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
     ]
 
 
-def _words_of(hit: Hit, text: str) -> tuple[str, ...]:
+def _texts_of(hit: Hit, text: str) -> tuple[str, ...]:
     """Return all texts of a hit that come from files."""
-    found = hit.agreement
-    agreed = (found.nl_term, found.symbol, *found.reasons) if found else ()
+    agreement = hit.agreement
+    agreed = (agreement.nl_term, agreement.symbol, *agreement.reasons) if agreement else ()
     return (text, hit.document, hit.symbol, *agreed)
 
 
@@ -219,7 +219,7 @@ def index_data(index: Freshness) -> dict[str, Any]:
 
 
 def cut_text(*, cut: bool) -> str:
-    """Return a note on cut texts, or an empty text."""
+    """Return a note that texts are cut, or an empty text."""
     return "\nTexts are cut. A smaller top_k shows more of each." if cut else ""
 
 
@@ -236,28 +236,27 @@ def index_text(index: Freshness) -> str:
 def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
     """Format hits as a numbered list, each with the start of its text.
 
-    Only the map's scores are shown. Scores of the forest are relative; its best hit always has 1.
+    Only scores of the map are shown. Scores of the forest are relative: its best hit always has 1.
     """
-    lines = [_hit_text(place, hit, text) for place, (hit, text) in enumerate(shown, 1)]
-    flagged = any(flags_of(*_words_of(hit, text)) for hit, text in shown)
+    lines = [_hit_text(number, hit, text) for number, (hit, text) in enumerate(shown, 1)]
+    flagged = any(flags_of(*_texts_of(hit, text)) for hit, text in shown)
     return "\n".join([NOTE, *lines] if flagged else lines)
 
 
-def _hit_text(place: int, hit: Hit, text: str) -> str:
-    if hit.agreement is not None:
+def _hit_text(number: int, hit: Hit, text: str) -> str:
+    if (found := hit.agreement) is not None:
         score = "" if hit.score is None else f"  {hit.score:.2f}"
-        found = hit.agreement
         files = ", ".join(files_data(found.files)) or "no files"
-        now = f" (now {found.renamed_to})" if found.renamed_to else ""
-        why = "".join(f"\n   {visible(reason)}" for reason in found.reasons)
-        head = f"{place}. {found.nl_term} → {found.symbol}{now}  [{found.status}]{score}"
-        return f"{visible(head)}\n   {visible(files)}{why}"
+        renamed = f" (now {found.renamed_to})" if found.renamed_to else ""
+        reasons = "".join(f"\n   {visible(reason)}" for reason in found.reasons)
+        head = f"{number}. {found.nl_term} → {found.symbol}{renamed}  [{found.status}]{score}"
+        return f"{visible(head)}\n   {visible(files)}{reasons}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     name = f"  {visible(hit.symbol)}" if hit.symbol else ""
-    return f"{place}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"
+    return f"{number}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:
-    # splitlines would also split at U+2028, which is not a line end in the file.
+    # splitlines would also split at U+2028, which is not a line ending in the file.
     lines = visible(text.rstrip(), keep="\n\r\t").replace("\r\n", "\n").split("\n")
     return "\n".join(f"   {line}" for line in lines)

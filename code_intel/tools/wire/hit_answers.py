@@ -1,4 +1,4 @@
-"""Make the answer of a search: the hits as data and as text, cut to a token budget."""
+"""Build the answer of a search: the hits as data and as text, cut to a token budget."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -30,10 +30,10 @@ def hit_answer(
     Args:
         found: The hits to show, and the state of the index.
         fields: The other fields of the data.
-        nothing: The text if there are no hits.
+        nothing: The text to show if there are no hits.
         before: Lines of text above the hits.
-        after: A line of text below them.
-        budget: Tokens for the texts of all hits.
+        after: A line of text below the hits.
+        budget: Maximum tokens of the texts of all hits.
     """
     shown, cut = fit(found.hits, budget, cut=found.truncated)
     data = {

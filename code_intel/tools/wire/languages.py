@@ -9,16 +9,16 @@ PARSED_LANGUAGES = tuple(row.name for row in LANGUAGES if row.grammar or row.rea
 
 
 def language_named(language: str, field: str = "language") -> str:
-    """Return the index's name of a language; empty for an empty text.
+    """Return the name of a language in the index; empty for an empty text.
 
     Raises:
-        UsageError: The language is unknown; lists those whose symbols are recognized.
+        UsageError: The language is unknown; the error lists those whose symbols are recognized.
     """
     return row_named(language, field).name if language.strip() else ""
 
 
 def row_named(language: str, field: str = "language") -> Language:
-    """Return the row of a language; errors as in `language_named`."""
+    """Return the row of a language; raises the same error as `language_named`."""
     row = _row(language)
     if row is PLAIN:
         raise UsageError(
@@ -30,7 +30,7 @@ def row_named(language: str, field: str = "language") -> Language:
 
 
 def type_named(language: str) -> str:
-    """Return ripgrep's name of a language; unknown names stay, since ripgrep may know them."""
+    """Return ripgrep's name of a language; unknown names are kept for ripgrep to check."""
     row = _row(language)
     return row.name if row.name in PARSED_LANGUAGES else language
 

@@ -1,7 +1,7 @@
 """Format a pack of files as Markdown, XML or plain text, so that no file can break the format.
 
 Every page closes the fences and elements that it opens. Invisible characters are shown as escapes,
-because a pack is for reading, not for writing back.
+because packs are only for reading.
 """
 
 import re
@@ -15,7 +15,7 @@ from code_intel.foundation.text import visible
 
 Format = Literal["markdown", "xml", "plain"]
 MIN_FENCE_CHARS = 3
-"""Backticks of a fence."""
+"""Minimum number of backticks in a fence."""
 _TICKS = re.compile(r"`+")
 _NO_XML = re.compile("[\ufffe\uffff\U0001fffe-\U0001ffff]")
 
@@ -38,8 +38,8 @@ class Piece(NamedTuple):
     text: str
 
     @property
-    def whole(self) -> bool:
-        """Whether it is the complete file."""
+    def is_whole_file(self) -> bool:
+        """Whether it contains the complete file."""
         return self.first <= 1 and self.last == self.lines
 
 
@@ -49,7 +49,7 @@ class Writer(NamedTuple):
     Attributes:
         contents: Formats the table of contents from (title, rows).
         piece: Formats a range of lines.
-        page: Joins (title, parts) to a page.
+        page: Joins (title, parts) into a page.
     """
 
     contents: Callable[[str, Sequence[str]], str]
@@ -89,7 +89,7 @@ def _plain_contents(title: str, rows: Sequence[str]) -> str:
 
 
 def _plain_piece(piece: Piece) -> str:
-    """Return a header line and the indented lines of the file, so that none looks like a header."""
+    """Return a header line and the lines of the file, indented so that none looks like a header."""
     text = "\n".join(f"    {line}" for line in visible(piece.text, keep="\n\t").split("\n"))
     return f"==== {visible(piece.name)}{_lines(piece)} ====\n{text}\n"
 
@@ -112,11 +112,11 @@ WRITERS: Mapping[Format, Writer] = MappingProxyType(
 def _lines(piece: Piece) -> str:
     if not piece.first:
         return " (empty)"
-    return "" if piece.whole else f" (lines {piece.first}-{piece.last} of {piece.lines})"
+    return "" if piece.is_whole_file else f" (lines {piece.first}-{piece.last} of {piece.lines})"
 
 
 def _code(name: str) -> str:
-    """Return a name as inline code of Markdown; it may contain backticks."""
+    """Return a name, which may contain backticks, as inline code in Markdown."""
     shown = visible(name)
     ticks = "`" * (max((len(run) for run in _TICKS.findall(shown)), default=0) + 1)
     gap = " " if shown[:1] == "`" or shown[-1:] == "`" else ""

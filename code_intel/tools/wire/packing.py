@@ -1,8 +1,8 @@
 """Fit the files of a bundle into a token budget.
 
 First each file gets a signature and a few lines; files that no longer fit get one line each. Then
-files grow, best first, within the budget and `GROWTH_LIMITS`, so that readers reach the following
-files soon. Tokens are those of `answers.tokens` for the JSON of `files` and `further`
+files grow, best first, within the budget and `GROWTH_LIMITS`, so that the first files do not crowd
+out the others. Tokens are those of `answers.tokens` for the JSON of `files` and `further`
 (docs/decisions/0023).
 """
 
@@ -18,16 +18,16 @@ from code_intel.tools.wire.suspicion import flags_of, is_instruction
 GROWTH_LIMITS = ((3, 0.25), (6, 0.6))
 """Rows of (n, share): the first n files take at most this share of the budget when files grow."""
 MAX_FILE_SHARE = 1.25
-"""Size of a grown file, in even shares of the budget."""
+"""Maximum size of a grown file, as a multiple of an even share of the budget."""
 MAX_OUTLINE_CHARS = 120
-"""Characters of text for a file with one line."""
+"""Maximum length of the text for a file in `further`."""
 MAX_LINE_CHARS = 240
 FURTHER_SHARE = 0.15
-"""Share of the budget reserved for files with one line."""
+"""Share of the budget reserved for `further`."""
 
 
 class PackedBundle(NamedTuple):
-    """A packed bundle: files with fragments, files in one line, tokens, whether files are left."""
+    """Files with fragments, files in one line each, their tokens, and whether any did not fit."""
 
     files: list[dict[str, Any]]
     further: list[str]
@@ -40,11 +40,11 @@ def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> P
 
     Args:
         bundle: The files, best first.
-        limit: Maximum files with fragments.
+        limit: Maximum number of files with fragments.
         budget: Maximum tokens; the first file is always shown.
-        compact: Omit the text.
+        compact: Whether to omit the text.
     """
-    shown = _start(bundle, limit, int(budget * (1 - FURTHER_SHARE)), compact=compact)
+    shown = _signatures(bundle, limit, int(budget * (1 - FURTHER_SHARE)), compact=compact)
     left = budget - sum(map(_cost, shown))
     further: list[str] = []
     for candidate in bundle.files[len(shown) :]:
@@ -59,7 +59,7 @@ def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> P
     return PackedBundle(shown, further, spent, len(shown) + len(further) < len(bundle.files))
 
 
-def _start(bundle: Bundle, limit: int, budget: int, *, compact: bool) -> list[dict[str, Any]]:
+def _signatures(bundle: Bundle, limit: int, budget: int, *, compact: bool) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
     for candidate in bundle.files[:limit]:
         item = _item(candidate, bundle.terms, Size.SIGNATURE, compact=compact)
@@ -75,12 +75,12 @@ def _grow(bundle: Bundle, shown: list[dict[str, Any]], budget: int) -> None:
     costs = [_cost(item) for item in shown]
     max_cost = MAX_FILE_SHARE * budget / max(len(shown), 1)
     for size in (Size.SYMBOL, Size.SYMBOLS):
-        for place, candidate in enumerate(bundle.files[: len(shown)]):
+        for index, candidate in enumerate(bundle.files[: len(shown)]):
             item = _item(candidate, bundle.terms, size)
-            tried = [*costs[:place], _cost(item), *costs[place + 1 :]]
-            fits = tried[place] <= max_cost and sum(tried) <= budget
-            if fits and _within_limits(tried, budget):
-                shown[place], costs = item, tried
+            new_costs = [*costs[:index], _cost(item), *costs[index + 1 :]]
+            fits = new_costs[index] <= max_cost and sum(new_costs) <= budget
+            if fits and _within_limits(new_costs, budget):
+                shown[index], costs = item, new_costs
 
 
 def _within_limits(costs: Sequence[int], budget: int) -> bool:
@@ -113,7 +113,7 @@ def _fragment(fragment: Fragment, *, compact: bool) -> dict[str, Any]:
 
 
 def _line(candidate: BundleCandidate, terms: Sequence[str]) -> str:
-    """Return a file in one line, without text that looks like an instruction."""
+    """Return the line for a file in `further`, without text that looks like an instruction."""
     line, text = outline(candidate.source, candidate.chunks, terms)
     if not line:
         return candidate.path
@@ -122,5 +122,5 @@ def _line(candidate: BundleCandidate, terms: Sequence[str]) -> str:
 
 
 def _cost(item: object) -> int:
-    """Estimate the tokens of one item with the separator after it."""
+    """Estimate the tokens of one item and the separator after it."""
     return tokens(json.dumps(item, ensure_ascii=False) + ", ")

@@ -1,7 +1,7 @@
-"""Page through long answers: `cursor` in, `next_cursor` and `truncated` out.
+"""Split long answers into pages, with the parameter `cursor` and the field `next_cursor`.
 
-A cursor is valid only with the arguments of the call that returned it. Every page repeats the
-search, so rows that change in between may be missing or appear twice; the server keeps no state
+A cursor is valid only with the arguments of the call that returned it. The server keeps no state:
+every page repeats the search, so rows that change between calls may be missing or appear twice
 (docs/decisions/0030).
 """
 
@@ -30,7 +30,7 @@ Cursor = Annotated[
 """The optional parameter of every tool whose answer may have several pages."""
 
 MAX_TEXT_ROWS = 30
-"""Rows of a page shown in the text of an answer; its data has all of them."""
+"""Maximum rows in the text of an answer; its data contains all rows of the page."""
 
 _CURSOR = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\.([0-9a-f]{8})")
 
@@ -40,8 +40,8 @@ class AnswerPage(NamedTuple):
 
     Attributes:
         rows: The rows on the wire.
-        start: Number of rows on the pages before.
-        next_cursor: Cursor of the next page; None on the last one.
+        start: Number of rows on the previous pages.
+        next_cursor: Cursor of the next page; None on the last page.
         question: Digest of the arguments, part of every cursor.
     """
 
@@ -56,7 +56,7 @@ class AnswerPage(NamedTuple):
         return self.start + len(self.rows)
 
     def data(self, *, more: bool = False) -> dict[str, Any]:
-        """Return the fields `truncated` and `next_cursor`; `more`: there are rows on no page."""
+        """Return `truncated` and `next_cursor`; with `more`, some rows are on no page."""
         return {
             "truncated": more or self.next_cursor is not None,
             "next_cursor": self.next_cursor,
@@ -69,26 +69,26 @@ class AnswerPage(NamedTuple):
         total: int,
         max_rows: int = MAX_TEXT_ROWS,
     ) -> list[str]:
-        """Return the page as text: a note on flagged rows, the first rows, and where the rest is.
+        """Return the page as text: a note on flagged rows, the first rows, and how to get the rest.
 
         Args:
             line: Formats a row.
-            field: The field of the answer that has all rows of the page.
+            field: The field of the answer that contains all rows of the page.
             total: Number of rows on all pages.
-            max_rows: Rows to show.
+            max_rows: Maximum number of rows to show.
         """
         note = [found] if (found := note_of(self.rows)) else []
-        left_off = self.left_off(field, max_rows)
-        return [*note, *map(line, self.rows[:max_rows]), *left_off, *self.rest(total)]
+        omitted = self.omitted(field, max_rows)
+        return [*note, *map(line, self.rows[:max_rows]), *omitted, *self.rest(total)]
 
-    def left_off(self, field: str, max_rows: int) -> list[str]:
-        """Return the line that says where rows beyond `max_rows` are, if there are any.
+    def omitted(self, field: str, max_rows: int) -> list[str]:
+        """Return the line that says where to find rows beyond `max_rows`, if there are any.
 
         Some clients show the model only the text. For them, a cursor continues where the text ends.
         """
         left = len(self.rows) - max_rows
         cursor = f"{self.start + max_rows}.{self.question}"
-        return [f"… {left} more in `{field}`; as text from cursor={cursor}"] if left > 0 else []
+        return [f"… {left} more in `{field}`, or as text with cursor={cursor}"] if left > 0 else []
 
     def rest(self, total: int) -> list[str]:
         """Return the line that says how to get the next page, if there is one."""
@@ -98,12 +98,12 @@ class AnswerPage(NamedTuple):
 
 
 def start_of(cursor: str, *question: object) -> int:
-    """Return the number of rows before the page of a cursor; 0 without one; see `place_of`."""
-    return place_of(cursor, *question)[0]
+    """Return the index of the first row of a page; 0 without a cursor; see `position_of`."""
+    return position_of(cursor, *question)[0]
 
 
-def place_of(cursor: str, *question: object) -> tuple[int, int]:
-    """Return the row at which a page begins, and the offset within that row.
+def position_of(cursor: str, *question: object) -> tuple[int, int]:
+    """Return the index of the first row of a page, and the offset within that row.
 
     Args:
         cursor: The caller's cursor; empty for the beginning.
@@ -115,18 +115,18 @@ def place_of(cursor: str, *question: object) -> tuple[int, int]:
     if not cursor:
         return 0, 0
     found = _CURSOR.fullmatch(cursor)
-    if found is None or found[3] != _mark(question):
+    if found is None or found[3] != _digest(question):
         raise UsageError(
             "cursor does not belong to these arguments.",
-            hint="Pass next_cursor with the arguments of the call that gave it, or omit cursor.",
+            hint="Repeat the arguments of the call that returned the cursor, or omit cursor.",
             details={"field": "cursor"},
         )
     return int(found[1]), int(found[2] or 0)
 
 
 def cursor_at(start: int, *question: object, within: int = 0) -> str:
-    """Return the cursor of the page that begins at row `start`, at the offset `within` it."""
-    return f"{start}{f'-{within}' if within else ''}.{_mark(question)}"
+    """Return the cursor of the page that begins in row `start`, at the offset `within`."""
+    return f"{start}{f'-{within}' if within else ''}.{_digest(question)}"
 
 
 def page(
@@ -134,33 +134,33 @@ def page(
     start: int,
     shown: Callable[[ItemT], Any],
     *question: object,
-    most: int = 1000,
+    limit: int = 1000,
     budget: int = MAX_ROW_TOKENS,
 ) -> AnswerPage:
-    """Return the rows from `start` on that fit, at least one if there is any.
+    """Return the rows from `start` on that fit, but at least one if there are any.
 
     Args:
         rows: All rows.
         start: The result of `start_of`.
         shown: Converts a row to its form on the wire.
         question: The arguments, as in `start_of`.
-        most: Maximum rows of a page.
+        limit: Maximum rows of a page.
         budget: Maximum tokens of the rows.
     """
-    kept = within(map(shown, rows[start : start + most]), budget)
+    kept = within(map(shown, rows[start : start + limit]), budget)
     end = start + len(kept)
-    following = cursor_at(end, *question) if end < len(rows) else None
-    return AnswerPage(kept, start, following, _mark(question))
+    next_cursor = cursor_at(end, *question) if end < len(rows) else None
+    return AnswerPage(kept, start, next_cursor, _digest(question))
 
 
-def files_shown(every: Iterable[str], shown: Iterable[str]) -> list[str]:
+def files_to_record(found: Iterable[str], shown: Iterable[str]) -> list[str]:
     """Return the files to record in the session: those of the page.
 
     If the search found more files than one call may open, return all of them. Then the session
     counts none as opened, so an agent cannot open everything page by page (docs/decisions/0008).
     """
-    found = list(dict.fromkeys(every))
-    return found if len(found) > MAX_OPENED_FILES else list(dict.fromkeys(shown))
+    files = list(dict.fromkeys(found))
+    return files if len(files) > MAX_OPENED_FILES else list(dict.fromkeys(shown))
 
 
 def by_section(page: AnswerPage, sections: Sequence[str]) -> dict[str, list[Any]]:
@@ -168,7 +168,7 @@ def by_section(page: AnswerPage, sections: Sequence[str]) -> dict[str, list[Any]
     return {name: [row for section, row in page.rows if section == name] for name in sections}
 
 
-def _mark(question: tuple[object, ...]) -> str:
+def _digest(question: tuple[object, ...]) -> str:
     text = json.dumps(question, ensure_ascii=False, default=_plain)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
