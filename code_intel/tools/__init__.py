@@ -1,6 +1,6 @@
 """Declare every tool once, one module per tool.
 
-A tool takes checked arguments and returns an `Answer`. It searches map and forest only through a
-`Searcher`; definitions and validity always come from the local index. Decisions about phases belong
-to `code_intel.session`.
+A tool takes checked arguments and returns an `Answer`. It searches the map and the forest only
+through a `Searcher`; definitions and validity always come from the local index. The rules of the
+phases are in `code_intel.session`.
 """

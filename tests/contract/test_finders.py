@@ -223,7 +223,7 @@ async def test_files_are_filtered_by_name_and_language(shop: Path) -> None:
         none = await call("files_search", query="qqqzzz")
     assert files(named, "results") == ["web/src/CartView.tsx"]
     assert files(go, "results") == ["src/inventory/stock.go"]
-    assert (none["results"], none["message"]) == ([], "No file has any of these words.")
+    assert (none["results"], none["message"]) == ([], "No file contains any of these words.")
 
 
 @pytest.mark.covers(

@@ -1,1 +1,1 @@
-"""Read source: definitions, references, structure, text and dependencies, one module a tool."""
+"""The tools that read source: definitions, references, structure, text and dependencies."""

@@ -1,1 +1,1 @@
-"""Search, describe, execute and reload prompt commands, one module a tool."""
+"""The tools that search, describe, execute and reload prompt commands."""

@@ -1,4 +1,4 @@
-"""Open what tools work with: the project, its indexes, its sessions and its files.
+"""Open the project, indexes, sessions and files that tools use.
 
-A module here is shared by tools of several subjects. Nothing here is a tool or formats an answer.
+These modules are shared by several packages of tools. They contain no tools and format no answers.
 """

@@ -1,7 +1,7 @@
-"""Give the command tools a project's registries, their vectors and the record of executions.
+"""Give the command tools a project's registries, their vectors and the log of executions.
 
-The stand-alone server, the gateway and the terminal share this class, so all of them find and run
-commands the same way (docs/decisions/0044). Opening it reads no file and loads no model.
+The stand-alone server, the gateway and the terminal share `CommandContext`, so they all find and
+run commands in the same way (docs/decisions/0044). Opening it reads no file and loads no model.
 """
 
 from collections import deque
@@ -23,14 +23,14 @@ from code_intel.tools.context.corpus_service import open_models
 from code_intel.tools.declaration import Report, ignore_progress
 
 MAX_SEARCHES = 20
-"""Searches to remember per connection."""
+"""Maximum searches to remember per connection."""
 MAX_CONNECTIONS = 1000
-"""Connections to remember; the longest unused are dropped first."""
+"""Maximum connections to remember; the least recently used are dropped first."""
 
 
 @dataclass
 class RecentSearches:
-    """The last searches of each connection, with the scores of the commands they returned."""
+    """The last searches of each connection, with the scores of the commands that they returned."""
 
     searches: dict[str, deque[tuple[str, Mapping[CommandKey, float]]]] = field(default_factory=dict)
 
@@ -47,12 +47,12 @@ class RecentSearches:
     def query_for(self, connection: str | None, key: CommandKey) -> str:
         """Return the query of the last search that returned a command, or an empty text.
 
-        Prefer searches with a sufficient score, because in a small registry nearly every search
-        returns nearly every command.
+        Searches that gave the command a sufficient score are preferred, because in a small registry
+        nearly every search returns nearly every command.
         """
         known = self.searches.get(connection, ()) if connection is not None else ()
         found = (
-            (scores[key] >= WEAK_SCORE, at) for at, (_, scores) in enumerate(known) if key in scores
+            (scores[key] >= WEAK_SCORE, i) for i, (_, scores) in enumerate(known) if key in scores
         )
         best = max(found, default=None)
         return known[best[1]][0] if best else ""
@@ -66,10 +66,10 @@ class CommandContext:
         settings: The project's settings.
         registries: The commands by agent.
         meanings: Vectors of commands and queries.
-        experience: Which commands were executed for which features in this project.
+        experience: The log of commands executed in this project, with the features they served.
         embedder: The process's model.
         answered: The last searches of each connection.
-        turns: Limits how many programs run at a time.
+        turns: Limits how many programs run at the same time.
         report: Reports progress to the caller.
         connection: The name of the caller's connection, or None if it is unknown.
     """
@@ -102,12 +102,11 @@ def open_commands(
         settings: The project's settings.
         embedder: The process's model, if it has one already.
         cache: The user's vector cache, if it is open already.
-        patience: Seconds that a search waits for the model and for vectors. A terminal command
-            waits longer than a server.
+        patience: Seconds that a search waits for the model and vectors; longer in a terminal.
     """
     if embedder is None or cache is None:
-        _, own, kept = open_models(settings)
-        embedder, cache = embedder or own, cache or kept
+        _, new_embedder, new_cache = open_models(settings)
+        embedder, cache = embedder or new_embedder, cache or new_cache
     return CommandContext(
         settings,
         Registries(settings.root),

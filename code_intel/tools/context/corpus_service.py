@@ -1,7 +1,7 @@
-"""Search one corpus: its index, with its model.
+"""Search one corpus, the map or the forest.
 
-The stand-alone servers, the gateway and the terminal use the same object, so that all of them rank
-alike. Methods block; servers call them on worker threads.
+The stand-alone servers, the gateway and the terminal share `CorpusService`, so they all return the
+same results. Its methods block; servers call them on worker threads.
 """
 
 import os
@@ -37,14 +37,13 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     from numpy.typing import NDArray
 
 OTHER_MODEL = (
-    "embedding: words only, since the vectors in use are another model's; "
-    "{made:,} of {total:,} vectors of the new model are made"
+    "embedding: keywords only, because the index has vectors of another model; "
+    "{done:,} of {total:,} vectors of the new model are ready"
 )
-
-TOO_FEW = "embedding: words only, until a third of the source has vectors"
+TOO_FEW = "embedding: keywords only, until a third of the source has vectors"
 MIN_COVERAGE = 1 / 3
-"""Share of the source that must have vectors. Files without one rank behind files with one, so
-with a tenth of them a search is worse than with none (docs/decisions/0024)."""
+"""Minimum share of the source with vectors. Files without vectors rank behind files with vectors,
+so a search with a tenth of the vectors is worse than one without any (docs/decisions/0024)."""
 IN_CONFLICT = (
     "agreements: {} in conflict, not searched until the merge is resolved; "
     "see list_agreements or `code-intel map list`"
@@ -52,7 +51,7 @@ IN_CONFLICT = (
 
 
 class EmbeddedQuery(NamedTuple):
-    """A query with its vector and the identity of the engine, or why it has none."""
+    """A query with its vector and the engine's identity, or the reason why it has none."""
 
     vector: "NDArray[np.float32] | None" = None
     identity: str = ""
@@ -61,7 +60,7 @@ class EmbeddedQuery(NamedTuple):
 
 
 UNFILTERED_HITS = 10_000
-"""Hits of the map before they are filtered by folder or file name."""
+"""Maximum hits of the map before they are filtered by folder or file name."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,11 @@ class CorpusService:
 
     Attributes:
         settings: The project's settings.
-        index: This corpus.
-        forest: The forest of the same project, read-only; the map judges validity by it.
+        index: The index of this corpus.
+        forest: The index of the project's forest, by which the map checks its agreements.
         embedder: The process's model.
         report: Sends progress to the client.
-        cache: What is kept of the map between questions.
+        cache: Data of the map that is cached between queries.
     """
 
     settings: Settings
@@ -87,11 +86,11 @@ class CorpusService:
     def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Search the corpus; by words only, with a note, if there is no model.
+        """Search the corpus; without a model, search by keyword only and add a note.
 
         Raises:
             UsageError: The query is blank.
-            NotFoundError: There is no index, and this object is read-only.
+            NotFoundError: There is no index, and it must not be created.
             StorageError: The index cannot be used; the hint says how to rebuild it.
         """
         check_query(query)
@@ -99,15 +98,15 @@ class CorpusService:
         search = self._search_map if self.index.config.corpus == "map" else self._search_forest
         try:
             hits, degraded = search(query, top_k, directory, file_pattern)
-        finally:  # only now, so that a scan does not slow this answer down
+        finally:  # not earlier, because a scan would slow this search down
             self.index.request_scan()
-        missed = () if hits else self._misfilter(directory, file_pattern)
-        return SearchAnswer(tuple(hits), self.freshness((*degraded, *missed)))
+        notes = () if hits else self._filter_notes(directory, file_pattern)
+        return SearchAnswer(tuple(hits), self.freshness((*degraded, *notes)))
 
     def _search_map(
         self, query: str, top_k: int, directory: str, file_pattern: str
     ) -> tuple[list[Hit], tuple[str, ...]]:
-        """Return the hits, and notes on what is missing."""
+        """Return the hits, and notes on what could not be searched."""
         question = self.comparable(self.question(query))
         hits, conflicts = search_map(
             self.settings,
@@ -119,31 +118,31 @@ class CorpusService:
             top_k=UNFILTERED_HITS if directory or file_pattern else top_k,
             cache=self.cache,
         )
-        waiting = (IN_CONFLICT.format(conflicts),) if conflicts else ()
+        notes = (IN_CONFLICT.format(conflicts),) if conflicts else ()
         found = [hit for hit in hits if within(hit.document, directory, file_pattern)]
-        return found[:top_k], (*question.degraded, *waiting)
+        return found[:top_k], (*question.degraded, *notes)
 
     def _search_forest(
         self, query: str, top_k: int, directory: str, file_pattern: str
     ) -> tuple[list[Hit], tuple[str, ...]]:
-        """Return the hits, and notes on what is missing."""
+        """Return the hits, and notes on what could not be searched."""
         store = self.index.store
         question = self.question(query)
-        with store.snapshot():  # the vectors in use may be swapped at any moment
-            asked = self.comparable(question)
+        with store.snapshot():  # the active vectors may be replaced at any time
+            comparable = self.comparable(question)
             hits = search_forest(
                 store,
                 query,
-                asked.vector,
+                comparable.vector,
                 top_k=top_k,
                 directory=directory,
                 file_pattern=file_pattern,
                 bases=bases(self.index.config),
             )
-        return hits, asked.degraded
+        return hits, comparable.degraded
 
     def _folder(self, directory: str) -> str:
-        """Return a folder as documents are named, relative to the config's; "" for all."""
+        """Return a folder relative to the config's folder; empty if it contains all documents."""
         if not directory:
             return ""
         folder = os.path.realpath(self.index.config.folder)
@@ -151,27 +150,27 @@ class CorpusService:
         everything = f"{folder}{os.sep}".startswith(f"{wanted.rstrip(os.sep)}{os.sep}")
         return "" if everything else document_name(wanted, folder)
 
-    def _misfilter(self, directory: str, file_pattern: str) -> tuple[str, ...]:
-        """Return a note if the folder and the glob exclude all documents, whatever the query is."""
+    def _filter_notes(self, directory: str, file_pattern: str) -> tuple[str, ...]:
+        """Return a note if the folder and the glob exclude all documents."""
         documents = self.index.store.documents() if directory or file_pattern else []
         if not documents or any(within(d.path, directory, file_pattern) for d in documents):
             return ()
         wanted = [f"is below {directory}"] if directory else []
-        wanted += [f"is matched by {file_pattern[:80]}"] if file_pattern else []
+        wanted += [f"matches {file_pattern[:80]}"] if file_pattern else []
         return (f"filter: none of {counted(len(documents), 'document')} {' and '.join(wanted)}",)
 
     def freshness(self, degraded: tuple[str, ...]) -> Freshness:
-        """Return how complete the index is, and why vectors that are missing take long."""
+        """Return how complete the index is, and why missing vectors take long to compute."""
         found = self.index.freshness(degraded)
         slow = self.embedder.degraded() if found.pending else ""
         return replace(found, degraded=(*found.degraded, f"embedding: {slow}")) if slow else found
 
     def question(self, query: str) -> EmbeddedQuery:
-        """Embed a query, or say why there is no vector."""
+        """Embed a query, or return the reason why it has no vector."""
         if why := self.embedder.why_unavailable():
             return EmbeddedQuery(degraded=(f"embedding: {why}",))
         try:
-            # The map's scores are calibrated for the question as it was asked.
+            # The map's scores are calibrated for queries that are embedded unchanged.
             is_map = self.index.config.corpus == "map"
             vector = self.embedder.queries([query])[0] if is_map else embedded(self.embedder, query)
             return EmbeddedQuery(vector, self.embedder.identity, text=query)
@@ -179,48 +178,48 @@ class CorpusService:
             return EmbeddedQuery(degraded=(f"embedding: {error.message}",))
 
     def comparable(self, question: EmbeddedQuery) -> EmbeddedQuery:
-        """Return the question, without its vector if the index's are too few or of another model.
+        """Return the question, without its vector if the index has too few or other vectors.
 
-        The map's scores are calibrated for one engine, so it takes only vectors of that engine. A
-        question in another script than the code takes what there is, because words find little for
-        it.
+        The map's scores are calibrated for one engine, so the map uses only vectors of that engine.
+        For a question in another script than the code, a search by keyword finds little, so any
+        number of vectors will do.
         """
         if question.vector is None:
             return question
         generations = self.index.store.generations
-        in_use, identity = generations.active().identity, question.identity
-        if not in_use:
+        active, identity = generations.active().identity, question.identity
+        if not active:
             return question
-        exactly = self.index.config.corpus == "map"
-        if in_use == identity if exactly else self.embedder.reads(in_use):
+        is_map = self.index.config.corpus == "map"
+        if active == identity if is_map else self.embedder.reads(active):
             has_words = question.text.isascii() or english(question.text)
             if (
-                not exactly
+                not is_map
                 and has_words
                 and generations.coverage(generations.active()) < MIN_COVERAGE
             ):
                 return EmbeddedQuery(degraded=(TOO_FEW,))
             return question
-        made, total = generations.progress(identity)
-        return EmbeddedQuery(degraded=(OTHER_MODEL.format(made=made, total=total),))
+        done, total = generations.progress(identity)
+        return EmbeddedQuery(degraded=(OTHER_MODEL.format(done=done, total=total),))
 
 
 def check_query(query: str, field: str = "query") -> None:
     """Refuse a blank query.
 
     Raises:
-        UsageError: It has nothing but white space and invisible characters.
+        UsageError: It contains only white space and invisible characters.
     """
     if not without_hidden(query).strip():
         raise UsageError(f"{field} is empty.", details={"field": field})
 
 
 def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusService:
-    """Return the service of one config, with its own model; nothing is opened yet.
+    """Return the service of one config, with its own model. Nothing is opened yet.
 
     Args:
         config: The index's configuration.
-        readonly: Whether the index is only read: not created, moved or repaired.
+        readonly: Whether to leave the index as it is: not create, move or repair it.
     """
     settings = settings_of(config)
     config = settings.map if config.corpus == "map" else settings.forest
@@ -236,7 +235,7 @@ def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusServic
 def open_project(
     settings: Settings, *, readonly: bool = False
 ) -> tuple[CorpusService, CorpusService]:
-    """Return the services of a project's map and forest; they share their engines."""
+    """Return the services of a project's map and forest, which share their engines."""
     for_map, for_forest, cache = open_models(settings)
     activity = Activity()
     map_index, forest = (
@@ -258,19 +257,19 @@ def open_project(
 
 
 def project_sync(settings: Settings) -> str:
-    """Return the command line that builds both indexes from any folder."""
+    """Return the command that builds both indexes, from any folder."""
     return f"code-intel sync {shlex.quote(str(settings.root))}"
 
 
 def devrag_sync(config: IndexConfig) -> str:
-    """Return the command line that builds one index from any folder."""
+    """Return the command that builds one index, from any folder."""
     if not config.path.is_file():  # devrag's defaults for the current folder
         return "devrag sync"
     return f"devrag --config {shlex.quote(str(config.path))} sync"
 
 
 def settings_of(config: IndexConfig) -> Settings:
-    """Return the settings of a config's project, with that config in its place."""
+    """Return the settings of a config's project, with this config for its corpus."""
     settings = load_settings(find_root(config.folder))
     if config.corpus == "map":
         return replace(settings, map=config)
@@ -282,7 +281,7 @@ def settings_of(config: IndexConfig) -> Settings:
 def open_models(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
     """Return the models for map and forest, not loaded yet, and the user's vector cache.
 
-    Both use the same engine for questions; the forest may use another one for passages.
+    Both models use the same engine for queries; the forest may use another one for passages.
     """
     for_map = LazyEmbedder(settings, corpus="map")
     for_forest = LazyEmbedder(settings, corpus="forest", beside=for_map)

@@ -1,4 +1,4 @@
-"""Build the rows of the decision log for a call. Pure; `GatewayContext.note` writes them."""
+"""Build the rows of the decision log for a call; `GatewayContext.note` writes them."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
 def map_decisions(
     best: Hit | None, verdict: ShortCircuitVerdict, step: Step | None, tool: str
 ) -> Iterator[Decision]:
-    """Yield how the map's best hit was used; `step` is its effect on the session, if any."""
+    """Yield rows that say how the map's best hit was used; `step` is its effect on the session."""
     if best is None or best.agreement is None:
         yield Decision("map_rejected", "no agreement", "the map has no matching agreement", tool)
         return
@@ -44,7 +44,7 @@ def map_decisions(
         yield Decision("map_rejected", hit, whys or low, tool)
         return
     elif step is None:
-        why = "not the session's own words, or not in EXPLORATION: the phase stays"
+        why = "the phase stays, because the query is not the target feature, or not in EXPLORATION"
         yield Decision("map_rejected", hit, why, tool)
     else:
         yield Decision("map_rejected", hit, "this session rejected its symbol", tool)

@@ -1,7 +1,8 @@
-"""Describe a corpus that did not answer: which, why, since when, and what to do meanwhile.
+"""Describe a corpus that did not answer: the reason, since when, and what to do in the meantime.
 
-The other corpus answers in its place. A map that did not answer has not missed: search_forest stays
-closed, no phase moves, and READY needs understanding or verification (docs/decisions/0018).
+The other corpus answers in its place. If the map did not answer, this does not count as a miss:
+search_forest stays unavailable, the phase does not change, and READY needs understanding or
+verification (docs/decisions/0018).
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ MEANWHILE = (
 
 
 def hint_of(corpus: UnavailableCorpus) -> str:
-    """Return what to do about it."""
+    """Return what to do about a corpus that did not answer."""
     error, status = corpus
     if status.where == IN_PROCESS:
         return error.hint
@@ -27,7 +28,7 @@ def hint_of(corpus: UnavailableCorpus) -> str:
         table = f"[upstreams.{status.name}] in .code-intel/config.toml"
         return f"Correct {table} and restart this server."
     when = f" after {status.retry_in:g} s" if status.retry_in else ""
-    return f"It is tried again at the next question{when}; `code-intel doctor` tests it."
+    return f"It will be tried again at the next query{when}. `code-intel doctor` tests it."
 
 
 def data_of(corpus: UnavailableCorpus) -> dict[str, Any]:
@@ -53,13 +54,13 @@ def unavailable_lines(missing: tuple[UnavailableCorpus, ...]) -> list[str]:
 
 
 def unavailable_message(missing: tuple[UnavailableCorpus, ...]) -> str:
-    """Name the corpora that did not answer; their error text may quote another program."""
+    """Return a message without the error texts, which may quote another program."""
     names = " and ".join(corpus.status.name for corpus in missing)
-    return f"No answer from {names}; unavailable says why, and what to do."
+    return f"No answer from {names}. `unavailable` gives the reason and says what to do."
 
 
 def no_answer(missing: tuple[UnavailableCorpus, ...]) -> UpstreamError:
-    """Return the error for a question that neither corpus answered."""
+    """Return the error for a query that neither corpus answered."""
     return UpstreamError(
         unavailable_message(missing),
         hint=f"{hint_of(missing[0])} {MEANWHILE}",
@@ -80,10 +81,10 @@ def status_text(data: Mapping[str, Any]) -> str:
         last = "its last error: " if data["state"] == "ready" else ""
         parts.append(f"{last}{data['error']}")
     if data.get("said"):
-        parts.append(f"in its own words “{data['said']}”")
+        parts.append(f"its message: “{data['said']}”")
     if data.get("retry_in"):
-        parts.append(f"tried again in {data['retry_in']:g} s")
+        parts.append(f"next attempt in {data['retry_in']:g} s")
     if data.get("restarts"):
-        parts.append(f"restarted {data['restarts']} x")
-    parts += [f"{count} x {kind} ignored" for kind, count in data.get("ignored", {}).items()]
+        parts.append(f"restarted {data['restarts']} times")
+    parts += [f"{count} × {kind} ignored" for kind, count in data.get("ignored", {}).items()]
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""Search the local forest, whatever answers for `search_forest`."""
+"""Search the local forest, even if an upstream answers `search_forest`."""
 
 import os
 from pathlib import Path
@@ -17,10 +17,10 @@ def forest_service(context: GatewayContext) -> CorpusService:
 
 
 def document_name(context: GatewayContext, path: str, field: str) -> str:
-    """Return the index's name of a file, which need not exist.
+    """Return the name of a file in the index; the file need not exist.
 
     Raises:
-        UsageError: It is outside the project.
+        UsageError: The file is outside the project.
     """
     plain = path.strip().replace("\\", "/")
     full = Path(os.path.normpath(context.root / plain))

@@ -1,4 +1,4 @@
-"""Index single documents at once: an agreement just written, or source that has changed."""
+"""Index single documents immediately: a new agreement, or source that has changed."""
 
 import hashlib
 from collections.abc import Callable, Iterable
@@ -18,10 +18,10 @@ Found = TypeVar("Found")
 
 
 class MapSync(NamedTuple):
-    """Whether the map's index contains what was just written.
+    """Whether the map's index contains an agreement that was just written.
 
-    "done" means as much as the settings ask for: only words if embedding is off. "deferred" loses
-    nothing: searches read the agreement's file, and the next sync indexes it.
+    If embedding is off, "done" means that its words are indexed. If the state is "deferred",
+    searches read the agreement's file, and the next sync indexes it.
     """
 
     state: Literal["done", "deferred", "dry run"] = "done"
@@ -38,9 +38,9 @@ DRY_RUN = MapSync("dry run", "nothing was written")
 
 
 async def refresh_map(context: GatewayContext, file: Path) -> MapSync:
-    """Index one agreement now, words and vector, or return "deferred" and why."""
+    """Index the words and the vector of one agreement, or return "deferred" and the reason."""
     try:
-        report: SyncReport = await run_in_thread(_taken_in, context, file)
+        report: SyncReport = await run_in_thread(_index_agreement, context, file)
     except CodeIntelError as error:
         return MapSync("deferred", error.message)
     if not report.warnings:
@@ -49,8 +49,8 @@ async def refresh_map(context: GatewayContext, file: Path) -> MapSync:
     return MapSync("done" if OFF in note else "deferred", note)
 
 
-def _taken_in(context: GatewayContext, file: Path) -> SyncReport:
-    """Index an agreement that was just written, even if its document was deleted by name before."""
+def _index_agreement(context: GatewayContext, file: Path) -> SyncReport:
+    """Index an agreement, even if its document was once deleted by name."""
     store, (name, _) = context.map.store, locate(context.map.config, file)
     if store.choices().get(name) is False:
         store.choose(name, None)
@@ -58,9 +58,9 @@ def _taken_in(context: GatewayContext, file: Path) -> SyncReport:
 
 
 async def refresh_source(context: GatewayContext, files: Iterable[str]) -> None:
-    """Index the words and symbols of source files now; vectors follow in the background.
+    """Index the words and symbols of changed source files, because learning needs the current code.
 
-    What is learned must describe the code after the change, not as it was last scanned.
+    Their vectors are computed in the background.
     """
     await run_in_thread(refresh_changed, context, files)
 
@@ -68,10 +68,10 @@ async def refresh_source(context: GatewayContext, files: Iterable[str]) -> None:
 def ask_fresh_index(
     context: GatewayContext, ask: Callable[[], Found], files: Callable[[Found], Iterable[str]]
 ) -> Found:
-    """Ask the index; index changed files of the answer, and ask again if the index changed; blocks.
+    """Ask the index, index changed files of the answer, and ask again if the index changed.
 
-    Another process or a scan may index a changed file first, so the index's own state decides
-    whether to ask again.
+    This blocks. Another process or a scan may index a changed file first, so the state of the index
+    decides whether to ask again.
     """
     before = context.forest.store.version_token()
     found = ask()
@@ -82,13 +82,13 @@ def ask_fresh_index(
 def refresh_changed(
     context: GatewayContext, files: Iterable[str], *, exactly: bool = False
 ) -> None:
-    """Index those source files that have changed since they were indexed; blocks.
+    """Index the source files that have changed since they were indexed; this blocks.
 
     Args:
         context: The project's context.
         files: Paths relative to the forest's folder.
-        exactly: Whether to compare content hashes, not size and time. Required for anything that
-            can lead to READY.
+        exactly: Whether to compare content hashes instead of size and time. Required for anything
+            that can lead to READY.
     """
     store, config = context.forest.store, context.forest.config
     for file in files:
@@ -106,5 +106,5 @@ def refresh_changed(
         except OSError:
             same = known is None
         if not same:
-            with suppress(CodeIntelError):  # never indexed: nothing to bring up to date
+            with suppress(CodeIntelError):  # for example a file that is never indexed
                 sync_document(store, config, config.folder / file)

@@ -1,8 +1,8 @@
 """Give the gateway's tools one project's settings, indexes, model and sessions.
 
-A tool that belongs to a session locks it with `context.session(...)`: check the phase, run, record.
-The lock is needed because a client may call tools in parallel. Journals are read and written on
-worker threads, so that nothing here blocks the event loop.
+A tool that works in a session locks it with `context.session(...)`, which checks the phase, because
+a client may call tools in parallel. Journals are read and written on worker threads, so that
+nothing here blocks the event loop.
 """
 
 import copy
@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # most sessions execute no command
     from code_intel.tools.context.commands import CommandContext
 
 MAX_CONNECTIONS = 1000
-"""Connections whose last session is remembered; the least recently used is dropped first."""
+"""Maximum connections to remember; the least recently used are dropped first."""
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 
@@ -47,18 +47,18 @@ class GatewayContext:
 
     Attributes:
         settings: The project's settings.
-        upstream: Answers for map and forest; None for commands that search neither.
-        map: The local map index.
-        forest: The local forest index; definitions and validity come from it.
+        upstream: Searches the map and the forest; None for commands that search neither.
+        map: The local index of the map.
+        forest: The local index of the forest, the source of definitions and validity.
         embedder: The process's model.
-        offered: Names of the tools that the server lists; refusals name no others.
-        connection: Name of the caller's connection, or None where the protocol has none.
+        offered: Names of the tools that the server lists; hints mention no others.
+        connection: Name of the caller's connection, or None if the protocol has no connections.
         lasts: The handle of the last session that each connection started or named.
         report: Sends the progress of a call to the client.
-        warnings: Problems beside a call; its answer lists them.
-        opens_commands: Opens the project's commands at their first use; None without commands.
-        sessions: Where the journals of the sessions are.
-        map_cache: What is kept of the map between questions.
+        warnings: Problems that did not fail the call; its answer lists them.
+        opens_commands: Opens the project's commands when first used; None if there are none.
+        map_cache: Data of the map that is cached between queries.
+        sessions: The paths of the sessions' journals.
     """
 
     settings: Settings
@@ -81,20 +81,20 @@ class GatewayContext:
         self.sessions = sessions_of(self.settings)
 
     def for_call(self, connection: str | None, report: Report) -> "GatewayContext":
-        """Return the context of one call; everything but these two and the warnings is shared."""
+        """Return the context of one call, with its own connection, progress and warnings."""
         call = copy.copy(self)
         call.connection, call.report, call.warnings = connection, report, []
         return call
 
     @property
     def searcher(self) -> Searcher:
-        """What answers for map and forest.
+        """The searcher for the map and the forest.
 
         Raises:
             NotFoundError: This process searches neither.
         """
         if self.upstream is None:
-            raise NotFoundError("Map and forest cannot be searched here.")
+            raise NotFoundError("The map and the forest cannot be searched here.")
         return self.upstream
 
     @property
@@ -115,11 +115,11 @@ class GatewayContext:
 
     @property
     def last(self) -> str | None:
-        """The handle of the last session that this connection started or named."""
+        """The handle of the session that this connection started or named last."""
         return None if self.connection is None else self.lasts.get(self.connection)
 
     def remember(self, handle: str) -> None:
-        """Make a session this connection's last."""
+        """Remember a session as this connection's last."""
         if self.connection is not None:
             self.lasts.pop(self.connection, None)
             self.lasts[self.connection] = handle
@@ -131,13 +131,12 @@ class GatewayContext:
         """Lock a session for one call of `tool`, if its phase allows the tool.
 
         Raises:
-            SessionError: No session was named and this connection has started none; or it does not
-                exist.
+            SessionError: No session was named and this connection has none, or it does not exist.
             PhaseError: The phase forbids the tool.
         """
         chosen = session_id or self.last
         if chosen is None:
-            raise self._unnamed(tool)
+            raise self._no_session_error(tool)
         async with self.locks.setdefault(chosen, anyio.Lock()):
             hours = self.settings.session_hours
             session = await run_in_thread(journal.load, self.sessions, chosen, expire_hours=hours)
@@ -158,7 +157,7 @@ class GatewayContext:
     async def optional_session(
         self, session_id: str | None, tool: str
     ) -> "AsyncIterator[LockedSession | None]":
-        """Lock the session if there is one; read-only tools also work without."""
+        """Lock the session if there is one; read-only tools also work without a session."""
         if session_id is None and self.last is None:
             yield None
             return
@@ -168,27 +167,27 @@ class GatewayContext:
     async def read_session(
         self, session_id: str | None, tool: str
     ) -> tuple[Session | None, str | None]:
-        """Return the session and its handle if there is one; release the lock at once.
+        """Return the session and its handle, if there is one, without keeping the lock.
 
-        A search may be slow. It locks the session again to record what it found.
+        A search may be slow, so it locks the session again to record its results.
         """
         async with self.optional_session(session_id, tool) as locked:
             return (locked.session, locked.handle) if locked else (None, None)
 
-    async def note(self, session: Session | None, *made: decisions.Decision) -> None:
-        """Append decisions to the project's log; a failure becomes a warning of the call."""
+    async def note(self, session: Session | None, *rows: decisions.Decision) -> None:
+        """Append decisions to the project's log; if this fails, add a warning to the call."""
         folder = folder_of(self.settings.state)
         try:
-            if made:
-                await run_in_thread(decisions.note, folder, session.name if session else "", made)
+            if rows:
+                await run_in_thread(decisions.note, folder, session.name if session else "", rows)
         except CodeIntelError as error:
             self.warnings.append(f"Decisions were not logged: {error.message}")
 
-    def _unnamed(self, tool: str) -> SessionError:
+    def _no_session_error(self, tool: str) -> SessionError:
         if self.connection is not None:
-            return SessionError(f"{tool} works within a session, and there is none.")
+            return SessionError(f"{tool} needs a session, and there is none.")
         return SessionError(
-            f"{tool} needs session_id: over HTTP this protocol version has no connections.",
+            f"{tool} needs session_id, because this protocol version has no connections over HTTP.",
             hint="Pass the session_id from start_session; if none exists, call start_session.",
             details={"field": "session_id"},
         )
@@ -196,7 +195,7 @@ class GatewayContext:
 
 @dataclass
 class LockedSession:
-    """A session under its lock, as of the last step appended; only its owner may see `handle`."""
+    """A locked session, with all steps so far. Only the session's owner may see `handle`."""
 
     context: GatewayContext
     session: Session
@@ -205,11 +204,11 @@ class LockedSession:
 
     def answer(self, message: str, text: str = "", **data: Any) -> Answer:
         """Return the answer of a tool that has changed the session."""
-        whole = {"success": True, "session_id": self.handle, **data, "message": message}
-        return Answer(whole, text or message)
+        fields = {"success": True, "session_id": self.handle, **data, "message": message}
+        return Answer(fields, text or message)
 
     async def append(self, *steps: Step) -> Session:
-        """Write steps to the journal, and return the session after them."""
+        """Append steps to the journal, and return the resulting session."""
         self.session = await run_in_thread(
             journal.append, self.context.sessions, self.handle, *steps, loaded=self.session
         )
@@ -220,7 +219,7 @@ class LockedSession:
     ) -> ResultT:
         """Judge the session as it is on disk and append the result, under its file lock.
 
-        `judgement` returns its verdict and the steps to append. When it raises, nothing is written.
+        `judgement` returns its verdict and the steps to append. If it raises, nothing is written.
         """
 
         def judge() -> ResultT:
@@ -236,11 +235,11 @@ class LockedSession:
 
 
 def sessions_of(settings: Settings) -> SessionPaths:
-    """Return where sessions are: in the user's state folder if the project is read-only."""
-    place = session_paths(settings.root, settings.state / "sessions", settings.state_dir)
-    if is_writable(place.journals):
-        return place
-    return place._replace(journals=settings.state_dir / "journals" / place.project)
+    """Return the paths of the sessions, in the user's state folder if the project is read-only."""
+    paths = session_paths(settings.root, settings.state / "sessions", settings.state_dir)
+    if is_writable(paths.journals):
+        return paths
+    return paths._replace(journals=settings.state_dir / "journals" / paths.project)
 
 
 async def run_in_thread(work: Callable[P, ResultT], *args: P.args, **kwargs: P.kwargs) -> ResultT:

@@ -1,4 +1,4 @@
-"""Check files that a caller names: whether they exist, and whether this session changed them."""
+"""Check whether files that a caller names exist, and whether this session has changed them."""
 
 import hashlib
 import stat
@@ -21,14 +21,14 @@ from code_intel.session.paths import plain_path
 from code_intel.session.state import Session
 
 MAX_BASELINE_BYTES = 64 << 20
-"""Bytes of changed files to hash when a session starts."""
+"""Maximum bytes of changed files to hash when a session starts."""
 _STAT = "stat:"
-"""Prefix of a fingerprint that was made without reading the file."""
+"""Prefix of a fingerprint that was computed without reading the file."""
 FileList = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=200)]
 
 
 def existing_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Return the files that exist inside the project, links followed; `a.py:34` means `a.py`."""
+    """Return the files that exist in the project; links are followed, and `a.py:34` is `a.py`."""
     found = set()
     for file in files:
         with suppress(UsageError):
@@ -38,7 +38,7 @@ def existing_files(root: Path, files: Iterable[str]) -> set[str]:
 
 
 def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
-    """Return `files` in the spelling of the disk, so that each file has one name in a session."""
+    """Return `files` spelled as on disk, so that each file has only one name in a session."""
     found = []
     for file in files:
         plain = plain_path(file)
@@ -54,7 +54,7 @@ def spelled_files(root: Path, files: Iterable[str]) -> list[str]:
 def baseline(root: Path) -> dict[str, str]:
     """Return a fingerprint of each file that differs from HEAD; {} if git cannot tell.
 
-    They show later which changes are older than the session. Tracked files are hashed, up to
+    They show later which changes were made before the session. Tracked files are hashed, up to
     `MAX_BASELINE_BYTES` in total. Untracked files are not read.
     """
     found, left = {}, MAX_BASELINE_BYTES
@@ -66,7 +66,7 @@ def baseline(root: Path) -> dict[str, str]:
 
 
 def changed_in(root: Path, session: Session) -> bool | None:
-    """Whether an explored file has changed since the session began; None if git cannot tell."""
+    """Return whether an explored file has changed in this session; None if git cannot tell."""
     explored = tuple(dict.fromkeys((*session.explored_files, *session.planned_files)))
     if not explored:
         return False
@@ -76,7 +76,7 @@ def changed_in(root: Path, session: Session) -> bool | None:
     before = session.baseline
     if any(not _is_unchanged(root, file, before) for file in dirty):
         return True
-    # A change from before the session may have been committed unchanged since.
+    # A change from before the session may have been committed in the meantime.
     moved = [
         file for file in explored if file not in dirty and not _is_unchanged(root, file, before)
     ]
@@ -86,7 +86,7 @@ def changed_in(root: Path, session: Session) -> bool | None:
 def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[str, bytes]:
     """Return the files written since the session began, with their content at its first commit.
 
-    Return {} if git cannot tell, or if more files had changed before than a session records.
+    Return {} if git cannot tell, or if too many files had been changed before the session.
     """
     if session.commit is None or len(session.baseline) >= MAX_BASELINE_FILES:
         return {}
@@ -98,7 +98,7 @@ def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[st
 
 
 def _is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
-    """Whether a file has the same fingerprint as when the session began."""
+    """Return whether a file has the same fingerprint as when the session began."""
     mark = before.get(file)
     return mark is not None and mark == fingerprint(root, file, hashed=not mark.startswith(_STAT))
 
@@ -106,8 +106,8 @@ def _is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
 def fingerprint(root: Path, file: str, *, hashed: bool) -> str:
     """Return a text that changes when a file changes; empty if there is no such file.
 
-    With `hashed`, it is the SHA-256 of a regular file of at most 1 MiB. Otherwise it is the size
-    and the times of the file or link, which needs no read. Links are never followed.
+    With `hashed`, it is the SHA-256 of a regular file of at most 1 MiB. Otherwise it consists of
+    the size and the times of the file or link. Links are never followed.
     """
     state = stat_inside(root, file)
     if state is None:

@@ -1,7 +1,7 @@
-"""Answer for map and forest: in this process by default, or wherever the settings point.
+"""Search the map and the forest, in this process or through another server.
 
-`ProjectSearcher` is the `records.Searcher` that the gateway and the terminal ask. Each of its two
-corpora answers directly from the project's own index (`LocalCorpus`) or through a connection to
+`ProjectSearcher` is the `records.Searcher` of the gateway and the terminal. It searches each corpus
+in the project's own index (`LocalCorpus`) or, if the settings name one, through a connection to
 another server (`servers.upstream`).
 """
 
@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
 
 IN_PROCESS = "in process"
 LOCAL_TIMEOUT_S = 30.0
-"""Seconds a search in this process may take: the first one may load a model."""
+"""Time limit of a search in this process; the first search may have to load a model."""
 
 
 class CorpusSearcher(Protocol):
-    """What answers for one corpus."""
+    """Searches one corpus."""
 
     @property
     def status(self) -> UpstreamStatus:
-        """How it is doing now."""
+        """Its current state."""
 
     async def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
@@ -38,7 +38,7 @@ class CorpusSearcher(Protocol):
         """Search the corpus.
 
         Raises:
-            UpstreamError: There is no answer; the message begins with the name of the corpus.
+            UpstreamError: It did not answer; the message begins with the name of the corpus.
         """
 
 
@@ -50,22 +50,22 @@ class ProjectSearcher:
     forest: CorpusSearcher
 
     async def search_map(self, query: str, top_k: int) -> SearchAnswer:
-        """Ask the map for agreements."""
+        """Search the map for agreements."""
         return await self.map.search(query, top_k)
 
     async def search_forest(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Ask the forest for chunks of source."""
+        """Search the forest for chunks of source."""
         return await self.forest.search(query, top_k, directory, file_pattern)
 
     def states(self) -> tuple[UpstreamStatus, ...]:
-        """Return how both are doing now: the map, then the forest."""
+        """Return the current states of the map and the forest."""
         return (self.map.status, self.forest.status)
 
 
 class UnavailableCorpus(NamedTuple):
-    """A corpus that did not answer: the error, and its state now; see `tools.degraded`."""
+    """A corpus that did not answer, with the error and its current state; see `degraded`."""
 
     error: UpstreamError
     status: UpstreamStatus
@@ -74,12 +74,12 @@ class UnavailableCorpus(NamedTuple):
 async def try_search(
     searcher: Searcher, corpus: Corpus, answer: Awaitable[SearchAnswer]
 ) -> tuple[SearchAnswer | None, tuple[UnavailableCorpus, ...]]:
-    """Await the answer of a corpus; if none exists, return why."""
+    """Await the answer of a corpus; if there is none, return the reason."""
     try:
         return await answer, ()
     except UpstreamError as error:
-        of_map, of_forest = searcher.states()
-        return None, (UnavailableCorpus(error, of_map if corpus == "map" else of_forest),)
+        map_state, forest_state = searcher.states()
+        return None, (UnavailableCorpus(error, map_state if corpus == "map" else forest_state),)
 
 
 class LocalCorpus:
@@ -95,14 +95,14 @@ class LocalCorpus:
 
     @property
     def status(self) -> UpstreamStatus:
-        """It is always ready; `error` is what went wrong last."""
+        """The state, which is always "ready", with the last error."""
         since = self._failing_since or self._since
         return UpstreamStatus(self._name, IN_PROCESS, "ready", since=since, error=self._error)
 
     async def search(
         self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
     ) -> SearchAnswer:
-        """Search the index, within a time limit.
+        """Search the index within a time limit.
 
         Raises:
             UpstreamError: The index cannot be used, or the search took too long.
@@ -127,7 +127,7 @@ class LocalCorpus:
 
 
 def in_process(map_service: CorpusService, forest_service: CorpusService) -> ProjectSearcher:
-    """Return a searcher that asks both indexes in this process."""
+    """Return a searcher for both indexes in this process."""
     return ProjectSearcher(LocalCorpus(map_service), LocalCorpus(forest_service))
 
 

@@ -22,12 +22,12 @@ class SourceFile(NamedTuple):
 
     Attributes:
         path: Path relative to the project.
-        text: Decoded text, secret values masked.
+        text: Decoded text, with secret values masked.
         symbols: The symbols that it defines.
-        language: Name of the language in chunking.
-        imports: Targets; see `chunking.imports`.
-        problem: Why the parser failed, or empty.
-        warnings: Differences to the index.
+        language: Name of the language, as in `chunking.languages`.
+        imports: The imported names; see `chunking.imports`.
+        problem: Why the parser failed; empty if it succeeded.
+        warnings: Differences between the file and the index.
     """
 
     path: str
@@ -42,17 +42,17 @@ class SourceFile(NamedTuple):
 def open_source(
     context: GatewayContext, path: str, field: str = "path", language_path: str = ""
 ) -> SourceFile:
-    """Read and parse a file of the project without following links; block until done.
+    """Read and parse a file of the project without following links; this blocks.
 
     Args:
-        context: The context of the project.
+        context: The project's context.
         path: The path that the caller names; `a.py:34` means `a.py`.
         field: The name of the caller's parameter, for errors.
-        language_path: A file name to detect the language by, if the file's own does not tell it.
+        language_path: The file name that determines the language; default: the file's own name.
 
     Raises:
         UsageError: The file is outside the project, missing, a folder, too large, binary, or may
-            contain secrets; names `field`.
+            contain secrets.
     """
     try:
         name = confined(context.root, path, field)
@@ -85,7 +85,7 @@ def open_source(
 
 
 def _differences(context: GatewayContext, name: str, data: bytes) -> tuple[str, ...]:
-    """Return warnings if the index differs from the file, and update the index."""
+    """Return warnings if the index differs from the file, and index the file if it has changed."""
     document = index_path_of(context, name)
     known = context.forest.store.document(document)
     if known is None:
@@ -97,13 +97,13 @@ def _differences(context: GatewayContext, name: str, data: bytes) -> tuple[str, 
 
 
 def index_path_of(context: GatewayContext, name: str) -> str:
-    """Return the index's name of a file whose path is relative to the project."""
+    """Return the name in the index of a file whose path is relative to the project."""
     real, folder = context.root / name, context.forest.config.folder
     return real.relative_to(folder).as_posix() if real.is_relative_to(folder) else str(real)
 
 
 def project_path_of(context: GatewayContext, document: str) -> str:
-    """Return a document's path relative to the project; unchanged if it is outside."""
+    """Return a document's path relative to the project, or its name if it is outside."""
     real = context.forest.config.folder / document
     return (
         real.relative_to(context.root).as_posix() if real.is_relative_to(context.root) else document

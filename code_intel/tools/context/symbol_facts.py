@@ -1,4 +1,4 @@
-"""Look up symbols that a caller names in index, map and git, and score them with the model."""
+"""Look up symbols in the index, the map and git, and score them with the embedding model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -21,13 +21,13 @@ from code_intel.tools.context.source_file import index_path_of, project_path_of
 
 MAX_DEFINITIONS_PER_NAME = 50
 MAX_INDEXED_FIRST = 20
-"""Files to index at once while the index has no symbol yet."""
+"""Maximum files to index immediately if the index contains no symbol yet."""
 
 
 async def definitions_of(
     context: GatewayContext, symbols: Sequence[str]
 ) -> dict[str, list[Definition]]:
-    """Return the exact definitions of each symbol that the local index defines."""
+    """Return the exact definitions in the local index of each symbol that has any."""
 
     def look_up() -> dict[str, list[Definition]]:
         store = context.forest.store
@@ -41,18 +41,18 @@ async def definitions_of(
 
 
 def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Definition]:
-    """Return the definitions in `files`, or all if none is.
+    """Return the definitions in `files`, or all definitions if none is in them.
 
-    Several files may define one name; the caller means the one in the files of its work.
+    If several files define a name, the caller means the definition in the files of its work.
     """
-    here = set(files)
-    return [d for d in definitions if d.file in here] or list(definitions)
+    wanted = set(files)
+    return [d for d in definitions if d.file in wanted] or list(definitions)
 
 
 async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) -> str:
     """Return the body (see `Symbol.body`) of the first definition, or "" if it is not unique.
 
-    The body later proves a rename, so no other symbol may share it.
+    The body is used later to prove a rename, so no other symbol may share it.
     """
     body = definitions[0].body if definitions else ""
     if not body:
@@ -61,7 +61,7 @@ async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) 
 
 
 async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
-    """Return the symbols' qualified names, each once; unknown symbols stay as they are.
+    """Return the symbols' qualified names without duplicates; unknown symbols stay unchanged.
 
     `login`, `AuthService.login` and `AuthService::login()` are the same symbol.
     """
@@ -75,7 +75,7 @@ async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str
 
 
 async def defined_symbols(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
-    """Return the symbols that the local index defines, as the caller spells them."""
+    """Return the symbols that the local index defines, spelled as given."""
     return list(await definitions_of(context, symbols))
 
 
@@ -84,13 +84,13 @@ async def seen_symbols(
 ) -> tuple[list[str], list[str]]:
     """Return the defined symbols that the session has seen, and those in files it has opened.
 
-    A symbol is seen if a call has found it, or has shown a file that defines it.
+    A symbol counts as seen if a call has found it or has shown a file that defines it.
     """
     found = await definitions_of(context, symbols)
     files = {symbol: {d.file for d in definitions} for symbol, definitions in found.items()}
     seen, opened, known = session.seen_files, session.opened_files, session.corroborated_symbols
-    looked = [s for s in files if fold_symbol(s) in known or files[s] & seen]
-    return looked, [s for s in files if files[s] & opened]
+    seen_names = [s for s in files if fold_symbol(s) in known or files[s] & seen]
+    return seen_names, [s for s in files if files[s] & opened]
 
 
 async def created_since(
@@ -98,7 +98,7 @@ async def created_since(
 ) -> frozenset[str]:
     """Return the symbols and files that were created since the session began, if git can tell.
 
-    They prove no understanding of the project, because the agent may have written them itself.
+    They are no evidence of understanding, because the agent may have written them itself.
     """
     found = await definitions_of(context, symbols)
     places = {s: {project_path_of(context, d.file) for d in rows} for s, rows in found.items()}
@@ -107,12 +107,12 @@ async def created_since(
     def look() -> frozenset[str]:
         wanted = {*relative.values(), *(file for each in places.values() for file in each)}
         before = written_since(context.root, session, wanted)
-        had = {file: _defined_in(file, content) for file, content in before.items()}
-        known = frozenset[str]().union(*had.values())
+        defined = {file: _defined_in(file, content) for file, content in before.items()}
+        known = frozenset[str]().union(*defined.values())
         new = {
             symbol
             for symbol, rows in found.items()
-            if places[symbol] <= had.keys()
+            if places[symbol] <= defined.keys()
             and known.isdisjoint(part for d in rows for part in (d.qualified, d.body))
         }
         return frozenset(new | {file for file, name in relative.items() if before.get(name) == b""})
@@ -121,13 +121,13 @@ async def created_since(
 
 
 def _defined_in(file: str, content: bytes) -> set[str]:
-    """Return the names and bodies of a file's symbols; a renamed symbol is known by its body."""
+    """Return the names and bodies of a file's symbols; the body identifies a renamed symbol."""
     symbols = parse_file(file, decode(content) or "").symbols
     return {part for symbol in symbols for part in (symbol.qualified, symbol.body) if part}
 
 
 def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[SymbolLocation]]:
-    """Return the places that define each symbol, by the symbol's name in the session."""
+    """Return the locations that define each symbol, by the symbol's name in the session."""
     return {
         fold_symbol(symbol): [SymbolLocation(d.file, d.line, d.end_line) for d in rows]
         for symbol, rows in definitions.items()
@@ -135,9 +135,9 @@ def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list
 
 
 async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bool:
-    """Whether the index has a symbol in a programming language (data formats do not count).
+    """Return whether the index contains a symbol in a programming language, not a data format.
 
-    If it has none, it may still be incomplete: index `files` and look again.
+    If there is none, index some of `files` and look again, because the index may be incomplete.
     """
     code = [language.name for language in LANGUAGES if language.complete]
     if await run_in_thread(context.forest.store.has_symbols, code):
@@ -148,9 +148,9 @@ async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bo
 
 
 async def knows_all_code(context: GatewayContext) -> bool:
-    """Whether the index has every source file of the project.
+    """Return whether the index contains every source file of the project.
 
-    An index that is being built, or that covers other folders, cannot prove that there is no code.
+    An index that is being built or covers other folders cannot prove that there is no code.
     """
     listing = await list_files(context.root, ".", "")
     code = [name for name in listing.names if row_of(name).complete]
@@ -165,7 +165,7 @@ def _all_known(context: GatewayContext, names: Iterable[str]) -> bool:
 
 
 def readable(files: Iterable[str]) -> bool:
-    """Whether the index reads symbols of one of these files, by name; True without files."""
+    """Return whether symbols of any of these files can be read; True if there are no files."""
     rows = [row_of(plain_path(file)) for file in files]
     return not rows or any(row.complete for row in rows)
 
@@ -173,10 +173,7 @@ def readable(files: Iterable[str]) -> bool:
 async def likeness(
     context: GatewayContext, feature: str, symbols: Sequence[str]
 ) -> dict[str, float]:
-    """Return how likely each symbol implements a feature, 0 to 1; 1 if an agreement says so.
-
-    The other scores are those of `symbol_scores`.
-    """
+    """Return the score of `symbol_scores` for each symbol, but 1 if an agreement names it."""
     agreed = await agreed_symbols(context, feature, symbols)
     return await symbol_scores(context, feature, symbols) | dict.fromkeys(agreed, 1.0)
 
@@ -184,7 +181,7 @@ async def likeness(
 async def symbol_scores(
     context: GatewayContext, feature: str, symbols: Sequence[str]
 ) -> dict[str, float]:
-    """Return the calibrated similarity of a feature and each defined symbol; {} without a model."""
+    """Return the calibrated similarity of each defined symbol to a feature; {} without a model."""
     found = await definitions_of(context, symbols)
     if not found or not context.embedder.available()[0]:
         return {}
@@ -199,7 +196,7 @@ async def symbol_scores(
 
 
 async def agreed_symbols(context: GatewayContext, feature: str, symbols: Iterable[str]) -> set[str]:
-    """Return the symbols that a valid agreement pairs with exactly these words (after `fold`)."""
+    """Return the symbols that a valid agreement pairs with this feature (compared by `fold`)."""
     wanted = fold(feature)
     agreed = {
         standing.entry.agreement.symbol

@@ -1,1 +1,1 @@
-"""Serve the tools of the index servers `devrag-map` and `devrag-forest`, one module a tool."""
+"""The tools of the index servers `devrag-map` and `devrag-forest`, one per module."""

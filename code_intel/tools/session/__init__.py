@@ -1,4 +1,4 @@
-"""Move a session through its phases and learn from its outcome, one module a tool.
+"""The tools that lead a session through its phases and learn from its outcome, one per module.
 
-What may happen in which phase is decided in `code_intel.session`.
+`code_intel.session` contains the rules of the phases.
 """

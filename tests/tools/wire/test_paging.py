@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
 from code_intel.tools.wire.answers import tokens
-from code_intel.tools.wire.paging import by_section, cursor_at, page, place_of, start_of
+from code_intel.tools.wire.paging import by_section, cursor_at, page, position_of, start_of
 
 
 @given(
@@ -20,7 +20,7 @@ def test_pages_rejoin_to_the_rows(rows: list[str], most: int, budget: int) -> No
     seen: list[str] = []
     cursor: str | None = ""
     while cursor is not None:
-        part = page(rows, start_of(cursor, "q", 7), str, "q", 7, most=most, budget=budget)
+        part = page(rows, start_of(cursor, "q", 7), str, "q", 7, limit=most, budget=budget)
         assert len(part.rows) <= most
         assert (
             len(part.rows) == 1
@@ -52,23 +52,23 @@ def test_a_malformed_cursor_is_refused(cursor: str) -> None:
 
 def test_a_cursor_is_bound_to_its_question() -> None:
     cursor = cursor_at(3, "q", ("a", "b"), within=40)
-    assert place_of(cursor, "q", ("a", "b")) == (3, 40)
+    assert position_of(cursor, "q", ("a", "b")) == (3, 40)
     for other in (("q", ("a",)), ("p", ("a", "b")), ("q",)):
         with pytest.raises(UsageError):
-            place_of(cursor, *other)
+            position_of(cursor, *other)
 
 
 def test_a_text_shorter_than_its_page_has_a_cursor_for_the_rest() -> None:
     rows = [f"row {number}" for number in range(9)]
-    whole = page(rows, 2, str, "asked", most=5)
-    *shown, left_off, rest = whole.lines(str, "rows", len(rows), 3)
+    whole = page(rows, 2, str, "asked", limit=5)
+    *shown, omitted, rest = whole.lines(str, "rows", len(rows), 3)
     assert shown == rows[2:5]
-    assert left_off.startswith("… 2 more in `rows`")
-    cursor = left_off.rpartition("cursor=")[2]
-    again = page(rows, start_of(cursor, "asked"), str, "asked", most=5)
+    assert omitted.startswith("… 2 more in `rows`")
+    cursor = omitted.rpartition("cursor=")[2]
+    again = page(rows, start_of(cursor, "asked"), str, "asked", limit=5)
     assert again.rows == rows[5:]
     assert rest == f"… 2 more: call again with cursor={whole.next_cursor}"
-    assert whole.left_off("rows", 5) == []
+    assert whole.omitted("rows", 5) == []
 
 
 def test_rows_are_grouped_by_section_with_empty_sections() -> None:
