@@ -47,13 +47,13 @@ from code_intel.tools.wire.suspicion import flags_of, note_of
 
 SECTIONS = ("must_verify", "should_verify")
 MAX_MENTIONS = 3000
-"""Lines with one of the names, over all files."""
+"""Maximum lines that mention one of the names, in all files."""
 MAX_IMPACT_SYMBOLS = 30
 MAX_TESTS = 40
-TOO_MANY = "There are more importers, or more lines with these names, than are read."
+TOO_MANY = "There are more importers or more lines with these names than this tool reads."
 NOTHING_AFFECTED = "No file imports these files or mentions their names."
 SOME_NAMES = (
-    "Only {} of {} names were searched for. Name the symbols that change in change_description."
+    "Only {} of {} names were searched for. Mention the symbols that change in change_description."
 )
 
 
@@ -131,12 +131,12 @@ class Targets(NamedTuple):
 
     Attributes:
         files: Paths relative to the project, each once.
-        documents: Their names in the index.
-        symbols: The symbols that they define.
-        importers: The files that import them.
+        documents: Names of these files in the index.
+        symbols: The symbols that these files define.
+        importers: The files that import these files.
         truncated: Whether there are more importers.
         unknown: Files that are not in the index.
-        warnings: Limits of the answer.
+        warnings: What the answer cannot cover.
     """
 
     files: list[str]
@@ -152,15 +152,15 @@ def _targets(context: GatewayContext, paths: Sequence[str]) -> Targets:
     """Return the target files and their importers, as they are now.
 
     Raises:
-        UsageError: A file is missing or outside the project; names `target_files`.
+        UsageError: A file is missing or outside the project.
         NotFoundError: None of the files is in the index.
     """
     context.forest.request_scan()
     store = context.forest.store
-    named = dict.fromkeys(_document(context, path) for path in paths)
-    refresh_changed(context, named)
-    indexed = {name: row for name in named if (row := store.document(name)) is not None}
-    unknown = [project_path_of(context, name) for name in named if name not in indexed]
+    names = dict.fromkeys(_document(context, path) for path in paths)
+    refresh_changed(context, names)
+    indexed = {name: row for name in names if (row := store.document(name)) is not None}
+    unknown = [project_path_of(context, name) for name in names if name not in indexed]
     if not indexed:
         raise NotFoundError(
             f"None of these files is in the index: {', '.join(unknown)[:300]}.",
@@ -170,10 +170,10 @@ def _targets(context: GatewayContext, paths: Sequence[str]) -> Targets:
     found, truncated = ask_fresh_index(
         context,
         lambda: importers(graph_of(store, bases(context.forest.config)), indexed),
-        lambda importing: list(importing[0])[:MAX_REFRESHED_FILES],
+        lambda answer: list(answer[0])[:MAX_REFRESHED_FILES],
     )
     languages = dict.fromkeys(row.language for row in indexed.values() if not follows(row.language))
-    inside = {
+    importing = {
         project_path_of(context, path): node._replace(via=project_path_of(context, node.via))
         for path, node in found.items()
     }
@@ -181,7 +181,7 @@ def _targets(context: GatewayContext, paths: Sequence[str]) -> Targets:
         [project_path_of(context, name) for name in indexed],
         list(indexed),
         store.defined_in(indexed),
-        inside,
+        importing,
         truncated,
         unknown,
         [NO_IMPORTS.format(language=language) for language in languages],
@@ -204,13 +204,13 @@ async def _mentions(context: GatewayContext, names: Sequence[str]) -> TextMatche
 
 
 def _shared(context: GatewayContext, names: Sequence[str], documents: Sequence[str]) -> set[str]:
-    """Return the names that other files define, too."""
-    store, own = context.forest.store, frozenset(documents)
+    """Return the names that other files define as well."""
+    store, targets = context.forest.store, frozenset(documents)
     return {
         name
         for name in names
         if any(
-            d.file not in own
+            d.file not in targets
             for d in store.definitions(name, exact=True, limit=MAX_DEFINITIONS_PER_NAME)
         )
     }
@@ -257,10 +257,12 @@ def _row_data(item: tuple[str, AffectedFile]) -> tuple[str, dict[str, Any]]:
 
 
 def _why(row: AffectedFile) -> list[str]:
-    why = [f"imports {row.via}"] if row.depth == 1 else []
-    why += [f"imports it indirectly ({row.depth} steps), via {row.via}"] if row.depth > 1 else []
-    why += [f"mentions {', '.join(row.names[:3])}"] if row.names else []
-    return why
+    reasons = [f"imports {row.via}"] if row.depth == 1 else []
+    if row.depth > 1:
+        reasons.append(f"imports it indirectly ({row.depth} steps), via {row.via}")
+    if row.names:
+        reasons.append(f"mentions {', '.join(row.names[:3])}")
+    return reasons
 
 
 def _lines(sections: dict[str, list[Any]], part: AnswerPage, total: int) -> list[str]:
@@ -270,6 +272,6 @@ def _lines(sections: dict[str, list[Any]], part: AnswerPage, total: int) -> list
         name = visible(row["file"]) + (" (test)" if row["test"] else "")
         lines.append(f"{section.partition('_')[0]}  {name}  {visible('; '.join(row['why']))}")
     if len(rows) > MAX_TEXT_ROWS:
-        lines.append(f"… {len(rows) - MAX_TEXT_ROWS} more in the data of this answer.")
+        lines.append(f"… {len(rows) - MAX_TEXT_ROWS} more in `must_verify` and `should_verify`.")
     lines += part.rest(total)
     return lines or [NOTHING_AFFECTED]

@@ -77,24 +77,24 @@ async def analyze_structure(
 
 
 class Outline(NamedTuple):
-    """The outline of a text; `path` is empty for a piece of code."""
+    """The outline of a file or of a piece of code, which has no `path`."""
 
     path: str
     language: str
     symbols: tuple[Symbol, ...]
     imports: tuple[str, ...]
-    beside: Structure
+    structure: Structure
     lines: int
     warnings: tuple[str, ...]
 
     def rows(self) -> Iterator[tuple[str, Any]]:
-        """Yield (section, row), section by section."""
+        """Yield (section, row) pairs, section by section."""
         for section in ("functions", "classes"):
             yield from ((section, self._row(s)) for s in self.symbols if _section(s) == section)
         for name in self.imports:
             if not name.startswith(REEXPORT):
                 yield "imports", name
-        yield from (("exports", name) for name in self.beside.exports)
+        yield from (("exports", name) for name in self.structure.exports)
         yield from (("other", self._row(s)) for s in self.symbols if _section(s) == "other")
 
     def _row(self, symbol: Symbol) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Outline(NamedTuple):
             "signature": symbol.signature,
         }
         if symbol.kind in ROUTINES:
-            data["parameters"] = list(self.beside.of(symbol))
+            data["parameters"] = list(self.structure.of(symbol))
         return data | flags_of(symbol.signature)
 
 
@@ -120,8 +120,8 @@ def _outline(context: GatewayContext, file_path: str, code: str, language: str) 
     """Parse the file or the code.
 
     Raises:
-        UsageError: Not exactly one of the two is given, code has no language, or the file cannot
-            be opened; see `open_source`.
+        UsageError: Not exactly one of the two is given, the code's language is missing, or the
+            file cannot be opened (see `open_source`).
     """
     if bool(file_path.strip()) == bool(code.strip()):
         raise UsageError(
@@ -129,12 +129,12 @@ def _outline(context: GatewayContext, file_path: str, code: str, language: str) 
             hint="Name a project file in file_path, or pass source text in code, with language.",
             details={"field": "file_path", "fields": ["file_path", "code"]},
         )
-    ending = _name_of(language) if language.strip() else ""
+    file_name = _file_name_for(language) if language.strip() else ""
     if file_path.strip():
-        opened = open_source(context, file_path, "file_path", ending)
+        opened = open_source(context, file_path, "file_path", file_name)
     else:
-        parsed = parse_file(ending, code)
-        if not ending and parsed.language == "text":
+        parsed = parse_file(file_name, code)
+        if not file_name and parsed.language == "text":
             raise UsageError(
                 "analyze_structure: language is required with code.",
                 hint=f"Pass one of {', '.join(PARSED_LANGUAGES)}.",
@@ -143,8 +143,8 @@ def _outline(context: GatewayContext, file_path: str, code: str, language: str) 
         opened = SourceFile(
             "", code, parsed.symbols, parsed.language, parsed.imports, parsed.problem, ()
         )
-    row = row_of_text(ending or opened.path, opened.text)
-    beside = structure(opened.text, row, opened.symbols, opened.imports)
+    row = row_of_text(file_name or opened.path, opened.text)
+    found = structure(opened.text, row, opened.symbols, opened.imports)
     warnings = [opened.problem] if opened.problem else []
     if not (row.grammar or row.reader):
         shown = "this file" if row.name == "text" else row.name
@@ -152,12 +152,12 @@ def _outline(context: GatewayContext, file_path: str, code: str, language: str) 
     warnings += opened.warnings
     lines = len(Lines(opened.text)) if opened.text else 0
     return Outline(
-        opened.path, opened.language, opened.symbols, opened.imports, beside, lines, tuple(warnings)
+        opened.path, opened.language, opened.symbols, opened.imports, found, lines, tuple(warnings)
     )
 
 
-def _name_of(language: str) -> str:
-    """Return a file name of a language; empty if the language is recognized by its first line."""
+def _file_name_for(language: str) -> str:
+    """Return a file name in a language; empty if the language is recognized by its first line."""
     return next((f"code{end}" if end[0] == "." else end for end in row_named(language).files), "")
 
 
@@ -187,7 +187,7 @@ def _answer(found: Outline, part: AnswerPage, total: int) -> Answer:
         place = f"{row['start_line']}-{row['end_line']}"
         lines.append(f"{place}  {row['type']} {visible(row['name'])}")
     if len(shown) > MAX_TEXT_ROWS:
-        lines.append(f"… {len(shown) - MAX_TEXT_ROWS} more in the data of this answer.")
+        lines.append(f"… {len(shown) - MAX_TEXT_ROWS} more in the fields of this answer.")
     lines += part.rest(total)
     if found.warnings:
         data["warnings"] = list(found.warnings)

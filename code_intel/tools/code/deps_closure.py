@@ -31,11 +31,11 @@ from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFRESHED_FILES = 50
-"""Files of an answer to index again before it is returned."""
+"""Maximum files of an answer to index again before it is returned."""
 MAX_PACKAGES = 50
 ARROWS = {"outbound": "→", "inbound": "←"}
 NO_IMPORTS = "Imports of {language} are not followed, so this list is incomplete."
-INDEX_INCOMPLETE = "The index is being built; files that are not indexed yet are missing here."
+INDEX_INCOMPLETE = "The index is being built, so files that are not indexed yet are missing."
 
 
 async def deps_closure(
@@ -98,7 +98,7 @@ def _followed(
 
     Raises:
         NotFoundError: The file is not in the index.
-        UsageError: It is outside the project.
+        UsageError: The file is outside the project.
     """
     context.forest.request_scan()
     store, name = context.forest.store, document_of(context, path)
@@ -120,10 +120,10 @@ def _followed(
 
 
 def document_of(context: GatewayContext, path: str) -> str:
-    """Return the index's name of a file, links resolved; `a.py:34` is read as `a.py`.
+    """Return the name of a file in the index, with links resolved; `a.py:34` means `a.py`.
 
     Raises:
-        UsageError: It is outside the project, or neither on disk nor in the index.
+        UsageError: The file is outside the project, or neither on disk nor in the index.
     """
     plain = plain_path(path)
     for name in (path, plain):
@@ -153,12 +153,12 @@ def _text(name: str, found: Closure, part: AnswerPage, data: dict[str, Any]) -> 
     lines = part.lines(_line, "nodes", len(found.nodes))
     if found.truncated:
         lines.append(
-            "There are more. Use a larger limit or a smaller max_depth, or start at one of these."
+            "There are more. Raise limit, lower max_depth, or start from one of these files."
         )
     if not found.nodes:
-        nothing = {"outbound": "imports no file", "inbound": "is imported by no file"}
-        none = nothing.get(data["direction"], "has no imports from or to another file")
-        lines.append(f"{visible(name)} {none} of the project.")
+        relations = {"outbound": "imports no file", "inbound": "is imported by no file"}
+        relation = relations.get(data["direction"], "neither imports nor is imported by a file")
+        lines.append(f"{visible(name)} {relation} of the project.")
     if data["packages"]:
         lines.append(f"Packages: {', '.join(map(visible, data['packages']))}")
     lines += [f"Cycle: {' → '.join(map(visible, (*c, c[0])))}" for c in found.cycles]

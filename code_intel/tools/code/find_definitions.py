@@ -18,9 +18,9 @@ from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 
 DEFINITIONS_PER_PAGE = 50
 MAX_DEFINITIONS = 10_000
-"""Definitions to read from the index."""
+"""Maximum definitions to read from the index."""
 MIN_PARTIAL_CHARS = 3
-"""Shorter names count only exact definitions as found in the session."""
+"""For shorter names, the session counts only exact matches as found."""
 
 Symbol = Annotated[
     str,
@@ -62,13 +62,13 @@ async def find_definitions(
                     symbol,
                     found=len(all_found)
                     if len(symbol.strip()) >= MIN_PARTIAL_CHARS
-                    else _exact(symbol, all_found),
+                    else _exact_count(symbol, all_found),
                     files=files_to_record((d.file for d in all_found), (d.file for d in shown)),
                     symbols=dict.fromkeys(d.qualified for d in shown),
                 )
             )
     lines = part.lines(definition_line, "definitions", len(all_found))
-    text = "\n".join(lines) or f"No definition of {symbol} in the index. Try another spelling."
+    text = "\n".join(lines) or f"The index has no definition of {symbol}. Try another spelling."
     data = {
         "symbol": symbol,
         "path": path,
@@ -85,7 +85,8 @@ async def _up_to_date(
 ) -> list[Definition]:
     """Return the definitions in the current files.
 
-    Index the files of the page again; without a definition, the files that contain the name.
+    First index the files of the page again or, if nothing was found, the files that contain the
+    name.
     """
 
     def definitions() -> list[Definition]:
@@ -101,7 +102,7 @@ async def _up_to_date(
 
 
 async def _containing(context: GatewayContext, symbol: str) -> list[str]:
-    """Return the files that contain a symbol's name, whether indexed or not."""
+    """Return the files that contain a symbol's name, even if they are not indexed."""
     name = normalize_symbol(symbol).rpartition(".")[2]
     if not name:
         return []
@@ -115,16 +116,16 @@ def _definitions(
     context: GatewayContext, symbol: str, path: str, language: str, *, exact: bool
 ) -> list[Definition]:
     """Return the definitions below `path`, which must exist in the project."""
-    below = context.root / confined(context.root, path)
+    folder = context.root / confined(context.root, path)
     wanted = language_named(language)
     found = context.forest.store.definitions(symbol, exact=exact, limit=MAX_DEFINITIONS)
     if wanted:
         found = [d for d in found if d.language == wanted]
-    folder = context.forest.config.folder
-    if below == context.root:
+    if folder == context.root:
         return found
-    return [d for d in found if (folder / d.file).is_relative_to(below)]
+    base = context.forest.config.folder
+    return [d for d in found if (base / d.file).is_relative_to(folder)]
 
 
-def _exact(symbol: str, found: list[Definition]) -> int:
+def _exact_count(symbol: str, found: list[Definition]) -> int:
     return sum(d.name == symbol.strip() for d in found)

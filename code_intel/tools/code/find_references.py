@@ -20,7 +20,7 @@ from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFERENCES = 1000
 MAX_DEFINING_LINES = 200
-"""Extra lines to search for, because lines that define the name are removed from the result."""
+"""Number of extra lines to search for, because lines that define the name are removed."""
 _FIELDS = {"pattern": "symbol", "file_type": "language"}
 """Parameters of this tool by their names in `grep`."""
 
@@ -57,8 +57,8 @@ async def find_references(
         is_defined = await run_in_thread(
             context.forest.store.definitions, symbol, exact=True, limit=1
         )
-        places = {(d.file, d.line) for d in defined}
-        found = [m for m in matches.matches if (m.file, m.line) not in places]
+        definitions = {(d.file, d.line) for d in defined}
+        found = [m for m in matches.matches if (m.file, m.line) not in definitions]
         more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]
         part = page(found, start, _reference_data, symbol, path, language, budget=MAX_SEARCH_TOKENS)
@@ -92,10 +92,10 @@ async def find_references(
 
 
 async def _grep(context: GatewayContext, question: TextQuery) -> TextMatches:
-    """Run ripgrep, and name this tool's parameters in its errors.
+    """Run ripgrep; errors mention this tool's parameters.
 
     Raises:
-        UsageError: See `grep`; names `symbol` or `language`.
+        UsageError: See `grep`.
     """
     try:
         return await grep(context.root, question)

@@ -78,7 +78,7 @@ def _innermost(opened: SourceFile, line: int) -> Symbol:
 
     Raises:
         UsageError: The file has no such line.
-        NotFoundError: The line is in no function.
+        NotFoundError: The line is outside all functions.
     """
     total = len(Lines(opened.text))
     if line > total:
@@ -92,8 +92,10 @@ def _innermost(opened: SourceFile, line: int) -> Symbol:
         return min(around, key=lambda s: (s.end_line - s.start_line, -s.start_line))
     near = _nearest(routines, line)
     raise NotFoundError(
-        f"{opened.path}:{line} is in no function.",
-        hint="nearest names those before and after it." if near else _why_none(opened),
+        f"{opened.path}:{line} is outside all functions.",
+        hint="`nearest` contains the functions before and after it."
+        if near
+        else _no_functions_hint(opened),
         details={
             "field": "line_number",
             "nearest": [
@@ -105,7 +107,7 @@ def _innermost(opened: SourceFile, line: int) -> Symbol:
 
 
 def _nearest(routines: Sequence[Symbol], line: int) -> list[Symbol]:
-    """Return the last function before a line and the first one after it."""
+    """Return the last function before a line and the first function after it."""
     before = [s for s in routines if s.end_line < line]
     after = [s for s in routines if s.start_line > line]
     last = max(before, key=lambda s: (s.end_line, s.start_line), default=None)
@@ -113,7 +115,7 @@ def _nearest(routines: Sequence[Symbol], line: int) -> list[Symbol]:
     return [s for s in (last, first) if s is not None]
 
 
-def _why_none(opened: SourceFile) -> str:
+def _no_functions_hint(opened: SourceFile) -> str:
     row = row_of_text(opened.path, opened.text)
     if opened.problem:
         return f"The file was {opened.problem}. Read it with snippets_get."

@@ -23,11 +23,11 @@ from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFRESHED_FILES = 200
-"""Files of a folder to index again before the answer; the indexer updates the others later."""
+"""Maximum files of a folder to index again first; the indexer updates the others later."""
 MAX_SYMBOLS_READ = 50_000
-"""Symbols to read; in a larger folder, those of the first files."""
+"""Maximum symbols to read; in a larger folder, those of the first files."""
 FILES_PER_QUERY = 500
-TOO_MANY = "There are more symbols than are read. Narrow with path or language."
+TOO_MANY = "There are more symbols than this tool reads. Narrow with path or language."
 
 
 async def get_symbols(
@@ -51,15 +51,15 @@ async def get_symbols(
     kind, wanted = _kind(kind), language_named(language)
     start = start_of(cursor, path, kind, wanted)
     async with context.optional_session(session_id, "get_symbols") as locked:
-        below = _below(context, path)
-        listed = await list_files(context.root, below)
-        defined, more = await run_in_thread(_defined, context, path, below, listed.names)
+        relative = _relative_path(context, path)
+        listed = await list_files(context.root, relative)
+        defined, more = await run_in_thread(_defined, context, path, relative, listed.names)
         found = [d for d in defined if kind in {"", d.kind} and wanted in {"", d.language}]
         part = page(found, start, _row, path, kind, wanted, budget=MAX_SEARCH_TOKENS)
         index = await run_in_thread(context.forest.freshness)
         if locked is not None:
             names = dict.fromkeys(d.qualified for d in found[part.start : part.end])
-            files = [below] if found and (context.root / below).is_file() else []
+            files = [relative] if found and (context.root / relative).is_file() else []
             step = steps.called("get_symbols", path, found=len(found), files=files, symbols=names)
             await locked.append(step)
     data: dict[str, Any] = {
@@ -80,14 +80,14 @@ def _kind(kind: str) -> str:
     wanted = kind.strip().lower()
     if wanted and wanted not in CAPTURE_KINDS:
         raise UsageError(
-            f"get_symbols: there is no kind of symbol {kind!r}.",
+            f"get_symbols: {kind!r} is not a kind of symbol.",
             hint=f"Use one of {', '.join(CAPTURE_KINDS)}.",
             details={"field": "kind", "kinds": list(CAPTURE_KINDS)},
         )
     return wanted
 
 
-def _below(context: GatewayContext, path: str) -> str:
+def _relative_path(context: GatewayContext, path: str) -> str:
     try:
         return confined(context.root, path)
     except UsageError:
@@ -95,16 +95,16 @@ def _below(context: GatewayContext, path: str) -> str:
 
 
 def _defined(
-    context: GatewayContext, path: str, below: str, listed: Sequence[str]
+    context: GatewayContext, path: str, relative: str, listed: Sequence[str]
 ) -> tuple[list[Definition], bool]:
-    """Return the definitions in the current files, and whether there are more than the maximum.
+    """Return the definitions in the current files, and whether there are more.
 
     Raises:
         NotFoundError: The path is a file that is not in the index.
     """
-    store, real = context.forest.store, context.root / below
+    store, real = context.forest.store, context.root / relative
     if real.is_file():
-        name = index_path_of(context, below)
+        name = index_path_of(context, relative)
         refresh_changed(context, [name])
         if store.document(name) is None:
             raise NotFoundError(
@@ -123,7 +123,7 @@ def _defined(
         new = [name for name in read if name not in indexed]
         return [*new[:MAX_REFRESHED_FILES], *names[:MAX_REFRESHED_FILES]]
 
-    names = ask_fresh_index(context, lambda: _documents(context, below), suspects)
+    names = ask_fresh_index(context, lambda: _documents(context, relative), suspects)
     found: list[Definition] = []
     for first in range(0, len(names), FILES_PER_QUERY):
         found += store.defined_in(names[first : first + FILES_PER_QUERY])
@@ -132,9 +132,9 @@ def _defined(
     return found, False
 
 
-def _documents(context: GatewayContext, below: str) -> list[str]:
+def _documents(context: GatewayContext, relative: str) -> list[str]:
     """Return the documents of the index below a folder of the project."""
-    folder, real = context.forest.config.folder, context.root / below
+    folder, real = context.forest.config.folder, context.root / relative
     names = [path for path, _, _ in context.forest.store.digests()]
     if folder.is_relative_to(real):
         return sorted(names)
@@ -159,7 +159,8 @@ def _row(definition: Definition) -> dict[str, Any]:
 
 def _no_match_message(path: str, defined: list[Definition]) -> str:
     if not defined:
-        return f"The index has no symbol in {path}."
+        return f"The index contains no symbol in {path}."
     kinds = ", ".join(sorted({d.kind for d in defined}))
     languages = ", ".join(sorted({d.language for d in defined}))
-    return f"None of {counted(len(defined), 'symbol')} matches. There are: {kinds}; in {languages}."
+    count = counted(len(defined), "symbol")
+    return f"None of {count} matches. Kinds found: {kinds}; languages: {languages}."

@@ -24,15 +24,15 @@ from code_intel.tools.wire.suspicion import flags_of, note_of
 
 Globs = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=50)]
 MAX_PAGE_TOKENS = 3500
-"""Tokens of files in one answer. An answer has them twice, as data and as text."""
+"""Maximum tokens of files in one answer, which contains them twice: as data and as text."""
 FILES_PER_PAGE = 60
 MAX_PACK_FILES = 10_000
 MAX_OPENED_FILES = 200
-"""Files to open for one page, including those that cannot be shown."""
+"""Maximum files to open for one page, including those that cannot be shown."""
 MAX_SKIPPED_NAMES = 40
-SKIPPED_FILES = "{} of this page cannot be shown; skipped names at most {} of them."
+SKIPPED_FILES = "{} on this page cannot be shown; `skipped` lists at most {} of them."
 MAX_CONTENT_ROWS = 80
-"""Rows of the table of contents; for more files, it lists folders."""
+"""Maximum rows of the table of contents; for more files, it lists folders."""
 MAX_PACKED_LINE_CHARS = 1000
 LINES_CUT = "Lines of more than {} characters are cut. Read them with search_text."
 GENERATED = "Excluded: {} (lock files, bundles)."
@@ -150,7 +150,7 @@ class PackPage(NamedTuple):
         content: The formatted text.
         pieces: The pieces of files in it.
         skipped: Files that cannot be shown, with the reason.
-        next: File index and line offset where the next page begins; None after the last page.
+        next: File index and line offset where the next page begins; None on the last page.
         cut: Whether a line was cut.
     """
 
@@ -170,35 +170,39 @@ def _page(
     *,
     begins: bool,
 ) -> PackPage:
-    """Format files from a position on until the budget is spent, and at least one line."""
+    """Format files from a position on until the budget is spent, but at least one line."""
     writer = WRITERS[chosen]
-    at, line = first
+    index, line = first
     parts = [writer.contents(path, _contents(names))] if begins else []
     left = MAX_PAGE_TOKENS - sum(map(_cost, parts))
     pieces: list[Piece] = []
     skipped: list[tuple[str, str]] = []
     opened, cut = 0, False
     while (
-        at < len(names) and len(pieces) < FILES_PER_PAGE and opened < MAX_OPENED_FILES and left > 0
+        index < len(names)
+        and len(pieces) < FILES_PER_PAGE
+        and opened < MAX_OPENED_FILES
+        and left > 0
     ):
-        lines, why = _lines_of(context, names[at])
+        lines, reason = _lines_of(context, names[index])
         opened += 1
-        if why or (line and line >= len(lines)):
-            skipped += [(utf8_name(names[at]), why)] if why else []
-            at, line = at + 1, 0
+        if reason or (line and line >= len(lines)):
+            skipped += [(utf8_name(names[index]), reason)] if reason else []
+            index, line = index + 1, 0
             continue
         last = _fitting(lines, line, left, alone=not pieces)
         if last == line and lines:
             break
         shown = [text[:MAX_PACKED_LINE_CHARS] for text in lines[line:last]]
         cut = cut or any(len(text) > MAX_PACKED_LINE_CHARS for text in lines[line:last])
-        piece = Piece(utf8_name(names[at]), line + bool(lines), last, len(lines), "\n".join(shown))
+        start = line + bool(lines)
+        piece = Piece(utf8_name(names[index]), start, last, len(lines), "\n".join(shown))
         parts.append(writer.piece(piece))
         left -= _cost(parts[-1])
         pieces.append(piece)
-        at, line = (at + 1, 0) if last == len(lines) else (at, last)
-    following = (at, line) if at < len(names) else None
-    return PackPage(writer.page(path, parts), pieces, skipped, following, cut)
+        index, line = (index + 1, 0) if last == len(lines) else (index, last)
+    next_position = (index, line) if index < len(names) else None
+    return PackPage(writer.page(path, parts), pieces, skipped, next_position, cut)
 
 
 def _lines_of(context: GatewayContext, name: str) -> tuple[list[str], str]:
@@ -217,7 +221,7 @@ def _lines_of(context: GatewayContext, name: str) -> tuple[list[str], str]:
 
 
 def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> int:
-    """Return the end of the lines that fit, at least one line if the page is empty (`alone`)."""
+    """Return the end of the lines that fit; at least one line if nothing precedes it (`alone`)."""
     end = start
     for text in lines[start:]:
         budget -= _cost(f"{text[:MAX_PACKED_LINE_CHARS]}\n    ")
@@ -228,7 +232,7 @@ def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> i
 
 
 def _contents(names: Sequence[str]) -> list[str]:
-    """Return the rows of the table of contents that fit, and a row that counts the others."""
+    """Return the rows of the table of contents that fit, and a row that counts the rest."""
     rows = _entries(names)
     kept = within([{"": row} for row in rows[:MAX_CONTENT_ROWS]], MAX_PAGE_TOKENS // 2)
     more = len(rows) - len(kept)
@@ -259,8 +263,8 @@ def _row(piece: Piece) -> dict[str, Any]:
 def _is_wanted(
     name: str, wanted: Sequence[Callable[[str], bool]], unwanted: Sequence[Callable[[str], bool]]
 ) -> bool:
-    fits = not wanted or any(means(name) for means in wanted)
-    return fits and not any(means(name) for means in unwanted)
+    is_included = not wanted or any(matches(name) for matches in wanted)
+    return is_included and not any(matches(name) for matches in unwanted)
 
 
 def _cost(text: str) -> int:

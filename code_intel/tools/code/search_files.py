@@ -19,7 +19,7 @@ from code_intel.tools.wire.suspicion import NOTE, flags_of
 
 TIMED_OUT = "The search was stopped after {:g} seconds. Use a simpler pattern or narrow with path."
 NAMES_PER_CHECK = 1000
-"""Names to compare between two checks of the deadline."""
+"""Number of names to compare between two checks of the time limit."""
 MAX_TEXT_NAMES = 100
 
 
@@ -46,8 +46,8 @@ async def search_files(
     start = start_of(cursor, pattern, path, file_type)
     async with context.optional_session(session_id, "search_files") as locked:
         listing = await list_files(context.root, path, file_type)
-        base = await run_in_thread(listing_prefix, context.root, path)
-        found, late = await run_in_thread(_found, listing.names, base, wanted)
+        base = await run_in_thread(base_of, context.root, path)
+        found, timed_out = await run_in_thread(_found, listing.names, base, wanted)
         part = page(found, start, utf8_name, pattern, path, file_type, budget=MAX_SEARCH_TOKENS)
         files = [*await run_in_thread(sizes_of, context.root, found[part.start : part.end])]
         if locked is not None:
@@ -57,7 +57,7 @@ async def search_files(
         "path": path,
         "files": list(map(utf8_name, files)),
         "total_files": len(found),
-        **part.data(more=listing.truncated or late),
+        **part.data(more=listing.truncated or timed_out),
         **flags_of("\n".join(files)),
     }
     lines = [NOTE] if "flags" in data else []
@@ -65,7 +65,7 @@ async def search_files(
     lines += part.omitted("files", MAX_TEXT_NAMES)
     lines += part.rest(len(found))
     notes = [listing.note] if listing.note else []
-    notes += [TIMED_OUT.format(TIMEOUT_S)] if late else []
+    notes += [TIMED_OUT.format(TIMEOUT_S)] if timed_out else []
     if notes:
         data["warnings"] = notes
     if not found:
@@ -79,11 +79,11 @@ async def search_files(
 def _found(
     names: Sequence[str], base: str, wanted: Callable[[str], bool]
 ) -> tuple[tuple[str, ...], bool]:
-    """Return the matching names, and whether the deadline stopped the search."""
-    ends = time.monotonic() + TIMEOUT_S
+    """Return the matching names, and whether the search timed out."""
+    deadline = time.monotonic() + TIMEOUT_S
     found: list[str] = []
     for first in range(0, len(names), NAMES_PER_CHECK):
-        if time.monotonic() > ends:
+        if time.monotonic() > deadline:
             return tuple(found), True
         batch = names[first : first + NAMES_PER_CHECK]
         found += (name for name in batch if wanted(name.removeprefix(base)))

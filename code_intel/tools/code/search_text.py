@@ -14,7 +14,7 @@ from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_LINE_MATCHES = 20
-"""Matches returned of one line; a minified line may have thousands."""
+"""Maximum matches returned for one line; a minified line may contain thousands."""
 
 
 async def search_text(
@@ -61,8 +61,8 @@ async def search_text(
         lines.append("There are more matches. Narrow with path or file_type, or raise max_results.")
     if not total:
         lines.append(
-            f"Nothing matches {pattern} below {path}. (Files are read as UTF-8 or UTF-16; files "
-            "over 1 MiB are not searched.)"
+            f"Nothing matches {pattern} below {path}. Files are read as UTF-8 or UTF-16; files "
+            "larger than 1 MiB are not searched."
         )
     data = {
         "pattern": pattern,

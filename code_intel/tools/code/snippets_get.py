@@ -19,7 +19,7 @@ from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS, tok
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_OTHER_PLACES = 10
-"""Other definitions of a symbol to list."""
+"""Maximum number of other definitions of a symbol to list."""
 MAX_LINE_NUMBER = 1_000_000_000
 
 
@@ -88,7 +88,7 @@ async def snippets_get(
 
 
 def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
-    """Refuse what says nothing or contradicts itself."""
+    """Refuse arguments that are missing or contradict each other."""
     if not path.strip() and not symbol.strip():
         raise UsageError(
             "snippets_get: path or symbol is required.",
@@ -109,7 +109,7 @@ def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
 def _opened(
     context: GatewayContext, path: str, symbol: str
 ) -> tuple[SourceFile, Symbol | None, list[str]]:
-    """Return the file, the requested symbol if any, and other places that define it."""
+    """Return the file, the requested symbol if there is one, and its other definitions."""
     if not symbol.strip():
         return open_source(context, path), None, []
     store = context.forest.store
@@ -124,20 +124,20 @@ def _opened(
             context, definitions, lambda found: dict.fromkeys(d.file for d in found)
         )
         if not found:
-            raise _undefined(symbol, "the index")
+            raise _undefined_error(symbol, "the index")
         path = project_path_of(context, found[0].file)
     opened = open_source(context, path)
     wanted = normalize_symbol(symbol)
-    here = [s for s in opened.symbols if names_symbol(wanted, s.qualified, opened.path)]
-    named = max(here, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
+    matching = [s for s in opened.symbols if names_symbol(wanted, s.qualified, opened.path)]
+    named = max(matching, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
     if named is None:
-        raise _undefined(symbol, opened.path)
+        raise _undefined_error(symbol, opened.path)
     places = (f"{project_path_of(context, d.file)}:{d.line}" for d in found)
     shown = f"{opened.path}:{named.start_line}"
     return opened, named, [place for place in places if place != shown][:MAX_OTHER_PLACES]
 
 
-def _undefined(symbol: str, where: str) -> NotFoundError:
+def _undefined_error(symbol: str, where: str) -> NotFoundError:
     return NotFoundError(
         f"{symbol[:200]} is not defined in {where}.",
         hint="Find its spelling with find_definitions, or pass path and lines.",
@@ -148,10 +148,10 @@ def _undefined(symbol: str, where: str) -> NotFoundError:
 def _lines(
     opened: SourceFile, named: Symbol | None, start_line: int, end_line: int
 ) -> tuple[int, int]:
-    """Return the first and last requested line.
+    """Return the first and the last requested line.
 
     Raises:
-        UsageError: The file is shorter.
+        UsageError: The file has no such line.
     """
     if named is not None:
         return lines_of(opened.text, named)

@@ -37,10 +37,10 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     from numpy.typing import NDArray
 
 OTHER_MODEL = (
-    "embedding: keywords only, because the index has vectors of another model; "
+    "embedding: words only, because the index has vectors of another model; "
     "{done:,} of {total:,} vectors of the new model are ready"
 )
-TOO_FEW = "embedding: keywords only, until a third of the source has vectors"
+TOO_FEW = "embedding: words only, until a third of the source has vectors"
 MIN_COVERAGE = 1 / 3
 """Minimum share of the source with vectors. Files without vectors rank behind files with vectors,
 so a search with a tenth of the vectors is worse than one without any (docs/decisions/0024)."""

@@ -13,13 +13,13 @@ from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import index_data
 
 MAX_TEXT_NAMES = 50
-"""Names shown in the text; `documents` has all of them."""
+"""Maximum names in the text; `documents` contains all of them."""
 
 
 async def list_documents(
     service: CorpusService,
     limit: Annotated[int, Field(ge=1, le=1000, description="Documents per page.")] = 500,
-    after: Annotated[str, Field(description="Continue after this document.")] = "",
+    after: Annotated[str, Field(description="Continue after this document (`next_after`).")] = "",
 ) -> Answer:
     """List the indexed documents by name, each with its modification time (UTC)."""
     rows = await run_in_thread(service.index.store.documents)
@@ -45,6 +45,6 @@ DOCUMENT_FIELDS = ("filename", "modified_at")
 
 
 def document_data(row: DocumentRow) -> dict[str, str]:
-    """Return one document in devrag's format; the time is UTC."""
+    """Return one document in devrag's format, with the time in UTC."""
     time = datetime.fromtimestamp(row.mtime_ns / 1e9, UTC)
     return {"filename": row.path, "modified_at": time.strftime("%Y-%m-%dT%H:%M:%SZ")}

@@ -1,7 +1,7 @@
 """Write devrag's five metadata fields into the front matter of Markdown files.
 
 The file is edited (`chunking.front_matter_in_place`), replaced atomically, and indexed again.
-Other fields, such as an agreement's, are kept.
+Other fields, such as those of an agreement, are kept.
 """
 
 import json
@@ -61,7 +61,7 @@ MARKDOWN = (".md", ".markdown")
 
 
 def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
-    """Return the non-empty fields to write, tags as a list.
+    """Return the non-empty fields to write, with the tags as a list.
 
     Raises:
         UsageError: No field is given, or a value is not a text.
@@ -79,9 +79,7 @@ def fields(given: Mapping[str, object]) -> dict[str, str | list[str]]:
         if value:
             found[name] = value
     if not found:
-        raise UsageError(
-            f"Nothing to write. Pass at least one of {', '.join(FIELDS)}.", code="missing_argument"
-        )
+        raise UsageError(f"Pass at least one of {', '.join(FIELDS)}.", code="missing_argument")
     return found
 
 
@@ -89,7 +87,7 @@ def from_json(text: str) -> dict[str, object]:
     """Parse the fields of `--params`.
 
     Raises:
-        UsageError: It is not a JSON object, or has an unknown field.
+        UsageError: The text is not a JSON object, or it contains an unknown field.
     """
     try:
         given = json.loads(text)
@@ -123,13 +121,13 @@ def write(
         service: The corpus of the file.
         path: A Markdown file below a configured folder.
         values: The result of `fields`.
-        update: Merge them into existing front matter. Otherwise refuse a file that has some.
+        update: Whether to merge them into existing front matter, or to refuse such a file.
 
     Raises:
-        UsageError: It is outside the configured folders, not Markdown, or not safe to change.
-        StorageError: It cannot be read or written.
+        UsageError: The file is outside the configured folders, not Markdown, or cannot be edited.
+        StorageError: The file cannot be read or written.
         NotFoundError: There is no such file.
-        BusyError: Another program changed it meanwhile.
+        BusyError: Another program changed the file at the same time.
     """
     name, real = locate(service, path)
     if not name.lower().endswith(MARKDOWN):
@@ -137,21 +135,20 @@ def write(
     with durable.locked(_lock(service)):
         _change(real, name, values, update=update)
     indexed = False
-    # The file may be excluded from the index; writing it still succeeded.
+    # The file may be excluded from the index, but it was written.
     with suppress(CodeIntelError):
         service.index.refresh(path)
         indexed = True
-    verb = "updated" if update else "added"
     return {
         "success": True,
-        "message": f"The front matter of {name} is {verb}.",
+        "message": f"The front matter of {name} was {'updated' if update else 'added'}.",
         "file": name,
         "indexed": indexed,
     }
 
 
 def _lock(service: CorpusService) -> Path:
-    """Return the lock file for changes; for the map, the lock that learning takes, too."""
+    """Return the lock file for changes; for the map, it is the lock that learning uses."""
     config = service.index.config
     if config.corpus == "map":
         return changes.lock_path(service.settings)
@@ -179,7 +176,7 @@ def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, upd
         ) from None
     if after != before:
         if _read(real, name) != before:
-            raise BusyError(f"{name} was changed by another program meanwhile.")
+            raise BusyError(f"{name} was changed by another program at the same time.")
         durable.replace(real, after)
 
 

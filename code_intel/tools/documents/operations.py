@@ -1,7 +1,7 @@
 """Index, reindex and delete single documents, for devrag's tools and commands.
 
-Paths are relative to the config's folder, or absolute. Links are resolved first. All functions
-block. See docs/decisions/0017.
+Paths are absolute or relative to the folder of the config. Links are resolved first. All functions
+block (docs/decisions/0017).
 """
 
 import stat
@@ -25,10 +25,10 @@ FILENAME = "Alias of filename."
 
 
 def one_of(**arguments: str) -> str:
-    """Return the one argument that is given.
+    """Return the only argument that is given.
 
     Raises:
-        UsageError: None is given, or several with different values.
+        UsageError: No argument is given, or several with different values.
     """
     given = {name: value for name, value in arguments.items() if value.strip()}
     names = list(arguments)
@@ -43,24 +43,24 @@ def one_of(**arguments: str) -> str:
 
 
 def index(service: CorpusService, path: str, *, force: bool = False) -> dict[str, Any]:
-    """Index one file now, words and vectors; it stays indexed until it is deleted by name.
+    """Index the words and vectors of one file now; it stays indexed until it is deleted by name.
 
     Raises:
-        UsageError: It is outside the configured folders, or of a kind that is not indexed.
+        UsageError: The file is outside the configured folders, or of a kind that is not indexed.
         NotFoundError: There is no such file.
     """
     name, real = locate(service, path)
     _refuse_folder(name, real)
     report = service.index.refresh(path, named=True, force=force)
-    return _done(f"{name} is indexed.", file=name) | _warnings(report)
+    return _done(f"{name} was indexed.", file=name) | _warnings(report)
 
 
 def reindex(service: CorpusService, path: str) -> dict[str, Any]:
-    """Parse one file again even if it is unchanged. Searches use the old document until then.
+    """Index one file again, even if it is unchanged.
 
     Raises:
-        UsageError: It is outside the configured folders, or of a kind that is not indexed.
-        NotFoundError: There is no such file; its indexed document stays.
+        UsageError: The file is outside the configured folders, or of a kind that is not indexed.
+        NotFoundError: There is no such file; its document stays in the index.
     """
     name, real = locate(service, path)
     _refuse_folder(name, real)
@@ -69,30 +69,30 @@ def reindex(service: CorpusService, path: str) -> dict[str, Any]:
     store = service.index.store
     named = store.document(name) is None or not walk.is_covered(service.index.config, real)
     report = service.index.refresh(path, named=named, force=True)
-    return _done(f"{name} is indexed again.", filename=name) | _warnings(report)
+    return _done(f"{name} was indexed again.", filename=name) | _warnings(report)
 
 
 def delete(service: CorpusService, path: str, *, remove_file: bool) -> dict[str, Any]:
     """Delete one document from the index and, with `remove_file`, its file from the disk.
 
-    A file that stays is not indexed again until it is indexed by name. A removed file of the map
+    A file that is kept is not indexed again until it is indexed by name. A removed file of the map
     goes to the trash, because agreements cannot be rebuilt.
 
     Raises:
-        UsageError: It is outside the configured folders, or a link with `remove_file`.
+        UsageError: It is outside the configured folders, or a link whose file should be removed.
         NotFoundError: There is no such document.
         StorageError: The file cannot be removed; the index is unchanged.
     """
     store = service.index.store
     name, real = document(service, path)
-    removed = remove_file and _removed(service, path, real)
+    removed = remove_file and _remove(service, path, real)
     with store.batch():
         store.delete_document(name)
         store.choose(name, None if remove_file else False)
-    rest = " and from the disk." if removed else "."
+    rest = "; the file was removed." if removed else "."
     if _kind(real):
-        rest = "; the file stays."
-    return _done(f"{name} is deleted from the index{rest}", filename=name, file_deleted=removed)
+        rest = "; the file was kept."
+    return _done(f"{name} was deleted from the index{rest}", filename=name, file_deleted=removed)
 
 
 def document(service: CorpusService, path: str) -> tuple[str, Path]:
@@ -114,24 +114,24 @@ def document(service: CorpusService, path: str) -> tuple[str, Path]:
 
 
 def index_files(service: CorpusService, paths: Iterable[str], *, force: bool) -> dict[str, Any]:
-    """Index the words of several files; report a file that cannot be indexed, and continue.
+    """Index the words of several files; report those that cannot be indexed, and continue.
 
     Raises:
         StorageError: The index cannot be written.
         BusyError: Another process has been writing it for more than five seconds.
     """
-    return _many(service, {path: path for path in paths}, lambda _: True, force=force)
+    return _index_all(service, {path: path for path in paths}, lambda _: True, force=force)
 
 
 def index_folder(
     service: CorpusService, path: str, *, force: bool, stop: Callable[[], bool] = lambda: False
 ) -> dict[str, Any]:
-    """Index the words of all files below a folder, ignore rules applied; see `index_files`.
+    """Index the words of all files below a folder that are not ignored; see `index_files`.
 
-    Files that were deleted by name stay out.
+    Files that were deleted by name are skipped.
 
     Raises:
-        UsageError: It is outside the configured folders, or not a folder.
+        UsageError: The folder is outside the configured folders, or not a folder.
     """
     config = service.index.config
     name, real = locate(service, path)
@@ -141,10 +141,10 @@ def index_folder(
     choices = service.index.store.choices()
     wanted = {name: found.real for name, found in scan.files.items() if choices.get(name, True)}
 
-    def beyond(real: str) -> bool:
+    def is_not_covered(real: str) -> bool:
         return not walk.is_covered(config, Path(real))
 
-    data = _many(service, wanted, beyond, force=force, stop=stop)
+    data = _index_all(service, wanted, is_not_covered, force=force, stop=stop)
     data["files_skipped"] += len(scan.skipped) + len(scan.files) - len(wanted)
     failures = {row["file"]: row["error"] for row in data["results"] if not row["success"]}
     del data["results"], data["success_count"], data["error_count"]
@@ -158,10 +158,10 @@ def locate(service: CorpusService, path: str) -> tuple[str, Path]:
     return walk.locate(service.index.config, path)
 
 
-def _many(
+def _index_all(
     service: CorpusService,
     files: dict[str, str],
-    named: Callable[[str], bool],
+    is_named: Callable[[str], bool],
     *,
     force: bool,
     stop: Callable[[], bool] = lambda: False,
@@ -173,7 +173,7 @@ def _many(
             break
         try:
             report = sync_document(
-                service.index.store, service.index.config, path, named=named(path), force=force
+                service.index.store, service.index.config, path, named=is_named(path), force=force
             )
         except (UsageError, NotFoundError) as error:
             results.append({"file": shown, "success": False, "error": error.message})
@@ -199,12 +199,12 @@ def _many(
     }
 
 
-def _removed(service: CorpusService, path: str, real: Path) -> bool:
-    """Remove a file from the disk; return False if none exists."""
+def _remove(service: CorpusService, path: str, real: Path) -> bool:
+    """Remove a file from the disk; return whether there was one."""
     if (service.index.config.folder / path).is_symlink():
         raise UsageError(
-            f"{path} is a link; nothing was removed.",
-            hint="Name the file itself.",
+            f"{path} is a link, so nothing was removed.",
+            hint="Pass the path of the file itself.",
             details={"field": "path"},
         )
     if _kind(real) != stat.S_IFREG:
@@ -226,7 +226,7 @@ def _refuse_folder(name: str, real: Path) -> None:
 
 
 def _kind(real: Path) -> int:
-    """Return the file type bits of a path (see `stat.S_IFMT`), or 0 if it cannot be read."""
+    """Return the file type of a path (see `stat.S_IFMT`), or 0 if it cannot be read."""
     try:
         return stat.S_IFMT(real.lstat().st_mode)
     except OSError:

@@ -43,6 +43,6 @@ async def search(
 
 
 def found(query: str, answer: SearchAnswer, budget: int = MAX_SEARCH_TOKENS) -> Answer:
-    """Return hits with devrag's fields and our own, their chunks cut to `budget` tokens."""
+    """Return the answer for hits, with their chunks cut to `budget` tokens."""
     fields = {"query": query, "count": len(answer.hits)}
     return hit_answer(answer, fields, nothing=f"Nothing found for “{query}”.", budget=budget)

@@ -90,8 +90,8 @@ def _sentences(session: Session, verdict: ConfirmationVerdict, before: Risk) -> 
     sentences = [f"Confirmed: {', '.join(verdict.bands)}."]
     if verdict.not_found:
         sentences.append(f"Not defined: {', '.join(verdict.not_found)}.")
-    sentences += [f"Not confirmed: {item.name}, {item.why}." for item in verdict.unproven]
-    unsure = [name for name, band in verdict.bands.items() if band.raises_risk]
+    sentences += [f"Not confirmed: {item.name} ({item.why})." for item in verdict.unproven]
+    unsure = [name for name, band in verdict.bands.items() if band.raises]
     if unsure and session.risk is not before:
         sentences.append(
             f"The risk is now {session.risk}, because the name of {', '.join(unsure)} is not "
@@ -109,5 +109,5 @@ def _hint(verdict: ConfirmationVerdict) -> str:
     if verdict.unproven:
         return f"{verdict.unproven[0].then}, then call confirm_symbol_relevance again."
     if verdict.not_found:
-        return "Use find_definitions to find the spelling of the missing symbols."
+        return "Find the spelling of the missing symbols with find_definitions."
     return ""

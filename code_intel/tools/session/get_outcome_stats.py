@@ -30,7 +30,7 @@ def outcomes_of(settings: Settings) -> OutcomeStatistics:
 
 
 def unreadable(found: OutcomeStatistics) -> str:
-    """Return a note about lines that could not be counted, or an empty text."""
+    """Return a note about invalid lines of the log, or an empty text."""
     lines = counted(found.unreadable, "line")
     return f"{lines} of the log could not be read as an outcome." if found.unreadable else ""
 

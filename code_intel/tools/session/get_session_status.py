@@ -17,7 +17,7 @@ from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, bounded, tokens
 
 MAX_STATUS_TEXT_CHARS = 100
 MAX_LIST_ITEMS = 12
-"""Items shown of each list; a list that may be longer has a count beside it."""
+"""Maximum items of each list; lists that may be longer come with a count."""
 
 
 async def get_session_status(context: GatewayContext, session_id: SessionId = None) -> Answer:
@@ -58,19 +58,19 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
 
 
 def _next(session: Session, rows: Sequence[RequirementProgress]) -> str:
-    """Return the next step. A session that has found everything need not search again."""
+    """Return the next step; after everything was found, it is not another search."""
     exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
     return FOUND if exploring and has_found_all(rows) else next_step(session)
 
 
 def _failed(session: Session) -> list[str]:
-    """Return the guards that kept the map's last hit from READY."""
+    """Return the guards that prevented the map's last hit from leading to READY."""
     failed = session.short_circuit.get("failed")
     return [str(name) for name in failed] if isinstance(failed, list) else []
 
 
 def _record(session: Session) -> dict[str, Any]:
-    """Return what has happened in a session, with long lists cut to the relevant end."""
+    """Return what has happened in a session, with long lists cut."""
     return {
         "query": session.query,
         "exploration": {
@@ -109,7 +109,7 @@ def _record(session: Session) -> dict[str, Any]:
 
 
 def _short(node: Any) -> Any:
-    """Return a JSON value with every text cut to `MAX_STATUS_TEXT_CHARS`."""
+    """Return a JSON value with all texts cut to `MAX_STATUS_TEXT_CHARS`."""
     if isinstance(node, Mapping):
         return {key: _short(value) for key, value in node.items()}
     if isinstance(node, list | tuple):
@@ -126,13 +126,15 @@ def _answer(
     states: list[dict[str, Any]],
     guards: list[dict[str, str]],
 ) -> Answer:
-    kept = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
+    reasons = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
     lines = [f"{session.name}: {session.phase}, risk {session.risk}. {data['next_step']}"]
     if session.phase is phases.Phase.EXPLORATION and session.intent.writes:
         found = (f"{row.key} {row.have}/{row.need}" for row in rows if row.have is not None)
         lines.append(f"Found so far: {', '.join(found)}.")
-    lines += [f"The map's hit did not lead to READY: {kept}."] if kept else []
+    lines += [f"The map's hit did not lead to READY: {reasons}."] if reasons else []
     lines += [f"{state['name']}: {status_text(state)}" for state in states if "error" in state]
     if data.get("truncated"):
-        lines.append(f"Shortened. `code-intel session show {session.name}` shows everything.")
+        lines.append(
+            f"This is shortened. `code-intel session show {session.name}` shows everything."
+        )
     return Answer({"truncated": False} | data, "\n".join(lines))

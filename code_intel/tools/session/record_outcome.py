@@ -22,7 +22,7 @@ Names = Annotated[
 
 
 class Analysis(BaseModel):
-    """The result of the work, and its cause."""
+    """The result of the work and its cause."""
 
     root_cause: Annotated[
         str, Field(max_length=4000, description="The cause, in one sentence.")
@@ -103,7 +103,7 @@ async def _learn(
 
 
 async def _note_failure(context: GatewayContext, session: Session, outcome: str) -> str:
-    """Count a failure after a short-circuit against the agreement, unless it was verified."""
+    """Count a failure against the agreement if that alone led to READY; return a note."""
     answer = last_map_answer(session)
     if outcome != "failure" or answer is None or session.ready_by != "map":
         return "Only successes are learned."
@@ -117,7 +117,7 @@ async def _note_failure(context: GatewayContext, session: Session, outcome: str)
 def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     answer = last_map_answer(session)
-    # search_smart asks the forest only once the map has missed.
+    # search_smart searches the forest only after the map has missed.
     searches = {"search_forest", "search_smart"} if session.map_missed else {"search_forest"}
     return {
         "record_id": f"outcome_{session.name}_{now}",
@@ -136,7 +136,7 @@ def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) ->
 
 
 def _confidence(session: Session) -> str:
-    """Return the confidence of the session's understanding; empty before it has shown any."""
+    """Return the confidence of the session's understanding; empty if none was submitted."""
     if session.missing:
         return "low"
     return "high" if session.ready_by in {"map", "understanding", "verification"} else ""

@@ -58,10 +58,10 @@ async def set_query_frame(
     missing = list(missing_slots(session.frame, session.intent))
     allowed = allowed_tools(session, context.offered or None)
     guidance = investigation_guidance(session.frame, session.intent, allowed)
-    takes = f" {describe_requirements(session)}" if session.phase is Phase.EXPLORATION else ""
+    requirements = f" {needed(session)}" if session.phase is Phase.EXPLORATION else ""
     message = (
-        f"Risk {session.risk}.{takes} "
-        f"Next: search_smart, which asks the map for “{session.own_words}”."
+        f"Risk {session.risk}.{requirements} "
+        f"Next: search_smart, which searches the map for “{session.own_words}”."
     )
     return locked.answer(
         message,

@@ -77,11 +77,11 @@ async def start_session(
             else str(context.settings.agreements),
         },
         "exploration_hint": (
-            "search_smart asks the map first (agreements on which term means which symbol: facts), "
-            "then the forest (the index of source chunks: hypotheses)."
+            "search_smart searches the map first (agreements on which symbol a term means; these "
+            "are facts), then the forest (the project's source; its hits are hypotheses)."
         ),
     }
-    # Some clients show the model only the text, so the text has the handle, too.
+    # Some clients show the model only the text, so the text contains the handle.
     return Answer(data, f"{message} session_id: {handle}\n{EXTRACTION_PROMPT}")
 
 
@@ -94,7 +94,7 @@ def _check_project(root: Path, repo_path: str) -> None:
     if given != os.path.realpath(root):
         raise UsageError(
             f"repo_path {repo_path[:200]} is not the project of this server.",
-            hint=f"Omit repo_path: this server serves {root}. Start another server for another "
-            "project.",
+            hint=f"Omit repo_path, because this server serves {root}. Start another server for "
+            "another project.",
             details={"field": "repo_path"},
         )

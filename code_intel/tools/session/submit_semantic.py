@@ -11,7 +11,7 @@ from code_intel.tools.context.symbol_facts import defines_code, readable
 from code_intel.tools.declaration import Answer, SessionId, from_json
 
 HINT = (
-    "A confirmation counts if a call made from now on searched for a symbol, file or word that the "
+    "A confirmation counts only if you search from now on for a symbol, file or word that the "
     "hypothesis names."
 )
 
@@ -68,10 +68,10 @@ async def submit_semantic(
         session = locked.session
     texts = [h.text for h in session.hypotheses]
     symbols = await defines_code(context, session.seen_files) and readable(session.seen_files)
-    looks = "find_definitions, find_references or search_text" if symbols else "search_text"
-    named = "hypothesis" if len(texts) == 1 else "hypotheses"
+    tools = "find_definitions, find_references or search_text" if symbols else "search_text"
+    noun = "hypothesis" if len(texts) == 1 else "hypotheses"
     message = (
-        f"{session.phase}: check {len(texts)} {named} with {looks}, then call submit_verification."
+        f"{session.phase}: check {len(texts)} {noun} with {tools}, then call submit_verification."
         + (f" {GREENFIELD}" if session.greenfield else "")
     )
     return locked.answer(

@@ -74,7 +74,7 @@ async def submit_understanding(
 async def _facts(
     context: GatewayContext, session: Session, symbols: Sequence[str], files: Sequence[str]
 ) -> UnderstandingFacts:
-    """Return the facts to check a submission against, from index, map, model and disk."""
+    """Return the facts by which to check a submission, from the index, the map and the disk."""
     defined, opened = await seen_symbols(context, session, symbols)
     feature = session.own_words
     defines = await defines_code(context, [*files, *session.seen_files])

@@ -26,7 +26,7 @@ from code_intel.tools.search.map_answers import (
 )
 
 MAX_COMPARED_SYMBOLS = 50
-"""Symbols to compare with the target feature."""
+"""Maximum number of symbols to compare with the target feature."""
 
 
 class EvidenceItem(BaseModel):
@@ -86,7 +86,7 @@ async def submit_verification(
 
         verdict, offer = await locked.decide(judgement)
         session = locked.session
-        # If the symbol was renamed meanwhile, the rejection does not concern the agreement.
+        # If the symbol has been renamed in the meantime, the agreement was not wrong.
         if (
             verdict.next_phase is Phase.EXPLORATION
             and await run_in_thread(with_current_name, context, offer) == offer
@@ -108,12 +108,12 @@ async def submit_verification(
 
 async def _facts(context: GatewayContext, session: Session) -> evidence.VerificationFacts:
     """Return the facts about the symbols that this session has mapped or just looked up."""
-    looked = [
+    targets = [
         call.target
         for call in evidence.calls_since_phase(session)
         if call.tool in CORROBORATION_TOOLS and call.is_evidence
     ]
-    names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *looked]))[
+    names = list(dict.fromkeys([*(symbol.name for symbol in session.symbols), *targets]))[
         :MAX_COMPARED_SYMBOLS
     ]
     feature = session.own_words

@@ -16,23 +16,24 @@ from code_intel.tools.declaration import Answer, SessionId
 RESPONSE_SCHEMA = {
     "tool": "confirm_symbol_relevance",
     "relevant_symbols": ["names that implement the feature"],
-    "code_evidence": "what in the code proves it; names each symbol, or its file and line",
+    "code_evidence": "what in the code proves it; mentions each symbol, or its file and line",
 }
 
 EVIDENCE_NEEDED: Mapping[str, str] = {
     "high": "confirm it with evidence from the code",
-    "gray": "code_evidence must name it, or its file and line; the risk rises by a step",
-    "low": "look it up with find_definitions first; code_evidence must name it, or its "
-    "file and line; the risk rises by a step",
-    "": "not measured: code_evidence must name it, or its file and line; the risk rises by a step",
+    "gray": "code_evidence must mention it, or its file and line; the risk goes up one level",
+    "low": "look it up with find_definitions first; code_evidence must mention it, or its "
+    "file and line; the risk goes up one level",
+    "": "not measured: code_evidence must mention it, or its file and line; the risk goes up one "
+    "level",
 }
-"""What confirming a symbol takes, by the band of its similarity."""
+"""The evidence needed to confirm a symbol, by the band of its similarity."""
 
 SIMILARITY_NOTE = (
-    "Similarity of names, on the scale of the map's score. A high value supports a symbol. A low "
-    "value does not rule it out, especially across languages: read the code."
+    "The similarity of the names, on the scale of the map's scores. A high value supports a "
+    "symbol. A low value does not rule it out, especially across languages: read the code."
 )
-NO_MODEL = "No similarity without an embedding model. Every symbol counts as gray."
+NO_MODEL = "There is no embedding model, so every symbol counts as gray."
 
 
 async def validate_symbol_relevance(
@@ -85,7 +86,7 @@ async def validate_symbol_relevance(
         "unmeasured_symbols": [row for row in rows if row["similarity"] is None],
         "undefined_symbols": undefined,
     }
-    lines = [f"{_figure(row)}  {row['symbol']}: {row['asks']}" for row in rows]
+    lines = [f"{_similarity_text(row)}  {row['symbol']}: {row['asks']}" for row in rows]
     lines += [f"not defined: {name}" for name in undefined]
     lines += [f"agreed before: {name}" for name in sorted(agreed)]
     return Answer(data, "\n".join([*lines, message]))
@@ -94,7 +95,7 @@ async def validate_symbol_relevance(
 def _rows(
     session: Session, scores: Mapping[str, float], defined: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the defined symbols with what confirming each takes, the most similar first."""
+    """Return the defined symbols with the evidence that each needs, the most similar first."""
     order = sorted(defined, key=lambda name: (-scores.get(name, -1.0), name))
     rows = []
     for rank, name in enumerate(order, 1):
@@ -106,14 +107,14 @@ def _rows(
                 "similarity": None if score is None else round(score, 4),
                 "rank": rank,
                 "band": band.name or None,
-                "risk_adjustment": _adjusted(session, band),
+                "risk_adjustment": _adjusted_risk(session, band),
                 "asks": EVIDENCE_NEEDED[band.name],
             }
         )
     return rows
 
 
-def _adjusted(session: Session, band: SimilarityBand) -> str | None:
+def _adjusted_risk(session: Session, band: LikenessBand) -> str | None:
     """Return the risk after confirming a symbol of this band; None if it stays the same."""
     unsure = session.unsure or band.raises_risk
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
@@ -122,9 +123,9 @@ def _adjusted(session: Session, band: SimilarityBand) -> str | None:
 
 def _cache_note(agreed: set[str]) -> str:
     if not agreed:
-        return "No agreement pairs this feature with one of these symbols."
-    return f"Already agreed, and valid now: {', '.join(sorted(agreed))}."
+        return "No agreement pairs this feature with any of these symbols."
+    return f"Already agreed and still valid: {', '.join(sorted(agreed))}."
 
 
-def _figure(row: Mapping[str, Any]) -> str:
+def _similarity_text(row: Mapping[str, Any]) -> str:
     return "  – " if row["similarity"] is None else f"{row['similarity']:.2f}"
