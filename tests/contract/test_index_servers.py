@@ -113,7 +113,7 @@ async def test_file_is_indexed_by_name_or_refused_with_a_reason(shop: Path) -> N
     async with index_server(shop, "forest") as call:
         assert await call("index_markdown", filepath="docs/ferry.md") == {
             "success": True,
-            "message": "docs/ferry.md is indexed.",
+            "message": "docs/ferry.md was indexed.",
             "file": "docs/ferry.md",
             "warnings": WORDS_ONLY,
         }
@@ -140,7 +140,7 @@ async def test_source_is_indexed_by_file_by_list_or_by_folder_with_counts(
     async with index_server(shop, "forest") as call:
         assert await call("index_code", filepath="lib/a.py") == {
             "success": True,
-            "message": "lib/a.py is indexed.",
+            "message": "lib/a.py was indexed.",
             "file": "lib/a.py",
             "warnings": WORDS_ONLY,
         }
@@ -189,7 +189,7 @@ async def test_a_document_is_parsed_again_by_either_name(shop: Path) -> None:
         for name in ("filename", "filepath"):
             assert await call("reindex_document", **{name: SHIPPING}) == {
                 "success": True,
-                "message": f"{SHIPPING} is indexed again.",
+                "message": f"{SHIPPING} was indexed again.",
                 "filename": SHIPPING,
                 "warnings": WORDS_ONLY,
             }
@@ -208,7 +208,7 @@ async def test_delete_removes_the_document_and_on_request_the_file(
     async with index_server(shop, "forest") as call:
         assert await call("delete_document", filename=SHIPPING) == {
             "success": True,
-            "message": f"{SHIPPING} is deleted from the index; the file stays.",
+            "message": f"{SHIPPING} was deleted from the index; the file was kept.",
             "filename": SHIPPING,
             "file_deleted": False,
         }
@@ -242,7 +242,7 @@ async def test_front_matter_is_written_field_by_field_and_merged(shop: Path) -> 
         }
         assert await call("add_frontmatter", filepath="docs/guide.md", **fields) == {
             "success": True,
-            "message": "The front matter of docs/guide.md is added.",
+            "message": "The front matter of docs/guide.md was added.",
             "file": "docs/guide.md",
             "indexed": True,
         }
@@ -266,7 +266,7 @@ async def test_front_matter_is_written_field_by_field_and_merged(shop: Path) -> 
         }
         assert await call("update_frontmatter", filepath="docs/guide.md", **changed) == {
             "success": True,
-            "message": "The front matter of docs/guide.md is updated.",
+            "message": "The front matter of docs/guide.md was updated.",
             "file": "docs/guide.md",
             "indexed": True,
         }

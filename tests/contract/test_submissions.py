@@ -343,7 +343,7 @@ async def test_a_symbol_is_confirmed_for_the_feature_and_others_are_named(shop: 
             "unproven_symbols": [],
             "risk_level": "MEDIUM",
             "risk_adjustment": "MEDIUM",
-            "hint": "Use find_definitions to find the spelling of the missing symbols.",
+            "hint": "Find the spelling of the missing symbols with find_definitions.",
             "reasoning": "the others only format",
         }
         assert answer["message"].startswith(f"Confirmed: {LOGIN}. Not defined: nope.")
@@ -380,9 +380,7 @@ async def test_symbols_are_compared_with_agreements_and_definitions(shop: Path) 
             "cached_matches": [],
             "cache_status": "miss",
             "embedding_suggestions": [],
-            "embedding_note": (
-                "No similarity without an embedding model. Every symbol counts as gray."
-            ),
+            "embedding_note": "There is no embedding model, so every symbol counts as gray.",
             "unmeasured_symbols": [
                 {
                     "symbol": LOGIN,
@@ -397,7 +395,7 @@ async def test_symbols_are_compared_with_agreements_and_definitions(shop: Path) 
             "undefined_symbols": ["nope"],
         }
         assert "login" in answer["validation_prompt"]
-        assert "names each symbol" in answer["response_schema"]["code_evidence"]
+        assert "mentions each symbol" in answer["response_schema"]["code_evidence"]
         assert answer["cache_note"].startswith("No agreement pairs")
         assert "confirm_symbol_relevance" in answer["action_required"]
         assert (await call.refused("validate_symbol_relevance", target_feature="login"))[

@@ -175,10 +175,10 @@ def test_delete_and_reindex_have_dry_runs(place: Path, devrag: Devrag) -> None:
     assert listed(devrag) == BOTH
     assert devrag("reindex", BOTH[0])["filename"] == BOTH[0]
     kept = devrag("delete", BOTH[0])
-    assert (kept["file_deleted"], kept["message"][-17:]) == (False, "; the file stays.")
+    assert (kept["file_deleted"], kept["message"][-20:]) == (False, "; the file was kept.")
     done = devrag("delete", "--remove-file", BOTH[1])
     assert (done["filename"], done["file_deleted"]) == (BOTH[1], True)
-    assert done["message"].endswith("from the index and from the disk.")
+    assert done["message"].endswith("from the index; the file was removed.")
     assert [(place / name).exists() for name in BOTH] == [True, False]
     assert listed(devrag) == []
 
