@@ -100,9 +100,9 @@ async def analyze_impact(
         if locked is not None:
             target = ", ".join(target_files)
             await locked.append(steps.called("analyze_impact", target, found=len(found)))
-    more = mentions.truncated or targets.truncated
+    has_more = mentions.truncated or targets.truncated
     warnings = [*targets.warnings]
-    warnings += [TOO_MANY] if more else []
+    warnings += [TOO_MANY] if has_more else []
     warnings += (
         [SOME_NAMES.format(len(names), len(all_names))] if len(names) < len(all_names) else []
     )
@@ -115,7 +115,7 @@ async def analyze_impact(
         **sections,
         "tests": [row.file for row in found if row.test][:MAX_TESTS],
         "summary": _summary(found),
-        **part.data(more=more),
+        **part.data(has_more=has_more),
         "index": index_data(index),
     }
     if targets.unknown:

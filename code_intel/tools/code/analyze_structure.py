@@ -184,8 +184,8 @@ def _answer(found: Outline, part: AnswerPage, total: int) -> Answer:
         f"{name} ({found.language}, {counted(found.lines, 'line')}): {summary or 'no symbols'}"
     )
     for row in sorted(shown, key=lambda row: row["start_line"])[:MAX_TEXT_ROWS]:
-        place = f"{row['start_line']}-{row['end_line']}"
-        lines.append(f"{place}  {row['type']} {visible(row['name'])}")
+        line_range = f"{row['start_line']}-{row['end_line']}"
+        lines.append(f"{line_range}  {row['type']} {visible(row['name'])}")
     if len(shown) > MAX_TEXT_ROWS:
         lines.append(f"… {len(shown) - MAX_TEXT_ROWS} more in the fields of this answer.")
     lines += part.rest(total)

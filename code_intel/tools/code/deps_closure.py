@@ -79,7 +79,7 @@ async def deps_closure(
         "packages": list(found.packages[:MAX_PACKAGES]),
         "cycles": [list(cycle) for cycle in found.cycles],
         "total": len(found.nodes),
-        **part.data(more=found.truncated),
+        **part.data(has_more=found.truncated),
         "index": index_data(index),
     }
     warnings = [] if follows(language) else [NO_IMPORTS.format(language=language)]

@@ -59,7 +59,7 @@ async def find_references(
         )
         definitions = {(d.file, d.line) for d in defined}
         found = [m for m in matches.matches if (m.file, m.line) not in definitions]
-        more = matches.truncated or len(found) > MAX_REFERENCES
+        has_more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]
         part = page(found, start, _reference_data, symbol, path, language, budget=MAX_SEARCH_TOKENS)
         if locked is not None:
@@ -73,14 +73,14 @@ async def find_references(
             )
             await locked.append(step)
     lines = part.lines(_line, "references", len(found))
-    if more and part.next_cursor is None:
+    if has_more and part.next_cursor is None:
         lines.append("There are more references. Narrow with path or language.")
     data = {
         "symbol": symbol,
         "path": path,
         "references": part.rows,
         "total": len(found),
-        **part.data(more=more),
+        **part.data(has_more=has_more),
     }
     if matches.note:
         data["warnings"] = [matches.note]

@@ -49,8 +49,8 @@ async def get_function_at_line(
             await locked.append(step)
     lines = [note_of([data])] if note_of([data]) else []
     parameters = ", ".join(map(visible, data["parameters"]))
-    place = f"{visible(opened.path)}:{found.start_line}-{found.end_line}"
-    lines.append(f"{place}  {found.kind} {visible(found.qualified)}({parameters})")
+    location = f"{visible(opened.path)}:{found.start_line}-{found.end_line}"
+    lines.append(f"{location}  {found.kind} {visible(found.qualified)}({parameters})")
     if opened.warnings:
         data["warnings"] = list(opened.warnings)
         lines += opened.warnings

@@ -53,7 +53,7 @@ async def get_symbols(
     async with context.optional_session(session_id, "get_symbols") as locked:
         relative = _relative_path(context, path)
         listed = await list_files(context.root, relative)
-        defined, more = await run_in_thread(_defined, context, path, relative, listed.names)
+        defined, has_more = await run_in_thread(_defined, context, path, relative, listed.names)
         found = [d for d in defined if kind in {"", d.kind} and wanted in {"", d.language}]
         part = page(found, start, _row, path, kind, wanted, budget=MAX_SEARCH_TOKENS)
         index = await run_in_thread(context.forest.freshness)
@@ -66,10 +66,10 @@ async def get_symbols(
         "path": path,
         "symbols": part.rows,
         "total": len(found),
-        **part.data(more=more),
+        **part.data(has_more=has_more),
         "index": index_data(index),
     }
-    lines = part.lines(definition_line, "symbols", len(found)) + ([TOO_MANY] if more else [])
+    lines = part.lines(definition_line, "symbols", len(found)) + ([TOO_MANY] if has_more else [])
     if not found:
         data["message"] = _no_match_message(path, defined)
         lines.append(data["message"])

@@ -92,7 +92,7 @@ async def repo_pack(
     }
     if packed.skipped:
         data["skipped"] = [
-            {"file": name, "reason": why} for name, why in packed.skipped[:MAX_SKIPPED_NAMES]
+            {"file": name, "reason": reason} for name, reason in packed.skipped[:MAX_SKIPPED_NAMES]
         ]
     warnings = [listing.note] if listing.note else []
     warnings += [GENERATED.format(counted(generated, "generated file"))] if generated else []
@@ -174,7 +174,7 @@ def _page(
     writer = WRITERS[chosen]
     index, line = first
     parts = [writer.contents(path, _contents(names))] if begins else []
-    left = MAX_PAGE_TOKENS - sum(map(_cost, parts))
+    remaining = MAX_PAGE_TOKENS - sum(map(_cost, parts))
     pieces: list[Piece] = []
     skipped: list[tuple[str, str]] = []
     opened, cut = 0, False
@@ -182,7 +182,7 @@ def _page(
         index < len(names)
         and len(pieces) < FILES_PER_PAGE
         and opened < MAX_OPENED_FILES
-        and left > 0
+        and remaining > 0
     ):
         lines, reason = _lines_of(context, names[index])
         opened += 1
@@ -190,7 +190,7 @@ def _page(
             skipped += [(utf8_name(names[index]), reason)] if reason else []
             index, line = index + 1, 0
             continue
-        last = _fitting(lines, line, left, alone=not pieces)
+        last = _fitting(lines, line, remaining, alone=not pieces)
         if last == line and lines:
             break
         shown = [text[:MAX_PACKED_LINE_CHARS] for text in lines[line:last]]
@@ -198,7 +198,7 @@ def _page(
         start = line + bool(lines)
         piece = Piece(utf8_name(names[index]), start, last, len(lines), "\n".join(shown))
         parts.append(writer.piece(piece))
-        left -= _cost(parts[-1])
+        remaining -= _cost(parts[-1])
         pieces.append(piece)
         index, line = (index + 1, 0) if last == len(lines) else (index, last)
     next_position = (index, line) if index < len(names) else None
@@ -234,9 +234,9 @@ def _fitting(lines: Sequence[str], start: int, budget: int, *, alone: bool) -> i
 def _contents(names: Sequence[str]) -> list[str]:
     """Return the rows of the table of contents that fit, and a row that counts the rest."""
     rows = _entries(names)
-    kept = within([{"": row} for row in rows[:MAX_CONTENT_ROWS]], MAX_PAGE_TOKENS // 2)
-    more = len(rows) - len(kept)
-    return [*rows[: len(kept)], f"… {more} more"] if more else rows
+    shown_rows = within([{"": row} for row in rows[:MAX_CONTENT_ROWS]], MAX_PAGE_TOKENS // 2)
+    more = len(rows) - len(shown_rows)
+    return [*rows[: len(shown_rows)], f"… {more} more"] if more else rows
 
 
 def _entries(names: Sequence[str]) -> list[str]:

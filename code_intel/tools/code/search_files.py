@@ -57,7 +57,7 @@ async def search_files(
         "path": path,
         "files": list(map(utf8_name, files)),
         "total_files": len(found),
-        **part.data(more=listing.truncated or timed_out),
+        **part.data(has_more=listing.truncated or timed_out),
         **flags_of("\n".join(files)),
     }
     lines = [NOTE] if "flags" in data else []

@@ -69,7 +69,7 @@ async def search_text(
         "path": path,
         "matches": part.rows,
         "total_matches": total,
-        **part.data(more=result.truncated),
+        **part.data(has_more=result.truncated),
     }
     if result.note:
         data["warnings"] = [result.note]
@@ -78,8 +78,8 @@ async def search_text(
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    place = f"{visible(row['file'])}:{row['line_number']}"
-    return f"{place}  {visible(row['line_content'].strip()[:200])}"
+    location = f"{visible(row['file'])}:{row['line_number']}"
+    return f"{location}  {visible(row['line_content'].strip()[:200])}"
 
 
 def _match_data(match: TextMatch) -> dict[str, Any]:

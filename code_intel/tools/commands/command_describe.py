@@ -87,18 +87,18 @@ async def _described(context: CommandContext, agent: str, c1: str, c2: str, c3: 
 def _fitting(found: Sequence[Command]) -> tuple[list[dict[str, Any]], bool]:
     """Return the commands cut to the size of an answer, and whether anything was cut."""
     rows: list[dict[str, Any]] = []
-    left, cut = MAX_ROW_TOKENS, False
+    remaining, cut = MAX_ROW_TOKENS, False
     for command in found:
-        whole = _data(command)
-        tried = (_shortened(whole, max_chars, max_items) for max_chars, max_items in CUTS)
+        full = _data(command)
+        shortened = (_shortened(full, max_chars, max_items) for max_chars, max_items in CUTS)
         row = next(
-            (row for row in tried if _size(row) <= MAX_ROW_TOKENS), _shortened(whole, *CUTS[-1])
+            (row for row in shortened if _size(row) <= MAX_ROW_TOKENS), _shortened(full, *CUTS[-1])
         )
-        left -= _size(row)
-        if left < 0 and rows:
+        remaining -= _size(row)
+        if remaining < 0 and rows:
             return rows, True
         rows.append(row)
-        cut = cut or row != whole
+        cut = cut or row != full
     return rows, cut
 
 

@@ -31,14 +31,14 @@ MAX_PROMPT_TOKENS = 9000
 """Tokens of a prompt in an answer, so that the whole answer stays below 10,000."""
 PROMPT_CUT = "The prompt is cut. `code-intel commands execute` prints all of it."
 NOT_RECORDED = "The call was not recorded in the session: {}"
-PHASE_CHANGED = "The session's phase changed while this ran, so the call was not recorded."
+PHASE_CHANGED = "The session's phase changed during this call, so the call was not recorded."
 
 Options = Annotated[
     dict[str, Any] | list[str] | None,
     Field(
         description=(
-            "edition, adaptation, file, destination, stdin and uv-NAME, as describe lists them; "
-            "or a list such as --edition=detailed."
+            "Values for edition, adaptation, file, destination, stdin and uv-NAME, as describe "
+            "lists them; or a list such as --edition=detailed."
         )
     ),
 ]

@@ -273,8 +273,8 @@ def settings_of(config: IndexConfig) -> Settings:
     settings = load_settings(find_root(config.folder))
     if config.corpus == "map":
         return replace(settings, map=config)
-    own = settings.forest
-    pages = own.knowledge if config.path == own.path else None
+    forest = settings.forest
+    pages = forest.knowledge if config.path == forest.path else None
     return replace(settings, forest=replace(config, knowledge=pages))
 
 

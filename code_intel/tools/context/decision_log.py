@@ -13,18 +13,18 @@ from code_intel.session.state import Session, Step
 def phase_changes(before: Session, after: Session, tool: str) -> Iterator[Decision]:
     """Yield the phase changes between two states of one session."""
     for change in after.phase_history[len(before.phase_history) :]:
-        what = f"{change.source} → {change.target}"
+        change_text = f"{change.source} → {change.target}"
         lacking = f"; missing {'; '.join(after.missing)}" if after.missing else ""
-        yield Decision("phase_moved", what, f"{change.event}{lacking}", tool)
+        yield Decision("phase_moved", change_text, f"{change.event}{lacking}", tool)
 
 
 def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
     """Return the row for a refused call, with the reason."""
     listed = error.details.get("missing_requirements") or ()
-    others = [item for item in map(str, listed) if item not in error.message]
+    details = [item for item in map(str, listed) if item not in error.message]
     between = " " if error.message.endswith(".") else "; "
-    why = between.join(filter(None, (error.message, "; ".join(others))))
-    return Decision("refused", f"{tool} in {session.phase}: {error.error}", why, tool)
+    reason = between.join(filter(None, (error.message, "; ".join(details))))
+    return Decision("refused", f"{tool} in {session.phase}: {error.error}", reason, tool)
 
 
 def map_decisions(
@@ -36,17 +36,19 @@ def map_decisions(
         return
     score = "without a score" if best.score is None else f"at {best.score:.2f}"
     hit = f"{best.agreement.nl_term} → {best.agreement.symbol} {score}"
-    whys = "; ".join(f"{item['guard']}: {item['reason']}" for item in explain(verdict.failed))
+    reasons = "; ".join(f"{item['guard']}: {item['reason']}" for item in explained(verdict.failed))
     if step is not None and step.event is not Event.MAP_MISSED:
         yield Decision("map_used", hit, f"its score leads to {verdict.band}", tool)
     elif verdict.phase is None:
         low = f"its score is below {VERIFICATION_SCORE:.2f}, or its status excludes it"
-        yield Decision("map_rejected", hit, whys or low, tool)
+        yield Decision("map_rejected", hit, reasons or low, tool)
         return
     elif step is None:
-        why = "the phase stays, because the query is not the target feature, or not in EXPLORATION"
-        yield Decision("map_rejected", hit, why, tool)
+        reason = (
+            "the phase stays, because the query is not the target feature, or not in EXPLORATION"
+        )
+        yield Decision("map_rejected", hit, reason, tool)
     else:
         yield Decision("map_rejected", hit, "this session rejected its symbol", tool)
-    if whys and verdict.band == "ready":
-        yield Decision("ready_lowered", hit, whys, tool)
+    if reasons and verdict.band == "ready":
+        yield Decision("ready_lowered", hit, reasons, tool)

@@ -11,8 +11,8 @@ from code_intel.tools.context.gateway import GatewayContext
 
 def forest_service(context: GatewayContext) -> CorpusService:
     """Return the service of the project's own source."""
-    own = context.forest.embedder
-    embedder = own if isinstance(own, LazyEmbedder) else context.embedder
+    model = context.forest.embedder
+    embedder = model if isinstance(model, LazyEmbedder) else context.embedder
     return CorpusService(context.settings, context.forest, context.forest, embedder)
 
 

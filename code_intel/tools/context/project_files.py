@@ -57,11 +57,11 @@ def baseline(root: Path) -> dict[str, str]:
     They show later which changes were made before the session. Tracked files are hashed, up to
     `MAX_BASELINE_BYTES` in total. Untracked files are not read.
     """
-    found, left = {}, MAX_BASELINE_BYTES
+    found, remaining = {}, MAX_BASELINE_BYTES
     for file, tracked in islice((dirty_files(root) or {}).items(), MAX_BASELINE_FILES):
         state = stat_inside(root, file) if tracked else None
-        left -= min(state.st_size, MAX_FILE_BYTES) if state else 0
-        found[file] = fingerprint(root, file, hashed=tracked and left >= 0)
+        remaining -= min(state.st_size, MAX_FILE_BYTES) if state else 0
+        found[file] = fingerprint(root, file, hashed=tracked and remaining >= 0)
     return found
 
 

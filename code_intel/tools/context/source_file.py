@@ -58,20 +58,20 @@ def open_source(
         name = confined(context.root, path, field)
     except UsageError:
         name = confined(context.root, plain_path(path), field)
-    why = f"{SECRET_REASON} and is never shown" if refusal(name) == SECRET_REASON else ""
-    if not why and not (context.root / name).is_file():
-        why = "is not a file"
+    problem = f"{SECRET_REASON} and is never shown" if refusal(name) == SECRET_REASON else ""
+    if not problem and not (context.root / name).is_file():
+        problem = "is not a file"
     try:
-        data = b"" if why else read_inside(context.root, name)
+        data = b"" if problem else read_inside(context.root, name)
     except (OSError, ValueError) as error:
-        data, why = b"", f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        data, problem = b"", f"cannot be read: {getattr(error, 'strerror', None) or error}"
     if len(data) > MAX_FILE_BYTES:
-        why = "is larger than 1 MiB"
-    text = "" if why else decode(data)
+        problem = "is larger than 1 MiB"
+    text = "" if problem else decode(data)
     if text is None:
-        why = "is binary, or not in a known encoding"
-    if why or text is None:
-        raise UsageError(f"{path[:200]} {why}.", details={"field": field})
+        problem = "is binary, or not in a known encoding"
+    if problem or text is None:
+        raise UsageError(f"{path[:200]} {problem}.", details={"field": field})
     parsed = parse_file(language_path or name, text)
     return SourceFile(
         name,

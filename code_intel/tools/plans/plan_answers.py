@@ -73,7 +73,7 @@ STOPS: Mapping[Stop, str] = MappingProxyType(
     {
         "reached": "The requested confidence was reached.",
         "no_new_query": "No new query could be derived.",
-        "no_improvement": "Two queries in a row found nothing better.",
+        "no_improvement": "Two queries in a row did not improve the results.",
         "iterations": "All iterations were used.",
         "timeout": "The time limit was reached; these are the results so far.",
         "stopped": "The plan was interrupted; these are the results so far.",
@@ -159,7 +159,7 @@ def _message(plan: QueryPlan, rest: str) -> str:
         f"Query plan {status} after {counted(count, 'iteration')} with confidence {score:.2f}.",
         STOPS[plan.stop],
         "" if status == "success" else CONTINUE_HINT,
-        f"The rest is in {rest}." if rest else "",
+        f"The complete plan is in {rest}." if rest else "",
         RESULTS_NOTE if plan.final else "",
     ]
     return " ".join(filter(None, parts))

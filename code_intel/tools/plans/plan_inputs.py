@@ -203,8 +203,8 @@ def _new(plan_arguments: PlanArguments, preset: Preset, own: PlanSettings) -> Qu
     given = tuple(expected.keywords) or preset.expects(goals.keywords(plan_arguments.goal))
     if not given:
         raise UsageError(
-            "goal has no word to search for.",
-            hint="Describe in words what to find out, or pass expectedResults.keywords.",
+            "goal contains no word to search for.",
+            hint="Describe what to find out in words, or pass expectedResults.keywords.",
             details={"field": "goal"},
         )
     return QueryPlan(

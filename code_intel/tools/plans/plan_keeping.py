@@ -26,7 +26,7 @@ from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.paging import files_to_record
 
 PLAN_SESSION_CHANGED_NOTE = (
-    "The session changed while this ran, so nothing was recorded in it. Call again."
+    "The session changed during this call, so nothing was recorded in it. Call again."
 )
 ResultT = TypeVar("ResultT")
 

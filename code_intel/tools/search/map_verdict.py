@@ -110,8 +110,8 @@ def _refresh_index(context: GatewayContext, agreement: AgreementHit) -> None:
     """Refresh the index for an agreement's files and the files that define its symbol."""
     paths = spelled_files(context.root, [file.path for file in agreement.files])
     names = filter(None, (agreement.symbol, agreement.renamed_to))
-    places = {found.file for name in names for found in _definitions(context, name)}
-    refresh_changed(context, {*paths, *places}, exactly=True)
+    files_with_symbol = {found.file for name in names for found in _definitions(context, name)}
+    refresh_changed(context, {*paths, *files_with_symbol}, exactly=True)
 
 
 def _key(agreement: AgreementHit) -> Key:

@@ -63,14 +63,14 @@ async def run(
     `seconds`, no further call is started.
     """
     outputs: list[Output] = []
-    end = anyio.current_time() + seconds
+    deadline = anyio.current_time() + seconds
     for step in steps:
         await report(len(outputs), len(steps), step.tool)
-        left = end - anyio.current_time()
-        if left <= 0:
+        remaining = deadline - anyio.current_time()
+        if remaining <= 0:
             outputs.append(Output(step, error=f"not started: the plan's {seconds:g} s are over"))
         else:
-            outputs.append(await _output(step, call, min(step_seconds, left)))
+            outputs.append(await _output(step, call, min(step_seconds, remaining)))
     await report(len(steps), len(steps), "done")
     return outputs
 

@@ -127,11 +127,11 @@ async def _from_map(
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
     """Answer with hits of the map, because the forest did not answer; the phase does not change."""
-    answer, more = await try_search(
+    answer, map_missing = await try_search(
         context.searcher, "map", context.searcher.search_map(query, top_k)
     )
     if answer is None:
-        raise no_answer(missing + more)
+        raise no_answer(missing + map_missing)
     async with context.optional_session(handle, "search_forest") as locked:
         if locked is not None:
             map_hits = logged_hits(answer.hits)

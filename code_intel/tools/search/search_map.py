@@ -76,11 +76,11 @@ async def _from_forest(
     missing: tuple[UnavailableCorpus, ...],
 ) -> Answer:
     """Answer with hypotheses from the forest, because the map did not answer."""
-    found, more = await try_search(
+    found, forest_missing = await try_search(
         context.searcher, "forest", context.searcher.search_forest(query, top_k)
     )
     if found is None:
-        raise no_answer(missing + more)
+        raise no_answer(missing + forest_missing)
     async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             failed_call = steps.called("search_map", query, ok=False)

@@ -53,8 +53,8 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
         "next_step": _next(session, rows),
     }
     record = _short(_record(session)) | {"guards": guards, "upstreams": states}
-    left = MAX_SEARCH_TOKENS - tokens(json.dumps(fixed, ensure_ascii=False))
-    return _answer(session, rows, fixed | bounded(record, left), states, guards)
+    remaining = MAX_SEARCH_TOKENS - tokens(json.dumps(fixed, ensure_ascii=False))
+    return _answer(session, rows, fixed | bounded(record, remaining), states, guards)
 
 
 def _next(session: Session, rows: Sequence[RequirementProgress]) -> str:

@@ -46,12 +46,12 @@ def fit(
         (hit, text to show) pairs, and whether a text was cut, now or before (`cut`).
     """
     shown: list[tuple[Hit, str]] = []
-    left = max(0, budget - sum(_name_cost(hit) for hit in hits))
+    remaining = max(0, budget - sum(_name_cost(hit) for hit in hits))
     for index, hit in enumerate(hits):
-        share = left if index == len(hits) - 1 else max(left // 2, left // (len(hits) - index))
+        share = max(remaining // 2, remaining // (len(hits) - index))
         text = _head(hit.chunk, share)
         cut = cut or text != hit.chunk
-        left = max(0, left - sum(map(_line_cost, text.splitlines(keepends=True))))
+        remaining = max(0, remaining - sum(map(_line_cost, text.splitlines(keepends=True))))
         shown.append((hit, text))
     return shown, cut
 

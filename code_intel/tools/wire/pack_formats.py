@@ -79,8 +79,8 @@ def _xml_contents(title: str, rows: Sequence[str]) -> str:
 
 
 def _xml_piece(piece: Piece) -> str:
-    place = f'lines="{piece.first}-{piece.last}" of="{piece.lines}"'
-    return f"<file path={_quoted(piece.name)} {place}>\n{_xml(piece.text)}\n</file>\n"
+    attributes = f'lines="{piece.first}-{piece.last}" of="{piece.lines}"'
+    return f"<file path={_quoted(piece.name)} {attributes}>\n{_xml(piece.text)}\n</file>\n"
 
 
 def _plain_contents(title: str, rows: Sequence[str]) -> str:

@@ -45,12 +45,12 @@ def pack(bundle: Bundle, limit: int, budget: int, *, compact: bool = False) -> P
         compact: Whether to omit the text.
     """
     shown = _signatures(bundle, limit, int(budget * (1 - FURTHER_SHARE)), compact=compact)
-    left = budget - sum(map(_cost, shown))
+    remaining = budget - sum(map(_cost, shown))
     further: list[str] = []
     for candidate in bundle.files[len(shown) :]:
         line = _line(candidate, bundle.terms)
-        left -= _cost(line)
-        if left < 0:
+        remaining -= _cost(line)
+        if remaining < 0:
             break
         further.append(line)
     if not compact:

@@ -55,10 +55,10 @@ class AnswerPage(NamedTuple):
         """The number of rows up to the end of this page."""
         return self.start + len(self.rows)
 
-    def data(self, *, more: bool = False) -> dict[str, Any]:
-        """Return `truncated` and `next_cursor`; with `more`, some rows are on no page."""
+    def data(self, *, has_more: bool = False) -> dict[str, Any]:
+        """Return `truncated` and `next_cursor`; with `has_more`, some rows are on no page."""
         return {
-            "truncated": more or self.next_cursor is not None,
+            "truncated": has_more or self.next_cursor is not None,
             "next_cursor": self.next_cursor,
         }
 

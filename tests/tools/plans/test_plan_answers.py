@@ -80,7 +80,7 @@ def test_only_a_cut_answer_names_the_saved_file() -> None:
     assert SAVED in cut.data["message"]
     assert "truncated" not in whole.data
     assert SAVED not in whole.data["message"]
-    assert "The rest is in" not in unkept.data["message"]
+    assert "The complete plan is in" not in unkept.data["message"]
 
 
 def test_improvement_compares_the_best_query_with_the_first() -> None:
