@@ -23,9 +23,7 @@ async def get_function_at_line(
     file_path: Annotated[
         str, Field(min_length=1, max_length=1000, description="A file of the project.")
     ],
-    line_number: Annotated[
-        int, Field(ge=1, le=1_000_000_000, description="A line, counting from 1.")
-    ],
+    line_number: Annotated[int, Field(ge=1, le=1_000_000_000, description="A line, from 1 on.")],
     session_id: SessionId = None,
 ) -> Answer:
     """Find the innermost function or method that contains a line of a file.
@@ -93,9 +91,7 @@ def _innermost(opened: SourceFile, line: int) -> Symbol:
     near = _nearest(routines, line)
     raise NotFoundError(
         f"{opened.path}:{line} is outside all functions.",
-        hint="`nearest` contains the functions before and after it."
-        if near
-        else _no_functions_hint(opened),
+        hint="`nearest` lists those before and after it." if near else _no_functions_hint(opened),
         details={
             "field": "line_number",
             "nearest": [

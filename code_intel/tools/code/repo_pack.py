@@ -44,12 +44,8 @@ async def repo_pack(
     format: Annotated[  # noqa: A002 - the name on the wire
         Format, Field(description="Output format.")
     ] = "markdown",
-    include: Annotated[
-        Globs, Field(description="Only files that match one of these globs, relative to path.")
-    ] = [],
-    exclude: Annotated[
-        Globs, Field(description="No files that match one of these globs, such as `tests/`.")
-    ] = [],
+    include: Annotated[Globs, Field(description="Globs to include, relative to path.")] = [],
+    exclude: Annotated[Globs, Field(description="Globs to exclude, such as `tests/`.")] = [],
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:

@@ -20,7 +20,7 @@ from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_OTHER_PLACES = 10
 """Maximum number of other definitions of a symbol to list."""
-MAX_LINE_NUMBER = 1_000_000_000
+LineNumber = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 async def snippets_get(
@@ -29,27 +29,14 @@ async def snippets_get(
         str, Field(max_length=1000, description="A file; optional with a unique symbol.")
     ] = "",
     start_line: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=MAX_LINE_NUMBER,
-            description="First line, counting from 1; 0 starts at the top.",
-        ),
+        LineNumber, Field(description="First line, counting from 1; 0 starts at the top.")
     ] = 0,
     end_line: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=MAX_LINE_NUMBER,
-            description="Last line; 0 reads as much as the budget allows.",
-        ),
+        LineNumber, Field(description="Last line; 0 reads as much as the budget allows.")
     ] = 0,
     symbol: Annotated[
         str,
-        Field(
-            max_length=300,
-            description="A symbol to read instead of lines, such as `AuthService.login`.",
-        ),
+        Field(max_length=300, description="A symbol instead of lines, such as `Auth.login`."),
     ] = "",
     exact_lines: Annotated[
         bool, Field(description="Return exactly these lines, even if they cut a symbol.")

@@ -10,8 +10,8 @@ from code_intel.foundation.redaction import masked
 from code_intel.index.cancellation import run_read
 from code_intel.registry import describe as described
 from code_intel.registry.loading import LoadedRegistry
-from code_intel.registry.records import DEFAULT_AGENT, MAX_NAME_CHARS, Command
-from code_intel.tools.commands.command_search import Agent, as_json, command_data, head
+from code_intel.registry.records import DEFAULT_AGENT, Command
+from code_intel.tools.commands.command_search import Agent, Name, as_json, command_data, head
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
@@ -21,30 +21,9 @@ from code_intel.tools.wire.suspicion import flags_of
 CUTS = ((2000, 100), (600, 20), (250, 10))
 """Rows of (characters per text, items per list) to try until a command fits an answer."""
 
-Domain = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_NAME_CHARS,
-        description="The command's domain, such as climpt-git.",
-    ),
-]
-Action = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_NAME_CHARS,
-        description="The command's action, such as group-commit.",
-    ),
-]
-Target = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_NAME_CHARS,
-        description="The command's target, such as unstaged-changes.",
-    ),
-]
+Domain = Annotated[Name, Field(description="The command's domain, such as climpt-git.")]
+Action = Annotated[Name, Field(description="The command's action, such as group-commit.")]
+Target = Annotated[Name, Field(description="The command's target, such as unstaged-changes.")]
 
 
 async def describe(

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from code_intel.index.cancellation import run_read
 from code_intel.registry.loading import ALL_AGENTS
-from code_intel.registry.records import DEFAULT_AGENT, MAX_NAME_CHARS
-from code_intel.tools.commands.command_search import as_json
+from code_intel.registry.records import DEFAULT_AGENT
+from code_intel.tools.commands.command_search import Name, as_json
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
@@ -15,12 +15,7 @@ from code_intel.tools.declaration import Answer, SessionId
 MAX_WARNINGS = 20
 """Warnings to return; many registries may have several each."""
 AgentOrAll = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_NAME_CHARS,
-        description=f"The agent of the registry; `{ALL_AGENTS}` for all.",
-    ),
+    Name, Field(description=f"The agent of the registry; `{ALL_AGENTS}` for all agents.")
 ]
 
 

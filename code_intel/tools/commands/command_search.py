@@ -36,14 +36,8 @@ Queries = Annotated[
         description="The task in other words, such as action and target; results are merged.",
     ),
 ]
-Agent = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=MAX_NAME_CHARS,
-        description="The agent of the registry, as in the registry's config.",
-    ),
-]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+Agent = Annotated[Name, Field(description="The agent of the registry, as in its config.")]
 Limit = Annotated[int, Field(ge=1, le=MAX_COMMANDS, description="Maximum commands.")]
 
 

@@ -17,6 +17,7 @@ Query = Annotated[
         min_length=1, max_length=4000, description="A question, words or a symbol, in any language."
     ),
 ]
+FilePattern = Annotated[str, Field(description="Only files whose name matches this glob.")]
 
 
 async def search(
@@ -27,9 +28,7 @@ async def search(
         Field(ge=1, le=100, description="Maximum hits; default: search_top_k of the config."),
     ] = None,
     directory: Annotated[str, Field(description="Only below this folder, such as docs/api.")] = "",
-    file_pattern: Annotated[
-        str, Field(description="Only files whose name matches this glob.")
-    ] = "",
+    file_pattern: FilePattern = "",
 ) -> Answer:
     """Search this server's documents by keyword and by meaning, best first.
 

@@ -7,7 +7,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from code_intel.config.reading import unknown_key_warnings
 from code_intel.forest.bundles import artifacts as task
-from code_intel.forest.bundles.boosts import BoostProfile
 from code_intel.forest.bundles.bundle import Bundle, BundleRequest, gather_bundle
 from code_intel.forest.bundles.profiles import ChosenProfile, choose
 from code_intel.foundation.text import visible
@@ -20,6 +19,7 @@ from code_intel.tools.context.forest_service import document_name, forest_servic
 from code_intel.tools.context.freshness import ask_fresh_index
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.search.files_search import Boost
 from code_intel.tools.wire.answers import (
     MAX_ROW_TOKENS,
     MAX_SEARCH_TOKENS,
@@ -80,15 +80,7 @@ async def context_bundle(
             max_length=100, description="default, bugfix, testfail, typeerror, feature, refactor."
         ),
     ] = "default",
-    boost_profile: Annotated[
-        BoostProfile,
-        Field(
-            description=(
-                "Which files to rank higher: default, source code; docs, documentation; none, "
-                "neither."
-            )
-        ),
-    ] = "default",
+    boost_profile: Boost = "default",
     limit: Annotated[int, Field(ge=1, le=20, description="Files with fragments.")] = 7,
     token_budget: Annotated[
         int, Field(ge=200, le=MAX_ROW_TOKENS, description="Maximum tokens for files.")

@@ -20,12 +20,20 @@ from code_intel.session import steps
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.documents.search import FilePattern
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, NO_HITS_YET, index_data, index_text
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_PREVIEW_CHARS = 240
+Boost = Annotated[
+    BoostProfile,
+    Field(
+        description="Which files to rank higher: default, source code; docs, documentation; "
+        "none, neither."
+    ),
+]
 
 
 async def files_search(
@@ -35,19 +43,9 @@ async def files_search(
         Field(min_length=1, max_length=4000, description="Words to find; put phrases in quotes."),
     ],
     top_k: Annotated[int, Field(ge=1, le=50, description="Files per page.")] = 20,
-    boost_profile: Annotated[
-        BoostProfile,
-        Field(
-            description=(
-                "Which files to rank higher: default, source code; docs, documentation; none, "
-                "neither."
-            )
-        ),
-    ] = "default",
+    boost_profile: Boost = "default",
     directory: Annotated[str, Field(description="Only below this folder.")] = "",
-    file_pattern: Annotated[
-        str, Field(description="Only files whose name matches this glob.")
-    ] = "",
+    file_pattern: FilePattern = "",
     language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
     cursor: Cursor = "",
     planId: PlanId = "",

@@ -21,7 +21,7 @@ from code_intel.tools.context.degraded import (
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.documents.search import Query
+from code_intel.tools.documents.search import FilePattern, Query
 from code_intel.tools.plans.plan_sources import found_in
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
 from code_intel.tools.wire.answers import logged_hits
@@ -35,9 +35,7 @@ async def search_forest(
     query: Query,
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of files.")] = 5,
     directory: Annotated[str, Field(description="Only below this folder.")] = "",
-    file_pattern: Annotated[
-        str, Field(description="Only files whose name matches this glob.")
-    ] = "",
+    file_pattern: FilePattern = "",
     planId: PlanId = "",
     expectedKeywords: ExpectedKeywords = [],
     evaluateResult: EvaluateResult = None,

@@ -51,38 +51,38 @@ async def search_smart(
     the next attempt.
     """
     session, handle = await context.read_session(session_id, "search_smart")
-    question = query.strip() or (session.own_words if session else "")
-    if not question:
+    query = query.strip() or (session.own_words if session else "")
+    if not query:
         raise UsageError(
             "There is nothing to search for: no query was given, and there is no session.",
             hint="Call search_smart with a query, or with the session_id from start_session.",
             details={"field": "query"},
         )
-    check_query(question)
+    check_query(query)
     since = time.monotonic()
     answer, missing = await try_search(
-        context.searcher, "map", context.searcher.search_map(question, max(top_k, MIN_MAP_HITS))
+        context.searcher, "map", context.searcher.search_map(query, max(top_k, MIN_MAP_HITS))
     )
     judged = None
     if answer is not None:
         judged = await judge(context, session, answer, since=since)
         if _is_answered_by_map(judged, session):
             async with context.optional_session(handle, "search_smart") as locked:
-                session = await _record_hit(locked, judged, question, session)
+                session = await _record_hit(locked, judged, query, session)
             shown = replace(answer, hits=judged.hits[:top_k])
-            return _from_map(question, shown, judged, session)
+            return _from_map(query, shown, judged, session)
         answer = replace(answer, hits=judged.hits)
     found, forest_missing = await try_search(
-        context.searcher, "forest", context.searcher.search_forest(question, top_k)
+        context.searcher, "forest", context.searcher.search_forest(query, top_k)
     )
     missing += forest_missing
     if answer is None and found is None:
         raise no_answer(missing)
     async with context.optional_session(handle, "search_smart") as locked:
-        session = await _record_miss(locked, judged, question, found)
+        session = await _record_miss(locked, judged, query, found)
     if found is None and answer is not None:
-        return _from_map_alone(question, answer, top_k, session, missing)
-    return _from_forest(question, found or SearchAnswer(()), answer, session, missing)
+        return _from_map_alone(query, answer, top_k, session, missing)
+    return _from_forest(query, found or SearchAnswer(()), answer, session, missing)
 
 
 def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
@@ -93,10 +93,7 @@ def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
 
 
 async def _record_hit(
-    locked: LockedSession | None,
-    judged: JudgedAnswer,
-    question: str,
-    judged_session: Session | None,
+    locked: LockedSession | None, judged: JudgedAnswer, query: str, judged_session: Session | None
 ) -> Session | None:
     """Record a hit; it changes the phase only if the session still is as `judged_session`."""
     if locked is None or judged.best is None or judged.best.agreement is None:
@@ -104,7 +101,7 @@ async def _record_hit(
     agreement = judged.best.agreement
     call_step = steps.called(
         "search_smart",
-        question,
+        query,
         found=1,
         files=judged.files,
         symbols=(symbol_now(agreement),),
@@ -120,7 +117,7 @@ async def _record_hit(
         step = short_circuit.map_step(
             session,
             judged.verdict,
-            query=question,
+            query=query,
             nl_term=agreement.nl_term,
             symbol=symbol_now(agreement),
             agreed=agreement.symbol,
@@ -145,18 +142,18 @@ async def _record_hit(
 async def _record_miss(
     locked: LockedSession | None,
     judged: JudgedAnswer | None,
-    question: str,
+    query: str,
     found: SearchAnswer | None,
 ) -> Session | None:
     """Record the search. It is no miss of the map if the map did not answer (`judged` is None)."""
     if locked is None:
         return None
     map_hits = judged.hits if judged else None
-    call_step = forest_call("search_smart", question, found or SearchAnswer(()), map_hits)
+    call_step = forest_call("search_smart", query, found or SearchAnswer(()), map_hits)
     if judged is None:
         return await locked.append(call_step)
     symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
-    step = short_circuit.map_step(locked.session, judged.verdict, query=question, symbol=symbol)
+    step = short_circuit.map_step(locked.session, judged.verdict, query=query, symbol=symbol)
     decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart")
     await locked.context.note(locked.session, *decided)
     return await locked.append(*_present_steps(call_step, step))
@@ -167,12 +164,12 @@ def _present_steps(call_step: Step, step: Step | None) -> list[Step]:
 
 
 def _from_map(
-    question: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
+    query: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
 ) -> Answer:
     phase = session.phase if session else judged.verdict.phase
     message = "An agreement answers this; the forest was not searched."
     guards = list(judged.verdict.failed)
-    if session and fold(question) != fold(session.own_words):
+    if session and fold(query) != fold(session.own_words):
         message += (
             " The query is not the session's target feature, so the phase does not change. "
             f"Omit query to search for “{session.own_words}”."
@@ -186,7 +183,7 @@ def _from_map(
     fields = {
         "source": "map",
         "status": "PREVIOUS_SUCCESS",
-        "query": question,
+        "query": query,
         "message": message,
         "next_action": action,
         "next_phase": phase.value if phase else None,
@@ -199,7 +196,7 @@ def _from_map(
 
 
 def _from_forest(
-    question: str,
+    query: str,
     found: SearchAnswer,
     map_answer: SearchAnswer | None,
     session: Session | None,
@@ -216,19 +213,19 @@ def _from_forest(
         "source": "forest",
         "message": f"{map_message} {action}",
         "next_action": action,
-        **_hypothesis_fields(question, best, session, missing),
+        **_hypothesis_fields(query, best, session, missing),
     }
     return hit_answer(
         found,
         fields,
         before=[map_message, *unavailable_lines(missing), _pair_text(best)],
-        nothing=f"Nothing in the forest matches “{question}”.",
+        nothing=f"Nothing in the forest matches “{query}”.",
         after=action,
     )
 
 
 def _from_map_alone(
-    question: str,
+    query: str,
     answer: SearchAnswer,
     top_k: int,
     session: Session | None,
@@ -241,7 +238,7 @@ def _from_map_alone(
         "source": "map",
         "message": message,
         "next_action": MEANWHILE,
-        **_hypothesis_fields(question, best, session, missing),
+        **_hypothesis_fields(query, best, session, missing),
     }
     return hit_answer(
         replace(answer, hits=answer.hits[:top_k]),
@@ -253,7 +250,7 @@ def _from_map_alone(
 
 
 def _hypothesis_fields(
-    question: str,
+    query: str,
     best: Hit | None,
     session: Session | None,
     missing: tuple[UnavailableCorpus, ...],
@@ -261,7 +258,7 @@ def _hypothesis_fields(
     """Return the fields of an answer that changes no phase; `best` is the map's best hit."""
     return {
         "status": "HYPOTHESIS",
-        "query": question,
+        "query": query,
         "next_phase": session.phase.value if session else None,
         "guards": [],
         "best_map_score": best.score if best else None,

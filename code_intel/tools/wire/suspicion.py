@@ -81,10 +81,7 @@ def flags_of(*texts: str) -> dict[str, list[str]]:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def is_instruction(text: str) -> bool:
-    """Return whether a text looks like an instruction to an assistant.
-
-    The width and the case of letters are ignored.
-    """
+    """Return whether a text looks like an instruction, ignoring the width and case of letters."""
     folded = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if "İ" in folded or "ı" in folded:
         folded = folded.translate(_DOTTED)
