@@ -66,7 +66,8 @@ async def deps_closure(
     start = start_of(cursor, *arguments)
     async with context.optional_session(session_id, "deps_closure") as locked:
         name, found = await run_in_thread(_followed, context, path, direction, max_depth, limit)
-        language = await run_in_thread(_language, context, name)
+        row = await run_in_thread(context.forest.store.document, name)
+        language = row.language if row else ""
         index = await run_in_thread(context.forest.freshness)
         if locked is not None:
             await locked.append(steps.called("deps_closure", path, found=len(found.nodes)))
@@ -132,11 +133,6 @@ def document_of(context: GatewayContext, path: str) -> str:
     with suppress(UsageError):
         return locate(context.forest.config, context.root / confined(context.root, path))[0]
     return locate(context.forest.config, context.root / confined(context.root, plain))[0]
-
-
-def _language(context: GatewayContext, name: str) -> str:
-    row = context.forest.store.document(name)
-    return row.language if row else ""
 
 
 def _node_data(node: Node) -> dict[str, Any]:

@@ -28,7 +28,7 @@ NAME = "command_execute"
 ALWAYS_ALLOWED = "command_describe"
 """A tool that every phase allows: the session's phase may change while a command runs."""
 MAX_PROMPT_TOKENS = 9000
-"""Tokens of a prompt in an answer, so that the whole answer stays below 10,000."""
+"""Maximum tokens of a prompt in an answer, so that the answer stays below 10,000."""
 PROMPT_CUT = "The prompt is cut. `code-intel commands execute` prints all of it."
 NOT_RECORDED = "The call was not recorded in the session: {}"
 PHASE_CHANGED = "The session's phase changed during this call, so the call was not recorded."
@@ -171,7 +171,7 @@ async def _learned(
 async def _note_call(
     context: GatewayContext, handle: str, began: Session, name: Sequence[str], *, ok: bool
 ) -> tuple[str, ...]:
-    """Record the call in its session, which was not locked meanwhile; return warnings.
+    """Record the call in its session, which was not locked during the call; return warnings.
 
     A failure to record does not undo the execution, so the answer stays.
     """

@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 
 
 class MapSync(NamedTuple):
-    """Whether the map's index contains an agreement that was just written.
+    """The state of a new agreement in the map's index.
 
     If embedding is off, "done" means that its words are indexed. If the state is "deferred",
     searches read the agreement's file, and the next sync indexes it.

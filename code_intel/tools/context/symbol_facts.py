@@ -60,7 +60,7 @@ async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) 
     return body if len(await run_in_thread(context.forest.store.of_body, body, 2)) == 1 else ""
 
 
-async def canonical(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
+async def canonical_names(context: GatewayContext, symbols: Sequence[str]) -> list[str]:
     """Return the symbols' qualified names without duplicates; unknown symbols stay unchanged.
 
     `login`, `AuthService.login` and `AuthService::login()` are the same symbol.
@@ -126,7 +126,9 @@ def _defined_in(file: str, content: bytes) -> set[str]:
     return {part for symbol in symbols for part in (symbol.qualified, symbol.body) if part}
 
 
-def places_of(definitions: Mapping[str, Sequence[Definition]]) -> dict[str, list[SymbolLocation]]:
+def locations_of(
+    definitions: Mapping[str, Sequence[Definition]],
+) -> dict[str, list[SymbolLocation]]:
     """Return the locations that define each symbol, by the symbol's name in the session."""
     return {
         fold_symbol(symbol): [SymbolLocation(d.file, d.line, d.end_line) for d in rows]
@@ -147,24 +149,24 @@ async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bo
     return await run_in_thread(context.forest.store.has_symbols, code)
 
 
-async def knows_all_code(context: GatewayContext) -> bool:
+async def is_all_code_indexed(context: GatewayContext) -> bool:
     """Return whether the index contains every source file of the project.
 
     An index that is being built or covers other folders cannot prove that there is no code.
     """
     listing = await list_files(context.root, ".", "")
     code = [name for name in listing.names if row_of(name).complete]
-    return not listing.truncated and await run_in_thread(_all_known, context, code)
+    return not listing.truncated and await run_in_thread(_are_all_indexed, context, code)
 
 
-def _all_known(context: GatewayContext, names: Iterable[str]) -> bool:
+def _are_all_indexed(context: GatewayContext, names: Iterable[str]) -> bool:
     try:
         return all(context.forest.store.document(name) is not None for name in names)
     except UnicodeEncodeError:  # names that are not UTF-8 are never indexed
         return False
 
 
-def readable(files: Iterable[str]) -> bool:
+def can_read_symbols(files: Iterable[str]) -> bool:
     """Return whether symbols of any of these files can be read; True if there are no files."""
     rows = [row_of(plain_path(file)) for file in files]
     return not rows or any(row.complete for row in rows)

@@ -57,7 +57,7 @@ class _QueryCall(NamedTuple):
 
 
 class _Fallback(NamedTuple):
-    """Whether the forest was searched, why or why not, and its result."""
+    """The result of searching the forest, or the reason why it was not searched."""
 
     triggered: bool = False
     reason: str = ""

@@ -23,7 +23,7 @@ from code_intel.tools.context.degraded import (
 )
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
-from code_intel.tools.context.symbol_facts import readable
+from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
@@ -207,7 +207,7 @@ def _from_forest(
         _map_message(best, map_answer.index) if map_answer else unavailable_message(missing)
     )
     action = after_search(
-        session, found=any(hit.symbol and readable([hit.document]) for hit in found.hits)
+        session, found=any(hit.symbol and can_read_symbols([hit.document]) for hit in found.hits)
     )
     fields = {
         "source": "forest",

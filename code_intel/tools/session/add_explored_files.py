@@ -9,7 +9,7 @@ from code_intel.session.paths import plain_path
 from code_intel.tools.context.freshness import refresh_source
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import FileList, existing_files, spelled_files
-from code_intel.tools.context.symbol_facts import readable
+from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import Answer, SessionId
 
 
@@ -29,7 +29,7 @@ async def add_explored_files(
     existing = await run_in_thread(existing_files, context.root, files)
     await refresh_source(context, [plain_path(file) for file in existing])
     async with context.session(session_id, "add_explored_files") as locked:
-        code = [file for file in existing if readable([file])]
+        code = [file for file in existing if can_read_symbols([file])]
         await locked.decide(
             lambda session: (None, [steps.add_explored(session, files, existing, code)])
         )

@@ -10,7 +10,12 @@ from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.freshness import refresh_source
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.context.symbol_facts import canonical, definitions_of, likeness, places_of
+from code_intel.tools.context.symbol_facts import (
+    canonical_names,
+    definitions_of,
+    likeness,
+    locations_of,
+)
 from code_intel.tools.declaration import Answer, SessionId
 
 
@@ -43,7 +48,7 @@ async def confirm_symbol_relevance(
     async with context.session(session_id, "confirm_symbol_relevance") as locked:
         touched = (*locked.session.explored_files, *locked.session.planned_files)
         await refresh_source(context, touched)
-        symbols = await canonical(context, relevant_symbols)
+        symbols = await canonical_names(context, relevant_symbols)
         defined = await definitions_of(context, symbols)
         scores = await likeness(context, locked.session.own_words, list(defined))
         before = locked.session.risk
@@ -55,7 +60,7 @@ async def confirm_symbol_relevance(
                 code_evidence,
                 defined=defined,
                 scores=scores,
-                locations=places_of(defined),
+                locations=locations_of(defined),
             )
             return verdict, [verdict.step]
 

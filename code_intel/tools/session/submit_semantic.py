@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from code_intel.session import evidence
 from code_intel.session.guidance import GREENFIELD
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.context.symbol_facts import defines_code, readable
+from code_intel.tools.context.symbol_facts import can_read_symbols, defines_code
 from code_intel.tools.declaration import Answer, SessionId, from_json
 
 HINT = (
@@ -67,7 +67,8 @@ async def submit_semantic(
         )
         session = locked.session
     texts = [h.text for h in session.hypotheses]
-    symbols = await defines_code(context, session.seen_files) and readable(session.seen_files)
+    files = session.seen_files
+    symbols = await defines_code(context, files) and can_read_symbols(files)
     tools = "find_definitions, find_references or search_text" if symbols else "search_text"
     noun = "hypothesis" if len(texts) == 1 else "hypotheses"
     message = (

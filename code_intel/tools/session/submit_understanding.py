@@ -13,11 +13,11 @@ from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_
 from code_intel.tools.context.project_files import FileList, existing_files, spelled_files
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
-    canonical,
+    can_read_symbols,
+    canonical_names,
     created_since,
     defines_code,
-    knows_all_code,
-    readable,
+    is_all_code_indexed,
     seen_symbols,
     symbol_scores,
 )
@@ -51,7 +51,7 @@ async def submit_understanding(
     unproven. A submission that is malformed, or that you make before using the required tools, is
     refused and does not change the phase.
     """
-    symbols = await canonical(context, symbols_identified)
+    symbols = await canonical_names(context, symbols_identified)
     files_analyzed = await run_in_thread(spelled_files, context.root, files_analyzed)
     submission = Submission(
         tuple(symbols),
@@ -85,8 +85,8 @@ async def _facts(
         new_names=await created_since(context, session, symbols, files),
         learned=frozenset(await agreed_symbols(context, feature, symbols)),
         scores=await symbol_scores(context, feature, defined),
-        symbols_readable=defines and readable([*files, *session.seen_files]),
-        nothing_defined=not defines and await knows_all_code(context),
+        symbols_readable=defines and can_read_symbols([*files, *session.seen_files]),
+        nothing_defined=not defines and await is_all_code_indexed(context),
     )
 
 

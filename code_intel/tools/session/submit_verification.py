@@ -12,9 +12,9 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
+    can_read_symbols,
     created_since,
     defines_code,
-    readable,
     symbol_scores,
 )
 from code_intel.tools.declaration import Answer, SessionId, from_json
@@ -118,7 +118,7 @@ async def _facts(context: GatewayContext, session: Session) -> evidence.Verifica
     ]
     feature = session.own_words
     return evidence.VerificationFacts(
-        await defines_code(context, session.seen_files) and readable(session.seen_files),
+        await defines_code(context, session.seen_files) and can_read_symbols(session.seen_files),
         frozenset(await agreed_symbols(context, feature, names)),
         await symbol_scores(context, feature, names),
         await created_since(context, session, names),
