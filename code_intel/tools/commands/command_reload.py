@@ -41,9 +41,9 @@ async def command_reload(
 async def _reloaded(context: CommandContext, agent: str) -> Answer:
     def work() -> tuple[int, list[str]]:
         count, notes = 0, []
-        for one in context.registries.reload(agent):
-            count += len(one.registry.commands)
-            notes += [f"{one.registry.agent}: {note}" for note in one.registry.notes]
+        for loaded in context.registries.reload(agent):
+            count += len(loaded.registry.commands)
+            notes += [f"{loaded.registry.agent}: {note}" for note in loaded.registry.notes]
         return count, notes
 
     count, notes = await run_read(work)

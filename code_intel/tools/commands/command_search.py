@@ -56,7 +56,7 @@ async def search(
     """
     all_queries = _queries(query, queries)
     found = await _found(context, agent, all_queries, limit)
-    scores = {one.command.key: one.score for one in found.results}
+    scores = {match.command.key: match.score for match in found.results}
     context.answered.note(context.connection, all_queries[0], scores)
     return _answer(agent, all_queries, found)
 
@@ -116,7 +116,7 @@ async def _found(
 
 def _answer(agent: str, queries: Sequence[str], found: CommandMatches) -> Answer:
     """Return seed 001's list as text, and the same list with further fields as data."""
-    rows, cut = _fitting([_row(one, several=len(queries) > 1) for one in found.results])
+    rows, cut = _fitting([_row(match, several=len(queries) > 1) for match in found.results])
     data = {
         "agent": agent,
         "count": len(rows),

@@ -105,7 +105,7 @@ async def created_since(
     relative = {file: session.relative(file) for file in files}
 
     def look() -> frozenset[str]:
-        wanted = {*relative.values(), *(file for each in places.values() for file in each)}
+        wanted = {*relative.values(), *(file for group in places.values() for file in group)}
         before = written_since(context.root, session, wanted)
         defined = {file: _defined_in(file, content) for file, content in before.items()}
         known = frozenset[str]().union(*defined.values())

@@ -159,7 +159,7 @@ def _gathered(
         return bundle, comparable.degraded
 
     bundle, degraded = ask_fresh_index(
-        context, gathered, lambda found: (each.path for each in found[0].files[:most])
+        context, gathered, lambda found: (file.path for file in found[0].files[:most])
     )
     return bundle, service.freshness(degraded)
 

@@ -178,7 +178,7 @@ def _found(
 def _no_match_message(context: GatewayContext, file_filter: FileFilter) -> str:
     """Return a message if no document passes the filter, else an empty text."""
     documents = context.forest.store.documents() if any(file_filter) else []
-    if not documents or any(file_filter.matches(each.path, each.language) for each in documents):
+    if not documents or any(file_filter.matches(d.path, d.language) for d in documents):
         return ""
     wanted = ", ".join(
         f"{name} {visible(value)[:80]}" for name, value in file_filter._asdict().items() if value

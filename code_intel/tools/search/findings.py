@@ -82,7 +82,7 @@ class CallFinding(NamedTuple):
 
     def overlaps(self, other: "CallFinding") -> bool:
         """Return whether one of the two contains the other."""
-        outer, inner = sorted((self, other), key=lambda one: one.start_line - one.end_line)
+        outer, inner = sorted((self, other), key=lambda f: f.start_line - f.end_line)
         contains = outer.start_line <= inner.start_line and inner.end_line <= outer.end_line
         return self.file_path == other.file_path and contains
 
@@ -160,7 +160,7 @@ def merged(outputs: Sequence[Output], ranks: Mapping[str, int] = _NO_RANKS) -> l
         else:
             previous = kept[same]
             calls = tuple(dict.fromkeys((*previous.found_by, *finding.found_by)))
-            best = max(previous, finding, key=lambda one: one.confidence)
+            best = max(previous, finding, key=lambda f: f.confidence)
             kept[same] = best._replace(found_by=calls)
     return kept
 

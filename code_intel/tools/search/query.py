@@ -110,7 +110,7 @@ async def query(
     decisions = _decisions(call, outputs, fallback)
     head = _head(call, outputs, fallback, decisions, index, show_plan=show_plan)
     budget = max(MIN_PLACE_TOKENS, MAX_SEARCH_TOKENS - tokens(json.dumps(head, ensure_ascii=False)))
-    shown = page(found, start, lambda one: one.data, *key, limit=MAX_PLACES, budget=budget)
+    shown = page(found, start, lambda finding: finding.data, *key, limit=MAX_PLACES, budget=budget)
     notes = await _record(context, handle, call, outputs, found[shown.start : shown.end])
     await context.note(session, *decisions)
     return _answer(head, shown, len(found), fallback, index, notes)
@@ -223,7 +223,7 @@ async def _record(
     if call.session is None:
         return []
     before = call.session
-    targets = [_target(one.step) for one in outputs if one.step.tool == "find_references"]
+    targets = [_target(o.step) for o in outputs if o.step.tool == "find_references"]
     defined = frozenset(await defined_symbols(context, targets))
 
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
@@ -299,7 +299,7 @@ def _head(
         "needs_bootstrap": index.state in {"missing", "building"},
         "plan": [_planned(step) for step in call.plan.steps] if show_plan else [],
         "step_outputs": [_output(output) for output in outputs],
-        "decision_log": [one.data for one in decisions],
+        "decision_log": [decision.data for decision in decisions],
         "cache_status": index.state,
         "fallback_triggered": fallback.triggered,
         "fallback_reason": fallback.reason,

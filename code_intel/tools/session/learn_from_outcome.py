@@ -79,7 +79,7 @@ async def learn_from_success(
             f"{'Unconfirmed' if left & set(chosen) else 'Not learned'}: {'; '.join(reasons)}."
         )
     notes += _learning_notes(written)
-    sync = next((one for one in synced if one.state != "done"), synced[0])
+    sync = next((item for item in synced if item.state != "done"), synced[0])
     return LearnedOutcome(chosen, earned, files, sync, " ".join(notes))
 
 

@@ -93,12 +93,12 @@ def _item(
     candidate: BundleCandidate, terms: Sequence[str], size: Size, *, compact: bool = False
 ) -> dict[str, Any]:
     shown = fragments(candidate.source, candidate.chunks, terms, size)
-    texts = [] if compact else [each.text for each in shown]
+    texts = [] if compact else [fragment.text for fragment in shown]
     return {
         "file": candidate.path,
         "score": round(candidate.score, 3),
         "why": list(candidate.why),
-        "fragments": [_fragment(each, compact=compact) for each in shown],
+        "fragments": [_fragment(fragment, compact=compact) for fragment in shown],
         **flags_of(candidate.path, *texts),
     }
 
