@@ -107,7 +107,7 @@ def test_with_vectors_of_another_model_words_answer_and_the_new_ones_are_counted
         assert answer.hits
         assert not by_vectors(answer)
         (note,) = answer.index.degraded
-        counted = re.search(r"([\d,]+) of ([\d,]+) vectors of the new model are made", note)
+        counted = re.search(r"([\d,]+) of ([\d,]+) vectors of the new model are ready", note)
         assert counted is not None
         made, total = (int(number.replace(",", "")) for number in counted.groups())
         assert (made > 0) is (steps > 0)

@@ -348,7 +348,7 @@ def test_only_exact_definitions_of_many_count() -> None:
         Output(PlannedCall("find_definitions", "", 1, {"symbol": "add"}), {"definitions": some})
         for some in (rows[:3], rows)
     )
-    assert (few.vague, many.vague) == (False, True)
+    assert (few.is_vague, many.is_vague) == (False, True)
     assert [one.symbol_name for one in few.looked_at(merged([few]))] == names[:3]
     assert [one.symbol_name for one in many.looked_at(merged([many]))] == names[:2]
 
