@@ -46,7 +46,7 @@ async def search_files(
     start = start_of(cursor, pattern, path, file_type)
     async with context.optional_session(session_id, "search_files") as locked:
         listing = await list_files(context.root, path, file_type)
-        base = await run_in_thread(base_of, context.root, path)
+        base = await run_in_thread(listing_prefix, context.root, path)
         found, timed_out = await run_in_thread(_found, listing.names, base, wanted)
         part = page(found, start, utf8_name, pattern, path, file_type, budget=MAX_SEARCH_TOKENS)
         files = [*await run_in_thread(sizes_of, context.root, found[part.start : part.end])]

@@ -36,7 +36,7 @@ def map_decisions(
         return
     score = "without a score" if best.score is None else f"at {best.score:.2f}"
     hit = f"{best.agreement.nl_term} → {best.agreement.symbol} {score}"
-    reasons = "; ".join(f"{item['guard']}: {item['reason']}" for item in explained(verdict.failed))
+    reasons = "; ".join(f"{item['guard']}: {item['reason']}" for item in explain(verdict.failed))
     if step is not None and step.event is not Event.MAP_MISSED:
         yield Decision("map_used", hit, f"its score leads to {verdict.band}", tool)
     elif verdict.phase is None:

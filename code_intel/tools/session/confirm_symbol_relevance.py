@@ -96,7 +96,7 @@ def _sentences(session: Session, verdict: ConfirmationVerdict, before: Risk) -> 
     if verdict.not_found:
         sentences.append(f"Not defined: {', '.join(verdict.not_found)}.")
     sentences += [f"Not confirmed: {item.name} ({item.why})." for item in verdict.unproven]
-    unsure = [name for name, band in verdict.bands.items() if band.raises]
+    unsure = [name for name, band in verdict.bands.items() if band.raises_risk]
     if unsure and session.risk is not before:
         sentences.append(
             f"The risk is now {session.risk}, because the name of {', '.join(unsure)} is not "

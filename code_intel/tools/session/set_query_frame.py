@@ -58,7 +58,8 @@ async def set_query_frame(
     missing = list(missing_slots(session.frame, session.intent))
     allowed = allowed_tools(session, context.offered or None)
     guidance = investigation_guidance(session.frame, session.intent, allowed)
-    requirements = f" {needed(session)}" if session.phase is Phase.EXPLORATION else ""
+    exploring = session.phase is Phase.EXPLORATION
+    requirements = f" {describe_requirements(session)}" if exploring else ""
     message = (
         f"Risk {session.risk}.{requirements} "
         f"Next: search_smart, which searches the map for “{session.own_words}”."

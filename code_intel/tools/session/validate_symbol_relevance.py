@@ -114,7 +114,7 @@ def _rows(
     return rows
 
 
-def _adjusted_risk(session: Session, band: LikenessBand) -> str | None:
+def _adjusted_risk(session: Session, band: SimilarityBand) -> str | None:
     """Return the risk after confirming a symbol of this band; None if it stays the same."""
     unsure = session.unsure or band.raises_risk
     risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
