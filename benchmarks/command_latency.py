@@ -277,7 +277,7 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
         times.setdefault(name, []).append(1000 * (time.perf_counter() - began))
 
     _, embedder, cache = open_models(settings)
-    embedder.lasting = True  # as servers have it
+    embedder.is_long_lived = True  # as servers have it
     with closing(CommandVectors(embedder, cache, patience=60)) as meanings:
         assert meanings.of(loaded) is not None
         english, japanese = questions(rounds)

@@ -37,7 +37,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import FEATURES, Calibration
 from code_intel.learned.recall.evidence import measure, wording
-from code_intel.learned.recall.recall import Card, least, most
+from code_intel.learned.recall.recall import Card, lower_limit, upper_limit
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 
 LIMITS = (
@@ -111,8 +111,10 @@ def store_of(labels: Labels, embedder: Embedder, space: calibration.Space) -> St
     vectors = embedder.passages([card(agreement) for agreement in labels.agreements])
     asked = zip(labels.queries, embedder.queries(labels.queries), strict=True)
     evidence = np.array([measure(query, vector, said, vectors, space) for query, vector in asked])
-    floors = np.array([[least(query, each)[0] for each in cards] for query in labels.queries])
-    ceilings = np.array([[most(query, words)[0] for words in said] for query in labels.queries])
+    floors = np.array([[lower_limit(query, each)[0] for each in cards] for query in labels.queries])
+    ceilings = np.array(
+        [[upper_limit(query, words)[0] for words in said] for query in labels.queries]
+    )
     return Store(labels, evidence, floors, np.where(floors == 1, 1, ceilings))
 
 

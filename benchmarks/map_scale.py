@@ -146,7 +146,7 @@ def index_map(settings: Settings, agreements: Sequence[Agreement]) -> None:
 def parts(settings: Settings, questions: Sequence[str]) -> dict[str, float]:
     """Return the median milliseconds of each part of a question to the map, in this process."""
     service, forest = open_project(settings)
-    service.embedder.lasting = True
+    service.embedder.is_long_lived = True
     times: dict[str, list[float]] = {}
 
     def timed(name: str, work: Callable[..., Any], *arguments: Any) -> Any:

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Print every finding; return 1 if one is an error."""
     settings = load_settings(find_root(Path(args.project).expanduser() if args.project else None))
     map_embedder = LazyEmbedder(settings, corpus="map")
-    forest_embedder = LazyEmbedder(settings, corpus="forest", beside=map_embedder)
+    forest_embedder = LazyEmbedder(settings, corpus="forest", shared_with=map_embedder)
     embedders = {"map": map_embedder, "forest": forest_embedder}
     findings = [
         ("embedding", _embedding_findings(embedders)),

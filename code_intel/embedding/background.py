@@ -1,4 +1,4 @@
-"""Threads that make vectors at low priority."""
+"""Run embedding threads at low priority."""
 
 import ctypes
 import os
@@ -12,10 +12,10 @@ MAX_THREADS = 4
 
 
 def thread_count(setting: int) -> int:
-    """Return the number of embedding threads: the setting, or a default for 0.
+    """Return the number of embedding threads: the setting, or the default if that is 0.
 
-    The default is all cores on Linux, where threads have a low priority, and half of them
-    elsewhere, but at most `MAX_THREADS`.
+    The default is the number of cores on Linux, where the threads have a low priority, and half of
+    it elsewhere; at most `MAX_THREADS`.
     """
     if setting > 0:
         return setting
@@ -23,19 +23,19 @@ def thread_count(setting: int) -> int:
     return max(1, min(MAX_THREADS, cores if sys.platform == "linux" else cores // 2))
 
 
-def workers(count: int) -> ThreadPoolExecutor:
-    """Return a pool of threads with low priority, which their threads inherit."""
+def worker_pool(count: int) -> ThreadPoolExecutor:
+    """Return a pool of low-priority threads; threads that they start inherit the priority."""
     return ThreadPoolExecutor(count, thread_name_prefix="embed", initializer=_lower_priority)
 
 
 def release_memory() -> None:
-    """Return freed memory to the system, which the C library of Linux otherwise keeps."""
+    """Return freed memory to the system; the C library would otherwise keep it on Linux."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # musl has no malloc_trim
             ctypes.CDLL(None).malloc_trim(0)
 
 
 def _lower_priority() -> None:
-    if sys.platform == "linux":  # the only system with a priority per thread
+    if sys.platform == "linux":  # elsewhere a priority applies to the whole process
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

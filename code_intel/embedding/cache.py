@@ -1,7 +1,7 @@
 """Cache the vectors of passages for all projects of a user, so that a branch switch is cheap.
 
-The cache is one SQLite file that processes share. Errors of the disk are never raised: they cost
-time, but no answer.
+The cache is one SQLite file that processes share. SQLite and disk errors are never raised: without
+the cache, vectors are computed again.
 """
 
 import hashlib
@@ -38,11 +38,11 @@ Result = TypeVar("Result")
 
 
 class VectorCache:
-    """Passage vectors by (identity of the engine, SHA-256 of the text); safe for threads.
+    """A cache of passage vectors by engine identity and SHA-256 of the text. Thread-safe.
 
     Args:
-        folder: The folder of the file, created if missing. If it is not writable, an existing cache
-            is only read, and a missing one stays empty.
+        folder: The folder of the file; created if missing. If the folder is not writable, an
+            existing cache is read-only, and a missing one stays empty.
         max_bytes: Approximate maximum size; the oldest vectors are removed first.
     """
 
@@ -56,7 +56,7 @@ class VectorCache:
     def get(self, identity: str, texts: Sequence[str]) -> dict[str, "NDArray[np.float32]"]:
         """Return the cached vectors of `texts`, each float32 of shape (dimensions,)."""
         wanted = {_digest(text): text for text in texts}
-        return self._tolerantly(lambda database: _read(database, identity, wanted), {})
+        return self._run(lambda database: _read(database, identity, wanted), {})
 
     def put(self, identity: str, vectors: Mapping[str, "NDArray[np.float32]"]) -> int:
         """Store vectors by text in one transaction; return the number of new ones."""
@@ -69,32 +69,32 @@ class VectorCache:
         if not rows:
             return 0
         max_rows = max(1, self._max_bytes // (len(rows[0][2]) + _ROW_OVERHEAD))
-        return self._tolerantly(lambda database: _write(database, rows, max_rows), 0)
+        return self._run(lambda database: _write(database, rows, max_rows), 0)
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
         with self._lock:
-            self._drop()
+            self._disconnect()
 
-    def _drop(self) -> None:
+    def _disconnect(self) -> None:
         if self._database is not None:
             self._database.close()
             self._database = None
 
-    def _tolerantly(self, work: Callable[["apsw.Connection"], Result], otherwise: Result) -> Result:
-        """Do `work` on the database; set a damaged file aside and try once more."""
+    def _run(self, work: Callable[["apsw.Connection"], Result], default: Result) -> Result:
+        """Return the result of `work`, or `default` after an error; rename a damaged file."""
         import apsw
 
         with self._lock:
             for _attempt in range(2):
                 try:
                     database = self._open()
-                    return otherwise if database is None else work(database)
+                    return default if database is None else work(database)
                 except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError):
                     self._set_aside()
                 except apsw.Error:
-                    return otherwise
-        return otherwise
+                    return default
+        return default
 
     def _open(self) -> "apsw.Connection | None":
         import apsw
@@ -102,15 +102,15 @@ class VectorCache:
         if self._database is None and not self._is_unusable:
             try:
                 durable.make_folder(self._path.parent)
-                self._database = _connected(self._path)
+                self._database = _connect(self._path)
             except (StorageError, OSError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
-                self._database = _read_only(self._path)
+                self._database = _connect_read_only(self._path)
                 self._is_unusable = self._database is None
         return self._database
 
     def _set_aside(self) -> None:
         with suppress(Exception):
-            self._drop()
+            self._disconnect()
         self._database = None
         mark = f"damaged-{os.getpid()}-{secrets.token_hex(4)}"
         for tail in ("-wal", "-shm", ""):
@@ -119,7 +119,7 @@ class VectorCache:
                 durable.move(file, file.with_name(f"{file.name}.{mark}"))
 
 
-def _connected(path: Path) -> "apsw.Connection":
+def _connect(path: Path) -> "apsw.Connection":
     import apsw
 
     database = apsw.Connection(str(path))
@@ -135,8 +135,8 @@ def _connected(path: Path) -> "apsw.Connection":
     return database
 
 
-def _read_only(path: Path) -> "apsw.Connection | None":
-    """Open a read-only file; None if that fails."""
+def _connect_read_only(path: Path) -> "apsw.Connection | None":
+    """Open the file read-only; return None if that fails."""
     import apsw
 
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -169,7 +169,7 @@ def _read(
 
 
 def _write(database: "apsw.Connection", rows: list[tuple[str, bytes, bytes]], max_rows: int) -> int:
-    """Add rows and remove the oldest; ids have no gaps, so the highest one limits the number."""
+    """Add rows and remove the oldest, whose ids have no gaps; return the number of new rows."""
     database.execute("BEGIN IMMEDIATE")
     try:
         before = database.total_changes()

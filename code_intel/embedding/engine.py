@@ -1,7 +1,7 @@
-"""The protocol of embedding engines, and the preparation of texts for them.
+"""Define the protocol of embedding engines, and prepare texts for them.
 
-The `identity` of an engine names weights, precision and implementation. Stored vectors and fitted
-constants are kept with it and are invalid for another identity (docs/decisions/0004).
+The `identity` of an engine names its weights, precision and implementation. Vectors and fitted
+constants are stored with it and are invalid for any other identity (docs/decisions/0004).
 """
 
 import re
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_EMBEDDED_QUERY_CHARS = 1_000
-"""Characters of a query that are used; at most about 0.5 s of work."""
+"""Limit of the characters of a query that are embedded, which takes 0.5 s at most."""
 
 MAX_PASSAGE_CHARS = 2_000
-"""Characters of a passage that are used; more than one window of 510 tokens blurs a vector."""
+"""Limit of the characters of a passage; one window of 510 tokens gives the best vectors."""
 
 SPACES = (("multilingual-e5-small/q4/", "multilingual-e5-small/int8/"),)
-"""Prefixes of identities with comparable vectors: the same weights with different rounding.
+"""Prefixes of identities whose vectors can be compared: the same weights, rounded differently.
 
 Queries of one find passages of the other as well as their own (docs/decisions/0015).
 """
@@ -34,10 +34,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Embedder(Protocol):
-    """Makes unit vectors of texts.
+    """Computes unit vectors of texts.
 
-    Both methods return float32 of shape (len(texts), `dimensions`), rows in the order given,
-    each of length 1; no texts give shape (0, `dimensions`).
+    `queries` and `passages` return float32 of shape (len(texts), `dimensions`), with one row of
+    length 1 per text, in order.
 
     Raises:
         UsageError: A text is not a string or has nothing to embed; see `embeddable`.
@@ -63,7 +63,7 @@ class Embedder(Protocol):
 
 
 def same_space(one: str, other: str) -> bool:
-    """Return whether vectors of two identities can be compared; an empty one never can."""
+    """Return whether vectors of two identities can be compared; False if one is empty."""
     if not one or not other:
         return False
     return one == other or any(
@@ -79,25 +79,25 @@ def embeddable(text: str) -> bool:
 def prepare_texts(texts: Sequence[str], limit: int) -> list[str]:
     """Return texts that all engines read as plain text, each cut to `limit` characters.
 
-    A NUL would end a text early in C, a lone surrogate cannot be encoded as UTF-8, and a literal
-    `</s>` or `<mask>` would be a control token for the model.
+    In C code, a NUL would end a text early. A lone surrogate cannot be encoded as UTF-8, and a
+    literal `</s>` or `<mask>` would be a control token for the model.
 
     Raises:
-        UsageError: A text is not a string, or has nothing to embed; its vector would be close to
-            all others.
+        UsageError: A text is not a string, or has nothing to embed. (The vector of an empty text
+            would be close to all others.)
     """
     if isinstance(texts, str | bytes):
         raise UsageError("texts is a single text. Pass a list.", details={"field": "texts"})
-    return [_prepared(text, place, limit) for place, text in enumerate(texts)]
+    return [_prepare(text, number, limit) for number, text in enumerate(texts)]
 
 
 def check_vectors(
     vectors: "NDArray[np.float32]", count: int, dimensions: int
 ) -> "NDArray[np.float32]":
-    """Return the result of an engine if it is `count` unit vectors.
+    """Return the vectors of an engine after checking that they are `count` unit vectors.
 
     Raises:
-        EmbeddingError: Wrong shape, NaN, or a row that is not of length 1.
+        EmbeddingError: The shape is wrong, a number is NaN, or a row is not of length 1.
     """
     import numpy as np
 
@@ -107,19 +107,19 @@ def check_vectors(
         )
     lengths = np.linalg.norm(vectors, axis=1)
     if bad := np.flatnonzero(~(np.abs(lengths - 1) < _LENGTH_TOLERANCE)).tolist():
-        raise EmbeddingError(f"The model returned no unit vector for text {bad[0]}.")
+        raise EmbeddingError(f"The vector that the model returned for text {bad[0]} is invalid.")
     return vectors
 
 
-def _prepared(text: object, place: int, limit: int) -> str:
-    field = {"field": f"texts[{place}]"}
+def _prepare(text: object, number: int, limit: int) -> str:
+    field = {"field": f"texts[{number}]"}
     if not isinstance(text, str):
         raise UsageError(
-            f"texts[{place}] is {type(text).__name__}. It must be a string.", details=field
+            f"texts[{number}] is {type(text).__name__}. It must be a string.", details=field
         )
     text = text[:limit]
     if not embeddable(text):
-        raise UsageError(f"texts[{place}] has nothing to embed.", details=field)
+        raise UsageError(f"texts[{number}] has nothing to embed.", details=field)
     text = _SURROGATE.sub("\ufffd", text.replace("\0", " "))
     # The tokenizer folds width and drops format characters before it finds control tokens.
     folded = "".join(

@@ -1,4 +1,4 @@
-"""Load an engine at its first text, and unload it after idle minutes."""
+"""Load an engine on first use, and unload it when it is idle."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class EngineHandle:
-    """An engine that is loaded on demand; safe for threads.
+    """An engine that is loaded on demand. Thread-safe.
 
     Args:
-        identity: Its identity, known without loading it.
-        load: Loads it.
-        idle_seconds: Idle time after which it is unloaded; 0: never.
+        identity: The identity of the engine.
+        load: Loads the engine.
+        idle_seconds: Idle time after which the engine is unloaded; 0 means never.
         clock: A monotonic clock in seconds.
 
     Attributes:
-        failure: The error of the last attempt to load it; it is not loaded again.
+        failure: The error of the attempt to load the engine. There is no second attempt.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class EngineHandle:
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed queries; see `Embedder`."""
-        return self._loaded_engine().queries(texts)
+        return self._require_engine().queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed passages; see `Embedder`."""
-        vectors = self._loaded_engine().passages(texts)
+        vectors = self._require_engine().passages(texts)
         self._last_used = self._clock()
         return vectors
 
     def load_in_background(self) -> None:
-        """Load the model in a thread, unless it is loaded, loading or has failed."""
+        """Load the model in a thread, unless it is loaded or loading, or has failed to load."""
         if self.loaded or self._is_loading or self.failure is not None:
             return
         self._is_loading = True
@@ -69,7 +69,7 @@ class EngineHandle:
     def drop_if_idle(self) -> bool:
         """Unload the model if it is idle; return whether it was unloaded.
 
-        A running call keeps its reference to the model until it is done.
+        A running call keeps its reference to the model until the call returns.
         """
         with self._lock:
             remaining = self._last_used + self._idle_seconds - self._clock()
@@ -85,11 +85,11 @@ class EngineHandle:
     def _load_quietly(self) -> None:
         try:
             with suppress(EmbeddingError):  # stored as `failure`
-                self._loaded_engine()
+                self._require_engine()
         finally:
             self._is_loading = False
 
-    def _loaded_engine(self) -> Embedder:
+    def _require_engine(self) -> Embedder:
         with self._lock:
             self._last_used = self._clock()
             if self._engine is not None:

@@ -1,7 +1,7 @@
-"""The embedder of a corpus: it chooses its engines from a table and loads them on demand.
+"""Choose the engines that embed a corpus from a table, and load them on demand.
 
-Without a usable model it raises an error with the reason, and search uses words only. A vector is
-never made up.
+Without a usable model, `LazyEmbedder` raises an error with the reason, and searches use keywords
+only.
 """
 
 import time
@@ -31,7 +31,7 @@ _INSTALL = "Install one, or search with words only."
 NO_ENGINE = "no embedding engine is installed"
 
 Use = Literal["question", "map", "forest"]
-"""What an engine embeds: questions about both corpora, or the passages of one."""
+"""The texts that an engine embeds: questions about either corpus, or the passages of one."""
 
 ANY_SETTING = frozenset({"auto", "faithful", "sentence-transformers"})
 ANY_USE: frozenset[Use] = frozenset(get_args(Use))
@@ -47,18 +47,18 @@ def _any(model: str) -> bool:
 
 
 class EngineSpec(NamedTuple):
-    """An engine, described without importing it.
+    """The description of an engine, available without importing it.
 
     Attributes:
-        name: Its name in messages.
-        installed: Returns whether its packages are installed.
-        identity: Returns its identity for a model.
-        load: Loads it for a model and a number of threads, 0 for the default.
+        name: The name in messages.
+        installed: Returns whether the packages of the engine are installed.
+        identity: Returns the identity of the engine with a model.
+        load: Loads the engine with a model and a number of threads (0 for the default).
         dimensions: Length of a vector; 0 if it depends on the model.
-        settings: Values of the setting `embedding` that allow it.
-        uses: What it embeds.
-        models: Returns whether it can run a model.
-        remedy: How to install it.
+        settings: Values of the setting `embedding` that allow the engine.
+        uses: The texts that the engine embeds.
+        models: Returns whether the engine can run a model.
+        remedy: How to install the engine.
     """
 
     name: str
@@ -101,25 +101,25 @@ ENGINES = (
         remedy="pip install 'code-intel[sentence-transformers]'",
     ),
 )
-"""The first installed engine that fits is used (docs/decisions/0003, 0004, 0015)."""
+"""The engines by preference; see docs/decisions/0003, 0004 and 0015."""
 
 
 class LazyEmbedder:
-    """The `Embedder` of one corpus, with models on demand; safe for threads.
+    """The `Embedder` of one corpus, which loads models on demand. Thread-safe.
 
-    If the engine of the passages fails, the engine of the questions replaces it, provided that
-    their vectors can be compared. `identity` then changes as well.
+    If the engine for passages fails, the engine for questions replaces it, provided that their
+    vectors can be compared. `identity` then changes as well.
 
     Args:
         settings: The settings of the project.
         engines: The engines to choose from.
         clock: A monotonic clock in seconds.
         corpus: The corpus of the passages; its configuration names the model.
-        beside: The embedder of another corpus in this process, to share engines with.
+        shared_with: The embedder of another corpus in this process, to share engines with.
 
     Attributes:
-        lasting: Whether this process answers many questions. If so, it also loads the forest's
-            engine for questions, which takes seconds to load but is five times as fast
+        is_long_lived: Whether this process answers many questions. If so, questions also use the
+            forest's engine, which takes seconds to load but is five times as fast
             (docs/decisions/0024).
     """
 
@@ -130,28 +130,28 @@ class LazyEmbedder:
         clock: Callable[[], float] = time.monotonic,
         *,
         corpus: Corpus = "map",
-        beside: "LazyEmbedder | None" = None,
+        shared_with: "LazyEmbedder | None" = None,
     ) -> None:
         self._settings = settings
         self._config = settings.map if corpus == "map" else settings.forest
         self._model = resolve_model(self._config)
         self._clock = clock
         self._handles: dict[tuple[str, str], EngineHandle] = {}
-        if beside is not None:
-            self._handles = beside._handles  # noqa: SLF001 - the same class
+        if shared_with is not None:
+            self._handles = shared_with._handles  # noqa: SLF001 - the same class
         uses: set[Use] = {"question", corpus, "forest"}
-        self._candidates = {use: self._fitting(engines, use) for use in uses}
-        self._question_engine = self._chosen("question")
-        self._passage_engine = self._chosen(corpus)
-        self._forest_engine = self._chosen("forest")
+        self._candidates = {use: self._suitable(engines, use) for use in uses}
+        self._question_engine = self._choose("question")
+        self._passage_engine = self._choose(corpus)
+        self._forest_engine = self._choose("forest")
         self._corpus = corpus
-        self.lasting = False
+        self.is_long_lived = False
 
     @property
     def identity(self) -> str:
-        """The identity of stored passages, known without loading; empty without an engine."""
-        maker = self._usable_passage_engine()
-        return maker.identity if maker else ""
+        """The identity of passage vectors; empty without an engine. Loads nothing."""
+        engine = self._usable_passage_engine()
+        return engine.identity if engine else ""
 
     @property
     def dimensions(self) -> int:
@@ -173,21 +173,21 @@ class LazyEmbedder:
         return any(handle.loaded for handle in self._handles.values())
 
     def available(self) -> tuple[bool, str]:
-        """Return whether vectors can be made, and else the reason; loads nothing.
+        """Return whether vectors can be computed, and if not, the reason. Loads nothing.
 
         A model that failed to load stays unavailable for the lifetime of this object.
         """
         if self._settings.embedding == "off":
             return False, OFF
         if self._question_engine is None:
-            return False, self._missing()
+            return False, self._why_no_engine()
         if self._question_engine.failure is not None:
             failure = self._question_engine.failure
             return False, f"{failure.message} {failure.hint}".strip()
         return True, ""
 
     def degraded(self) -> str:
-        """Return why a slower engine than the preferred one is used, and the remedy; else ""."""
+        """Return why the preferred engine is not used, and the remedy; empty if it is used."""
         best = next(iter(self._candidates[self._corpus]), None)
         if (
             best is None
@@ -206,34 +206,34 @@ class LazyEmbedder:
         """Load all engines now.
 
         Raises:
-            EmbeddingError: The engine of questions cannot be used; for others see `degraded`.
+            EmbeddingError: The engine for questions cannot be used; see `degraded` about others.
         """
         self.passages(["login"])
         self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed queries; see `Embedder`. Uses the faster engine of the forest if it is loaded."""
-        asking, other = self._usable(), self._faster_engine()
-        if other is not None and other.loaded:
+        engine, faster = self._require_question_engine(), self._faster_engine()
+        if faster is not None and faster.loaded:
             with suppress(EmbeddingError):
-                return other.queries(texts)
-        elif other is not None and self.lasting:
-            other.load_in_background()
-        with self._explained():
-            return asking.queries(texts)
+                return faster.queries(texts)
+        elif faster is not None and self.is_long_lived:
+            faster.load_in_background()
+        with self._error_with_reason():
+            return engine.queries(texts)
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed passages; see `Embedder`."""
-        asking = self._usable()
-        maker = self._usable_passage_engine()
-        if maker is not None and maker is not asking:
+        question_engine = self._require_question_engine()
+        engine = self._usable_passage_engine()
+        if engine is not None and engine is not question_engine:
             try:
-                return maker.passages(texts)
+                return engine.passages(texts)
             except EmbeddingError:
-                if not same_space(maker.identity, asking.identity):
+                if not same_space(engine.identity, question_engine.identity):
                     raise
-        with self._explained():
-            return asking.passages(texts)
+        with self._error_with_reason():
+            return question_engine.passages(texts)
 
     def drop_if_idle(self) -> bool:
         """Unload the idle models; return whether any was unloaded."""
@@ -241,25 +241,25 @@ class LazyEmbedder:
         return any(unloaded)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Raise an error with reason and hint, even when a model fails for the first time."""
+    def _error_with_reason(self) -> Iterator[None]:
+        """Add the reason and a hint to an error, also if the model has just failed to load."""
         try:
             yield
         except EmbeddingError:
-            self._usable()
+            self._require_question_engine()
             raise
 
     def why_unavailable(self) -> str:
-        """Return why no vectors can be made, as a sentence; empty if they can."""
+        """Return why no vectors can be computed, as a sentence; empty if they can."""
         usable, reason = self.available()
         return "" if usable else f"No embedding model: {reason.removesuffix('.')}."
 
-    def _usable(self) -> EngineHandle:
-        why, engine = self.why_unavailable(), self._question_engine
-        if why or engine is None:
+    def _require_question_engine(self) -> EngineHandle:
+        reason, engine = self.why_unavailable(), self._question_engine
+        if reason or engine is None:
             failure = engine.failure if engine else None
-            otherwise = _SWITCH_ON if self._settings.embedding == "off" else _INSTALL
-            raise EmbeddingError(why, hint=failure.hint if failure else otherwise)
+            hint = _SWITCH_ON if self._settings.embedding == "off" else _INSTALL
+            raise EmbeddingError(reason, hint=failure.hint if failure else hint)
         return engine
 
     def _usable_passage_engine(self) -> EngineHandle | None:
@@ -268,13 +268,13 @@ class LazyEmbedder:
         return self._question_engine
 
     def _faster_engine(self) -> EngineHandle | None:
-        """Return the forest's engine if it differs and makes comparable vectors."""
-        asking, quick = self._question_engine, self._forest_engine
-        if asking is None or quick is None or quick is asking or quick.failure is not None:
+        """Return the forest's engine if it is another one and its vectors can be compared."""
+        own, faster = self._question_engine, self._forest_engine
+        if own is None or faster is None or faster is own or faster.failure is not None:
             return None
-        return quick if same_space(quick.identity, asking.identity) else None
+        return faster if same_space(faster.identity, own.identity) else None
 
-    def _fitting(self, engines: Sequence[EngineSpec], use: Use) -> list[EngineSpec]:
+    def _suitable(self, engines: Sequence[EngineSpec], use: Use) -> list[EngineSpec]:
         return [
             engine
             for engine in engines
@@ -283,7 +283,7 @@ class LazyEmbedder:
             and engine.models(self._model)
         ]
 
-    def _chosen(self, use: Use) -> EngineHandle | None:
+    def _choose(self, use: Use) -> EngineHandle | None:
         engine = next((each for each in self._candidates[use] if each.installed()), None)
         if engine is None:
             return None
@@ -301,13 +301,13 @@ class LazyEmbedder:
         loaded = engine.load(self._model, self._settings.embedding_threads)
         if engine.dimensions == 0 and loaded.dimensions != self._config.dimensions:
             raise EmbeddingError(
-                f"{self._model} makes vectors of length {loaded.dimensions}, but model.dimensions"
+                f"{self._model} has vectors of length {loaded.dimensions}, but model.dimensions"
                 f" in {self._config.path} is {self._config.dimensions}.",
                 hint=f"Set model.dimensions to {loaded.dimensions}.",
             )
         return loaded
 
-    def _missing(self) -> str:
+    def _why_no_engine(self) -> str:
         if not self._candidates["question"]:
             return NO_ENGINE
         remedies = " or ".join(each.remedy for each in self._candidates["question"] if each.remedy)

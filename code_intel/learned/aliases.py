@@ -1,7 +1,8 @@
-"""Decide which words may become another name of an agreement (docs/decisions/0027).
+"""Decide which queries may become an alias of an agreement (docs/decisions/0027).
 
-An alias of two sessions counts as the term. So words that say the opposite, mean another agreement
-or are generic never become an alias, however often a session that used them succeeded. Pure.
+An alias confirmed by two sessions is as good as the term. A query that says the opposite, means
+another agreement or is generic therefore never becomes one, however often a session that used it
+succeeded. Pure.
 """
 
 import unicodedata
@@ -15,21 +16,23 @@ from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.validity import lookup_name
 from code_intel.records import Agreement
 
-_READ = ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "DIGIT", "FULLWIDTH", "HALFWIDTH", "IDEOGRAPHIC")
-"""Scripts of which the glossary knows the words that say nothing."""
+_SCRIPTS = (
+    "LATIN", "CJK", "HIRAGANA", "KATAKANA", "DIGIT", "FULLWIDTH", "HALFWIDTH", "IDEOGRAPHIC",
+)  # fmt: skip
+"""Scripts for which the glossary lists the generic words."""
 
 
 def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) -> str:
-    """Return why words cannot be an alias of an agreement, as a clause; empty if they can.
+    """Return why a text cannot be an alias of an agreement, as a clause; empty if it can.
 
-    The term itself is not an alias: see `is_term`.
+    The caller handles the term itself with `is_term`.
 
     Args:
-        alias: The words.
-        agreement: The agreement; its other aliases are no evidence for another one.
+        alias: The text.
+        agreement: The agreement; its existing aliases do not count as evidence.
         others: The other agreements of the map.
     """
-    if not _says_something(alias):
+    if not _has_content(alias):
         return "it says nothing by itself"
     bare = _without_aliases(agreement)
     if reason := opposite(alias, _action(bare), content_words(card(bare))):
@@ -41,39 +44,37 @@ def why_no_alias(alias: str, agreement: Agreement, others: Iterable[Agreement]) 
     return ""
 
 
-def is_strained(words: str, agreement: Agreement) -> bool:
-    """Return whether words differ from the term by more than synonyms.
+def is_strained(query: str, agreement: Agreement) -> bool:
+    """Return whether a query differs from the term by more than synonyms.
 
-    Sessions alone cannot make such words an alias.
-
-    Such an alias is served like any other and never leads to READY: 「検索履歴のキャッシュ」 for
-    「検索結果のキャッシュ」 does not become right by being confirmed twice.
+    Such a query can become an alias, but never leads to READY: 「検索履歴のキャッシュ」 does not
+    become right for 「検索結果のキャッシュ」 by being confirmed twice.
     """
-    if is_term(words, agreement):
+    if is_term(query, agreement):
         return False
     bare = _without_aliases(agreement)
     content = content_words(card(bare))
     return bool(
-        foreign_words(words, bare.nl_term, content) or opposite(words, _action(bare), content)
+        foreign_words(query, bare.nl_term, content) or opposite(query, _action(bare), content)
     )
 
 
 def is_term(text: str, agreement: Agreement) -> bool:
-    """Return whether a text is the agreement's term, however it is written."""
+    """Return whether a text is the agreement's term, ignoring case, width and spacing."""
     return fold(text) == fold(agreement.nl_term)
 
 
 def contradicts(nl_term: str, symbol: str) -> bool:
-    """Return whether a symbol's own name does the opposite of a term: ログアウト処理 → `login`.
+    """Return whether a symbol's name means the opposite action of a term: ログアウト処理 → `login`.
 
-    Actions alone. A name may have another side than the words people use (`resolveResponse` sends
-    requests), and a complaint negates what the name promises.
+    Only actions are compared. The sides of a thing may differ from the term (`resolveResponse`
+    sends requests), and a bug report negates what the name promises.
     """
     return opposed(nl_term, split_symbol(symbol))
 
 
 def _without_aliases(agreement: Agreement) -> Agreement:
-    """Return an agreement without its aliases, which are no evidence for another one."""
+    """Return an agreement with its term, symbol and evidence only."""
     return Agreement(agreement.nl_term, agreement.symbol, agreement.evidence)
 
 
@@ -81,9 +82,9 @@ def _action(agreement: Agreement) -> str:
     return f"{agreement.nl_term} {split_symbol(agreement.symbol)}"
 
 
-def _says_something(text: str) -> bool:
-    """Return whether a text has a content word; of scripts without a glossary any letter counts."""
+def _has_content(text: str) -> bool:
+    """Return whether a text has a content word, or a letter of a script without a glossary."""
     if content_words(text):
         return True
     letters = (char for char in unicodedata.normalize("NFKC", text) if char.isalnum())
-    return any(not unicodedata.name(char, "CJK").startswith(_READ) for char in letters)
+    return any(not unicodedata.name(char, "CJK").startswith(_SCRIPTS) for char in letters)

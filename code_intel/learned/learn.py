@@ -1,6 +1,6 @@
-"""Turn a success into an agreement, confirm agreements, and add aliases.
+"""Write agreements after a success, confirm them, and add aliases.
 
-The session decides whether a confirmation was earned (docs/decisions/0013).
+The caller decides whether a session has earned a confirmation (docs/decisions/0013).
 """
 
 import unicodedata
@@ -26,11 +26,11 @@ from code_intel.learned.status.validity import is_confirmed
 from code_intel.records import Agreement, FileReference
 
 MAX_FIELD_CHARS = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence": 4000}
-"""Limits in characters; a longer text is pasted content and not a name or sentence."""
+"""Limits in characters; a longer text is pasted content rather than a name or a sentence."""
 
 MAX_EVIDENCE = 50
 MAX_ALIASES = 50
-"""Limits of an agreement. The newest evidence stays; further aliases are only counted."""
+"""Limits of an agreement. The newest evidence is kept; further aliases are not added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class LearningResult:
 
     Attributes:
         agreement_file: The Markdown file.
-        key: Its term and symbol.
+        key: The key of the agreement.
         created: Whether the key is new.
-        digest: Content digest of the file.
+        digest: The content digest of the file.
         replaced: Whether unconfirmed claims were replaced; a copy of them is in the trash.
-        refused: Why the words of the question did not become an alias, as a clause.
-        note: What to say about learned_pairs.json, if anything.
+        refused: Why the query did not become an alias, as a clause; empty if it did.
+        note: A note about learned_pairs.json; usually empty.
     """
 
     agreement_file: Path
@@ -64,24 +64,24 @@ def learn(
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> LearningResult:
-    """Write an agreement and its pair; an existing one is updated in place.
+    """Write an agreement and its pair; update an existing agreement in place.
 
-    Evidence, files and aliases are united; numbers are the latest. New evidence that no session
-    earned makes a confirmed agreement unconfirmed. What a session earned replaces an unconfirmed
-    agreement instead of joining it.
+    Evidence, files and aliases are combined; other values are the new ones. If the session has not
+    earned a confirmation, new evidence makes a confirmed agreement unconfirmed. If it has, the new
+    agreement replaces an unconfirmed one instead of being merged with it.
 
     Args:
         settings: The project.
-        agreement: What was learned; its `confirmed` is ignored.
-        confirmed: Whether the session earned it.
-        now: The time; fills `learned_at`.
-        cache: What a server keeps of the agreements.
+        agreement: The agreement; its `confirmed` is ignored.
+        confirmed: Whether the session has earned a confirmation.
+        now: The current time, used as `learned_at` if that is empty.
+        cache: A cache of the agreements, for servers.
 
     Raises:
-        UsageError: Term, symbol or evidence is missing, too long, or a name has characters that
-            cannot be seen; names the field.
-        StorageError: The disk refused; the agreement is as it was.
-        BusyError: Another process is writing for too long.
+        UsageError: The term, the symbol or the evidence is missing or too long, or contains
+            invisible characters; the error names the field.
+        StorageError: A file could not be written; the agreement has not changed.
+        BusyError: Another process holds the lock for too long.
     """
     now = now or datetime.now(UTC)
     agreement = checked(agreement, now)
@@ -91,8 +91,8 @@ def learn(
         entry = known.by_key.get(key)
         if confirmed:
             learned = _store_earned(change, entry, agreement)
-            words, session_id = agreement.nl_term, agreement.session_id
-            note_in(change.state, key, "confirmed", words=words, session_id=session_id, now=now)
+            term, session_id = agreement.nl_term, agreement.session_id
+            note_in(change.state, key, "confirmed", words=term, session_id=session_id, now=now)
             return learned
         new = _added(entry.agreement if entry else None, agreement)
         written = change.write(new, confirmed=False, known=known)
@@ -112,27 +112,28 @@ def reconfirm(
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> LearningResult:
-    """Confirm an agreement that a session found by other words, for the symbol as it is now.
+    """Confirm an agreement that a session found with another query, for the symbol's current code.
 
-    The words become an alias, once per session, unless they are the term or `aliases` refuses them.
-    If the agreement is confirmed and its symbol is as agreed, add only the alias, so that branches
-    which each add one merge (docs/decisions/0007). Otherwise learn the session's evidence as
-    `learn` does.
+    The query becomes an alias unless it is the term or `aliases` refuses it. If the agreement is
+    confirmed and its symbol has not changed, only the alias is added, so that branches which each
+    add one can be merged (docs/decisions/0007). Otherwise the session's evidence is written as
+    by `learn`.
 
     Args:
         settings: The project.
-        key: The agreement.
-        alias: The words of the session's question.
+        key: The key of the agreement.
+        alias: The session's query.
         session_id: The session.
-        digest: `Symbol.digest` of the present definition; empty if not known.
-        body: Its `Symbol.body`, if that is its alone.
-        evidence: What in the code shows it, as the session found it.
+        digest: The `Symbol.digest` of the current definition; empty if not known.
+        body: The `Symbol.body` of the definition, if no other symbol has the same.
+        evidence: What the session found in the code that supports the agreement.
         files: The files that support it.
-        now: The time.
-        cache: What a server keeps of the agreements.
+        now: The current time.
+        cache: A cache of the agreements, for servers.
 
     Raises:
-        UsageError: The alias or the evidence is missing, too long or not readable; names the field.
+        UsageError: The alias or the evidence is missing, too long or contains invisible
+            characters; the error names the field.
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
@@ -142,7 +143,7 @@ def reconfirm(
     with changing(settings, now, cache) as change:
         known = change.known()
         entry, old = agreements.existing(known, key)
-        new, refused = _another_word(change.state, known, old, alias, session_id, now)
+        new, refused = _count_alias(change.state, known, old, alias, session_id, now)
         if digest in {"", old.digest} and is_confirmed(settings, entry, change.state):
             same = canonical(replace(old, aliases=(*old.aliases, *new)))
             learned = _learned(change.write(same, confirmed=True, known=known), created=False)
@@ -161,14 +162,14 @@ def confirm(
     symbol_body: str = "",
     now: datetime | None = None,
 ) -> LearningResult:
-    """Confirm an agreement unchanged, for the symbol as it is now; drop the objections to it.
+    """Confirm an agreement for the symbol's current code, and end the objections to it.
 
     Args:
         settings: The project.
-        key: The agreement.
-        symbol_digest: `Symbol.digest` of the present definition; empty keeps the old one.
-        symbol_body: Its `Symbol.body`, if that is its alone.
-        now: The time.
+        key: The key of the agreement.
+        symbol_digest: The `Symbol.digest` of the current definition; empty to keep the old one.
+        symbol_body: The `Symbol.body` of the definition, if no other symbol has the same.
+        now: The current time.
 
     Raises:
         NotFoundError: There is no such agreement.
@@ -191,38 +192,38 @@ def _learned(written: WriteResult, *, created: bool, replaced: bool = False) -> 
     return LearningResult(entry.path, entry.key, created, entry.digest, replaced, note=written.note)
 
 
-def _another_word(
+def _count_alias(
     state: State, known: AgreementFolder, old: Agreement, alias: str, session_id: str, now: datetime
 ) -> tuple[tuple[str, ...], str]:
-    """Count an alias; return those that the file does not have yet, and why it was refused."""
+    """Record that a session used an alias; return the alias if it is new, or why it is refused."""
     if is_term(alias, old):
         return (), ""
     everything = (entry.agreement for entry in known.entries)
     refused = why_no_alias(alias, old, (other for other in everything if other))
     if refused:
         return (), refused
-    state.see_alias(agreements.key_of(old), alias, session_id, now)
+    state.record_alias(agreements.key_of(old), alias, session_id, now)
     is_new = fold(alias) not in map(fold, old.aliases) and len(old.aliases) < MAX_ALIASES
     return ((alias,) if is_new else ()), ""
 
 
 def checked(agreement: Agreement, now: datetime) -> Agreement:
-    """Return a valid agreement with masked secrets and its time filled in.
+    """Return a valid agreement, with secrets masked and `learned_at` filled in.
 
     Raises:
-        UsageError: Something is missing, too long or unreadable; names the field.
+        UsageError: A field is missing, too long or invalid; the error names it.
     """
     evidence = tuple(filter(str.strip, map(without_hidden, map(masked, agreement.evidence))))
     if not evidence:
         raise UsageError(
             "code_evidence is empty.",
-            hint="Say in a sentence what in the code shows it.",
+            hint="Say in a sentence what in the code supports the agreement.",
             details={"field": "code_evidence"},
         )
     if not merge_agreements.is_time(agreement.learned_at):
         raise UsageError("learned_at is not an ISO 8601 time.", details={"field": "learned_at"})
     for item in evidence:
-        _bounded("code_evidence", item)
+        _require_length("code_evidence", item)
     return replace(
         agreement,
         nl_term=spoken("nl_term", agreement.nl_term),
@@ -234,68 +235,68 @@ def checked(agreement: Agreement, now: datetime) -> Agreement:
 
 
 def spoken(field: str, text: str) -> str:
-    """Return a name on one line, with single spaces.
+    """Return a name on one line, with single spaces and secrets masked.
 
     Raises:
-        UsageError: It is empty, too long, or has an invisible character; names the field.
+        UsageError: The name is empty, too long or contains an invisible character.
     """
     text = " ".join(masked(text).split())
     if not text:
         raise UsageError(f"{field} is empty.", details={"field": field})
     if hidden := hidden_character(text):
         raise UsageError(
-            f"{field} has a character that cannot be seen, {code_point(hidden)}.",
+            f"{field} contains the invisible character {code_point(hidden)}.",
             hint="Write it without control, bidirectional and zero-width characters.",
             details={"field": field},
         )
-    return _bounded(field, text)
+    _require_length(field, text)
+    return text
 
 
-def _bounded(field: str, text: str) -> str:
+def _require_length(field: str, text: str) -> None:
     if len(text) > MAX_FIELD_CHARS[field]:
         raise UsageError(
             f"{field} has {counted(len(text), 'character')}; "
-            f"at most {MAX_FIELD_CHARS[field]} are allowed.",
+            f"the limit is {MAX_FIELD_CHARS[field]}.",
             details={"field": field},
         )
-    return text
 
 
 def _store_earned(
     change: MapChange, entry: AgreementEntry | None, earned: Agreement
 ) -> LearningResult:
-    """Write what a session has earned: replace an unconfirmed agreement, join a confirmed one."""
+    """Write a confirmed agreement: replace an unconfirmed one, but merge with a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))
     replaced = False
     if entry and old and is_confirmed(change.settings, entry, change.state):
-        new = replace(_united(old, earned), confirmed=True)
+        new = replace(_merged(old, earned), confirmed=True)
     elif entry and old:
         seen = change.state.alias_sessions().get(agreements.key_of(old), {})
         kept = (alias for alias in old.aliases if fold(alias) in seen)
         aliases = (*earned.aliases, *kept)
         new = canonical(replace(new, aliases=aliases))
-        replaced = merge_agreements.adds(old, new)
+        replaced = merge_agreements.claims_more(old, new)
         if replaced:
             trash.copy(change.settings, entry.path, now=change.now)
-        for twin in entry.also:  # its claims would be united with those that are confirmed
+        for twin in entry.other_paths:  # would otherwise be merged with the confirmed agreement
             trash.move(change.settings, twin, now=change.now)
     written = change.write(new, confirmed=True)
     return _learned(written, created=old is None, replaced=replaced)
 
 
 def _added(old: Agreement | None, new: Agreement) -> Agreement:
-    """Return the agreement after the unconfirmed `new` was added to `old`."""
+    """Return `old` merged with the unconfirmed `new`; unconfirmed if that adds any claims."""
     if old is None:
         return canonical(replace(new, confirmed=False))
-    both = _united(old, new)
-    substance = (both.evidence, both.files, both.aliases, both.digest)
-    if substance == (old.evidence, old.files, old.aliases, old.digest):
+    merged = _merged(old, new)
+    claims = (merged.evidence, merged.files, merged.aliases, merged.digest)
+    if claims == (old.evidence, old.files, old.aliases, old.digest):
         return old
-    return replace(both, confirmed=False)
+    return replace(merged, confirmed=False)
 
 
-def _united(old: Agreement, new: Agreement) -> Agreement:
+def _merged(old: Agreement, new: Agreement) -> Agreement:
     return canonical(
         replace(
             new,
@@ -314,6 +315,6 @@ def _united(old: Agreement, new: Agreement) -> Agreement:
 def _files(
     old: tuple[FileReference, ...], new: tuple[FileReference, ...]
 ) -> tuple[FileReference, ...]:
-    """Return the files of both; where a file is named in both, the new line counts."""
-    named = {file.path for file in new}
-    return (*(file for file in old if file.path not in named), *new)
+    """Return the files of both; for a file in both, with the line number of `new`."""
+    new_paths = {file.path for file in new}
+    return (*(file for file in old if file.path not in new_paths), *new)

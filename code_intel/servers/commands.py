@@ -45,6 +45,6 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         return await tool.run(for_call, **arguments)
 
     async def background() -> None:
-        context.embedder.lasting = True  # this process will answer more than one question
+        context.embedder.is_long_lived = True  # this process will answer more than one question
 
     return ServerSpec(COMMAND_TOOLS, invoke, background, context.close, writes=writes)

@@ -56,5 +56,5 @@ def build_index_server(
 def start_indexers(*services: "CorpusService") -> None:
     """Start the indexers of these corpora, in a process that answers more than one question."""
     for service in services:
-        service.embedder.lasting = True
+        service.embedder.is_long_lived = True
         service.index.start()  # on the event loop, so that nothing closes it meanwhile

@@ -157,7 +157,7 @@ def project(tmp_path: Path, **forest: object) -> Settings:
 
 def pair(settings: Settings, engines: Sequence[EngineSpec]) -> tuple[LazyEmbedder, LazyEmbedder]:
     for_map = LazyEmbedder(settings, engines, corpus="map")
-    return for_map, LazyEmbedder(settings, engines, corpus="forest", beside=for_map)
+    return for_map, LazyEmbedder(settings, engines, corpus="forest", shared_with=for_map)
 
 
 FAST, FAITHFUL = "multilingual-e5-small/int8/double", "multilingual-e5-small/q4/double"
@@ -235,7 +235,7 @@ def test_only_a_lasting_process_loads_the_forest_engine(settings: Settings, corp
     embedder.queries(["login"])
     embedder.queries(["login"])
     assert loads == [FAITHFUL]
-    embedder.lasting = True
+    embedder.is_long_lived = True
     embedder.queries(["login"])
     wait_for_loading()
     assert loads == [FAITHFUL, FAST]
@@ -243,7 +243,7 @@ def test_only_a_lasting_process_loads_the_forest_engine(settings: Settings, corp
 
 def test_a_question_is_answered_although_the_forest_engine_is_broken(settings: Settings) -> None:
     _, for_forest = pair(settings, two_engines([], broken=FAST))
-    for_forest.lasting = True
+    for_forest.is_long_lived = True
     for _ in range(3):
         assert for_forest.queries(["login"]).shape == (1, 384)
         wait_for_loading()
@@ -320,7 +320,7 @@ def test_dimensions_that_differ_from_the_configuration_are_refused(tmp_path: Pat
         "any", lambda: True, str, lambda _m, _t: HashEmbedder(dimensions=64), dimensions=0
     )
     _, for_forest = pair(settings, [engine])
-    with pytest.raises(EmbeddingError, match="makes vectors of length 64") as caught:
+    with pytest.raises(EmbeddingError, match="has vectors of length 64") as caught:
         for_forest.passages(["login"])
     assert caught.value.hint == "Set model.dimensions to 64."
 

@@ -152,7 +152,7 @@ def test_claims_of_a_second_file_are_not_confirmed(settings: Settings) -> None:
     (settings.agreements / "twin.md").write_text(render(FORGED), encoding="utf-8")
     with changing(settings, LATER) as change:
         change.write(replace(LOGIN, evidence=("three",)), confirmed=True)
-    assert look(settings.agreements).by_key[KEY].also
+    assert look(settings.agreements).by_key[KEY].other_paths
     assert confirmed_keys(settings) == set()
 
 

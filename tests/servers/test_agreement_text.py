@@ -146,7 +146,7 @@ def test_no_word_of_the_map_takes_a_path(shop: Path) -> None:
             ("--evidence", "e", "--file", "src/a\n.py"),
             "related_files contains an invisible character",
         ),
-        ("x\u202e", ("--evidence", "e"), "nl_term has a character"),
+        ("x\u202e", ("--evidence", "e"), "nl_term contains the invisible character"),
         ("x" * 300, ("--evidence", "e"), "nl_term has 300 characters"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Work with the map, the project's agreements: facts that say which term means which symbol.
+"""Work with the map: the project's agreements on which term means which symbol.
 
-Each agreement is a Markdown file in `.code-intel/agreements` that git carries. `code-intel map
-SUBCOMMAND --help` shows the options of a subcommand.
+Each agreement is a Markdown file in `.code-intel/agreements`, to be committed to git.
+`code-intel map SUBCOMMAND --help` shows the options of a subcommand.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Add an agreement. It is found at once; until it is confirmed, agents must verify it."""
+"""Add an agreement. Searches find it at once; agents must verify it until it is confirmed."""
 
 import argparse
 from datetime import UTC, datetime
@@ -43,15 +43,15 @@ def run(args: argparse.Namespace) -> int:
 async def _preview(
     context: GatewayContext, term: str, symbol: str, evidence: str, files: list[str]
 ) -> Answer:
-    """Return what would be written."""
+    """Return the answer of a dry run: the file that would be written."""
     agreement = checked(await drafted(context, term, symbol, evidence, files), datetime.now(UTC))
     data: dict[str, Any] = {
         "agreement_file": file_name(agreement.nl_term, agreement.symbol),
         "pair": {"nl_term": agreement.nl_term, "symbol": agreement.symbol},
         "symbol_defined": bool(agreement.digest),
         "dry_run": True,
+        "missing_files": missing_files(context.root, agreement),
     }
-    data["missing_files"] = missing_files(context.root, agreement)
     notes = "".join(f"\n{note}" for note in remarks(context.root, agreement))
     text = f"Would be written to {data['agreement_file']}:\n\n{render(agreement)}{notes}"
     return Answer(data, text)

@@ -1,8 +1,8 @@
-"""Check every agreement against the current code. Exits 1 if one is broken, for CI.
+"""Check every agreement against the current code. For CI, exits 1 if one fails.
 
-Updates the word index of the source first. That needs neither a model nor vectors, so a fresh clone
-or a read-only disk will do. Agreements fail that are broken, unreadable or in a merge conflict;
-with --strict also those whose symbol has changed.
+An agreement fails if it is broken, unreadable or in a merge conflict; with --strict also if its
+symbol has changed. The word index of the source is updated first. This needs no embedding model and
+works in a fresh clone and on a read-only disk.
 """
 
 import argparse
@@ -23,16 +23,16 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import standing_data
 
-RENAME = "code-intel map rename {pair}"
+RENAME_COMMAND = "code-intel map rename {pair}"
 STATUS_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        "broken": f"Its symbol is gone: `{RENAME} --to SYMBOL`, or delete {{file}}.",
+        "broken": f"Its symbol is gone: `{RENAME_COMMAND} --to SYMBOL`, or delete {{file}}.",
         "conflict": "Resolve the merge in {file}.",
         "invalid": "Correct {file}, or delete it.",
         "changed": "Read the code. If it still holds, run `code-intel map confirm {pair}`.",
     }
 )
-"""The remedy for each status that is a finding; other statuses are counted."""
+"""The remedy for each status that is reported as a finding; other statuses are only counted."""
 FAILING = frozenset({"broken", "conflict", "invalid"})
 
 
@@ -63,10 +63,10 @@ def _checked(context: GatewayContext, *, strict: bool) -> Answer:
         visible(f"{row['status']:<9}{row['name']}: {' '.join(row['reasons'])} {row['remedy']}")
         for row in rows
     ]
-    strange = [
+    warnings = [
         (s.entry.path.name, lookalike(s.entry.agreement)) for s in found if s.entry.agreement
     ]
-    lines += [visible(f"warning  {file}: {said}") for file, said in strange if said]
+    lines += [visible(f"warning  {file}: {warning}") for file, warning in warnings if warning]
     lines.append(f"{counted(len(found), 'agreement')}{f': {summary}' if summary else ''}.")
     return Answer(
         {"ok": ok, "total": len(found), "counts": counts, "findings": rows}, "\n".join(lines)
@@ -78,7 +78,7 @@ def _row(standing: AgreementStatus, *, fails: bool) -> dict[str, Any]:
     agreement = standing.entry.agreement
     file = encodable(standing.entry.path.name)
     pair = shlex.join([agreement.nl_term, agreement.symbol]) if agreement else ""
-    remedy = f"Run `{RENAME}`." if standing.heir else STATUS_REMEDIES[standing.validity]
+    remedy = f"Run `{RENAME_COMMAND}`." if standing.heir else STATUS_REMEDIES[standing.validity]
     return standing_data(standing) | {
         "name": f"{agreement.nl_term} → {agreement.symbol}" if agreement else file,
         "fails": fails,

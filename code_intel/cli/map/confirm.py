@@ -4,8 +4,9 @@
 migration or an import. It leaves out agreements that were rejected, whose code has changed since
 they were written, or whose names contain look-alike letters.
 
---json: of one `pair`, `agreement_file`, `definition`; of all `agreements` {file, nl_term, symbol,
-confirmed, definition, reason}, `confirmed`, `left_out`; of both `problem`, `dry_run`, `map_sync`.
+--json: for one agreement `pair`, `agreement_file`, `definition`; with --all `agreements` {file,
+nl_term, symbol, confirmed, definition, reason}, `confirmed`, `left_out`; in both cases `problem`,
+`dry_run`, `map_sync`.
 """
 
 import argparse
@@ -52,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Confirm one agreement, or all."""
-    _require_clear(args)
+    _require_one_or_all(args)
     if args.all:
         answer = _all(args)
         emit(args, answer.data, answer.text)
@@ -65,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _require_clear(args: argparse.Namespace) -> None:
-    """Refuse a line that does not name one agreement or all.
+def _require_one_or_all(args: argparse.Namespace) -> None:
+    """Require either --all or a term and a symbol.
 
     Raises:
-        UsageError: It names both, or no symbol.
+        UsageError: Both were given, or the term or the symbol is missing.
     """
     if args.all and args.term:
         raise UsageError("--all takes no term.", details={"field": "all"})
@@ -94,7 +95,7 @@ def _all(args: argparse.Namespace) -> Answer:
 
 
 async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool) -> Answer:
-    """Confirm an agreement whose symbol is defined."""
+    """Confirm one agreement if the index defines its symbol."""
     entry, agreement = existing(
         await run_in_thread(look, context.settings.agreements), (term, symbol)
     )
@@ -123,18 +124,18 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
         )
         file = (await run_in_thread(work)).agreement_file
         map_sync = await refresh_map(context, file)
-    place = f"{meant[0].file}:{meant[0].line}"
+    location = f"{meant[0].file}:{meant[0].line}"
     problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
     data = {
         "agreement_file": file.name,
         "pair": {"nl_term": term, "symbol": symbol},
-        "definition": place,
+        "definition": location,
         "dry_run": dry,
         "problem": problem,
         **map_sync.data,
     }
     head = "Would be confirmed" if dry else "Confirmed"
-    text = f"{head}: {term} → {symbol} ({place}). Commit {file.name} to share it."
+    text = f"{head}: {term} → {symbol} ({location}). Commit {file.name} to share it."
     return Answer(data, f"{text}\n{problem}" if problem else text)
 
 
@@ -171,13 +172,13 @@ def _candidates(context: GatewayContext) -> list[ConfirmCandidate]:
 
 
 def _row(item: ConfirmCandidate) -> dict[str, Any]:
-    agreement, place = item.entry.agreement, item.definition
+    agreement, definition = item.entry.agreement, item.definition
     return {
         "file": encodable(item.entry.path.name),
         "nl_term": agreement.nl_term if agreement else "",
         "symbol": agreement.symbol if agreement else "",
-        "confirmed": place is not None,
-        "definition": f"{place.file}:{place.line}" if place else "",
+        "confirmed": definition is not None,
+        "definition": f"{definition.file}:{definition.line}" if definition else "",
         "reason": item.obstacle,
     }
 

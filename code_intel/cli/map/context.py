@@ -23,7 +23,7 @@ from code_intel.tools.declaration import Answer
 
 Work = Callable[[GatewayContext], Awaitable[Answer]]
 MAX_DAYS = 100_000
-"""Limit of --older-than; beyond it dates overflow."""
+"""Limit of --older-than; larger values would overflow dates."""
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
@@ -35,22 +35,22 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 
 
 def require_days(days: int) -> None:
-    """Refuse an impossible --older-than.
+    """Require a valid --older-than.
 
     Raises:
-        UsageError: It is negative or too large.
+        UsageError: The number is negative or too large.
     """
     if not 0 <= days <= MAX_DAYS:
         raise UsageError(
-            f"--older-than is a number of days, 0 to {MAX_DAYS:,}.",
+            f"--older-than must be a number of days from 0 to {MAX_DAYS:,}.",
             details={"field": "older_than"},
         )
 
 
 def print_answer(args: argparse.Namespace, work: Work, *, current: bool = False) -> Answer:
-    """Run the work of a command in its project, and print and return the answer.
+    """Run the work of a command in its project; print and return the answer.
 
-    A dry run, and a command without --dry-run, may not write.
+    The indexes are read-only in a dry run and for a command that has no --dry-run option.
 
     Args:
         args: The command's arguments.
@@ -66,34 +66,34 @@ def print_answer(args: argparse.Namespace, work: Work, *, current: bool = False)
 def run_in_project(
     settings: Settings, work: Work, *, readonly: bool = False, current: bool = False
 ) -> Answer:
-    """Run work with the project's indexes open; report long work on stderr.
+    """Run work with the project's indexes open; show the elapsed time of long work on stderr.
 
     Args:
         settings: The project.
         work: The work.
-        readonly: Whether the project may not be written.
+        readonly: Whether to open the indexes read-only.
         current: Whether to update the word index of the source first, so that the work sees the
             current code.
     """
     with elapsed_time():
-        return asyncio.run(_done(settings, work, readonly=readonly, current=current))
+        return asyncio.run(_run(settings, work, readonly=readonly, current=current))
 
 
 def run_without_writing(settings: Settings, work: Work) -> Answer:
-    """Run work that writes nothing but the updated word index of the source.
+    """Run work that only updates the word index of the source and writes nothing else.
 
-    If the disk is read-only, the index is built in a temporary folder.
+    If the index cannot be written, it is built in a temporary folder.
     """
     try:
         return run_in_project(settings, work, current=True)
     except StorageError:
         with TemporaryDirectory(prefix="code-intel-") as folder:
-            elsewhere = replace(settings.forest, db_path=Path(folder) / "forest.db")
-            return run_in_project(replace(settings, forest=elsewhere), work, current=True)
+            temporary = replace(settings.forest, db_path=Path(folder) / "forest.db")
+            return run_in_project(replace(settings, forest=temporary), work, current=True)
 
 
 def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answer:
-    """Run work that needs the current code; a dry run writes nothing."""
+    """Run work that needs the current code; in a dry run, write only the word index."""
     return (
         run_without_writing(settings, work) if dry else run_in_project(settings, work, current=True)
     )
@@ -103,11 +103,11 @@ async def find_standing(context: GatewayContext, term: str, symbol: str) -> Agre
     """Return an agreement and its status without writing anything; None if none exists."""
     key = make_key(term, symbol)
     found = await run_in_thread(standings, context.settings, context.forest)
-    return next((known for known in found if known.entry.key == key), None)
+    return next((status for status in found if status.entry.key == key), None)
 
 
 async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True) -> MapSync:
-    """Update the map's index; if that fails, return that it was deferred, with the reason."""
+    """Update the map's index; if that fails, return the state `deferred` with the reason."""
     try:
         report = await run_in_thread(partial(context.map.complete, words_only=words_only))
     except CodeIntelError as error:
@@ -117,7 +117,7 @@ async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True)
     return MapSync(reason=notes[0] if notes else "")
 
 
-async def _done(settings: Settings, work: Work, *, readonly: bool, current: bool) -> Answer:
+async def _run(settings: Settings, work: Work, *, readonly: bool, current: bool) -> Answer:
     map_service, forest_service = open_project(settings, readonly=readonly)
     context = GatewayContext(
         settings, None, map_service.index, forest_service.index, map_service.embedder
@@ -135,8 +135,8 @@ def _index_words(context: GatewayContext) -> None:
     began = time.monotonic()
     with progress() as advance:
 
-        def later(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             if time.monotonic() - began > PROGRESS_DELAY_S:
                 advance(done, total, "forest: words")
 
-        context.forest.complete(words_only=True, progress=later)
+        context.forest.complete(words_only=True, progress=report)

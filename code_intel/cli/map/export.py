@@ -1,7 +1,7 @@
 """Write agreements to a file for another project: JSON Lines, one agreement per line.
 
-Without a term all readable agreements are written. Confirmations, sessions, times, digests and your
-own sections stay in this project. `code-intel map import` reads the file; imported agreements are
+Without a term, all readable agreements are written. Confirmations, sessions, times, digests and
+your own sections are not exported. `code-intel map import` reads the file; imported agreements are
 unconfirmed.
 
 --json: `total`, `file`, `dry_run`, and `lines` if the file is standard output.
@@ -50,38 +50,38 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _chosen(entries: list[agreements.AgreementEntry], terms: list[str]) -> list[Agreement]:
-    """Return the agreements with these terms, or all.
+    """Return the agreements with these terms; all agreements if no term is given.
 
     Raises:
         NotFoundError: A term has no agreement.
     """
-    everything = [entry.agreement for entry in entries if entry.agreement]
+    readable = [entry.agreement for entry in entries if entry.agreement]
     if not terms:
-        return everything
+        return readable
     wanted = {fold(term): term for term in terms}
-    found = [it for it in everything if fold(it.nl_term) in wanted]
+    found = [it for it in readable if fold(it.nl_term) in wanted]
     for missing in wanted.keys() - {fold(it.nl_term) for it in found}:
         raise agreements.missing(wanted[missing], among=entries)
     return found
 
 
 def _check_target(path: Path) -> None:
-    """Refuse to overwrite anything but an earlier export.
+    """Require a path where nothing or an earlier export is, in an existing folder.
 
     Raises:
-        UsageError: Another file is there, or it cannot be read.
+        UsageError: Another file is there, the file cannot be read, or the folder does not exist.
     """
     try:
         if not path.exists() or (path.is_file() and exchange.is_export(path.read_bytes())):
             if path.parent.is_dir():
                 return
-            why = "is in a folder that does not exist"
+            problem = "is in a folder that does not exist"
         else:
-            why = "exists and is not an export"
+            problem = "exists and is not an export"
     except OSError as error:
-        why = f"cannot be read: {error.strerror}"
+        problem = f"cannot be read: {error.strerror}"
     raise UsageError(
-        f"{path} {why}.",
+        f"{path} {problem}.",
         hint="Name a new file in an existing folder.",
         details={"field": "file"},
     )

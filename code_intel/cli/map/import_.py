@@ -1,10 +1,10 @@
 """Import agreements from a file that `code-intel map export` wrote. All of them are unconfirmed.
 
-Existing agreements stay as they are: a line with the same term and symbol is skipped. Each line is
-imported whole or skipped, and reported; a malformed line is named by its number and field. Exits 1
-if a line was malformed or an unreadable file was in its place.
+Existing agreements stay as they are: a line with the same term and symbol is skipped. The result of
+each line is reported, with the field and the reason if the line is malformed. Exits 1 if a line is
+malformed, or if an unreadable file has the name that its agreement would get.
 
---json: `lines` {line, fate, nl_term, symbol, symbol_defined, or field and reason}, `counts` by
+--json: `lines` {line, fate, and nl_term, symbol, symbol_defined or field, reason}, `counts` by
 fate, `dry_run`, `map_sync`.
 """
 
@@ -33,9 +33,9 @@ FATE_COUNTS: dict[Fate, str] = {
     "blocked": "blocked by a file",
     "malformed": "malformed",
 }
-NEXT = (
-    "Review them, then confirm those that are true with `code-intel map confirm TERM SYMBOL`. With"
-    " --all it confirms those whose symbol is defined here."
+NEXT_STEP = (
+    "Review them, then confirm the correct ones with `code-intel map confirm TERM SYMBOL`, or all"
+    " whose symbol is defined here with `code-intel map confirm --all`."
 )
 
 
@@ -68,7 +68,7 @@ async def _import(context: GatewayContext, data: bytes, *, dry: bool) -> Answer:
     summary = ", ".join(f"{number} {FATE_COUNTS[fate]}" for fate, number in sorted(counts.items()))
     lines = [*map(_line, rows), f"{'Would be' if dry else 'Result'}: {summary or 'nothing'}."]
     if "import" in counts and not dry:
-        lines.append(NEXT)
+        lines.append(NEXT_STEP)
     return Answer(answer, "\n".join(lines))
 
 
@@ -101,10 +101,10 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _read(name: str) -> bytes:
-    """Return a file's bytes; at most one more than can be imported.
+    """Return a file's bytes, at most one more than the size limit of an import.
 
     Raises:
-        UsageError: It cannot be read.
+        UsageError: The file cannot be read.
     """
     if name == "-":
         return sys.stdin.buffer.read(MAX_EXPORT_BYTES + 1)

@@ -1,9 +1,9 @@
 """Move outdated agreements to the trash. Nothing is pruned automatically.
 
 Reasons: `broken` (its symbol is gone from the code), `expired` (not used for a long time and not
-known to be valid), `unconfirmed` (not confirmed for so many days), `twin` (another file has the
-same term and symbol; the two are merged). Without --reason: the first two. The index of the source
-is updated first; if that cannot be completed, nothing is pruned.
+known to be valid), `unconfirmed` (older than --older-than and still unconfirmed), `twin` (another
+file has the same term and symbol; the two are merged). The default is the first two. The index of
+the source is updated first; if it is then incomplete, nothing is pruned for these two reasons.
 
 --json: `pruned` {nl_term, symbol, reason, details, files}, `reasons`, `dry_run`, `map_sync`.
 """
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--older-than",
         type=int,
         metavar="DAYS",
-        help=f"for `unconfirmed` (default: the setting expire_days, or {EXPIRE_DAYS})",
+        help=f"age for `unconfirmed` (default: the setting expire_days, or {EXPIRE_DAYS})",
     )
     add_dry_run(parser)
 

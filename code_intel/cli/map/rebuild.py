@@ -1,9 +1,9 @@
 """Generate learned_pairs.json again, or import edits of it into the agreements.
 
-Agreements are the truth, and learned_pairs.json is generated from them. `--from agreements` writes
-it again and keeps a copy of an edited file. With `--from pairs` each pair that differs from its
-agreement updates it, and a pair without an agreement becomes an unconfirmed one. Agreements without
-a pair stay, and so do unknown keys and items of the file.
+The agreements are the source of truth; learned_pairs.json is generated from them. `--from
+agreements` writes it again and keeps a copy of an edited file. `--from pairs` updates each
+agreement that differs from its pair, and adds an unconfirmed agreement for each pair that has none.
+Agreements without a pair are kept, and so are unknown keys and items of the file.
 
 --json: `from`, `steps` {nl_term, symbol, step}, `kept`, `waiting` {nl_term, symbol}, `notes`,
 `dry_run`, `map_sync`.
@@ -34,13 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="source",
         choices=get_args(Source),
         default="agreements",
-        help="what is right (default: agreements)",
+        help="the side to copy from (default: agreements)",
     )
     add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rebuild."""
+    """Rebuild one side from the other."""
     print_answer(args, lambda context: _rebuild(context, args.source, dry=args.dry_run))
     return 0
 
@@ -64,7 +64,7 @@ async def _rebuild(context: GatewayContext, source: Source, *, dry: bool) -> Ans
     }
     lines = [f"{row['nl_term']} → {row['symbol']}: {STEPS[row['step']]}" for row in steps]
     lines += [
-        f"{row['nl_term']} → {row['symbol']}: not imported, its file cannot be read or written"
+        f"{row['nl_term']} → {row['symbol']}: not imported: its file cannot be read or written"
         for row in waiting
     ]
     head = "To be written" if dry else "Written"

@@ -1,8 +1,8 @@
 """Change an agreement's symbol, its term, or both. The old term stays as an alias.
 
-Without --to the symbol becomes the name that it was renamed to in the code, if the index shows a
-single one. --to may be qualified, as in `module.function`. Uses and aliases are kept. A confirmed
-agreement stays confirmed if the index shows the rename; otherwise confirm it again.
+Without --to, the new symbol is the one that the old one was renamed to in the code, if the index
+shows exactly one. --to may be qualified, as in `module.function`. Uses and aliases are kept. A
+confirmed agreement stays confirmed if the index shows the rename; otherwise confirm it again.
 
 --json: `pair`, `before`, `definition` (empty if the symbol stays), `agreement_file`, `confirmed`,
 `dry_run`, `map_sync`.
@@ -25,8 +25,8 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.declaration import Answer
 
-MAX_OTHERS = 3
-"""Other definitions that the message names."""
+MAX_NAMED_DEFINITIONS = 3
+"""Limit of other definitions that the message names."""
 
 
 class Target(NamedTuple):
@@ -34,27 +34,27 @@ class Target(NamedTuple):
 
     Attributes:
         symbol: The new symbol; empty if only the term changes.
-        definition: Its definition.
-        left: The files that define the old symbol.
-        others: Definitions of the same name elsewhere.
+        definition: The definition of the new symbol.
+        old_files: The files that define the old symbol.
+        others: Definitions of the new symbol in other files.
     """
 
     symbol: str = ""
     definition: Definition | None = None
-    left: Collection[str] = ()
+    old_files: Collection[str] = ()
     others: Sequence[Definition] = ()
 
     @property
-    def place(self) -> str:
-        """Where it is defined, as `path:line`."""
+    def location(self) -> str:
+        """The location of the definition, as `path:line`."""
         return f"{self.definition.file}:{self.definition.line}" if self.definition else ""
 
     @property
     def ambiguity(self) -> str:
-        """A sentence about the other definitions; empty if none exist."""
+        """A sentence about the other definitions; empty if there are none."""
         if not self.others:
             return ""
-        places = ", ".join(f"{one.file}:{one.line}" for one in self.others[:MAX_OTHERS])
+        places = ", ".join(f"{one.file}:{one.line}" for one in self.others[:MAX_NAMED_DEFINITIONS])
         choose = f"To choose one, name its file: --to FILE.{self.symbol}."
         return f" It is also defined in {places}. {choose}"
 
@@ -86,7 +86,7 @@ async def _rename(context: GatewayContext, args: argparse.Namespace) -> Answer:
         symbol=target.symbol,
         definition=target.definition,
         body=body,
-        left=target.left,
+        old_files=target.old_files,
         dry=args.dry_run,
     )
     done = await run_in_thread(work)
@@ -95,26 +95,27 @@ async def _rename(context: GatewayContext, args: argparse.Namespace) -> Answer:
     data = {
         "pair": {"nl_term": term, "symbol": symbol},
         "before": {"nl_term": args.term, "symbol": args.symbol},
-        "definition": target.place,
+        "definition": target.location,
         "agreement_file": done.file.name,
         "confirmed": done.confirmed,
         "dry_run": args.dry_run,
         **map_sync.data,
     }
     head = "Would be renamed" if args.dry_run else "Renamed"
-    place = f" ({target.place})" if target.place else ""
+    location = f" ({target.location})" if target.location else ""
     confirm = f" Confirm it: `code-intel map confirm {shlex.join(done.key)}`."
     todo = "" if done.confirmed else confirm
-    text = f"{head}: {_names((args.term, args.symbol), done.key)}{place}.{target.ambiguity}{todo}"
+    change = _change((args.term, args.symbol), done.key)
+    text = f"{head}: {change}{location}.{target.ambiguity}{todo}"
     return Answer(data, text)
 
 
 async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
-    """Return the new symbol and its definition; neither if only the term changes.
+    """Return the new symbol and its definition; both are empty if only the term changes.
 
     Raises:
-        NotFoundError: There is no such agreement, or the index does not define the symbol.
-        UsageError: None was given, and the index shows no rename.
+        NotFoundError: There is no such agreement, or the index does not define the new symbol.
+        UsageError: Neither a symbol nor a term was given, and the index shows no rename.
     """
     known = await find_standing(context, args.term, args.symbol)
     if known is None or known.entry.agreement is None:
@@ -149,8 +150,8 @@ async def _target(context: GatewayContext, args: argparse.Namespace) -> Target:
     )
 
 
-def _names(before: tuple[str, str], after: tuple[str, str]) -> str:
-    """Return what changed; a part that stayed is named once."""
+def _change(before: tuple[str, str], after: tuple[str, str]) -> str:
+    """Return a clause that says what changed; name an unchanged term or symbol only once."""
     (old_term, old_symbol), (term, symbol) = before, after
     if old_term == term:
         return f"the symbol of “{term}” from {old_symbol} to {symbol}"
@@ -160,7 +161,7 @@ def _names(before: tuple[str, str], after: tuple[str, str]) -> str:
 
 
 def _qualified_like(symbol: str, heir: Definition) -> str:
-    """Return the new symbol, with the old name's module if that still applies."""
-    more = normalize_symbol(symbol).split(".")[: -len(heir.qualified.split("."))]
-    name = ".".join([*more, heir.qualified])
+    """Return the new symbol, qualified by the old symbol's module if that still applies."""
+    module = normalize_symbol(symbol).split(".")[: -len(heir.qualified.split("."))]
+    name = ".".join([*module, heir.qualified])
     return name if names_symbol(name, heir.qualified, heir.file) else heir.qualified

@@ -1,4 +1,4 @@
-"""Show an agreement in full: its text, its status and the reasons, and how it was used."""
+"""Show an agreement in full: its content, its status with the reasons, and its use."""
 
 import argparse
 from collections import Counter
@@ -43,7 +43,7 @@ def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
             "intent": agreement.intent,
             "session_id": agreement.session_id,
             "frame": dict(agreement.frame),
-            **_remembered(context, found),
+            **_history(context, found),
         }
     return Answer(data, "\n".join(_lines(data)))
 
@@ -52,24 +52,24 @@ def _found(everything: list[AgreementStatus], term: str, symbol: str) -> Agreeme
     """Return the one agreement with this term, alias or file name.
 
     Raises:
-        NotFoundError: None exists.
+        NotFoundError: There is none.
         UsageError: There are several; the error names their symbols.
     """
-    wanted = [s for s in everything if _matches(s, term, symbol)]
-    named = [
-        s for s in wanted if s.entry.agreement and fold(s.entry.agreement.nl_term) == fold(term)
+    matches = [s for s in everything if _matches(s, term, symbol)]
+    exact = [
+        s for s in matches if s.entry.agreement and fold(s.entry.agreement.nl_term) == fold(term)
     ]
-    wanted = named or wanted
-    if not wanted:
+    matches = exact or matches
+    if not matches:
         raise missing(term, symbol, [standing.entry for standing in everything])
-    if len(wanted) > 1:
-        symbols = ", ".join(s.entry.agreement.symbol for s in wanted if s.entry.agreement)
+    if len(matches) > 1:
+        symbols = ", ".join(s.entry.agreement.symbol for s in matches if s.entry.agreement)
         raise UsageError(
-            f"{counted(len(wanted), 'agreement')} are called {term}: {symbols}.",
+            f"{counted(len(matches), 'agreement')} are called {term}: {symbols}.",
             hint="Give the symbol as well.",
             details={"field": "symbol"},
         )
-    return wanted[0]
+    return matches[0]
 
 
 def _matches(found: AgreementStatus, term: str, symbol: str) -> bool:
@@ -81,8 +81,8 @@ def _matches(found: AgreementStatus, term: str, symbol: str) -> bool:
     return fold(term) in map(fold, (agreement.nl_term, *agreement.aliases))
 
 
-def _remembered(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
-    """Return what this machine remembers of it."""
+def _history(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
+    """Return what the state store of this machine records about an agreement."""
     with open_state(context.settings.state, create=False) as state:
         used = state.last_uses().get(found.entry.key) if found.entry.key else None
         seen = state.alias_sessions().get(found.entry.key, {}) if found.entry.key else {}
@@ -116,5 +116,5 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _indented(text: str) -> str:
-    """Return a text with its further lines indented, so that they cannot pass for fields."""
+    """Indent all lines of a text but the first, so that they cannot be taken for fields."""
     return text.replace("\n", f"\n{' ' * 13}")

@@ -1,6 +1,6 @@
-"""Show how often the map answered and what became of its answers.
+"""Show how often the map answered, and whether its answers were accepted, rejected or failed.
 
-The figures cover the newest logged outcomes and what this machine remembers.
+The figures cover the newest logged outcomes and the events stored on this machine.
 """
 
 import argparse
@@ -29,14 +29,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _stats(context: GatewayContext) -> Answer:
-    found = await run_in_thread(_counted, context)
+    found = await run_in_thread(_statistics, context)
     return Answer(found._asdict(), "\n".join(_lines(found)))
 
 
-def _counted(context: GatewayContext) -> Statistics:
+def _statistics(context: GatewayContext) -> Statistics:
     with open_state(context.settings.state, create=False) as state:
         experiences = state.experiences()
-    log = outcomes.read(outcomes.folder_of(context.settings.state), most=MAX_OUTCOMES)
+    log = outcomes.read(outcomes.folder_of(context.settings.state), limit=MAX_OUTCOMES)
     return summarize(experiences, log, standings(context.settings, context.forest))
 
 
@@ -57,7 +57,7 @@ def _lines(found: Statistics) -> Iterator[str]:
         yield from _pairs(title, pairs)
     yield from _pairs("Never used", found.never_used)
     if found.bad_lines:
-        yield f"\n{counted(found.bad_lines, 'line')} of the outcome log cannot be read."
+        yield f"\n{counted(found.bad_lines, 'unreadable line')} in the outcome log."
 
 
 def _table(title: str, rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

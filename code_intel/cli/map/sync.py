@@ -1,7 +1,7 @@
 """Generate learned_pairs.json from the agreements, and update the map's index, words and vectors.
 
-Lists the agreement files that cannot be read. A learned_pairs.json that was edited by hand stays as
-it is: `code-intel map rebuild` imports or replaces the edits.
+Lists the agreement files that cannot be read. A learned_pairs.json that was edited by hand is not
+changed: `code-intel map rebuild` imports or replaces the edits.
 
 --json: `actions` {nl_term, symbol, action}, `unreadable` {file, problem, reason}, `notes`,
 `agreements`, `dry_run`, `map_sync`.
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Sync; return 0 even if a file cannot be read."""
+    """Synchronize; return 0 even if a file cannot be read."""
     print_answer(args, lambda context: _sync(context, dry=args.dry_run))
     return 0
 

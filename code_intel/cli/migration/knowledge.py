@@ -81,7 +81,7 @@ def _migrate_pairs(path: Path, before: bytes, file: PairsFile, folder: Path) -> 
     kept = sum(not one.change and not one.problem for one in results)
     kept_note = (Note(PAIRS_PATH, f"existing agreements, not changed: {kept}"),)
     problems = [one.problem for one in results if one.problem]
-    if file.strange:
+    if file.other_items:
         problems.append(_invalid_items_note(before, file))
     return Knowledge(
         agreements=tuple(one.change for one in results if one.change),
@@ -95,7 +95,7 @@ def _migrate_pairs(path: Path, before: bytes, file: PairsFile, folder: Path) -> 
 def _invalid_items_note(before: bytes, file: PairsFile) -> str:
     """Return a sentence about items of the list that are not pairs."""
     items = json.loads(before.decode("utf-8-sig"))["pairs"]
-    where = [str(n) for n, item in enumerate(items, 1) if item in file.strange]
+    where = [str(n) for n, item in enumerate(items, 1) if item in file.other_items]
     numbers = ", ".join(where[:MAX_ITEMS_NAMED]) + (", …" if len(where) > MAX_ITEMS_NAMED else "")
     return f"{counted(len(where), 'item')} (number {numbers}) not valid as a pair, kept unchanged"
 
@@ -135,13 +135,13 @@ def _with_agreements(before: bytes, file: PairsFile) -> Iterable[tuple[Pair, Agr
         others = duplicates.get(pair.key, ())
         extra = {key: value for one in (*others, pair) for key, value in one.extra}
         each = [canonical(pairs.to_agreement(one)) for one in (pair, *others)]
-        yield replace(pair, extra=tuple(extra.items())), merge_agreements.unite(each)
+        yield replace(pair, extra=tuple(extra.items())), merge_agreements.merge(each)
 
 
 def _duplicates(before: bytes, file: PairsFile) -> dict[Key, list[Pair]]:
     """Return the pairs of keys that occur several times; `file` has only the newest of each."""
     items = json.loads(before.decode("utf-8-sig")).get("pairs", [])
-    if len(items) == len(file.pairs) + len(file.strange):
+    if len(items) == len(file.pairs) + len(file.other_items):
         return {}
     found: dict[Key, list[Pair]] = {}
     for item in items:

@@ -1,4 +1,4 @@
 """Read and change the files of the map: agreements, learned_pairs.json and the trash.
 
-What an agreement is worth is decided in `status`; which one answers, in `recall`.
+`status` judges whether an agreement holds; `recall` finds those that answer a question.
 """

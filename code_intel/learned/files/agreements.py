@@ -1,6 +1,7 @@
 """Read and write the files of the agreements folder.
 
-Files are found under any name (docs/decisions/0007). This module renames and deletes none.
+An agreement is identified by the content of its file, not by the file name (docs/decisions/0007).
+This module does not rename or delete files.
 """
 
 import hashlib
@@ -28,14 +29,14 @@ from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
-from code_intel.learned.files.merge_agreements import unite, when
+from code_intel.learned.files.merge_agreements import merge, when
 from code_intel.learned.files.stat_cache import FolderCache
 from code_intel.records import Agreement
 
 MAX_AGREEMENT_BYTES = 1024 * 1024
 
 Key = tuple[str, str]
-"""The term in NFC and the symbol; identifies an agreement and its pair."""
+"""The term in NFC and the symbol, which identify an agreement and its pair."""
 
 GIT_HASHES = ("sha1", "sha256")
 
@@ -44,19 +45,19 @@ Problem = Literal["", "invalid", "conflict"]
 
 @dataclass(frozen=True, slots=True)
 class AgreementEntry:
-    """One agreement of the folder, or a file that should have been one.
+    """An agreement in the folder, or a file that cannot be read as one.
 
     Attributes:
         path: The file.
-        agreement: What it says; None when it cannot be read.
-        digest: Hex SHA-256 of what the file says, without line ends: git may check it out with
-            other line ends. It covers all files when several files were united.
-        problem: Why it cannot be read, or empty.
-        reason: The same as a sentence; for a readable one a note, such as the files united in it.
-        also: Further files of the same key, as a merge leaves them.
-        raw: Hex SHA-256 of the file's very bytes; empty when several files were united.
-        git_ids: For each of its files the ids that git may give its content.
-        key: The agreement's key, None when it cannot be read.
+        agreement: The agreement; None if the file cannot be read.
+        digest: Hex SHA-256 of the content with LF line endings, because git may convert them. If
+            several files were merged, it covers all of them.
+        problem: Why the file cannot be read; empty if it can.
+        reason: The problem as a sentence. For a readable file, a note such as the merged files.
+        other_paths: Further files with the same key, which a git merge can leave behind.
+        raw_digest: Hex SHA-256 of the file's bytes; empty if several files were merged.
+        git_ids: For each file, the object ids that git may give its content.
+        key: The agreement's key; None if the file cannot be read.
     """
 
     path: Path
@@ -64,29 +65,29 @@ class AgreementEntry:
     digest: str
     problem: Problem = ""
     reason: str = ""
-    also: tuple[Path, ...] = ()
-    raw: str = ""
+    other_paths: tuple[Path, ...] = ()
+    raw_digest: str = ""
     git_ids: tuple[frozenset[str], ...] = ()
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the key once; it is compared often."""
+        """Compute the key once, because it is compared often."""
         object.__setattr__(self, "key", key_of(self.agreement) if self.agreement else None)
 
 
 def key_of(agreement: Agreement) -> Key:
-    """Return what identifies an agreement."""
+    """Return the key of an agreement."""
     return make_key(agreement.nl_term, agreement.symbol)
 
 
 @lru_cache(maxsize=1 << 15)
 def make_key(nl_term: str, symbol: str) -> Key:
-    """Return the key of a term and a symbol as they were given."""
+    """Return the key of a term and a symbol."""
     return unicodedata.normalize("NFC", encodable(nl_term)), encodable(symbol)
 
 
 def load_all(folder: Path) -> list[AgreementEntry]:
-    """Return every agreement below `folder`, by path; files of one key are united into one entry.
+    """Return all agreements below `folder`, by path; files with one key are merged into one entry.
 
     Raises:
         StorageError: The folder exists but cannot be listed.
@@ -98,9 +99,9 @@ class AgreementFolder(NamedTuple):
     """The agreements of a folder.
 
     Attributes:
-        revision: Changes whenever an entry changes.
-        entries: Every entry, by path.
-        by_key: Those that can be read.
+        revision: A number that changes whenever an entry changes.
+        entries: All entries, by path.
+        by_key: The readable entries.
         conflicts: The number of files with an unresolved merge conflict.
     """
 
@@ -111,14 +112,14 @@ class AgreementFolder(NamedTuple):
 
 
 class AgreementCache:
-    """The agreements of one folder; only changed files are read again. Not safe for threads."""
+    """The agreements of one folder; only changed files are read again. Not thread-safe."""
 
     def __init__(self) -> None:
         self._files = FolderCache(load)
         self._known = AgreementFolder(0, (), {})
 
     def look(self, folder: Path) -> AgreementFolder:
-        """Return the agreements as they are now.
+        """Return the current agreements.
 
         Raises:
             StorageError: The folder exists but cannot be listed.
@@ -130,7 +131,7 @@ class AgreementCache:
 
 
 def look(folder: Path) -> AgreementFolder:
-    """Read the agreements of a folder; a server uses `AgreementCache` to avoid most of the work.
+    """Read the agreements of a folder. Servers use `AgreementCache`, which is faster.
 
     Raises:
         StorageError: The folder exists but cannot be listed.
@@ -139,28 +140,28 @@ def look(folder: Path) -> AgreementFolder:
 
 
 def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> AgreementFolder:
-    alone = {entry.key: entry for entry in entries if entry.key}
-    if len(alone) == len(entries):  # nearly always, and then all can be read
-        return AgreementFolder(revision, entries, alone)
-    by_key: dict[Key, list[AgreementEntry]] = {}
+    by_key = {entry.key: entry for entry in entries if entry.key}
+    if len(by_key) == len(entries):  # the usual case: all are readable and no key occurs twice
+        return AgreementFolder(revision, entries, by_key)
+    same_key: dict[Key, list[AgreementEntry]] = {}
     for entry in entries:
         if entry.key:
-            by_key.setdefault(entry.key, []).append(entry)
-    united = {key: _united(found) for key, found in by_key.items()}
-    unread = [entry for entry in entries if entry.key is None]
-    everything = tuple(sorted([*unread, *united.values()], key=lambda entry: entry.path))
+            same_key.setdefault(entry.key, []).append(entry)
+    merged = {key: _merge_entries(group) for key, group in same_key.items()}
+    unreadable = [entry for entry in entries if entry.key is None]
+    everything = tuple(sorted([*unreadable, *merged.values()], key=lambda entry: entry.path))
     return AgreementFolder(
-        revision, everything, united, sum(each.problem == "conflict" for each in unread)
+        revision, everything, merged, sum(each.problem == "conflict" for each in unreadable)
     )
 
 
 def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
-    """Return the entry of one file; the entry says what is wrong with it.
+    """Return the entry of a file; if the file cannot be read, the entry contains the problem.
 
-    `before` is its earlier entry, which is returned if the bytes are the same.
+    If the bytes have not changed since the earlier entry `before`, return that.
     """
     if encodable(path.name) != path.name:
-        return AgreementEntry(path, None, "", "invalid", "Its name is not UTF-8 text; rename it.")
+        return AgreementEntry(path, None, "", "invalid", "Its name is not UTF-8 text. Rename it.")
     try:
         facts = path.lstat()
         if not stat.S_ISREG(facts.st_mode):
@@ -172,21 +173,21 @@ def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
         return AgreementEntry(
             path, None, "", "invalid", f"It cannot be read: {error.strerror or error}."
         )
-    if before and before.raw == hashlib.sha256(data).hexdigest():
+    if before and before.raw_digest == hashlib.sha256(data).hexdigest():
         return before
-    return replace(_parsed(data), path=path)
+    return replace(_parse(data), path=path)
 
 
 def find(folder: Path, key: Key) -> AgreementEntry | None:
-    """Return the entry of `key`, whatever its file is called."""
+    """Return the entry with this key, whatever its file is called."""
     return look(folder).by_key.get(key)
 
 
 def existing(known: "AgreementFolder", key: Key) -> tuple[AgreementEntry, Agreement]:
-    """Return the entry of a term and a symbol, and its agreement.
+    """Return the entry with this term and symbol, and its agreement.
 
     Raises:
-        NotFoundError: There is no such agreement that can be read.
+        NotFoundError: There is no readable agreement with them.
     """
     entry = known.by_key.get(make_key(*key))
     if entry is None or entry.agreement is None:
@@ -195,16 +196,17 @@ def existing(known: "AgreementFolder", key: Key) -> tuple[AgreementEntry, Agreem
 
 
 def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -> NotFoundError:
-    """Return the error for an agreement that is missing or in an unreadable file of `among`."""
-    unread = [visible(entry.path.name) for entry in among if entry.agreement is None]
+    """Return the error for an agreement that does not exist, or is in an unreadable file."""
+    unreadable = [visible(entry.path.name) for entry in among if entry.agreement is None]
     name = f"{term}{f' → {symbol}' if symbol else ''}"
-    if not unread:
+    if not unreadable:
         hint = "list_agreements and `code-intel map list` list the agreements."
         return NotFoundError(f"There is no agreement {name}.", hint=hint)
-    likely = min(unread, key=lambda file: not file.startswith(term))
+    likely = min(unreadable, key=lambda file: not file.startswith(term))
     return NotFoundError(
-        f"There is no readable agreement {name}. Unreadable: {len(unread)}, such as {likely}.",
-        hint="If one of these files has it, correct the file first: "
+        f"There is no readable agreement {name}. "
+        f"Unreadable files: {len(unreadable)}, such as {likely}.",
+        hint="If one of these files contains it, correct the file first: "
         "`code-intel map check` says what is wrong.",
     )
 
@@ -218,9 +220,9 @@ class Draft(NamedTuple):
     """An agreement about to be written.
 
     Attributes:
-        path: Its file.
-        data: The bytes to write; None if the file says the same already.
-        digest: `AgreementEntry.digest` of the agreement after writing.
+        path: The file.
+        data: The bytes to write; None if the file already has this content.
+        digest: The `AgreementEntry.digest` after writing.
     """
 
     path: Path
@@ -229,12 +231,12 @@ class Draft(NamedTuple):
 
 
 def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft:
-    """Return what writing an agreement would change: the file that has its key, else a new one.
+    """Prepare to write an agreement to the file with its key, or else to a new file.
 
     Notes and unknown keys in the old file are kept.
 
     Raises:
-        StorageError: A file that cannot be read is in the way, or the agreement is too large.
+        StorageError: The agreement is too large, or an unreadable file has the name of the new one.
     """
     agreement = canonical(agreement)
     entry = known.by_key.get(key_of(agreement))
@@ -242,11 +244,11 @@ def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft
         data = _readable(agreement, "")
         return Draft(new_path(folder, agreement), data, digest_of(data))
     agreement = _with_old_keys(agreement, entry.agreement)
-    if not entry.also and canonical(entry.agreement) == agreement:
+    if not entry.other_paths and canonical(entry.agreement) == agreement:
         return Draft(entry.path, None, entry.digest)
     old = read_plain(entry.path)
     data = _readable(agreement, notes_in(old))
-    digests = [digest_of(data), *(load(path).digest for path in entry.also)]
+    digests = [digest_of(data), *(load(path).digest for path in entry.other_paths)]
     return Draft(entry.path, data if data != old else None, _digest_of_all(digests))
 
 
@@ -258,11 +260,11 @@ def write(folder: Path, agreement: Agreement) -> Path:
 def write_all(
     folder: Path, agreements: Iterable[Agreement], known: AgreementFolder | None = None
 ) -> list[Path]:
-    """Write agreements to the files with their keys, else to new files; return the paths in order.
+    """Write agreements to the files with their keys or to new files; return the paths in order.
 
-    The caller holds `changes.lock_path`. Write nothing before all of them are known to be readable
-    again. Of several agreements with one key, write the last. Do not touch a file that says the
-    same already.
+    The caller holds `changes.lock_path`. All agreements are checked before the first is written. Of
+    several agreements with one key, the last is written. A file that already has the content is not
+    touched.
 
     Args:
         folder: The agreements folder.
@@ -270,31 +272,31 @@ def write_all(
         known: The existing agreements, if the caller has just read them.
 
     Raises:
-        StorageError: The disk refused, or a file that cannot be read is in the way.
+        StorageError: A file could not be written, or an unreadable file has the name of a new one.
     """
     known = known or look(folder)
     drafts = [draft(folder, known, agreement) for agreement in agreements]
-    todo = {each.path: each.data for each in drafts if each.data is not None}
-    last = {path.parent: path for path in todo}
-    for path, data in todo.items():
-        durable.replace(path, data, flushed=path == last[path.parent])
+    changed = {each.path: each.data for each in drafts if each.data is not None}
+    last_in_folder = {path.parent: path for path in changed}
+    for path, data in changed.items():
+        durable.replace(path, data, flushed=path == last_in_folder[path.parent])
     return [each.path for each in drafts]
 
 
 def rendered(agreement: Agreement) -> bytes:
-    """Return the bytes of a new agreement that can be read again.
+    """Return the bytes of a new agreement file.
 
     Raises:
-        StorageError: It cannot, or it is too large.
+        StorageError: The file could not be read again, or would be too large.
     """
     return _readable(canonical(agreement), "")
 
 
 def rewritten(path: Path, agreement: Agreement) -> bytes:
-    """Return the bytes of a file with another agreement and the notes that it has now.
+    """Return the bytes of a file with its agreement replaced and its notes kept.
 
     Raises:
-        StorageError: They could not be read again, or would be too large.
+        StorageError: The file could not be read again, or would be too large.
     """
     return _readable(canonical(agreement), notes_in(read_plain(path)))
 
@@ -302,10 +304,10 @@ def rewritten(path: Path, agreement: Agreement) -> bytes:
 def new_path(folder: Path, agreement: Agreement) -> Path:
     """Return the path of a new agreement.
 
-    If the file of that name has another term or symbol, a number makes the name unique.
+    If a file of that name exists with another term or symbol, add a number to the name.
 
     Raises:
-        StorageError: An unreadable file is in the way.
+        StorageError: An unreadable file has this name.
     """
     first = path = folder / file_name(agreement.nl_term, agreement.symbol)
     for number in count(2):
@@ -314,7 +316,7 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
         found = load(path)
         if found.agreement is None:
             raise StorageError(
-                f"{visible(str(path))} exists already and cannot be read as an agreement: "
+                f"{visible(str(path))} already exists and cannot be read as an agreement: "
                 f"{found.reason}",
                 hint="Resolve its merge conflict or correct it, then try again.",
             )
@@ -327,13 +329,13 @@ def notes_in(data: bytes) -> str:
     return notes_of(decode(data) or "")
 
 
-def _parsed(data: bytes) -> AgreementEntry:
-    """Return the entry of a file's bytes, its path still empty.
+def _parse(data: bytes) -> AgreementEntry:
+    """Return the entry for the bytes of a file; the caller sets its path.
 
-    Secrets in it are masked where it is served and when it is written again.
+    Secrets are not masked here, but where the entry is served or written again.
     """
     raw = hashlib.sha256(data).hexdigest()
-    found = AgreementEntry(Path(), None, digest_of(data), raw=raw, git_ids=(_git_ids(data),))
+    found = AgreementEntry(Path(), None, digest_of(data), raw_digest=raw, git_ids=(_git_ids(data),))
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
@@ -345,7 +347,7 @@ def _parsed(data: bytes) -> AgreementEntry:
         return replace(found, problem=problem.kind, reason=problem.reason)
 
 
-def _united(entries: list[AgreementEntry]) -> AgreementEntry:
+def _merge_entries(entries: list[AgreementEntry]) -> AgreementEntry:
     if len(entries) == 1:
         return entries[0]
     known = [(entry, entry.agreement) for entry in entries if entry.agreement]
@@ -353,41 +355,41 @@ def _united(entries: list[AgreementEntry]) -> AgreementEntry:
     first, *others = (entry for entry, _ in known)
     return AgreementEntry(
         path=first.path,
-        agreement=unite([agreement for _, agreement in known]),
+        agreement=merge([agreement for _, agreement in known]),
         digest=_digest_of_all([entry.digest for entry in entries]),
         git_ids=tuple(ids for entry in entries for ids in entry.git_ids),
-        reason=f"Merged with {', '.join(visible(entry.path.name) for entry in others)}: "
-        "the same term and symbol.",
-        also=tuple(entry.path for entry in others),
+        reason="Merged with another file of the same term and symbol: "
+        f"{', '.join(visible(entry.path.name) for entry in others)}.",
+        other_paths=tuple(entry.path for entry in others),
     )
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest of a file's content, line ends aside."""
+    """Return the digest of a file's content with LF line endings."""
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _git_ids(data: bytes) -> frozenset[str]:
-    """Return a content's git ids, by SHA-1 and SHA-256, as it is and with LF line ends."""
+    """Return the git object ids of a content, by SHA-1 and SHA-256, as it is and with LF."""
     blobs = (b"blob %d\0" % len(text) + text for text in {data, data.replace(b"\r\n", b"\n")})
     return frozenset(hashlib.new(kind, blob).hexdigest() for blob in blobs for kind in GIT_HASHES)
 
 
 def _digest_of_all(digests: Sequence[str]) -> str:
-    """Return the digest of an entry whose files have these."""
+    """Return the digest of an entry whose files have these digests."""
     if len(digests) == 1:
         return digests[0]
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def _readable(agreement: Agreement, notes: str) -> bytes:
-    """Return the bytes to write, after reading them again as a check."""
+    """Return the bytes to write, after checking that they can be read again."""
     data = render(agreement, notes=notes).encode()
     if len(data) > MAX_AGREEMENT_BYTES:
         raise StorageError(
             "The agreement would be larger than 1 MiB.", hint="Shorten its evidence."
         )
-    if reason := _parsed(data).reason:
+    if reason := _parse(data).reason:
         raise StorageError(
             f"The agreement could not be read again: {reason}", hint="Shorten its texts."
         )

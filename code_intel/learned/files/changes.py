@@ -1,7 +1,7 @@
-"""Change agreements and learned_pairs.json: one process at a time, each file whole or unchanged.
+"""Change agreements and learned_pairs.json, one process at a time and each file atomically.
 
-Renaming an agreement's file into place commits a change. The state store gets what the change needs
-to count as confirmed before that. The entry is harmless if the process dies in between
+A change is committed when the agreement's file is renamed into place. Its confirmation is written
+to the state store before that, and is harmless if the process dies in between
 (docs/decisions/0050).
 """
 
@@ -24,16 +24,16 @@ from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement
 
 LOCK_TIMEOUT_S = 20.0
-"""Seconds that a writer waits for others; of eight concurrent writers seven wait."""
+"""Seconds that a writer waits for the lock; with eight concurrent writers, seven are waiting."""
 BATCH_SIZE = 200
-"""Agreements written under one lock, which takes about a second."""
+"""Agreements that are written while the lock is held, which takes about a second."""
 PAUSE_S = 0.05
-"""Seconds between batches: several times the polling interval of `durable.locked`."""
+"""Seconds between batches: several polling intervals of `durable.locked`."""
 Item = TypeVar("Item")
 
 
 def lock_path(settings: Settings) -> Path:
-    """Return the lock of everything that changes agreements or learned_pairs.json."""
+    """Return the path of the lock for changes of agreements and learned_pairs.json."""
     return settings.state / "learned.lock"
 
 
@@ -42,14 +42,14 @@ def locked(settings: Settings) -> AbstractContextManager[None]:
 
     Raises:
         BusyError: Another process holds it for longer than `LOCK_TIMEOUT_S`.
-        StorageError: The lock cannot be made.
+        StorageError: The lock cannot be created.
     """
     return durable.locked(lock_path(settings), LOCK_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """An agreement as it was written, and what to say about learned_pairs.json, if anything."""
+    """A written agreement, and a note about learned_pairs.json or an empty text."""
 
     entry: AgreementEntry
     note: str = ""
@@ -57,13 +57,13 @@ class WriteResult:
 
 @dataclass(frozen=True, slots=True)
 class MapChange:
-    """The agreements of a project while no other process changes them; made by `changing`.
+    """A change of a project's agreements, made while no other process can change them.
 
     Attributes:
         settings: The project.
-        state: Its store.
+        state: The project's state store.
         now: The time of the change.
-        cache: What is kept of the agreements, at least during the change.
+        cache: The cache of the project's agreements.
         dry: Whether nothing may be written.
     """
 
@@ -74,23 +74,24 @@ class MapChange:
     dry: bool = False
 
     def known(self) -> AgreementFolder:
-        """Return the agreements as they are now."""
+        """Return the current agreements."""
         return self.cache.known(self.settings)
 
     def write(
         self, agreement: Agreement, *, confirmed: bool, known: AgreementFolder | None = None
     ) -> WriteResult:
-        """Write learned_pairs.json, then the agreement, as seed 004 §4.2 requires.
+        """Write learned_pairs.json, then the agreement (the order that seed 004 §4.2 requires).
 
-        Only the claims of `agreement` are confirmed, not those of further files of its key.
+        Only what `agreement` says is confirmed, not what other files with its key say.
 
         Args:
-            agreement: The new content of its file.
-            confirmed: Whether this machine confirms it.
+            agreement: The new content of the file.
+            confirmed: Whether this machine confirms the agreement.
             known: The agreements, if the caller has just read them.
 
         Raises:
-            StorageError: A file that cannot be read is in the way, or the disk refused.
+            StorageError: A file could not be written, or an unreadable file has the name of the new
+                one.
         """
         folder = self.settings.agreements
         known = known or self.known()
@@ -100,35 +101,35 @@ class MapChange:
         if confirmed and not _is_extended(agreement, entry):
             with self.state.transaction():
                 self.state.confirm(draft.digest, self.now)
-                self.state.use(key, self.now)
+                self.state.record_use(key, self.now)
         pair = pairs.of_agreement(agreement, agreements.relative(folder, draft.path), {})
         note = self.generate(known, pair)
         if draft.data is not None:
             durable.replace(draft.path, draft.data)
-        found = self.known().by_key.get(key) if entry and entry.also else None
+        found = self.known().by_key.get(key) if entry and entry.other_paths else None
         return WriteResult(found or agreements.load(draft.path), note)
 
-    def unite_files(self, entry: AgreementEntry, *, confirmed: bool) -> None:
-        """Write what all files of an entry say into the first one; trash the others."""
-        if not entry.also or entry.agreement is None:
+    def merge_files(self, entry: AgreementEntry, *, confirmed: bool) -> None:
+        """Merge all files of an entry into the first one, and move the others to the trash."""
+        if not entry.other_paths or entry.agreement is None:
             return
         data = agreements.rewritten(entry.path, entry.agreement)
         if confirmed:
             self.state.confirm(agreements.digest_of(data), self.now)
         durable.replace(entry.path, data)
-        for path in entry.also:
+        for path in entry.other_paths:
             trash.move(self.settings, path, now=self.now)
 
     def generate(
-        self, known: AgreementFolder | None = None, *coming: pairs.Pair, replace_edits: bool = False
+        self, known: AgreementFolder | None = None, *new: pairs.Pair, replace_edits: bool = False
     ) -> str:
-        """Write learned_pairs.json from the agreements; return a note or an empty text."""
+        """Write learned_pairs.json from the agreements; return a note, or an empty text."""
         done = generated.generate(
             self.settings,
             self.state,
             known or self.known(),
             now=self.now,
-            coming={pair.key: pair for pair in coming},
+            new={pair.key: pair for pair in new},
             replace_edits=replace_edits,
         )
         return done.note
@@ -138,16 +139,16 @@ class MapChange:
 def changing(
     settings: Settings, now: datetime, cache: SnapshotCache | None = None, *, dry: bool = False
 ) -> Iterator[MapChange]:
-    """Hold the lock of a project's agreements; a dry run only reads and needs no lock.
+    """Hold the lock of a project's agreements. A dry run only reads and needs no lock.
 
     Args:
         settings: The project.
         now: The time of the change.
-        cache: What a server, or a caller with several changes, keeps of the agreements.
+        cache: A cache of the agreements, for servers and for callers with several changes.
         dry: Whether nothing may be written.
 
     Raises:
-        BusyError: Another process is writing for longer than `LOCK_TIMEOUT_S`.
+        BusyError: Another process holds the lock for longer than `LOCK_TIMEOUT_S`.
         StorageError: The lock or the state store cannot be used.
     """
     cache = cache or SnapshotCache()
@@ -162,9 +163,9 @@ def changing(
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield items in lists of `BATCH_SIZE`, each to be written under a lock of its own.
+    """Yield items in lists of `BATCH_SIZE`; the caller takes the lock for each list.
 
-    Pause in between, or this process would always reacquire the lock before others.
+    Pause in between; otherwise this process would always reacquire the lock before others.
     """
     rest = iter(items)
     batch = list(islice(rest, BATCH_SIZE))
@@ -176,21 +177,20 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def sync(settings: Settings, now: datetime) -> generated.PairsUpdate:
-    """Update learned_pairs.json from the agreements; create nothing where both are missing.
+    """Update learned_pairs.json from the agreements; create nothing if both are missing.
 
     Raises:
-        StorageError: The agreements or the file cannot be read, or the disk refused.
-        BusyError: Another process is writing for longer than `LOCK_TIMEOUT_S`.
+        StorageError: The agreements or the file cannot be read, or the file could not be written.
+        BusyError: Another process holds the lock for longer than `LOCK_TIMEOUT_S`.
     """
-    places = (pairs.path_of(settings), settings.agreements)
-    if not any(place.exists() for place in places):
+    if not (pairs.path_of(settings).exists() or settings.agreements.exists()):
         return generated.PairsUpdate({})
     with changing(settings, now) as change:
         return generated.generate(settings, change.state, change.known(), now=now)
 
 
 def planned(settings: Settings) -> generated.PairsUpdate:
-    """Return what `sync` would do now; writes nothing."""
+    """Return what `sync` would do, without writing anything."""
     with changing(settings, datetime.now(UTC), dry=True) as change:
         known, digests = change.known(), change.state.generated()
     found = generated.examine(settings, known, digests)
@@ -201,9 +201,9 @@ def planned(settings: Settings) -> generated.PairsUpdate:
 
 
 def _is_extended(agreement: Agreement, entry: AgreementEntry | None) -> bool:
-    """Return whether other files of the same key claim more than `agreement` does."""
-    if entry is None or not entry.also:
+    """Return whether other files with the same key claim more than `agreement` does."""
+    if entry is None or not entry.other_paths:
         return False
-    others = [agreements.load(path).agreement for path in entry.also]
-    united = merge_agreements.unite([agreement, *(other for other in others if other)])
-    return merge_agreements.adds(united, canonical(agreement))
+    others = [agreements.load(path).agreement for path in entry.other_paths]
+    merged = merge_agreements.merge([agreement, *(other for other in others if other)])
+    return merge_agreements.claims_more(merged, canonical(agreement))

@@ -1,4 +1,4 @@
-"""Confirm many agreements at once, such as those of a migration or an import (decision 0036).
+"""Confirm many agreements at once, such as after a migration or an import (docs/decisions/0036).
 
 Agreements that were rejected, or whose code has changed, must be confirmed one by one.
 """
@@ -31,11 +31,11 @@ _OBSTACLES: tuple[tuple[str, Callable[[AgreementStatus], bool]], ...] = (
         lambda it: bool(it.entry.agreement and lookalike(it.entry.agreement)),
     ),
 )
-"""Reasons why an agreement is left out; the first that applies is reported."""
+"""Reasons to leave an agreement out; the first that applies is reported."""
 
 
 class ConfirmCandidate(NamedTuple):
-    """An unconfirmed agreement with its symbol's definition, or the reason why it is left out."""
+    """An unconfirmed agreement with its symbol's definition, or the reason to leave it out."""
 
     entry: AgreementEntry
     definition: Definition | None
@@ -44,41 +44,41 @@ class ConfirmCandidate(NamedTuple):
 
 
 def candidates(standings: Iterable[AgreementStatus], forest: Index) -> list[ConfirmCandidate]:
-    """Return the unconfirmed agreements, by path."""
+    """Return all unconfirmed agreements, in the order of `standings`."""
     return [_candidate(it, forest) for it in standings if not it.confirmed]
 
 
 def confirm_all(
     settings: Settings, chosen: Iterable[ConfirmCandidate], *, now: datetime | None = None
 ) -> list[Key]:
-    """Confirm the candidates that did not change since; return the keys of confirmed agreements.
+    """Confirm the candidates that have not changed in the meantime; return the confirmed keys.
 
     Raises:
-        StorageError: The disk refused; some agreements may stay unconfirmed.
+        StorageError: A file could not be written; some agreements may stay unconfirmed.
         BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
     done: list[Key] = []
     cache = SnapshotCache()
-    for some in batches(it for it in chosen if it.definition):
+    for batch in batches(it for it in chosen if it.definition):
         with changing(settings, now, cache) as change:
             known = change.known()
             wanted = {
                 agreements.key_of(new): new
-                for it in some
+                for it in batch
                 if (new := _confirmed(it))
                 and it.entry.key
                 and known.by_key.get(it.entry.key) == it.entry
             }
             agreements.write_all(settings.agreements, wanted.values(), known)
-            done += _remembered(change, wanted)
+            done += _record_confirmations(change, wanted)
             change.generate()
     return done
 
 
 def _candidate(standing: AgreementStatus, forest: Index) -> ConfirmCandidate:
     entry, agreement = standing.entry, standing.entry.agreement
-    obstacle = next((why for why, applies in _OBSTACLES if applies(standing)), "")
+    obstacle = next((reason for reason, applies in _OBSTACLES if applies(standing)), "")
     if obstacle or agreement is None:
         return ConfirmCandidate(entry, None, obstacle=obstacle)
     facts = facts_of(forest, agreement)
@@ -86,8 +86,8 @@ def _candidate(standing: AgreementStatus, forest: Index) -> ConfirmCandidate:
     if not meant:
         return ConfirmCandidate(entry, None, obstacle="the index does not define its symbol")
     body = meant[0].body
-    alone = bool(body) and len(forest.store.of_body(body, 2)) == 1
-    return ConfirmCandidate(entry, meant[0], body if alone else "")
+    is_unique = bool(body) and len(forest.store.of_body(body, 2)) == 1
+    return ConfirmCandidate(entry, meant[0], body if is_unique else "")
 
 
 def _confirmed(candidate: ConfirmCandidate) -> Agreement | None:
@@ -97,13 +97,13 @@ def _confirmed(candidate: ConfirmCandidate) -> Agreement | None:
     return canonical(replace(old, confirmed=True, digest=definition.digest, body=candidate.body))
 
 
-def _remembered(change: MapChange, wanted: dict[Key, Agreement]) -> list[Key]:
-    """Record the agreements as confirmed that were written as planned."""
+def _record_confirmations(change: MapChange, wanted: dict[Key, Agreement]) -> list[Key]:
+    """Record the agreements that were written as planned as confirmed; return their keys."""
     known = change.known().by_key
     done = [key for key, new in wanted.items() if key in known and known[key].agreement == new]
     with change.state.transaction():
         for key in done:
             change.state.confirm(known[key].digest, change.now)
-            change.state.use(key, change.now)
+            change.state.record_use(key, change.now)
             note_in(change.state, key, "confirmed", words="", session_id="", now=change.now)
     return done

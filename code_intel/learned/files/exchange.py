@@ -3,8 +3,8 @@
     {"format": "code-intel agreements", "version": 1}
     {"nl_term": "送料計算", "symbol": "shipping_fee", "aliases": [], "evidence": ["…"], "files": []}
 
-One agreement per line, sorted by term and symbol, so that diffs are readable. Confirmations,
-digests, sessions and times are not exported. An imported file is untrusted.
+Each line is an agreement; the lines are sorted by term and symbol, so that diffs are readable.
+Confirmations, digests, sessions and times are not exported. An imported file is untrusted.
 """
 
 import json
@@ -37,28 +37,28 @@ MAX_PATH_CHARS = 1000
 _LOCATION = re.compile(r"(.*?)(?::([0-9]{1,9}))?\Z", re.DOTALL)
 _LISTS = {"evidence": MAX_EVIDENCE, "aliases": MAX_ALIASES, "files": MAX_RELATED_FILES}
 _NAMES = {"code_evidence": "evidence", "alias": "aliases"}
-"""Names of fields in `checked` that differ."""
+"""Names of fields that differ between `checked` and the file."""
 
 Fate = Literal["import", "known", "repeated", "blocked", "malformed"]
 FATE_TEXTS: dict[Fate, str] = {
     "import": "imported, unconfirmed",
     "known": "skipped: this term and symbol exist already",
     "repeated": "skipped: this term and symbol are in an earlier line",
-    "blocked": "skipped: an unreadable file is in its place",
+    "blocked": "skipped: an unreadable file has its name",
     "malformed": "skipped",
 }
-"""The result of a line."""
+"""The result of a line, as the command line prints it."""
 
 
 class Arrival(NamedTuple):
     """A line of an imported file.
 
     Attributes:
-        line: Its number, from 1.
-        fate: Its result.
-        agreement: Its agreement, None if it is malformed.
-        field: The malformed field, if there is one.
-        reason: Why it is malformed, as a sentence.
+        line: The number of the line, counting from 1.
+        fate: The result of importing it.
+        agreement: The agreement; None if the line is malformed.
+        field: The malformed field; empty if the whole line is malformed.
+        reason: Why the line is malformed, as a sentence.
     """
 
     line: int
@@ -69,14 +69,14 @@ class Arrival(NamedTuple):
 
 
 def dump(chosen: Iterable[Agreement]) -> str:
-    """Return agreements as text; equal agreements give equal text."""
+    """Return agreements in the export format; equal agreements give equal text."""
     ordered = sorted(map(canonical, chosen), key=agreements.key_of)
     rows = [{"format": FORMAT, "version": EXPORT_VERSION}, *map(_row, ordered)]
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
 def is_export(data: bytes) -> bool:
-    """Whether bytes begin with this format's header."""
+    """Return whether bytes begin with the header of an export."""
     try:
         _require_header(_lines(data[:MAX_LINE])[0][1])
     except (UsageError, IndexError):
@@ -85,7 +85,7 @@ def is_export(data: bytes) -> bool:
 
 
 def read(data: bytes, now: datetime) -> Iterator[Arrival]:
-    """Yield each line of a file as it would be imported into an empty map.
+    """Yield each line of a file with the result of importing it into an empty map.
 
     Raises:
         UsageError: The file has another format or a newer version, or is too large.
@@ -102,19 +102,19 @@ def read(data: bytes, now: datetime) -> Iterator[Arrival]:
 def arrive(
     settings: Settings, data: bytes, *, now: datetime | None = None, dry: bool = False
 ) -> list[Arrival]:
-    """Import a file's agreements, unconfirmed, and return the result of each line.
+    """Import the agreements of a file, unconfirmed, and return the result of each line.
 
     Existing agreements stay as they are.
 
     Args:
         settings: The project.
         data: The content of the file.
-        now: The time, recorded as the time of learning.
-        dry: Whether to only return what would be imported.
+        now: The current time, recorded as `learned_at`.
+        dry: Whether to return the results without importing anything.
 
     Raises:
         UsageError: The file cannot be imported.
-        StorageError: The disk refused; import the file again to add the rest.
+        StorageError: A file could not be written; import again to add the rest.
         BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
@@ -124,10 +124,10 @@ def arrive(
         return list(_planned(settings, agreements.look(settings.agreements), found, seen))
     done: list[Arrival] = []
     cache = SnapshotCache()
-    for some in batches(found):
+    for batch in batches(found):
         with changing(settings, now, cache) as change:
             known = change.known()
-            plan = list(_planned(settings, known, some, seen))
+            plan = list(_planned(settings, known, batch, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
             if new:
                 agreements.write_all(settings.agreements, new, known)
@@ -139,26 +139,26 @@ def arrive(
 def _planned(
     settings: Settings, known: AgreementFolder, found: Iterable[Arrival], seen: set[Key]
 ) -> Iterator[Arrival]:
-    """Yield the result of each line in this map; `seen` collects the keys."""
+    """Yield the result of importing each line into this map; add the keys to `seen`."""
     for item in found:
         if item.agreement is None:
             yield item
             continue
         key = agreements.key_of(item.agreement)
-        place = settings.agreements / file_name(*key)
+        path = settings.agreements / file_name(*key)
         fate: Fate = "import"
         if key in seen:
             fate = "repeated"
         elif key in known.by_key:
             fate = "known"
-        elif place.exists() or place.is_symlink():
+        elif path.exists() or path.is_symlink():
             fate = "blocked"
         seen.add(key)
         yield item._replace(fate=fate)
 
 
 def _row(agreement: Agreement) -> dict[str, object]:
-    files = (_written(file) for file in agreement.files if not _outside(file.path))
+    files = (_location(file) for file in agreement.files if not _is_outside(file.path))
     return {
         "nl_term": agreement.nl_term,
         "symbol": agreement.symbol,
@@ -168,7 +168,7 @@ def _row(agreement: Agreement) -> dict[str, object]:
     }
 
 
-def _written(file: FileReference) -> str:
+def _location(file: FileReference) -> str:
     if not file.line and (found := _LOCATION.match(file.path)) and not found[2]:
         return file.path
     return f"{file.path}:{file.line}"
@@ -188,13 +188,15 @@ def _require_header(line: bytes) -> None:
     if header.get("format") != FORMAT or type(header.get("version")) is not int:
         raise _refusal("It does not begin with the header of an export.")
     if header["version"] > EXPORT_VERSION:
-        raise _refusal(f"It has version {header['version']}; this program reads {EXPORT_VERSION}.")
+        raise _refusal(
+            f"It has version {header['version']}, but this program reads only {EXPORT_VERSION}."
+        )
 
 
 def _refusal(reason: str) -> UsageError:
     return UsageError(
         f"The file cannot be imported: {reason}",
-        hint="Name a file that `code-intel map export` of this or an earlier version wrote.",
+        hint="Name a file that was written by `code-intel map export`, this version or an earlier.",
         details={"field": "file"},
     )
 
@@ -208,15 +210,15 @@ def _arrivals(lines: Iterable[tuple[int, bytes]], now: datetime) -> Iterator[Arr
         except UsageError as error:
             field = str(error.details.get("field", ""))
             name = _NAMES.get(field, field)
-            said = error.message.replace(field, name) if field else error.message
-            yield Arrival(number, "malformed", field=name, reason=said)
+            reason = error.message.replace(field, name) if field else error.message
+            yield Arrival(number, "malformed", field=name, reason=reason)
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    """Return the object of a line with secrets masked.
+    """Return the JSON object in a line, with secrets masked.
 
     Raises:
-        ValueError: The line is not an object; the message is a clause.
+        ValueError: The line is not a JSON object; the message is a clause.
     """
     if len(line) > MAX_LINE:
         raise ValueError(f"it is larger than {MAX_LINE // 1024**2} MiB")
@@ -229,7 +231,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("the value is different")  # noqa: TRY004 - callers catch one type
+        raise ValueError("it is another JSON value")  # noqa: TRY004 - callers catch one type
     return found
 
 
@@ -237,9 +239,9 @@ def _agreement(row: dict[str, Any], now: datetime) -> Agreement:
     """Return the agreement of a line; unknown keys are ignored.
 
     Raises:
-        UsageError: A field is missing, wrong, too long or unreadable; the error names it.
+        UsageError: A field is missing, invalid or too long; the error names it.
     """
-    lists = {field: _texts(row, field, most) for field, most in _LISTS.items()}
+    lists = {field: _texts(row, field, limit) for field, limit in _LISTS.items()}
     draft = Agreement(
         _text(row, "nl_term"),
         _text(row, "symbol"),
@@ -258,16 +260,16 @@ def _agreement(row: dict[str, Any], now: datetime) -> Agreement:
 def _text(row: dict[str, Any], field: str) -> str:
     value = row.get(field)
     if not isinstance(value, str):
-        raise _wrong(field, "is missing" if value is None else "must be a text")
+        raise _field_error(field, "is missing" if value is None else "must be a text")
     return value
 
 
-def _texts(row: dict[str, Any], field: str, most: int) -> tuple[str, ...]:
+def _texts(row: dict[str, Any], field: str, limit: int) -> tuple[str, ...]:
     value = row.get(field, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _wrong(field, "must be a list of texts")
-    if len(value) > most:
-        raise _wrong(field, f"has {counted(len(value), 'item')}; at most {most} are allowed")
+        raise _field_error(field, "must be a list of texts")
+    if len(value) > limit:
+        raise _field_error(field, f"has {counted(len(value), 'item')}; the limit is {limit}")
     return tuple(value)
 
 
@@ -275,17 +277,17 @@ def _file(text: str) -> FileReference:
     found = _LOCATION.match(text)
     path, line = (found[1], int(found[2] or 0)) if found else (text, 0)
     if hidden := hidden_character(path):
-        raise _wrong("files", f"has the invisible character {code_point(hidden)}")
-    if not path.strip() or len(path) > MAX_PATH_CHARS or _outside(path):
-        raise _wrong("files", "names something outside the project")
+        raise _field_error("files", f"contains the invisible character {code_point(hidden)}")
+    if not path.strip() or len(path) > MAX_PATH_CHARS or _is_outside(path):
+        raise _field_error("files", "contains a path that is empty, too long or not in the project")
     return FileReference(path, line)
 
 
-def _outside(path: str) -> bool:
-    """Whether a path leads out of the project, on any system."""
+def _is_outside(path: str) -> bool:
+    """Return whether a path leads out of the project, on any operating system."""
     parts = PureWindowsPath(path)
     return bool(parts.anchor or PurePosixPath(path).is_absolute() or ".." in parts.parts)
 
 
-def _wrong(field: str, why: str) -> UsageError:
-    return UsageError(f"{field} {why}.", details={"field": field})
+def _field_error(field: str, problem: str) -> UsageError:
+    return UsageError(f"{field} {problem}.", details={"field": field})

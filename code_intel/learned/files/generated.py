@@ -1,8 +1,8 @@
-"""Generate learned_pairs.json from the agreements, and notice when it was edited by hand.
+"""Generate learned_pairs.json from the agreements, and detect when it was edited by hand.
 
-Agreements are the truth (docs/decisions/0050). The state store remembers the digest of what this
-program wrote. A file with another digest and other content than the agreements is an edit. Only
-`code-intel map rebuild` overwrites an edit or takes it in.
+The agreements are the source of truth (docs/decisions/0050). The state store contains the digests
+of the contents that this program wrote. A file with another digest, whose content differs from the
+agreements, was edited. Only `code-intel map rebuild` replaces or imports the edits.
 """
 
 import hashlib
@@ -29,25 +29,25 @@ Condition = Literal["missing", "generated", "edited", "damaged", "newer"]
 
 NOTES: Mapping[Condition, str] = MappingProxyType(
     {
-        "edited": f"{pairs.PAIRS_FILE} was edited by hand and is left as it is. "
+        "edited": f"{pairs.PAIRS_FILE} was edited by hand and was not changed. "
         "Run `code-intel map rebuild "
         "--from pairs` to import the edits, or `code-intel map rebuild` to replace them.",
         "damaged": f"{pairs.PAIRS_FILE} is damaged. "
         "Run `code-intel map sync` to set it aside and generate it again.",
         "newer": f"{pairs.PAIRS_FILE} was written by a newer version of code-intel "
-        "and is left as it is.",
+        "and was not changed.",
     }
 )
-"""The note for a file in a condition; other conditions have no note."""
+"""The note for each condition that people should know about."""
 
 
 class PairsComparison(NamedTuple):
-    """learned_pairs.json as it is, and as the agreements would have it.
+    """A comparison of learned_pairs.json with the agreements.
 
     Attributes:
-        condition: What it is.
-        file: What it says.
-        wanted: The pairs that it should hold.
+        condition: The condition of the file.
+        file: The content of the file.
+        wanted: The pairs that the file should contain.
     """
 
     condition: Condition
@@ -56,7 +56,7 @@ class PairsComparison(NamedTuple):
 
     @property
     def steps(self) -> dict[Key, Step]:
-        """Return what generating the file would change, by key; those that stay are left out."""
+        """Return the changes that generating the file would make, by key."""
         old = {pair.key: pair for pair in self.file.pairs}
         new = {pair.key: pair for pair in self.wanted}
         steps: dict[Key, Step] = {key: "remove_pair" for key in old if key not in new}
@@ -69,16 +69,16 @@ class PairsComparison(NamedTuple):
 
 
 class PairsUpdate(NamedTuple):
-    """What generating did to the pairs, and a note for people."""
+    """The changes that generating the file made, by key, and a note for people."""
 
     steps: Mapping[Key, Step]
     note: str = ""
 
 
 def notice(settings: Settings) -> str:
-    """Return a note for people about learned_pairs.json; empty when the file is in order.
+    """Return a note for people about learned_pairs.json; empty if the file is in order.
 
-    Writes nothing and never raises.
+    Write nothing; return a storage error as the note.
     """
     path = pairs.path_of(settings)
     if not path.exists():
@@ -98,15 +98,15 @@ def examine(
     settings: Settings,
     known: AgreementFolder,
     digests: frozenset[str],
-    coming: Mapping[Key, Pair] = MappingProxyType({}),
+    new: Mapping[Key, Pair] = MappingProxyType({}),
 ) -> PairsComparison:
     """Compare learned_pairs.json with the agreements.
 
     Args:
         settings: The project.
-        known: Its agreements.
-        digests: Of the contents that this program wrote.
-        coming: Pairs of agreements that are about to be written.
+        known: The project's agreements.
+        digests: The digests of the contents that this program wrote.
+        new: Pairs of agreements that are about to be written.
 
     Raises:
         StorageError: The file exists but cannot be read.
@@ -123,10 +123,10 @@ def examine(
     elif (
         file.digest in digests
         or _is_equal(file, _wanted(folder, known, file, {}))
-        or is_as_committed(settings, pairs.PAIRS_FILE)  # git wrote it, and keeps it
+        or is_as_committed(settings, pairs.PAIRS_FILE)  # git checked it out
     ):
         condition = "generated"
-    return PairsComparison(condition, file, _wanted(folder, known, file, coming))
+    return PairsComparison(condition, file, _wanted(folder, known, file, new))
 
 
 def generate(
@@ -135,57 +135,57 @@ def generate(
     known: AgreementFolder,
     *,
     now: datetime,
-    coming: Mapping[Key, Pair] = MappingProxyType({}),
+    new: Mapping[Key, Pair] = MappingProxyType({}),
     replace_edits: bool = False,
 ) -> PairsUpdate:
-    """Write learned_pairs.json from the agreements; the caller holds `changes.lock_path`.
+    """Write learned_pairs.json from the agreements. The caller holds `changes.lock_path`.
 
-    Move a damaged file to `learned_pairs.json.corrupt-<time>` first. Leave an edited one as it is.
+    A damaged file is first moved to `learned_pairs.json.corrupt-<time>`. An edited file is not
+    changed by default.
 
     Args:
         settings: The project.
-        state: Its store.
-        known: Its agreements.
-        now: When.
-        coming: Pairs of agreements that are about to be written.
-        replace_edits: Move an edited file to `learned_pairs.json.edited-<time>` and generate it
-            again.
+        state: The project's state store.
+        known: The project's agreements.
+        now: The current time.
+        new: Pairs of agreements that are about to be written.
+        replace_edits: Whether to move an edited file to `learned_pairs.json.edited-<time>` and
+            generate it again.
 
     Raises:
-        StorageError: The file cannot be read, or the disk refused.
+        StorageError: The file cannot be read or could not be written.
     """
     path, digests = pairs.path_of(settings), state.generated()
-    found = examine(settings, known, digests, coming)
+    found = examine(settings, known, digests, new)
     condition, file = found.condition, found.file
     if condition == "newer" or (condition == "edited" and not replace_edits):
         return PairsUpdate({}, NOTES[condition])
     if condition == "missing" and not found.wanted:
         return PairsUpdate({})
-    new = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.PAIRS_VERSION)
+    wanted = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.PAIRS_VERSION)
     note = ""
     if condition in {"damaged", "edited"}:
         aside = pairs.set_aside(path, now, "corrupt" if condition == "damaged" else "edited")
         note = (
-            f"{pairs.PAIRS_FILE} was {condition}; "
-            f"it is kept as {aside.name} and was generated again."
+            f"{pairs.PAIRS_FILE} was {condition}. It was moved to {aside.name} and generated again."
         )
-    elif new == file and file.digest in digests:
+    elif wanted == file and file.digest in digests:
         return PairsUpdate({})
-    elif new == file and _digest(pairs.dump(file)) == file.digest:
+    elif wanted == file and _digest(pairs.dump(file)) == file.digest:
         state.remember_generated(file.digest)
         return PairsUpdate({})
-    data = pairs.dump(replace(new, updated_at=now.isoformat()))
+    data = pairs.dump(replace(wanted, updated_at=now.isoformat()))
     state.remember_generated(_digest(data))
     durable.replace(path, data)
     return PairsUpdate(found.steps, note)
 
 
 def _wanted(
-    folder: Path, known: AgreementFolder, file: PairsFile, coming: Mapping[Key, Pair]
+    folder: Path, known: AgreementFolder, file: PairsFile, new: Mapping[Key, Pair]
 ) -> tuple[Pair, ...]:
-    """Return the pairs of all agreements: known ones in the file's order, new ones by their time.
+    """Return the pairs of all agreements: those of the file in its order, then others by time.
 
-    The pair of a file that cannot be read stays until the file can be read again.
+    The pair of an unreadable agreement file is kept.
     """
     old = {pair.key: pair for pair in file.pairs}
     unreadable = {
@@ -203,10 +203,10 @@ def _wanted(
             extra = dict(old[key].extra) if key in old else {}
             name = agreements.relative(folder, entry.path)
             found[key] = pairs.of_agreement(entry.agreement, name, extra)
-    for key, pair in coming.items():
+    for key, pair in new.items():
         found[key] = replace(pair, extra=old[key].extra) if key in old else pair
-    new = sorted(found.keys() - old.keys(), key=lambda key: (when(found[key].learned_at), key))
-    return tuple(found[key] for key in [*(key for key in old if key in found), *new])
+    added = sorted(found.keys() - old.keys(), key=lambda key: (when(found[key].learned_at), key))
+    return tuple(found[key] for key in [*(key for key in old if key in found), *added])
 
 
 def _digest(data: bytes) -> str:
@@ -214,8 +214,8 @@ def _digest(data: bytes) -> str:
 
 
 def _is_equal(file: PairsFile, wanted: tuple[Pair, ...]) -> bool:
-    """Return whether a file with an unknown digest says exactly what the agreements say."""
-    said = {pair.key: pair for pair in file.pairs}
-    return said.keys() == {pair.key for pair in wanted} and all(
-        said[pair.key].says_the_same(pair) for pair in wanted
+    """Return whether the pairs of a file are exactly those of the agreements."""
+    present = {pair.key: pair for pair in file.pairs}
+    return present.keys() == {pair.key for pair in wanted} and all(
+        present[pair.key].has_same_content(pair) for pair in wanted
     )

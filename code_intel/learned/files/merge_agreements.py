@@ -1,4 +1,4 @@
-"""Merge and compare the claims of agreements with one key, and date them. Pure."""
+"""Merge and compare agreements with the same key, and parse their times. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,10 +8,11 @@ from code_intel.chunking.agreement import canonical
 from code_intel.records import Agreement
 
 
-def unite(agreements: Sequence[Agreement]) -> Agreement:
-    """Return one agreement of several with the same key: the newest wins, nothing said is lost.
+def merge(agreements: Sequence[Agreement]) -> Agreement:
+    """Merge agreements with the same key into one.
 
-    Evidence, files and aliases are united; it claims to be confirmed only if all of them do.
+    Evidence, files and aliases are combined; other fields are those of the newest agreement. The
+    result is marked as confirmed only if all of them are.
     """
     newest, *others = sorted(agreements, key=lambda item: when(item.learned_at), reverse=True)
     everything = (newest, *others)
@@ -27,11 +28,8 @@ def unite(agreements: Sequence[Agreement]) -> Agreement:
     )
 
 
-def adds(one: Agreement, other: Agreement) -> bool:
-    """Return whether `one` claims something that `other` does not.
-
-    Numbers, lines and times are not claims.
-    """
+def claims_more(one: Agreement, other: Agreement) -> bool:
+    """Return whether `one` has evidence, files, aliases or frame slots that `other` lacks."""
     return not (
         set(one.evidence) <= set(other.evidence)
         and {file.path for file in one.files} <= {file.path for file in other.files}
@@ -41,7 +39,7 @@ def adds(one: Agreement, other: Agreement) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Say whether an agreement may give `text` as its time; an empty one is not known."""
+    """Return whether a text is an ISO 8601 time or empty, as `learned_at` may be."""
     try:
         return not text or bool(datetime.fromisoformat(text))
     except ValueError:
@@ -49,7 +47,7 @@ def is_time(text: str) -> bool:
 
 
 def when(learned_at: str) -> datetime:
-    """Return a time with an offset, UTC where none exists; the earliest of all for no time."""
+    """Parse `learned_at`, as UTC if it has no offset; without a time, return the earliest one."""
     if not learned_at or not is_time(learned_at):
         return datetime.min.replace(tzinfo=UTC)
     time = datetime.fromisoformat(learned_at)

@@ -1,7 +1,7 @@
-"""Read and write the format of learned_pairs.json: versions 1 and 2 are read, version 2 is written.
+"""Read versions 1 and 2 of learned_pairs.json, and write version 2.
 
-Seed 004 §3.2 defines the format. Keys and items that the program does not know are kept. When the
-file is written, and from what, is decided in `generated` (docs/decisions/0050).
+Seed 004 §3.2 defines the format. Unknown keys and items are kept. `generated` decides when the file
+is written (docs/decisions/0050).
 """
 
 import hashlib
@@ -39,7 +39,7 @@ _FIELDS = (
     "learned_at",
     "agreement_file",
 )
-_TOP = ("version", "updated_at", "embedding_model", "pairs")
+_TOP_LEVEL_KEYS = ("version", "updated_at", "embedding_model", "pairs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Pair:
     key: Key = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compute the key once; it is compared often."""
+        """Compute the key once, because it is compared often."""
         object.__setattr__(self, "key", make_key(self.nl_term, self.symbol))
 
-    def says_the_same(self, other: "Pair") -> bool:
-        """Return whether both say the same; unknown keys and the file's name do not count."""
+    def has_same_content(self, other: "Pair") -> bool:
+        """Return whether two pairs are equal, ignoring unknown keys and the file name."""
         return replace(self, extra=(), agreement_file="") == replace(
             other, extra=(), agreement_file=""
         )
@@ -72,20 +72,22 @@ class PairsFile:
     """The content of the file.
 
     Attributes:
-        pairs: Its pairs; of several with one key the newest.
-        exists: Whether there is a file.
-        damage: Why it cannot be read, as a sentence, or empty.
-        version: As written; above `VERSION` the file is never written.
-        strange: Items of the list that are not pairs; kept.
-        extra: Unknown top-level keys; kept.
-        digest: Hex SHA-256 of its bytes; empty where there is no file.
+        pairs: The pairs; of several with one key, the newest.
+        exists: Whether the file exists.
+        damage: Why the file cannot be read, as a sentence; empty if it can.
+        version: The version in the file. A file newer than `PAIRS_VERSION` is never overwritten.
+        other_items: Items of the list that are not pairs, which are kept.
+        extra: Unknown top-level keys, which are kept.
+        embedding_model: The model named in the file.
+        updated_at: The time when the file was written.
+        digest: Hex SHA-256 of the bytes; empty if there is no file.
     """
 
     pairs: tuple[Pair, ...] = ()
     exists: bool = True
     damage: str = ""
     version: int = PAIRS_VERSION
-    strange: tuple[object, ...] = ()
+    other_items: tuple[object, ...] = ()
     extra: tuple[tuple[str, object], ...] = ()
     embedding_model: str = EMBEDDING_MODEL
     updated_at: str = ""
@@ -93,21 +95,21 @@ class PairsFile:
 
     @property
     def is_newer(self) -> bool:
-        """Return whether a newer version of the program wrote it."""
+        """Whether a newer version of the program wrote the file."""
         return self.version > PAIRS_VERSION
 
 
 def path_of(settings: Settings) -> Path:
-    """Return where learned_pairs.json is."""
+    """Return the path of learned_pairs.json."""
     return settings.state / PAIRS_FILE
 
 
 def load(path: Path, generated: Collection[str] = ()) -> PairsFile:
-    """Read the file; a missing one is empty, a damaged one says what is wrong with it.
+    """Read the file. Return empty content if it is missing, and the `damage` if it is damaged.
 
     Args:
         path: The file.
-        generated: Digests of contents that this program wrote, with secrets masked.
+        generated: Digests of contents that this program wrote, in which secrets are masked.
 
     Raises:
         StorageError: The file exists but cannot be read.
@@ -121,16 +123,16 @@ def load(path: Path, generated: Collection[str] = ()) -> PairsFile:
     except OSError as error:
         raise StorageError(
             f"{path} cannot be read: {error.strerror or error}.",
-            hint="Make it readable, or move it away: it is generated from the agreements.",
+            hint="Make it readable, or move it away; it is generated from the agreements.",
         ) from error
     return parse(data, generated)
 
 
 def parse(data: bytes, generated: Collection[str] = ()) -> PairsFile:
-    """Read the bytes of a pairs file; never raises.
+    """Parse the bytes of a pairs file; never raises.
 
-    Secrets are masked, unless `generated` has the digest of the bytes: masking takes a second for
-    some thousand pairs.
+    Secrets are masked, unless `generated` contains the digest of the bytes; masking some thousand
+    pairs takes a second.
     """
     digest = hashlib.sha256(data).hexdigest()
     if data.startswith(b"\xef\xbb\xbf"):
@@ -144,19 +146,19 @@ def parse(data: bytes, generated: Collection[str] = ()) -> PairsFile:
 
 
 def dump(file: PairsFile) -> bytes:
-    """Return the bytes of a file of version 2."""
+    """Return the bytes of the file in version 2."""
     document = {
         "version": PAIRS_VERSION,
         "updated_at": file.updated_at,
         "embedding_model": file.embedding_model,
-        "pairs": [*map(as_json, file.pairs), *file.strange],
+        "pairs": [*map(as_json, file.pairs), *file.other_items],
         **dict(file.extra),
     }
     return f"{json.dumps(document, ensure_ascii=False, indent=2)}\n".encode("utf-8", "replace")
 
 
 def as_json(pair: Pair) -> dict[str, Any]:
-    """Return a pair as a JSON object, with the symbol's words for readers."""
+    """Return a pair as a JSON object, in which `symbol_normalized` has the words of the symbol."""
     found: dict[str, Any] = {}
     for name in _FIELDS:
         value = getattr(pair, name)
@@ -167,7 +169,7 @@ def as_json(pair: Pair) -> dict[str, Any]:
 
 
 def of_agreement(agreement: Agreement, file: str, extra: Mapping[str, object]) -> Pair:
-    """Return the pair of an agreement; `file` is its name in the agreements folder."""
+    """Return the pair of an agreement, whose file in the agreements folder is `file`."""
     return Pair(
         nl_term=agreement.nl_term,
         symbol=agreement.symbol,
@@ -181,9 +183,9 @@ def of_agreement(agreement: Agreement, file: str, extra: Mapping[str, object]) -
 
 
 def to_agreement(pair: Pair, old: Agreement | None = None) -> Agreement:
-    """Return an agreement that says what a pair says; fields that a pair lacks come from `old`.
+    """Return the agreement for a pair; fields that a pair lacks are copied from `old`.
 
-    Evidence that was edited in the JSON file is not confirmed.
+    An agreement whose evidence was edited in the JSON file is not confirmed.
     """
     base = old or Agreement(pair.nl_term, pair.symbol)
     lines = tuple(line for line in pair.code_evidence.split("\n") if line.strip())
@@ -201,7 +203,7 @@ def to_agreement(pair: Pair, old: Agreement | None = None) -> Agreement:
 
 
 def set_aside(path: Path, now: datetime, label: str = "corrupt") -> Path:
-    """Move a file to a free name `<name>.<label>-<time>` beside it; return its path."""
+    """Rename a file to `<name>.<label>-<time>`, with a number if that exists; return the path."""
     stem = f"{path.name}.{label}-{now:%Y%m%dT%H%M%S}"
     aside, number = path.with_name(stem), 1
     while aside.exists():
@@ -213,23 +215,23 @@ def set_aside(path: Path, now: datetime, label: str = "corrupt") -> Path:
 
 def _document(document: object) -> PairsFile:
     if not isinstance(document, dict):
-        raise ValueError("it is not a JSON object")  # noqa: TRY004 - damage is one kind of error here
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - all damage is a ValueError
     version, items = document.get("version", 1), document.get("pairs", [])
     if type(version) is not int or not isinstance(items, list):
         raise ValueError("version or pairs has the wrong type")
     pairs = [_pair(item) if isinstance(item, dict) else None for item in items]
     return PairsFile(
-        pairs=_newest(pair for pair in pairs if pair),
+        pairs=_newest_per_key(pair for pair in pairs if pair),
         version=version,
-        strange=tuple(item for item, pair in zip(items, pairs, strict=True) if not pair),
-        extra=_others(document, _TOP),
+        other_items=tuple(item for item, pair in zip(items, pairs, strict=True) if not pair),
+        extra=_unknown_keys(document, _TOP_LEVEL_KEYS),
         embedding_model=str(document.get("embedding_model") or EMBEDDING_MODEL),
         updated_at=str(document.get("updated_at") or ""),
     )
 
 
 def _pair(item: dict[str, Any]) -> Pair | None:
-    """Return a pair, or None for another object; a missing optional field is empty."""
+    """Return the pair in a JSON object, or None if the object is not a valid pair."""
     values = {name: item.get(name) for name in _FIELDS}
     similarity = values.pop("similarity") or 0.0
     texts = {name: "" if value is None else value for name, value in values.items()}
@@ -242,12 +244,13 @@ def _pair(item: dict[str, Any]) -> Pair | None:
     texts = {name: encodable(value) for name, value in texts.items()}
     if hidden_character(texts["nl_term"] + texts["symbol"]):
         return None
-    texts["learned_at"] = _aware(texts["learned_at"])
-    return Pair(**texts, similarity=float(similarity), extra=_others(item, (*_FIELDS, _NORMALIZED)))
+    texts["learned_at"] = _with_offset(texts["learned_at"])
+    extra = _unknown_keys(item, (*_FIELDS, _NORMALIZED))
+    return Pair(**texts, similarity=float(similarity), extra=extra)
 
 
-def _aware(text: str) -> str:
-    """Return a time with an offset; version 1 wrote times without one, which are taken as UTC."""
+def _with_offset(text: str) -> str:
+    """Add the UTC offset to a time without one, as version 1 wrote them."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -255,8 +258,8 @@ def _aware(text: str) -> str:
     return text if time.tzinfo else time.replace(tzinfo=UTC).isoformat()
 
 
-def _newest(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Return one pair for each key: the newest, in the place of the first."""
+def _newest_per_key(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Return the newest pair for each key, in the order in which the keys first occur."""
     found: dict[Key, Pair] = {}
     for pair in pairs:
         old = found.setdefault(pair.key, pair)
@@ -265,20 +268,20 @@ def _newest(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     return tuple(found.values())
 
 
-def _others(item: dict[str, Any], known: tuple[str, ...]) -> tuple[tuple[str, object], ...]:
+def _unknown_keys(item: dict[str, Any], known: tuple[str, ...]) -> tuple[tuple[str, object], ...]:
     return tuple((key, value) for key, value in item.items() if key not in known)
 
 
-def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(items)
     if len(found) != len(items):
-        raise ValueError("it gives a key twice")
+        raise ValueError("it contains a key twice")
     return found
 
 
-def _refuse(constant: str) -> float:
+def _refuse_constant(constant: str) -> float:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
-"""Refuses repeated keys and the numbers NaN and Infinity, which JSON does not have."""
+DECODER = json.JSONDecoder(object_pairs_hook=_require_unique_keys, parse_constant=_refuse_constant)
+"""A strict decoder, which refuses repeated keys and the numbers NaN and Infinity."""

@@ -24,10 +24,12 @@ class Reason(NamedTuple):
     """A reason to prune.
 
     Attributes:
-        name: Its name on the command line.
+        name: The name on the command line.
         about: The reason as a clause.
-        applies: Whether it applies; the second argument is the time for `unconfirmed`.
-        is_proven: Whether a complete index of the source proves it; then it is used by default.
+        applies: Returns whether the reason applies to an agreement, given the time before which
+            `unconfirmed` agreements are pruned.
+        is_proven: Whether a complete index of the source proves the reason. Such reasons are the
+            default.
     """
 
     name: str
@@ -53,15 +55,15 @@ REASONS = (
     ),
     Reason(
         "twin", "it was merged into another file with its term and symbol",
-        lambda it, _: bool(it.entry.also),
+        lambda it, _: bool(it.entry.other_paths),
     ),
 )  # fmt: skip
-"""The first chosen reason that applies counts."""
+"""The reasons to prune; the first chosen one that applies is used."""
 DEFAULT_REASONS = tuple(reason.name for reason in REASONS if reason.is_proven)
 
 
 class PruneCandidate(NamedTuple):
-    """An agreement to prune, and the reason; of twins the first file stays."""
+    """An agreement to prune, and the reason. Of twins, the first file is kept."""
 
     entry: AgreementEntry
     reason: Reason
@@ -69,13 +71,9 @@ class PruneCandidate(NamedTuple):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the files to move."""
-        stays = self.reason.name == "twin"
-        return tuple(
-            path.name
-            for path in (self.entry.path, *self.entry.also)
-            if not stays or path != self.entry.path
-        )
+        """The names of the files to move to the trash."""
+        first = () if self.reason.name == "twin" else (self.entry.path,)
+        return tuple(path.name for path in (*first, *self.entry.other_paths))
 
 
 def prune(
@@ -87,19 +85,19 @@ def prune(
     now: datetime | None = None,
     dry: bool = False,
 ) -> list[PruneCandidate]:
-    """Move agreements to the trash; return them.
+    """Move outdated agreements to the trash; return them.
 
     Args:
         settings: The project.
-        forest: The current index of its source.
+        forest: The current index of the project's source.
         reasons: Names of `REASONS`.
-        days: The age of agreements for `unconfirmed`.
-        now: The time.
-        dry: Whether to only return what would be moved.
+        days: The age in days from which `unconfirmed` applies.
+        now: The current time.
+        dry: Whether to return the agreements without moving them.
 
     Raises:
         NotFoundError: A reason needs a complete index of the source, and there is none.
-        StorageError: The disk refused.
+        StorageError: A file could not be moved.
         BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
@@ -107,22 +105,22 @@ def prune(
     if any(reason.is_proven for reason in chosen):
         _require_complete(forest)
     cache = SnapshotCache()
-    doomed = _doomed(settings, forest, chosen, days, now, cache)
+    candidates = _candidates(settings, forest, chosen, days, now, cache)
     if dry:
-        return doomed
+        return candidates
     done: list[PruneCandidate] = []
-    for some in batches(doomed):
+    for batch in batches(candidates):
         with changing(settings, now, cache) as change:
             known = change.known().by_key
-            same = [it for it in some if it.entry.key and known.get(it.entry.key) == it.entry]
-            for item in same:
-                _take_away(change, item)
+            unchanged = [it for it in batch if it.entry.key and known.get(it.entry.key) == it.entry]
+            for item in unchanged:
+                _move_to_trash(change, item)
             change.generate()
-        done += same
+        done += unchanged
     return done
 
 
-def _doomed(
+def _candidates(
     settings: Settings,
     forest: Index,
     chosen: Iterable[Reason],
@@ -142,9 +140,9 @@ def _doomed(
 def _require_complete(forest: Index) -> None:
     index = forest.freshness()
     if index.state != "fresh" or not index.files:
-        why = " ".join(index.degraded) or f"it is {index.state}"
+        reason = " ".join(index.degraded) or f"it is {index.state}"
         raise NotFoundError(
-            f"The index of the source is incomplete, so nothing was pruned: {why}",
+            f"The index of the source is incomplete, so nothing was pruned: {reason}",
             hint="Run `code-intel sync --words-only`; if that does not help, `code-intel doctor`.",
         )
 
@@ -153,12 +151,12 @@ def _learned(entry: AgreementEntry) -> datetime:
     return when(entry.agreement.learned_at) if entry.agreement else datetime.max.replace(tzinfo=UTC)
 
 
-def _take_away(change: MapChange, item: PruneCandidate) -> None:
-    """Move an agreement's files to the trash; of twins one stays, with the others merged in."""
+def _move_to_trash(change: MapChange, item: PruneCandidate) -> None:
+    """Move an agreement's files to the trash; merge twins into one file first, which is kept."""
     entry = item.entry
     if item.reason.name == "twin":
         confirmed = is_confirmed(change.settings, entry, change.state)
-        change.unite_files(entry, confirmed=confirmed)
+        change.merge_files(entry, confirmed=confirmed)
         return
-    for path in (entry.path, *entry.also):
+    for path in (entry.path, *entry.other_paths):
         trash.move(change.settings, path, now=change.now)

@@ -1,7 +1,7 @@
-"""Take hand edits of learned_pairs.json into the agreements, or generate the file again.
+"""Import hand edits of learned_pairs.json into the agreements, or generate the file again.
 
-Both happen only on a person's request (docs/decisions/0050). Nothing is lost: an edited file that
-is replaced is kept beside the new one, and an agreement that is updated leaves a copy in the trash.
+Both happen only on a person's request (docs/decisions/0050). Nothing is lost: an edited file is
+renamed before it is replaced, and an agreement is copied to the trash before it loses any content.
 """
 
 from collections.abc import Mapping
@@ -27,14 +27,14 @@ Step = generated.Step | Literal["write_agreement", "update_agreement"]
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """What a rebuild did, or would do.
+    """The changes that a rebuild made, or would make.
 
     Attributes:
-        steps: What was written, by key.
-        kept: How many stayed as they were.
-        waiting: Pairs that were not taken in, because the file of their agreement cannot be read
+        steps: The changes, by key.
+        kept: The number of pairs or agreements that did not change.
+        waiting: Pairs that were not imported, because the file of their agreement cannot be read
             or written.
-        notes: Sentences about learned_pairs.json itself.
+        notes: Sentences for people.
     """
 
     steps: Mapping[Key, Step]
@@ -46,19 +46,20 @@ class RebuildReport:
 def rebuild(
     settings: Settings, source: Source, *, now: datetime | None = None, dry: bool = False
 ) -> RebuildReport:
-    """Generate learned_pairs.json from the agreements, or take what it says into the agreements.
+    """Generate learned_pairs.json from the agreements, or import its pairs into the agreements.
 
     Args:
         settings: The project.
-        source: What is right.
-        now: The time.
-        dry: Whether to only return what would be done.
+        source: The side to copy from.
+        now: The current time.
+        dry: Whether to return the changes without making them.
 
     Raises:
-        UsageError: That side is empty or damaged, and the other one is not.
-        StorageError: A newer version wrote learned_pairs.json, a file cannot be read, or the disk
-            refused.
-        BusyError: Another process is writing for too long.
+        UsageError: There are pairs but no agreements to generate them from, or learned_pairs.json
+            is missing or damaged.
+        StorageError: A newer version wrote learned_pairs.json, a file cannot be read, or a file
+            could not be written.
+        BusyError: Another process holds the lock for too long.
     """
     with changing(settings, now or datetime.now(UTC), dry=dry) as change:
         known = change.known()
@@ -74,8 +75,8 @@ def _from_agreements(
 ) -> RebuildReport:
     if found.file.pairs and not known.by_key:
         raise UsageError(
-            f"There are no agreements, "
-            f"and {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
+            "There are no agreements, "
+            f"but {counted(len(found.file.pairs), 'pair')} in {pairs.PAIRS_FILE}.",
             hint="Import them with `code-intel map rebuild --from pairs`.",
             details={"field": "from"},
         )
@@ -95,7 +96,7 @@ def _from_pairs(change: MapChange, known: AgreementFolder, found: PairsCompariso
         return rebuilt
     for key, agreement in new.items():
         entry = known.by_key.get(key)
-        if entry and entry.agreement and merge_agreements.adds(entry.agreement, agreement):
+        if entry and entry.agreement and merge_agreements.claims_more(entry.agreement, agreement):
             trash.copy(change.settings, entry.path, now=change.now)
     agreements.write_all(change.settings.agreements, new.values(), known)
     note = change.generate(replace_edits=True)
@@ -105,7 +106,7 @@ def _from_pairs(change: MapChange, known: AgreementFolder, found: PairsCompariso
 def _plan(
     known: AgreementFolder, found: PairsComparison
 ) -> tuple[dict[Key, Agreement], RebuildReport]:
-    """Return the agreements to write, and what taking the pairs in would do."""
+    """Return the agreements to write, and the report of importing the pairs."""
     chosen: dict[Key, Agreement] = {}
     steps: dict[Key, Step] = {}
     waiting: list[Key] = []
@@ -116,7 +117,7 @@ def _plan(
     for pair in found.file.pairs:
         entry = known.by_key.get(pair.key)
         old = entry.agreement if entry else None
-        if old and pair.says_the_same(wanted[pair.key]):
+        if old and pair.has_same_content(wanted[pair.key]):
             continue
         if old and when(old.learned_at) > when(pair.learned_at):
             newer += 1
@@ -130,12 +131,11 @@ def _plan(
             steps[pair.key] = "update_agreement" if old else "write_agreement"
     if newer:
         notes.append(
-            f"{counted(newer, 'agreement')} learned again since the file was written "
-            "stay as they are."
+            f"{counted(newer, 'agreement')} not changed: learned again since the file was written."
         )
-    if alone := known.by_key.keys() - {pair.key for pair in found.file.pairs}:
+    if without_pair := known.by_key.keys() - {pair.key for pair in found.file.pairs}:
         notes.append(
-            f"{counted(len(alone), 'agreement')} without a pair stay. "
+            f"{counted(len(without_pair), 'agreement')} without a pair kept. "
             "To delete one, delete its file."
         )
     kept = len(known.by_key) - len(chosen.keys() & known.by_key.keys())
@@ -143,7 +143,7 @@ def _plan(
 
 
 def _agreement(pair: Pair, old: Agreement | None) -> Agreement | None:
-    """Return the agreement that a pair says; None if no file can hold it."""
+    """Return the agreement for a pair; None if it cannot be written to a file."""
     new = pairs.to_agreement(pair, old)
     agreement = canonical(new if old else replace(new, confirmed=False))
     try:

@@ -1,4 +1,4 @@
-"""Rename an agreement: its term, its symbol, and everything that is remembered of it."""
+"""Change the term or the symbol of an agreement, and keep its history."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from code_intel.records import Agreement, Definition, FileReference
 
 
 class RenameResult(NamedTuple):
-    """What an agreement is now: its key, its file, and whether it still counts as confirmed."""
+    """The key and the file of a renamed agreement, and whether it is still confirmed."""
 
     key: Key
     file: Path
@@ -35,43 +35,43 @@ def rename(
     symbol: str = "",
     definition: Definition | None = None,
     body: str = "",
-    left: Collection[str] = (),
+    old_files: Collection[str] = (),
     now: datetime | None = None,
     dry: bool = False,
     cache: SnapshotCache | None = None,
 ) -> RenameResult:
-    """Give an agreement another term, another symbol, or both; the old term becomes an alias.
+    """Change an agreement's term, its symbol, or both; the old term becomes an alias.
 
-    Uses, sessions of aliases and objections go with it. A confirmed agreement stays confirmed,
-    unless the text of its new symbol is not what was agreed on (docs/decisions/0026).
+    Uses, alias sessions and objections are kept. A confirmed agreement stays confirmed if the new
+    symbol has the body that was agreed on (docs/decisions/0026).
 
     Args:
         settings: The project.
-        key: Which agreement.
-        term: The new term; empty keeps the old one.
-        symbol: The new symbol; empty keeps the old one.
-        definition: Where the new symbol is defined now.
-        body: Its `Symbol.body`, if that is its alone.
-        left: The files that define the old symbol, if the index knows them.
-        now: The time.
-        dry: Whether to only return what would be renamed.
-        cache: What a server keeps of the agreements.
+        key: The agreement.
+        term: The new term; empty to keep the old one.
+        symbol: The new symbol; empty to keep the old one.
+        definition: The definition of the new symbol.
+        body: The `Symbol.body` of the new symbol, if no other symbol has the same.
+        old_files: The files that define the old symbol according to the index.
+        now: The current time.
+        dry: Whether to return the result without changing anything.
+        cache: A cache of the agreements, for servers.
 
     Raises:
         NotFoundError: There is no such agreement.
-        UsageError: An agreement has the new names, or they are the old ones; names the field.
-        StorageError: The disk refused; the agreement has its old name or its new one.
+        UsageError: An agreement with the new term and symbol exists, or they are the old ones.
+        StorageError: A file could not be written; the agreement has its old or its new name.
     """
     with changing(settings, now or datetime.now(UTC), cache, dry=dry) as change:
         known = change.known()
         entry, old = agreements.existing(known, key)
         new = _renamed(old, term, symbol)
         if definition is not None and new.symbol != old.symbol:
-            files = _files(old.files, definition, left)
+            files = _files(old.files, definition, old_files)
             new = replace(new, digest=definition.digest, body=body, files=files)
         new = canonical(new)
-        _require_room(known, old, new)
-        confirmed = is_confirmed(settings, entry, change.state) and _is_proven(old, new)
+        _require_new_key(known, old, new)
+        confirmed = is_confirmed(settings, entry, change.state) and _has_same_body(old, new)
         new = replace(new, confirmed=confirmed)
         file = entry.path
         if file.name != file_name(new.nl_term, new.symbol):
@@ -94,31 +94,31 @@ def _renamed(old: Agreement, term: str, symbol: str) -> Agreement:
 
 
 def _files(
-    old: Sequence[FileReference], definition: Definition, left: Collection[str]
+    old: Sequence[FileReference], definition: Definition, old_files: Collection[str]
 ) -> tuple[FileReference, ...]:
-    """Return the files, with the new symbol's file in the place of the old symbol's files.
+    """Return the agreement's files with the old symbol's files replaced by the new symbol's file.
 
-    The index says which files defined the old symbol. If that symbol is gone, they are the files
-    with a line number; without any, the first file.
+    If the index no longer defines the old symbol, its files are taken to be those with a line
+    number, or else the first file.
     """
-    places = (
-        [file for file in old if file.path in left]
+    replaced = (
+        [file for file in old if file.path in old_files]
         or [file for file in old if file.line]
         or [*old[:1]]
     )
-    others = [file for file in old if file not in places and file.path != definition.file]
+    kept = [file for file in old if file not in replaced and file.path != definition.file]
     at = next(
-        (n for n, file in enumerate(others) if old.index(file) > old.index(places[0])), len(others)
+        (n for n, file in enumerate(kept) if old.index(file) > old.index(replaced[0])), len(kept)
     )
-    return (*others[:at], FileReference(definition.file, definition.line), *others[at:])
+    return (*kept[:at], FileReference(definition.file, definition.line), *kept[at:])
 
 
-def _is_proven(old: Agreement, new: Agreement) -> bool:
-    """Whether what the agreement says of the code is what was agreed on."""
+def _has_same_body(old: Agreement, new: Agreement) -> bool:
+    """Return whether the agreement still means the code that was agreed on."""
     return new.symbol == old.symbol or bool(old.body and new.body == old.body)
 
 
-def _require_room(known: AgreementFolder, old: Agreement, new: Agreement) -> None:
+def _require_new_key(known: AgreementFolder, old: Agreement, new: Agreement) -> None:
     if agreements.key_of(new) == agreements.key_of(old):
         raise UsageError(
             f"{old.nl_term} → {old.symbol} is already its term and symbol.",
@@ -127,26 +127,26 @@ def _require_room(known: AgreementFolder, old: Agreement, new: Agreement) -> Non
         )
     if agreements.key_of(new) in known.by_key:
         raise UsageError(
-            f"There is an agreement {new.nl_term} → {new.symbol} already.",
+            f"An agreement {new.nl_term} → {new.symbol} already exists.",
             hint="Confirm that one, and delete the file of this one.",
             details={"field": "to" if new.symbol != old.symbol else "term"},
         )
 
 
 def _write(change: MapChange, entry: AgreementEntry, new: Agreement, file: Path) -> None:
-    """Write the new name into the old file, which commits the rename; then rename the file.
+    """Write the new names into the old file, which commits the change; then rename the file.
 
-    What is remembered stands under both names until the file has the new one.
+    Until the file is written, the state store contains the history under both keys.
     """
     assert entry.key is not None  # noqa: S101 - the agreement could be read
     key = agreements.key_of(new)
-    change.unite_files(entry, confirmed=new.confirmed)
+    change.merge_files(entry, confirmed=new.confirmed)
     data = agreements.rewritten(entry.path, new)
     with change.state.transaction():
         change.state.copy(entry.key, key)
         if new.confirmed:
             change.state.confirm(agreements.digest_of(data), change.now)
-            change.state.use(key, change.now)
+            change.state.record_use(key, change.now)
     durable.replace(entry.path, data)
     if file != entry.path:
         durable.move(entry.path, file, overwrite=True)

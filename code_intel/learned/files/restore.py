@@ -1,7 +1,7 @@
-"""Restore a file of the trash to its original place, without overwriting (docs/decisions/0036).
+"""Restore a file from the trash, without overwriting anything (docs/decisions/0036).
 
-A restored agreement is confirmed only if this machine confirmed the same content, or git's main
-branch contains it (docs/decisions/0013).
+A restored agreement is confirmed only if the same content was confirmed on this machine, or is on
+the main branch (docs/decisions/0013).
 """
 
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from code_intel.learned.files.changes import changing
 
 
 class RestoreResult(NamedTuple):
-    """The restored file, and its key unless it cannot be read as an agreement."""
+    """The restored file, and its key; None if the file cannot be read as an agreement."""
 
     path: Path
     key: Key | None
@@ -28,42 +28,42 @@ def restore(
 ) -> RestoreResult:
     """Restore a file and remove it from the trash.
 
-    If the process dies in between, the file is in both places; restoring it again completes that.
+    If the process dies in between, both files exist; restoring again removes the one in the trash.
 
     Args:
         settings: The project.
-        name: Its name in `trash.contents`, or the end of it.
-        now: The time.
-        dry: Whether to only return what would be restored.
+        name: The name of the file in the trash, or the end of it.
+        now: The current time.
+        dry: Whether to return the result without restoring the file.
 
     Raises:
-        NotFoundError: The trash has no file of that name.
-        UsageError: An agreement with its term and symbol exists, or a file is in its place.
-        StorageError: It cannot be read, or the disk refused.
+        NotFoundError: The trash contains no file with this name, or several.
+        UsageError: An agreement with this term and symbol, or a file at this location, exists.
+        StorageError: The file cannot be read or could not be written.
     """
     entry = trash.named(settings, name)
     restored = RestoreResult(settings.agreements / entry.origin, agreements.load(entry.path).key)
     with changing(settings, now or datetime.now(UTC), dry=dry) as change:
         data = entry.read()
-        is_back = _is_back(settings, restored, data)
+        is_restored = _is_restored(settings, restored, data)
         if not dry:
-            if not is_back:
+            if not is_restored:
                 durable.create(restored.path, data)
             change.generate()
             durable.remove(entry.path)
     return restored
 
 
-def _is_back(settings: Settings, restored: RestoreResult, data: bytes) -> bool:
-    """Return whether the file is already in its place with the same content.
+def _is_restored(settings: Settings, restored: RestoreResult, data: bytes) -> bool:
+    """Return whether the original location already contains the file.
 
     Raises:
-        UsageError: Another file or agreement is there, or its place is outside the folder.
+        UsageError: Another file or the same agreement exists, or the location is not in the folder.
     """
     target, key = restored
     if not target.parent.resolve().is_relative_to(settings.agreements.resolve()):
         raise UsageError(
-            f"{target.parent} leads out of the agreements folder.",
+            f"{target.parent} is outside the agreements folder.",
             hint="Remove the link, or copy the file by hand.",
             details={"field": "name"},
         )

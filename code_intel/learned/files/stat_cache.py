@@ -1,8 +1,9 @@
-"""Keep what was made from files while their stat is unchanged.
+"""Cache values that are computed from files, as long as the stat of the files is unchanged.
 
-Equal stat means equal content, unless a file was touched less than two seconds before its stat was
-taken: a later change may then carry the same time. This is git's racy rule, with the two seconds of
-the coarsest disks. What depends on such a stat is made again at the next question.
+Files with equal stats have equal content, unless a file changed less than two seconds before its
+stat was taken; a later change may then have the same time. (Git handles this as "racy" files; two
+seconds is the coarsest resolution of file systems.) A value that depends on such a stat is computed
+again on the next call.
 """
 
 import os
@@ -16,30 +17,30 @@ from code_intel.errors import StorageError
 
 RACY_NS = 2_000_000_000
 Stat = tuple[int, int, int, int]
-"""Times of change and modification (ns), size, inode; all 0 where there is no file."""
+"""Times of change and modification (ns), size and inode; all 0 if there is no file."""
 MISSING: Stat = (0, 0, 0, 0)
 Value = TypeVar("Value")
 
 _facts: Callable[[os.stat_result], Stat] = attrgetter(
     "st_ctime_ns", "st_mtime_ns", "st_size", "st_ino"
 )
-"""`st_ctime` moves with every write, rename and change of rights; programs cannot set it back."""
+"""`st_ctime` changes with every write, rename and chmod, and programs cannot set it."""
 
 
 class StatCache(Generic[Value]):
-    """One value that is made from files. Not safe for threads."""
+    """A cache of one value that is computed from files. Not thread-safe."""
 
     def __init__(self) -> None:
         self._basis: object = None
         self._values: list[Value] = []
 
     def get(self, stats: Iterable[Stat], key: object, make: Callable[[], Value]) -> Value:
-        """Return the value; make it again if the files or `key` have changed.
+        """Return the value; compute it again if the files or `key` have changed.
 
         Args:
-            stats: Of the files, as they are now.
-            key: What the value depends on beside the files.
-            make: Makes the value. If it raises, nothing is kept.
+            stats: The current stats of the files.
+            key: Everything else that the value depends on.
+            make: Computes the value. If it raises an error, nothing is cached.
         """
         now = time.time_ns()
         stats = tuple(stats)
@@ -53,10 +54,10 @@ class StatCache(Generic[Value]):
 
 
 class FolderCache(Generic[Value]):
-    """A value for each Markdown file below a folder. Not safe for threads.
+    """A cache of one value per Markdown file below a folder. Not thread-safe.
 
     Args:
-        read: Returns the value of a file; the second argument is its value before, if it had one.
+        read: Returns the value of a file, given the path and the previous value or None.
     """
 
     def __init__(self, read: Callable[[Path, Value | None], Value]) -> None:
@@ -65,7 +66,7 @@ class FolderCache(Generic[Value]):
         self._racy: set[str] = set()
         self._values: dict[str, Value] = {}
         self.revision = 0
-        """Incremented whenever a value is not the one before."""
+        """Incremented whenever a value changes."""
 
     def look(self, folder: Path) -> tuple[Value, ...]:
         """Stat every file, read those that have changed, and return all values by path.
@@ -94,12 +95,12 @@ class FolderCache(Generic[Value]):
 
 def is_settled(facts: Stat, now_ns: int) -> bool:
     """Return whether a change after `now_ns` must change the stat."""
-    touched = facts[0] if os.name == "posix" else max(facts[:2])  # elsewhere ctime is the birth
+    touched = facts[0] if os.name == "posix" else max(facts[:2])  # elsewhere, creation time
     return touched < now_ns - RACY_NS
 
 
 def file_stat(path: str | Path) -> Stat:
-    """Return the stat of a file, which may be reached by a link."""
+    """Return the stat of a file, following symbolic links."""
     try:
         return _facts(os.stat(path))  # noqa: PTH116 - any path
     except OSError:
@@ -107,7 +108,7 @@ def file_stat(path: str | Path) -> Stat:
 
 
 def link_stat(path: str) -> Stat:
-    """Return the stat of a file, or of the link itself."""
+    """Return the stat of a file, or of a symbolic link itself."""
     try:
         return _facts(os.lstat(path))
     except OSError:
@@ -115,9 +116,9 @@ def link_stat(path: str) -> Stat:
 
 
 def database_stats(path: Path) -> tuple[Stat, Stat]:
-    """Return the stats of an SQLite database and its journal; an empty journal counts as none.
+    """Return the stats of an SQLite database and its journal; an empty journal counts as missing.
 
-    Every commit writes one of the two files. Opening and closing the database without a write
+    Every commit changes one of the two files. Opening and closing the database without writing
     changes neither.
     """
     journal = file_stat(f"{path}-wal")
@@ -125,7 +126,7 @@ def database_stats(path: Path) -> tuple[Stat, Stat]:
 
 
 def markdown_files(folder: str) -> list[str]:
-    """Return the Markdown files below a folder, sorted in each; leave out hidden ones.
+    """Return the Markdown files below a folder except hidden ones, sorted by name in each folder.
 
     Raises:
         StorageError: The folder exists but cannot be listed.

@@ -1,7 +1,7 @@
-"""Keep deleted and replaced agreements in `.code-intel/trash`, named by time and original place.
+"""Keep deleted and replaced agreements in `.code-intel/trash`, named by time and original name.
 
-`20261122T143000-送料_fee-1a2b3c4d.md` was in the agreements folder, `billing/20261122T143000-x.md`
-in its subfolder `billing`.
+For example, `20261122T143000-送料_fee-1a2b3c4d.md` was in the agreements folder, and
+`billing/20261122T143000-x.md` in its subfolder `billing`.
 """
 
 import os
@@ -18,20 +18,20 @@ from code_intel.foundation import durable
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted
 
-_STAMP = "%Y%m%dT%H%M%S"
-_NAMED = re.compile(r"(\d{8}T\d{6})(?:\.\d+)?-(.+)\Z", re.DOTALL)
+_TIME_FORMAT = "%Y%m%dT%H%M%S"
+_NAME = re.compile(r"(\d{8}T\d{6})(?:\.\d+)?-(.+)\Z", re.DOTALL)
 MAX_NAME_BYTES = 200
-"""Limit of a file's own name, so that a time fits before it."""
+"""Limit of the original file name, so that a time fits before it."""
 
 
 class TrashEntry(NamedTuple):
-    """A file of the trash.
+    """A file in the trash.
 
     Attributes:
-        name: Its name, relative to the trash.
+        name: The name of the file, relative to the trash.
         path: The file.
-        at: The time when it went there.
-        origin: Its original place, relative to the agreements folder.
+        at: The time when the file was moved to the trash.
+        origin: The original path, relative to the agreements folder.
     """
 
     name: str
@@ -40,10 +40,10 @@ class TrashEntry(NamedTuple):
     origin: str
 
     def read(self) -> bytes:
-        """Return its content.
+        """Return the content of the file.
 
         Raises:
-            StorageError: It cannot be read.
+            StorageError: The file cannot be read.
         """
         try:
             return self.path.read_bytes()
@@ -55,12 +55,13 @@ def folder_of(settings: Settings) -> Path:
     """Return the folder of the trash.
 
     Raises:
-        StorageError: It is a link; its target must not be filled or emptied.
+        StorageError: The folder is a symbolic link, which must not be followed.
     """
     top = settings.state / "trash"
     if top.is_symlink():
         raise StorageError(
-            f"{top} is a link.", hint="Remove the link. The folder is created when needed."
+            f"{top} is a symbolic link.",
+            hint="Remove the link. The folder is created when needed.",
         )
     return top
 
@@ -70,19 +71,19 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
 
     Args:
         settings: The project.
-        name: Its original name, relative to the agreements folder.
-        data: Its content.
-        now: The time, with an offset.
+        name: The original path, relative to the agreements folder.
+        data: The content of the file.
+        now: The current time, with an offset.
 
     Raises:
-        StorageError: The disk refused.
+        StorageError: The file could not be written.
     """
     data = masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-    place = folder_of(settings) / name
+    path = folder_of(settings) / name
     number = 1
     while True:
-        stamp = now.astimezone(UTC).strftime(_STAMP) + (f".{number}" if number > 1 else "")
-        target = place.with_name(f"{stamp}-{_fitting(place.name)}")
+        time = now.astimezone(UTC).strftime(_TIME_FORMAT) + (f".{number}" if number > 1 else "")
+        target = path.with_name(f"{time}-{_shortened(path.name)}")
         try:
             durable.create(target, data)
         except StorageError as error:
@@ -97,10 +98,10 @@ def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
     """Copy a file to the trash before it is replaced; return the path of the copy.
 
     Raises:
-        StorageError: It cannot be read or copied.
+        StorageError: The file cannot be read or copied.
     """
-    inside = path.is_relative_to(settings.agreements)
-    name = path.relative_to(settings.agreements).as_posix() if inside else path.name
+    is_agreement = path.is_relative_to(settings.agreements)
+    name = path.relative_to(settings.agreements).as_posix() if is_agreement else path.name
     try:
         return keep(settings, name, path.read_bytes(), now=now)
     except OSError as error:
@@ -111,7 +112,7 @@ def move(settings: Settings, path: Path, *, now: datetime) -> Path:
     """Move a file to the trash; return its new path.
 
     Raises:
-        StorageError: It cannot be read, copied or removed.
+        StorageError: The file cannot be read, copied or removed.
     """
     target = copy(settings, path, now=now)
     durable.remove(path)
@@ -119,14 +120,14 @@ def move(settings: Settings, path: Path, *, now: datetime) -> Path:
 
 
 def contents(settings: Settings) -> list[TrashEntry]:
-    """Return the files of the trash, oldest first, without links and temporary files.
+    """Return the files in the trash, oldest first, without links and hidden files.
 
     Raises:
-        StorageError: It cannot be listed, or is a link.
+        StorageError: The trash cannot be listed, or is a symbolic link.
     """
     top = folder_of(settings)
     found: list[TrashEntry] = []
-    for folder, _, names in os.walk(top, onerror=_refuse):
+    for folder, _, names in os.walk(top, onerror=_raise_storage_error):
         for name in names:
             path = Path(folder, name)
             if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
@@ -135,7 +136,7 @@ def contents(settings: Settings) -> list[TrashEntry]:
 
 
 def discard(settings: Settings, files: Iterable[TrashEntry]) -> None:
-    """Remove files of the trash for good, and the folders that are empty then."""
+    """Remove files from the trash permanently, and folders that become empty."""
     top = folder_of(settings)
     for entry in files:
         durable.remove(entry.path, flushed=False)
@@ -145,38 +146,38 @@ def discard(settings: Settings, files: Iterable[TrashEntry]) -> None:
 
 
 def named(settings: Settings, name: str) -> TrashEntry:
-    """Return the file of the trash with a name, or with a name that ends in it.
+    """Return the file in the trash with this name, or whose name ends with it.
 
     Raises:
-        NotFoundError: None exists, or there are several.
+        NotFoundError: There is no such file, or there are several.
     """
     everything = contents(settings)
     found = [entry for entry in everything if entry.name == name]
     found = found or [entry for entry in everything if name and entry.name.endswith(name)]
     if len(found) == 1:
         return found[0]
-    many = f"{counted(len(found), 'file')} of the trash match {name}" if found else ""
+    several = f"{counted(len(found), 'file')} in the trash match {name}" if found else ""
     raise NotFoundError(
-        f"{many or f'No file of the trash is called {name}'}.",
+        f"{several or f'No file in the trash is called {name}'}.",
         hint="`code-intel map trash list` shows the names.",
         details={"field": "name"},
     )
 
 
 def _entry(path: Path, name: str) -> TrashEntry:
-    found = _NAMED.match(path.name)
+    found = _NAME.match(path.name)
     if found is None:  # this program did not put it there
         at = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(microsecond=0)
         return TrashEntry(name, path, at, name)
     try:
-        at = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
+        at = datetime.strptime(found[1], _TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         at = datetime.min.replace(tzinfo=UTC)
     return TrashEntry(name, path, at, Path(name).with_name(found[2]).as_posix())
 
 
-def _fitting(name: str) -> str:
-    """Return a name, shortened to leave room for a time before it; its suffix stays."""
+def _shortened(name: str) -> str:
+    """Shorten a name to `MAX_NAME_BYTES`, keeping its suffix."""
     data = name.encode("utf-8", "surrogateescape")
     if len(data) <= MAX_NAME_BYTES:
         return name
@@ -186,6 +187,6 @@ def _fitting(name: str) -> str:
     )
 
 
-def _refuse(error: OSError) -> None:
+def _raise_storage_error(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
         raise StorageError(f"{error.filename} cannot be listed: {error.strerror}.") from error

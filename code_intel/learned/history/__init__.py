@@ -1,1 +1,1 @@
-"""Store what happened: outcomes, decisions, feedback on agreements, and counts of them."""
+"""Store and count outcomes, decisions and feedback on agreements."""

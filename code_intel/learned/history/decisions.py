@@ -1,7 +1,7 @@
 """Log what sessions decided and why, in `decisions.jsonl` (docs/decisions/0031).
 
-A decision records what a journal does not: the plan for a question, what was left out of it, why a
-hit of the map was not enough, what was refused. The log has names of sessions, never handles.
+Decisions are not in the journal: the plan for a question, the steps left out of it, why a hit of
+the map was not enough, and what was refused. The log contains session names, never handles.
 """
 
 from collections.abc import Iterable
@@ -27,16 +27,16 @@ Kind = Literal[
 
 _MAX_TEXT_CHARS = 300
 _LOCK_TIMEOUT_S = 1.0
-"""A call waits no longer for its log entry."""
+"""Limit of the time that a call waits to write its log entry."""
 
 
 class Decision(NamedTuple):
     """One decision.
 
     Attributes:
-        kind: What kind of decision it is.
+        kind: The kind of decision.
         what: What was decided, in a few words: the plan, the step, the phases, the agreement.
-        why: What it follows from, in a clause.
+        why: The reason, as a clause.
         tool: The tool that was called.
     """
 
@@ -47,19 +47,19 @@ class Decision(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """The decision in an answer: `decision`, `what`, `why`, each on one line."""
-        return {"decision": self.kind, "what": _line(self.what), "why": _line(self.why)}
+        """The decision as JSON data for an answer, with each text on one line."""
+        return {"decision": self.kind, "what": _one_line(self.what), "why": _one_line(self.why)}
 
 
 _LOG = LogFile("decisions", flushed=False)
 
 
-def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
-    """Append decisions; `session` is the name of a session, or empty where none exists.
+def append(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
+    """Append decisions of a session to the log; `session` is its name, or empty without one.
 
     Raises:
-        StorageError: The disk refused.
-        BusyError: Another process is writing for too long.
+        StorageError: The log could not be written.
+        BusyError: Another process holds the lock for too long.
     """
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     records = [
@@ -70,7 +70,7 @@ def note(folder: Path, session: str, decisions: Iterable[Decision]) -> None:
         _LOG.append(folder, *records, patience=_LOCK_TIMEOUT_S)
 
 
-def newest(folder: Path, session: str, most: int = 100) -> Log:
+def newest(folder: Path, session: str, limit: int = 100) -> Log:
     """Return the newest decisions of a session, oldest first.
 
     Each record has `timestamp` (ISO 8601, UTC), `session_id` (the session's name), `tool`,
@@ -79,9 +79,9 @@ def newest(folder: Path, session: str, most: int = 100) -> Log:
     Raises:
         StorageError: The log exists but cannot be read.
     """
-    return _LOG.read(folder, most=most, session_id=session)
+    return _LOG.read(folder, limit=limit, session_id=session)
 
 
-def _line(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= _MAX_TEXT_CHARS else f"{plain[:_MAX_TEXT_CHARS]}…"
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TEXT_CHARS else f"{line[:_MAX_TEXT_CHARS]}…"

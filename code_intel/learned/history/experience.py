@@ -1,8 +1,7 @@
-"""What followed when the map offered agreements, and the objections to them (docs/decisions/0027).
+"""Derive the objections to agreements from what sessions and people did (docs/decisions/0027).
 
-Sessions and people reject, succeed and fail. The store has one row for each event. The objections
-to an agreement follow from the order of the rows, whatever the clock said. A later success
-outweighs them.
+The state store has one row per event. The objections to an agreement follow from the order of the
+rows, not from their times. A later success outweighs them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,27 +14,27 @@ from code_intel.learned.files.agreements import Key
 Kind = Literal["offered", "accepted", "confirmed", "rejected", "failed"]
 
 POSITIVE_KINDS: tuple[Kind, ...] = ("accepted", "confirmed")
-"""Kinds that end earlier objections."""
+"""Kinds of events that end earlier objections."""
 
 MIN_OBJECTING_SESSIONS = 2
-"""Independent sessions that must object until an agreement gives no READY."""
+"""Number of independent sessions whose objections keep an agreement from leading to READY."""
 
 REJECTION_PERIOD = timedelta(days=30)
-"""How long the rejection of one session alone keeps its words from an agreement."""
+"""Time for which the rejection of a single session keeps its query from finding an agreement."""
 
 
 class AgreementExperience(NamedTuple):
-    """One thing that happened to an agreement; of one session the same thing counts once.
+    """An event of an agreement. The same event of one session counts once.
 
     Attributes:
-        key: The agreement.
-        kind: What happened: the map offered it; a session used it with success, unchanged; a
-            session learned it again, or a person confirmed it; it was rejected; work that relied on
-            it failed.
-        wording: The words of the question, as `recall.fold` writes them; empty: any words.
+        key: The key of the agreement.
+        kind: The event: `offered` by the map; `accepted`, if a session succeeded with it unchanged;
+            `confirmed` by a person or learned again by a session; `rejected`; `failed`, if work
+            that relied on it failed.
+        wording: The query, folded with `recall.fold`; empty for any query.
         session_id: The session; empty for a person at a terminal.
-        detail: The band of an offer and of what became of it; how a rejection came about.
-        at: When, with an offset.
+        detail: The band in which the map offered it, or the cause of a rejection.
+        at: The time, with an offset.
     """
 
     key: Key
@@ -48,23 +47,23 @@ class AgreementExperience(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Objections:
-    """The objections to an agreement now.
+    """The current objections to an agreement.
 
     Attributes:
-        wordings: Folded words that must not find it.
-        doubt: Why it gives no READY, as a sentence; empty when it may.
+        wordings: Folded queries that must not find the agreement.
+        doubt: Why the agreement does not lead to READY, as a sentence; empty if it may.
     """
 
     wordings: frozenset[str] = frozenset()
     doubt: str = ""
 
 
-NONE = Objections()
+NO_OBJECTIONS = Objections()
 
 
 @dataclass(slots=True)
 class _Case:
-    """The objections to one agreement that nothing has outweighed, by wording and by session."""
+    """The objections to one agreement that no success has outweighed, by query and by session."""
 
     rejected: dict[str, dict[str, datetime]] = field(default_factory=dict)
     doubted: set[tuple[str, str]] = field(default_factory=set)
@@ -82,15 +81,15 @@ class _Case:
             for wording in [found.wording, ""] if found.wording else list(self.rejected):
                 self.rejected.pop(wording, None)
 
-    def judged(self, now: datetime) -> Objections:
-        standing = (wording for wording in self.rejected if wording and self._holds(wording, now))
-        return Objections(frozenset(standing), self._doubt())
+    def objections(self, now: datetime) -> Objections:
+        active = (wording for wording in self.rejected if wording and self._is_active(wording, now))
+        return Objections(frozenset(active), self._doubt())
 
-    def _holds(self, wording: str, now: datetime) -> bool:
-        """One session alone counts for a while; a person, or two sessions, until outweighed."""
+    def _is_active(self, wording: str, now: datetime) -> bool:
+        """Return whether a rejection counts; that of one session alone expires."""
         sessions = self.rejected[wording]
-        young = any(now - at <= REJECTION_PERIOD for at in sessions.values())
-        return young or "" in sessions or len(sessions) >= MIN_OBJECTING_SESSIONS
+        is_recent = any(now - at <= REJECTION_PERIOD for at in sessions.values())
+        return is_recent or "" in sessions or len(sessions) >= MIN_OBJECTING_SESSIONS
 
     def _doubt(self) -> str:
         if "" in self.rejected:
@@ -101,26 +100,26 @@ class _Case:
         if min(len(sessions), len(wordings)) + len(failed) < MIN_OBJECTING_SESSIONS:
             return ""
         return (
-            f"Sessions that rejected it: {len(sessions)}; "
-            f"that failed after relying on it: {len(failed)}. "
+            f"Sessions that rejected it: {len(sessions)}. "
+            f"Other sessions that failed after relying on it: {len(failed)}. "
             "Nothing has confirmed it since."
         )
 
 
 def weigh(experiences: Iterable[AgreementExperience], now: datetime) -> Mapping[Key, Objections]:
-    """Return the objections to each agreement; pure.
+    """Return the objections to each agreement. Pure.
 
-    Rejected words do not find the agreement until a success with these words, or a person's
-    confirmation. Words that only one session rejected find it again after `REJECTION_PERIOD`. Doubt
-    needs `DOUBTERS` sessions, each with words of its own or a failure, or one person. Any success
-    with the agreement ends the doubt.
+    A rejected query does not find the agreement until a success with this query, or a person's
+    confirmation; if only one session rejected it, at most for `REJECTION_PERIOD`. Doubt needs one
+    person, or `MIN_OBJECTING_SESSIONS` sessions that rejected different queries or failed. Any
+    success with the agreement ends the doubt.
 
     Args:
-        experiences: In the order in which they happened.
-        now: With an offset.
+        experiences: The events, in the order in which they happened.
+        now: The current time, with an offset.
     """
     cases: dict[Key, _Case] = {}
     for found in experiences:
         cases.setdefault(found.key, _Case()).add(found)
-    judged = {key: case.judged(now) for key, case in cases.items()}
-    return {key: objections for key, objections in judged.items() if objections != NONE}
+    weighed = {key: case.objections(now) for key, case in cases.items()}
+    return {key: objections for key, objections in weighed.items() if objections != NO_OBJECTIONS}

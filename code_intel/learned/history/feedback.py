@@ -1,4 +1,4 @@
-"""Record what sessions and people do with an agreement from the map (docs/decisions/0027)."""
+"""Record what sessions and people do with agreements (docs/decisions/0027)."""
 
 from datetime import UTC, datetime
 
@@ -23,16 +23,16 @@ def note(
 ) -> None:
     """Record an event of an agreement and apply its effects.
 
-    A use renews it. A rejection withdraws the words as a confirmed alias.
+    A use renews the agreement. A rejection of a query withdraws the query as a confirmed alias.
 
     Args:
         settings: The project.
-        key: The agreement; it need not exist any more.
+        key: The key of the agreement, which need not exist any more.
         kind: The event.
-        words: The words of the question; empty: any words.
+        words: The query; empty for any query.
         session_id: The session; empty for a person.
-        detail: The band it was offered in, or how a rejection came about.
-        now: The time.
+        detail: The band in which the map offered it, or the cause of a rejection.
+        now: The current time.
     """
     now = now or datetime.now(UTC)
     hurry = kind == "offered"  # a caller waits for the answer
@@ -50,10 +50,10 @@ def note_in(
     detail: str = "",
     now: datetime,
 ) -> None:
-    """Do the work of `note` in an open store."""
+    """Record an event in an open store; see `note`."""
     key, wording = agreements.make_key(*key), fold(masked(words))
-    state.note(AgreementExperience(key, kind, wording, session_id, detail, now))
+    state.add_experience(AgreementExperience(key, kind, wording, session_id, detail, now))
     if kind == "accepted":
-        state.use(key, now)
+        state.record_use(key, now)
     elif kind == "rejected" and wording:
         state.withdraw_alias(key, wording)

@@ -1,8 +1,8 @@
-"""Append-only logs of a project, `.code-intel/logs/<name>.jsonl`: one JSON object a line.
+"""Write and read append-only logs, `.code-intel/logs/<name>.jsonl`, with one JSON object per line.
 
-Only reports depend on them: an unreadable line is counted and skipped. Of a log that has grown,
-only the end is read. A full log becomes `<name>.1.jsonl` and replaces the one before it. Secret
-values are masked as they are written.
+Only reports depend on them. Unreadable lines are counted and skipped, and only the end of a long
+log is read. A full log is renamed to `<name>.1.jsonl`, which replaces the previous one. Secrets are
+masked when a line is written.
 """
 
 import json
@@ -16,44 +16,44 @@ from code_intel.foundation import durable
 from code_intel.foundation.redaction import masked_data
 
 MAX_LOG_BYTES = 8 * 1024 * 1024
-"""Bytes from which a log is full."""
+"""Size in bytes from which a log is full."""
 MAX_LINE_BYTES = 64 * 1024
 READ_BYTES = 4 * 1024 * 1024
-"""Bytes at the end of each log that are read."""
+"""Number of bytes that are read from the end of a log."""
 
 
 class Log(NamedTuple):
-    """What a log says, oldest first, and how many of its lines cannot be read."""
+    """The records of a log, oldest first, and the number of unreadable lines."""
 
     records: tuple[dict[str, Any], ...]
     bad_lines: int
 
 
 class LogFile(NamedTuple):
-    """One log by its name; `flushed` says whether its lines must survive a crash of the machine."""
+    """A log. If `flushed`, its lines survive a power failure."""
 
     name: str
     flushed: bool = True
 
     @property
     def file(self) -> str:
-        """Name of the file that is written."""
+        """The name of the file that is written."""
         return f"{self.name}.jsonl"
 
     @property
     def older(self) -> str:
-        """Name of the file that was full."""
+        """The name of the previous file, which is full."""
         return f"{self.name}.1.jsonl"
 
     def append(self, folder: Path, *records: Mapping[str, Any], patience: float = 5.0) -> Path:
-        """Append records in one write under the lock; wait at most `patience` seconds for it.
+        """Append records in one write under a lock; return the file.
 
-        Return the file of the log. A torn line does not affect other lines. After an error, none of
-        these records are in the log.
+        Wait at most `patience` seconds for the lock. After an error, the log contains none of the
+        records.
 
         Raises:
-            StorageError: The disk refused.
-            BusyError: Another process is writing for too long.
+            StorageError: The log could not be written.
+            BusyError: Another process holds the lock for too long.
         """
         log = folder / self.file
         lines = b"".join(map(line_of, records))
@@ -63,26 +63,26 @@ class LogFile(NamedTuple):
             durable.append(log, lines, flushed=self.flushed)
         return log
 
-    def read(self, folder: Path, *, most: int, **wanted: object) -> Log:
-        """Return the newest records, at most `most`; a missing log is empty.
+    def read(self, folder: Path, *, limit: int, **wanted: object) -> Log:
+        """Return the newest records; a missing log is empty.
 
         Args:
-            folder: Where the log is.
-            most: Records at the most.
-            wanted: Only records with these fields, such as `session_id`.
+            folder: The folder of the logs.
+            limit: Maximum number of records.
+            wanted: Values of fields, such as `session_id`, that the records must have.
 
         Raises:
             StorageError: A log exists but cannot be read.
         """
         records: list[dict[str, Any]] = []
-        bad = 0
+        bad_lines = 0
         for name in (self.file, self.older):
-            if len(records) < most:
-                lines, broken = _parsed(_end_of(folder / name))
-                found = [line for line in lines if all(line.get(k) == v for k, v in wanted.items())]
-                records = [*found[-(most - len(records)) :], *records]
-                bad += broken
-        return Log(tuple(records), bad)
+            if len(records) < limit:
+                parsed = _parse(_end_of(folder / name))
+                found = [row for row in parsed.records if wanted.items() <= row.items()]
+                records = [*found[-(limit - len(records)) :], *records]
+                bad_lines += parsed.bad_lines
+        return Log(tuple(records), bad_lines)
 
 
 def _is_full(log: Path) -> bool:
@@ -98,27 +98,27 @@ def folder_of(state: Path) -> Path:
 
 
 def line_of(record: Mapping[str, Any]) -> bytes:
-    """Return a record as one line of bounded length; the longest texts are cut first."""
+    """Return a record as a line of at most `MAX_LINE_BYTES`, cutting the longest texts first."""
     line = b""
     masked = masked_data(record)
-    for longest in (MAX_LINE_BYTES, 2000, 200, 20):
-        text = json.dumps(_cut(masked, longest), ensure_ascii=False)
+    for limit in (MAX_LINE_BYTES, 2000, 200, 20):
+        text = json.dumps(_cut(masked, limit), ensure_ascii=False)
         line = text.encode("utf-8", "replace") + b"\n"
         if len(line) <= MAX_LINE_BYTES:
             break
     return line
 
 
-def _cut(value: object, longest: int) -> object:
+def _cut(value: object, limit: int) -> object:
     if isinstance(value, str):
-        return value if len(value) <= longest else f"{value[:longest]}…"
+        return value if len(value) <= limit else f"{value[:limit]}…"
     if isinstance(value, Mapping):
-        return {key: _cut(item, longest) for key, item in value.items()}
-    return [_cut(item, longest) for item in value] if isinstance(value, list) else value
+        return {key: _cut(item, limit) for key, item in value.items()}
+    return [_cut(item, limit) for item in value] if isinstance(value, list) else value
 
 
 def _end_of(log: Path) -> bytes:
-    """Return the last `READ_BYTES` of a log, from the beginning of a line."""
+    """Return the last `READ_BYTES` of a log, starting at the beginning of a line."""
     try:
         with log.open("rb") as handle:
             size = handle.seek(0, os.SEEK_END)
@@ -132,9 +132,9 @@ def _end_of(log: Path) -> bytes:
     return data.partition(b"\n")[2] if start else data
 
 
-def _parsed(data: bytes) -> tuple[list[dict[str, Any]], int]:
+def _parse(data: bytes) -> Log:
     records: list[dict[str, Any]] = []
-    bad = 0
+    bad_lines = 0
     for line in data.split(b"\n"):
         if not line.strip():
             continue
@@ -145,5 +145,5 @@ def _parsed(data: bytes) -> tuple[list[dict[str, Any]], int]:
         if isinstance(record, dict):
             records.append(record)
         else:
-            bad += 1
-    return records, bad
+            bad_lines += 1
+    return Log(tuple(records), bad_lines)

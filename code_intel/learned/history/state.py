@@ -1,8 +1,8 @@
-"""Store what only this machine remembers about agreements: `.code-intel/state.db`.
+"""Store what this machine records about agreements, in `.code-intel/state.db`.
 
-It has the confirmed contents, the last use of each agreement, the sessions that used an alias, the
-events after an offer, and the digests of learned_pairs.json. Git does not track it. Without it
-agreements are unconfirmed, and rejected ones are offered again.
+The database contains the digests of confirmed agreements, the last use of each agreement, the
+sessions that used an alias, the events of agreements, and the digests of learned_pairs.json. Git
+does not track it. Without it, agreements are unconfirmed and rejected ones are offered again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,10 +24,10 @@ from code_intel.learned.history.state_versions import STATE_VERSION, migrate
 from code_intel.learned.recall.recall import fold
 
 MAX_EXPERIENCES = 100_000
-"""Rows that are kept; the oldest are deleted first."""
+"""Limit of the events that are kept; the oldest are deleted first."""
 _PRUNE_EVERY = 1000
 _DAMAGED = (apsw.NotADBError, apsw.CorruptError)
-_NOTE = """
+_ADD_EXPERIENCE = """
 INSERT OR REPLACE INTO experience (nl_term, symbol, kind, wording, session_id, detail, at)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 """
@@ -49,11 +49,11 @@ _BY_KEY = MappingProxyType(
         "experience": ("kind, wording, session_id, detail, at", "seq"),
     }
 )
-"""The tables with rows of an agreement: their columns beside its key, and their order."""
+"""The tables with the history of an agreement: their columns besides its key, and their order."""
 
 
 class State:
-    """The store; made by `open_state`. Every method is one short transaction of its own."""
+    """The state store, opened by `open_state`. Each method is a transaction of its own."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._db = connection
@@ -71,77 +71,77 @@ class State:
             self._db.execute("COMMIT")
 
     def generated(self) -> frozenset[str]:
-        """Return the digests of the contents of learned_pairs.json that this program wrote last."""
+        """Return the digests of the last contents of learned_pairs.json that this program wrote."""
         return frozenset(row[0] for row in self._rows("SELECT digest FROM generated"))
 
     def remember_generated(self, digest: str) -> None:
-        """Remember what will be written to learned_pairs.json; keep the content before it known.
+        """Record the digest of the next content of learned_pairs.json, and keep that before it.
 
-        So the file is recognized whether or not the write that follows succeeds.
+        So the file is recognized whether or not the following write succeeds.
         """
         with self.transaction():
             self._rows("INSERT OR REPLACE INTO generated (digest) VALUES (?)", (digest,))
             self._rows("DELETE FROM generated WHERE seq <= (SELECT max(seq) FROM generated) - 2")
 
     def forget_generated(self) -> None:
-        """Forget what was generated: the next content of learned_pairs.json counts as edited."""
+        """Delete the digests of learned_pairs.json; its content then counts as edited."""
         self._rows("DELETE FROM generated")
 
     def confirm(self, digest: str, now: datetime) -> None:
-        """Remember that the content with this digest was confirmed on this machine."""
+        """Record that the content with this digest was confirmed on this machine."""
         self._rows("INSERT OR IGNORE INTO confirmed VALUES (?, ?)", (digest, now.isoformat()))
 
     def confirmed(self) -> set[str]:
         """Return the digests of all confirmed contents."""
         return {row[0] for row in self._rows("SELECT digest FROM confirmed")}
 
-    def use(self, key: Key, now: datetime) -> None:
-        """Remember a confirmed use: an agreement that led to a success does not grow old."""
+    def record_use(self, key: Key, now: datetime) -> None:
+        """Record that an agreement led to a success, which postpones its expiry."""
         self._rows("INSERT OR REPLACE INTO used VALUES (?, ?, ?)", (*key, now.isoformat()))
 
     def last_uses(self) -> dict[Key, datetime]:
-        """Return the last confirmed use of each agreement that had one."""
+        """Return the time of the last successful use of each agreement that has one."""
         rows = self._rows("SELECT nl_term, symbol, at FROM used")
         return {(row[0], row[1]): when(row[2]) for row in rows}
 
-    def see_alias(self, key: Key, alias: str, session_id: str, now: datetime) -> None:
-        """Remember that a session confirmed the alias, in any spelling; count a session once."""
+    def record_alias(self, key: Key, alias: str, session_id: str, now: datetime) -> None:
+        """Record that a session confirmed an alias; each session counts once per folded alias."""
         self._rows(
             "INSERT OR IGNORE INTO sighting VALUES (?, ?, ?, ?, ?)",
             (*key, fold(alias), session_id, now.isoformat()),
         )
 
     def withdraw_alias(self, key: Key, alias: str) -> None:
-        """Forget every session that confirmed the alias."""
+        """Delete the record of all sessions that confirmed an alias."""
         sql = "DELETE FROM sighting WHERE nl_term = ? AND symbol = ? AND alias = ?"
         self._rows(sql, (*key, fold(alias)))
 
     def alias_sessions(self) -> dict[Key, dict[str, int]]:
-        """Return for each agreement its folded aliases, each with its number of sessions."""
+        """Return, for each agreement, the number of sessions per folded alias."""
         found: dict[Key, dict[str, int]] = {}
         sql = "SELECT nl_term, symbol, alias, count(*) FROM sighting GROUP BY 1, 2, 3"
         for row in self._rows(sql):
             found.setdefault((row[0], row[1]), {})[row[2]] = int(row[3])
         return found
 
-    def note(self, found: AgreementExperience) -> None:
-        """Remember an experience; the same experience of the same session only moves up."""
-        row = (*found.key, *found[1:-1], found.at.isoformat())
-        self._rows(_NOTE, row)
+    def add_experience(self, event: AgreementExperience) -> None:
+        """Record an event; replace an equal event of the same session."""
+        row = (*event.key, *event[1:-1], event.at.isoformat())
+        self._rows(_ADD_EXPERIENCE, row)
         last = self._db.last_insert_rowid()
         if last % _PRUNE_EVERY == 0:
             self._rows("DELETE FROM experience WHERE seq <= ?", (last - MAX_EXPERIENCES,))
 
     def contested(self) -> list[AgreementExperience]:
-        """Return all experiences except offers, of agreements with an objection, in order."""
+        """Return the events of agreements that have an objection, except offers, in order."""
         return self._experiences(_CONTESTED)
 
     def experiences(self) -> list[AgreementExperience]:
-        """Return all that is kept, in order."""
+        """Return all events, in order."""
         return self._experiences(_EXPERIENCES)
 
     def copy(self, old: Key, new: Key) -> None:
-        """Remember of `new` everything that is remembered of `old`."""
+        """Copy the history of the agreement `old` to `new`."""
         for table, (columns, order) in _BY_KEY.items():
             sql = (
                 f"INSERT OR REPLACE INTO {table} (nl_term, symbol, {columns}) "  # noqa: S608 - constants
@@ -151,7 +151,7 @@ class State:
             self._rows(sql, (*new, *old))
 
     def forget(self, key: Key) -> None:
-        """Forget an agreement: its uses, its aliases' sessions, what came of it."""
+        """Delete the history of an agreement: its last use, its alias sessions and its events."""
         for table in _BY_KEY:
             self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608 - constants
 
@@ -168,17 +168,17 @@ class State:
 
 @contextmanager
 def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Iterator[State]:
-    """Open `folder`/state.db; a damaged one is set aside, and a new one is made.
+    """Open `folder`/state.db; rename a damaged database and create a new one.
 
     Args:
         folder: The project's state folder.
-        create: False only reads: a missing store is empty and in memory, and a read-only disk will
-            do. This is what answers need.
-        hurry: Do not wait for the disk; a power failure may lose what is written.
+        create: Whether to create the store if it is missing. Otherwise the store is only read,
+            which also works on a read-only disk; a missing store is empty.
+        hurry: Whether to skip waiting for the disk; a power failure may lose what is written.
 
     Raises:
-        StorageError: It cannot be opened, or was written by a newer version.
-        BusyError: Another process kept it too long.
+        StorageError: The store cannot be opened, or was written by a newer version.
+        BusyError: Another process holds a lock for too long.
     """
     path = folder / "state.db"
     journal_before = path.with_name("state.db-wal").exists()
@@ -190,10 +190,10 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
             connection = _connect(path, create=create)
     if hurry:
         connection.pragma("synchronous", "NORMAL")
-    # The last to close moves the journal into the file and waits for the disk: no answer does that.
-    # Where there was none, closing takes away again what looking has made.
-    stays = hurry or (not create and journal_before)
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(stays))
+    # The last connection to close checkpoints the journal and waits for the disk, which would delay
+    # answers. But if there was no journal, closing must remove the one that reading has created.
+    keep_journal = hurry or (not create and journal_before)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(keep_journal))
     opened = _inode(path)
     try:
         yield State(connection)
@@ -221,11 +221,11 @@ def _connect(path: Path, *, create: bool) -> apsw.Connection:
     except (apsw.IOError, apsw.FullError):
         if create:
             raise
-        return _prepared(_in_memory(_alone(path)))
+        return _prepared(_in_memory(_open_exclusively(path)))
 
 
-def _alone(path: Path) -> apsw.Connection:
-    """Open a store and its journal where a disk has no room for what processes share of it."""
+def _open_exclusively(path: Path) -> apsw.Connection:
+    """Open a store exclusively, without shared memory, because the disk is full."""
     db = apsw.Connection(str(path))
     db.set_busy_timeout(5000)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -234,7 +234,7 @@ def _alone(path: Path) -> apsw.Connection:
 
 
 def _in_memory(stored: apsw.Connection) -> apsw.Connection:
-    """Return a copy of a store on a read-only disk, so that an old store can be migrated."""
+    """Copy a store that cannot be written to memory, where an old store can be migrated."""
     copy = apsw.Connection(":memory:")
     try:
         with copy.backup("main", stored, "main") as backup:
@@ -265,7 +265,7 @@ def _set_aside(path: Path) -> None:
     number = 1
     while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
         number += 1
-    for suffix in ("-wal", "-shm"):  # first: a journal must not outlive what it belongs to
+    for suffix in ("-wal", "-shm"):  # before the database: an orphaned journal is dangerous
         if path.with_name(path.name + suffix).exists():
             durable.move(path.with_name(path.name + suffix), aside.with_name(aside.name + suffix))
     durable.move(path, aside)
@@ -276,11 +276,11 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except apsw.BusyError as error:
-        raise BusyError("state.db is held by another process.") from error
+        raise BusyError("state.db is locked by another process.") from error
     except _DAMAGED as error:
         hint = (
-            "It is set aside: try again. Agreements stay; "
-            "what was confirmed here alone is not any more."
+            "It is renamed and created again: try again. Agreements are kept, but those confirmed "
+            "only on this machine are now unconfirmed."
         )
         raise StorageError(f"state.db is damaged: {error}.", hint=hint) from error
     except (apsw.Error, OSError) as error:

@@ -1,4 +1,4 @@
-"""The tables of state.db, by version, and how an older store is migrated to this version."""
+"""Define the tables of state.db by version, and migrate older databases."""
 
 import apsw
 
@@ -36,14 +36,14 @@ CREATE TABLE generated (seq INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT N
 
 
 def migrate(db: apsw.Connection) -> None:
-    """Bring a new store, or one of an older version, to this version: whole, or not at all."""
+    """Migrate a new or older database to the current version in one transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         version = int(db.pragma("user_version"))
         _require_known(version)
         if version < 1:
             db.execute(_FIRST)
-        if version < 2:  # noqa: PLR2004 - the version that brought them
+        if version < 2:  # noqa: PLR2004 - a version
             db.execute(_SECOND)
             _fold_aliases(db)
         if version < STATE_VERSION:
@@ -58,13 +58,13 @@ def migrate(db: apsw.Connection) -> None:
 def _require_known(version: int) -> None:
     if version > STATE_VERSION:
         raise StorageError(
-            f"state.db has version {version}; this program knows {STATE_VERSION}.",
-            hint="Use the newer code-intel, or move state.db away: agreements stay.",
+            f"state.db has version {version}, but this program supports only {STATE_VERSION}.",
+            hint="Use the newer code-intel, or move state.db away; agreements are kept.",
         )
 
 
 def _fold_aliases(db: apsw.Connection) -> None:
-    """Version 1 counted an alias by how it was written."""
+    """Fold the aliases, which version 1 stored as they were written."""
     rows = list(
         db.execute("SELECT nl_term, symbol, alias, session_id, at FROM sighting ORDER BY at")
     )

@@ -1,6 +1,6 @@
 """Count how sessions ended and how useful the map was, from the outcome log and the store. Pure.
 
-Both are bounded and may be deleted, so the figures cover only what is still known.
+Both are limited in size and may be deleted, so the figures cover only what they still contain.
 """
 
 from collections import Counter
@@ -17,10 +17,10 @@ OUTCOMES = ("success", "failure", "partial")
 _CLEAR = ("success", "failure")
 BANDS = ("ready", "verification")
 MAX_OUTCOMES = 1000
-"""Outcomes that statistics look at, the newest."""
+"""Limit of the outcomes that are counted, newest first."""
 MAX_LISTED_OUTCOMES = 10
 MAX_TABLE_ROWS = 20
-"""Rows of a table; other values are counted as `other`."""
+"""Limit of the rows of a table; further values are counted as `other`."""
 _MAX_NAME_CHARS = 40
 _USES: tuple[Kind, ...] = ("accepted", "confirmed")
 _OBJECTIONS: tuple[Kind, ...] = ("rejected", "failed")
@@ -29,19 +29,19 @@ Table = dict[str, dict[str, int]]
 
 
 class Statistics(NamedTuple):
-    """Figures of one project's map; every mapping is JSON as it stands.
+    """Statistics of a project's map; all fields are JSON data.
 
     Attributes:
-        agreements: Their number, by status, never used, doubted.
-        experiences: The number of events of each kind.
-        bands: For each band of the score the results of its offers.
-        rejected_by: The causes of rejections.
-        outcomes: How sessions ended, each by its last report.
-        by: The same by intent, by phase, by the band of the answer, with and without the forest.
+        agreements: The number of agreements: in total, by status, never used, and doubted.
+        experiences: The number of events by kind.
+        bands: The results of offers, by band of the score.
+        rejected_by: The number of rejections by cause.
+        outcomes: The number of sessions by outcome; the last report of a session counts.
+        by: The same by intent, phase, band of the answer, use of the forest, and confidence.
         most_used: Agreements with their counts, most used first.
-        never_used: Agreements that no session has succeeded with.
-        most_rejected: Agreements with their counts, those with most objections first.
-        bad_lines: Lines of the log that cannot be read.
+        never_used: Agreements with which no session has succeeded.
+        most_rejected: Agreements with their counts, those with the most objections first.
+        bad_lines: The number of unreadable lines in the log.
     """
 
     agreements: dict[str, Any]
@@ -57,18 +57,18 @@ class Statistics(NamedTuple):
 
 
 class OutcomeStatistics(NamedTuple):
-    """How sessions ended (seed 004, `get_outcome_stats`); every field is JSON as it stands.
+    """Statistics of how sessions ended (seed 004, `get_outcome_stats`); all fields are JSON data.
 
     Attributes:
-        total: Reports counted: those of the newest `MAX_OUTCOMES` that say how it ended.
-        sessions: How many sessions they come from; one may report more than once.
-        by_outcome: Reports by outcome; all three are there.
-        by_intent: The same by intent, in alphabetical order; `unknown` for what does not say.
-        by_phase: The same by the phase a session was in when it reported.
+        total: The number of reports among the newest `MAX_OUTCOMES` records.
+        sessions: The number of sessions that sent them; a session may report more than once.
+        by_outcome: The number of reports for each of the three outcomes.
+        by_intent: The same by intent, in alphabetical order; `unknown` if not reported.
+        by_phase: The same by the phase of the session when it reported.
         devrag_correlation: Successes and failures with and without the forest.
         confidence_correlation: Successes and failures after an understanding of high and of low
             confidence.
-        unreadable: Lines that are no reports, the torn ones included.
+        unreadable: The number of lines that are not valid reports.
     """
 
     total: int
@@ -82,13 +82,13 @@ class OutcomeStatistics(NamedTuple):
 
 
 def count_outcomes(log: Log) -> OutcomeStatistics:
-    """Count every report of the log, also several of one session.
+    """Count all reports in the log, including several of one session.
 
-    A partial success correlates with nothing.
+    Partial successes do not count in the correlations.
     """
     counted = [record for record in log.records if record.get("outcome") in OUTCOMES]
     with_forest = [record for record in counted if record.get("devrag_used") is True]
-    without = [record for record in counted if record.get("devrag_used") is not True]
+    without_forest = [record for record in counted if record.get("devrag_used") is not True]
     return OutcomeStatistics(
         total=len(counted),
         sessions=len({str(record.get("session_id")) for record in counted}),
@@ -97,7 +97,7 @@ def count_outcomes(log: Log) -> OutcomeStatistics:
         by_phase=_by(counted, "phase_at_outcome"),
         devrag_correlation={
             "with_devrag": _ended(with_forest, _CLEAR),
-            "without_devrag": _ended(without, _CLEAR),
+            "without_devrag": _ended(without_forest, _CLEAR),
         },
         confidence_correlation={
             level: _ended((r for r in counted if r.get("confidence_was") == level), _CLEAR)
@@ -115,12 +115,12 @@ def _ended(records: Iterable[Mapping[str, Any]], outcomes: Sequence[str]) -> dic
 def summarize(
     experiences: Sequence[AgreementExperience], log: Log, standings: Sequence[AgreementStatus]
 ) -> Statistics:
-    """Count everything.
+    """Return the statistics of a project's map.
 
     Args:
-        experiences: What the store keeps, in order.
+        experiences: The events in the store, in order.
         log: The newest outcomes.
-        standings: Every agreement of the project; counts of others are in the sums alone.
+        standings: All agreements of the project; events of others count only in the totals.
     """
     counts: dict[Key, Counter[str]] = {}
     for found in experiences:
@@ -157,7 +157,7 @@ def summarize(
 
 
 def _bands(experiences: Iterable[AgreementExperience]) -> Table:
-    """Return what became of offers; a rejection belongs to the band of the offer it rejects."""
+    """Count the results of offers by band; a rejection counts in the band of its offer."""
     table = {
         band: dict.fromkeys(("offered", "accepted", "failed", "rejected"), 0) for band in BANDS
     }

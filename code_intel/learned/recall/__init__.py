@@ -1,4 +1,4 @@
 """Find the agreements that answer a question, each with a calibrated score.
 
-Pure comparison of texts and vectors. Whether an agreement still holds is decided in `status`.
+Only texts and vectors are compared; `status` judges whether an agreement still holds.
 """

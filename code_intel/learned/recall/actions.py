@@ -1,8 +1,8 @@
 """Recognize the actions that a text names: 「印刷」 and `export` are different ones.
 
-A table has families of English verbs, as code uses them. Japanese is translated first (`english`).
-`opposites` knows which actions exclude each other. Here any other action counts, as evidence that
-the fit weighs (docs/decisions/0009).
+A table lists families of English verbs that are used in code. Japanese is translated first (see
+`english`). `opposites` lists actions that exclude each other; here, any difference counts as
+evidence, which the fit weighs (docs/decisions/0009).
 """
 
 from functools import lru_cache
@@ -112,7 +112,7 @@ record recording
 
 @lru_cache(maxsize=8192)
 def actions(text: str) -> frozenset[int]:
-    """Return the families that a text names, by their lines."""
+    """Return the families of the actions that a text names, as line numbers of `FAMILIES`."""
     known = _families()
     return frozenset().union(*(known.get(word, ()) for word in stems(ideas(text))))
 

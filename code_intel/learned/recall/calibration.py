@@ -122,7 +122,7 @@ class Calibration:
 
 
 def slug(identity: str) -> str:
-    """Return the name of the file that holds a model's constants."""
+    """Return the name of the file with a model's constants."""
     return re.sub(r"[^A-Za-z0-9.+-]", "_", identity) + ".json"
 
 

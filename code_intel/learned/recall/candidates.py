@@ -1,8 +1,7 @@
 """Select the agreements that may answer a question, as cards for `recall`.
 
-All cards of a small map are compared. In a large map, the candidates are the cards with the
-question's exact words, the best cards by words, and those with the nearest vectors
-(docs/decisions/0028).
+In a small map, all cards are candidates. In a large map, the candidates are the cards whose term or
+alias is the question, the best keyword matches, and the nearest vectors (docs/decisions/0028).
 """
 
 from collections import defaultdict
@@ -16,7 +15,7 @@ from code_intel.errors import EmbeddingError
 from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.merge_agreements import when
-from code_intel.learned.history.experience import NONE
+from code_intel.learned.history.experience import NO_OBJECTIONS
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import Space
 from code_intel.learned.recall.recall import Card, fold
@@ -30,17 +29,17 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 MAX_CANDIDATES = 60
-"""Cards whose evidence is measured, 0.1 ms each; cards with the exact words do not count."""
+"""Limit of the cards that are compared, 0.1 ms each; cards with the exact words do not count."""
 BY_WORDS = 20
-"""Candidates that words find; without a model words find all of them."""
+"""Number of candidates by keywords if there is a model; without one, all are found by keywords."""
 MAX_EMBEDDED_NOW = 4
-"""Cards embedded during a question because the index does not have their file: 60 ms each."""
+"""Limit of the cards that are embedded during a question, 60 ms each."""
 MAX_LOOKED_UP = 200
-"""Cards without a vector in the index that are looked up in the vector cache, the newest first."""
+"""Limit of the cards outside the index that are looked up in the vector cache, newest first."""
 
 
 class CardRow(NamedTuple):
-    """A card's file, that file's name in the index, and its chunk if that is up to date."""
+    """A card's entry and agreement, its document in the index, and the chunk if it is current."""
 
     entry: AgreementEntry
     agreement: Agreement
@@ -53,15 +52,15 @@ class CardIndex:
     """The cards of a map, in the order of their documents.
 
     Attributes:
-        rows: Where each comes from.
-        cards: The same as recall sees them.
-        documents: Names of all agreements' files, also of those that cannot be read.
-        space: Where the score compares vectors, if that is known of their engine.
+        rows: The source of each card.
+        cards: The cards, in the order of `rows`.
+        documents: Names of all agreements' files, including unreadable ones.
+        space: The space in which the score compares vectors; None if the engine has no constants.
         matrix: The vectors of the cards that have one, in that space.
-        places: Which card each row of `matrix` is.
-        by_words: Places by folded term and alias.
-        by_document: Places by document.
-        is_complete: Whether all cards have the vectors that they can have.
+        card_numbers: The number of the card for each row of `matrix`.
+        by_words: Card numbers by folded term and alias.
+        by_document: Card numbers by document.
+        is_complete: Whether all cards have a vector, or can have none.
     """
 
     rows: tuple[CardRow, ...]
@@ -69,7 +68,7 @@ class CardIndex:
     documents: frozenset[str]
     space: Space | None
     matrix: "NDArray[np.float32]"
-    places: "NDArray[np.int64]"
+    card_numbers: "NDArray[np.int64]"
     by_words: Mapping[str, Sequence[int]]
     by_document: Mapping[str, int]
     is_complete: bool
@@ -77,12 +76,12 @@ class CardIndex:
     def candidates(
         self, query: str, vector: "Vector | None", documents: Iterable[str]
     ) -> list[int]:
-        """Return the places of the cards that may answer a question, in order; of a small map all.
+        """Return the numbers of the cards that may answer a question, in ascending order.
 
         Args:
             query: The question.
-            vector: Its embedding, if there is one.
-            documents: What words find, best first.
+            vector: The embedding of the question, if there is one.
+            documents: The documents found by keywords, best first.
         """
         if len(self.cards) <= MAX_CANDIDATES:
             return list(range(len(self.cards)))
@@ -90,7 +89,7 @@ class CardIndex:
         names = (name for name in dict.fromkeys(documents) if name in self.by_document)
         known = [self.by_document[name] for name in names]
         found.update(known[: MAX_CANDIDATES if vector is None else BY_WORDS])
-        if vector is not None and len(self.places):
+        if vector is not None and len(self.card_numbers):
             found.update(self._nearest(vector, MAX_CANDIDATES - BY_WORDS))
         return sorted(found)
 
@@ -100,12 +99,12 @@ class CardIndex:
         query = self.space.queries(vector.reshape(1, -1))[0] if self.space else vector
         cosines = self.matrix @ query.astype(np.float32)
         if len(cosines) <= limit:
-            return list(map(int, self.places))
-        return list(map(int, self.places[np.argpartition(-cosines, limit)[:limit]]))
+            return list(map(int, self.card_numbers))
+        return list(map(int, self.card_numbers[np.argpartition(-cosines, limit)[:limit]]))
 
 
 class MapCache(SnapshotCache):
-    """Keep the last snapshot of a project's map and its cards between questions."""
+    """A cache of the last snapshot of a project's map and of its cards."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,25 +114,25 @@ class MapCache(SnapshotCache):
         """Return the cards of a map with an engine's vectors; rebuild them after a change.
 
         Args:
-            index: The map; always the same.
-            snapshot: Of its agreements.
-            identity: The engine that embeds questions.
+            index: The index of the map; the same in every call.
+            snapshot: A snapshot of the agreements.
+            identity: The identity of the engine that embeds questions.
         """
         with self._lock:
             state = index.store.version_token()
-            basis, kept = (state, snapshot.revision, identity), self._cards
-            if kept and state is not None and kept[0] == basis and kept[1].is_complete:
-                return kept[1]
-            made = card_index(index, snapshot, identity)
-            self._cards = basis, made
-            return made
+            basis, cached = (state, snapshot.revision, identity), self._cards
+            if cached and state is not None and cached[0] == basis and cached[1].is_complete:
+                return cached[1]
+            cards = card_index(index, snapshot, identity)
+            self._cards = basis, cards
+            return cards
 
 
 def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
     """Return the cards of a map.
 
-    If the index does not know a card's file in its current state, the vector comes from the cache
-    or, for a few at once, from the model.
+    If the index does not contain the current content of a card's file, the vector comes from the
+    vector cache or, for a few cards, from the model.
     """
     import numpy as np
 
@@ -149,8 +148,8 @@ def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
     vectors = [matrix[[*have.values()]]] if have else []
     vectors += [vector.reshape(1, -1) for vector in extra.values()]
     stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
-    places = [*have, *(late[at] for at in extra)]
-    vector_at = {place: stacked[row] for row, place in enumerate(places)}
+    card_numbers = [*have, *(late[at] for at in extra)]
+    vector_at = {number: stacked[row] for row, number in enumerate(card_numbers)}
     cards = tuple(_card(snapshot, row, vector_at.get(at)) for at, row in enumerate(rows))
     constants = calibration.fitted(identity)
     space = constants.space if constants else None
@@ -162,7 +161,7 @@ def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
         documents=frozenset(documents),
         space=space,
         matrix=stacked,
-        places=np.array(places, np.int64),
+        card_numbers=np.array(card_numbers, np.int64),
         by_words=_by_words(cards),
         by_document={row.document: at for at, row in enumerate(rows)},
         is_complete=is_complete,
@@ -170,7 +169,7 @@ def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
 
 
 def document_of(index: Index, path: Path) -> str:
-    """Return the name under which the index knows an agreement's file."""
+    """Return the name of an agreement's file in the index."""
     folder = index.config.folder
     name, prefix = path.as_posix(), f"{folder.as_posix()}/"
     if name.startswith(prefix):
@@ -182,15 +181,15 @@ def document_of(index: Index, path: Path) -> str:
 def _rows(
     index: Index, snapshot: Snapshot, indexed: Mapping[str, tuple[int, str]]
 ) -> tuple[list[CardRow], list[str]]:
-    """Return where the cards come from, by document, and the names of all agreements' files."""
+    """Return the sources of the cards, by document, and the documents of all agreements."""
     rows, documents = [], []
     for entry in snapshot.known.entries:
-        documents += [document_of(index, path) for path in (entry.path, *entry.also)]
+        documents += [document_of(index, path) for path in (entry.path, *entry.other_paths)]
         if entry.agreement is None:
             continue
         document = document_of(index, entry.path)
         chunk, digest = indexed.get(document, (None, ""))
-        current = chunk if digest == entry.raw else None
+        current = chunk if digest == entry.raw_digest else None
         rows.append(CardRow(entry, entry.agreement, document, current))
     return sorted(rows, key=lambda row: row.document), documents
 
@@ -203,7 +202,7 @@ def _newest_first(row: CardRow) -> float:
 def _embedded(
     index: Index, identity: str, agreements: Sequence[Agreement]
 ) -> "tuple[dict[int, Vector], bool]":
-    """Return vectors by place for agreements outside the index, and whether these are all."""
+    """Return vectors by position in `agreements`, and whether no vector is missing."""
     if not agreements or index.embedder is None or index.embedder.identity != identity:
         return {}, True
     texts = [card_text(agreement) for agreement in agreements]
@@ -223,7 +222,7 @@ def _embedded(
 
 def _card(snapshot: Snapshot, row: CardRow, vector: "Vector | None") -> Card:
     key = row.entry.key
-    against = snapshot.objections.get(key, NONE) if key else NONE
+    against = snapshot.objections.get(key, NO_OBJECTIONS) if key else NO_OBJECTIONS
     return Card(row.agreement, vector, snapshot.certain_aliases(row.entry), against.wordings)
 
 

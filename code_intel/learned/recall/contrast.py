@@ -1,7 +1,7 @@
-"""Find near misses by words: 「海外配送の料金」 for 「国内配送の料金」.
+"""Find near misses by their words: 「海外配送の料金」 for 「国内配送の料金」.
 
-A vector says that two texts are about one object; it hardly says that one word between them
-differs. What is found here never raises a score, it only bounds it (docs/decisions/0009).
+Vectors show that two texts are about the same object, but hardly that one word differs. What this
+module finds limits a score and never raises it (docs/decisions/0009).
 """
 
 import re
@@ -11,14 +11,14 @@ from code_intel.learned.recall.glossary import content_words
 from code_intel.learned.recall.opposites import contrasted, folded, opposed
 
 MAX_OTHER_WORDS = 2
-"""Most words by which a question differs from a term; with more it is a sentence for the fit."""
+"""Limit of the words by which a question differs from a term; beyond it, only the fit decides."""
 
 _KANJI = "\u3005\u4e00-\u9fff"
 _KATAKANA = "\u30a1-\u30fa\u30fc"
 _NOUN = f"[{_KANJI}{_KATAKANA}a-z]"
 
-# 「保存できない」「未確認のまま」「does not work」 complain about a thing and do not name another.
-# Only words count that describe a noun, or say that something is not done on purpose.
+# 「保存できない」「未確認のまま」「does not work」 report a problem and do not name another thing.
+# A negation counts only if it describes a noun, or says that something is intentionally not done.
 _COMPLAINT = "(?:という)?(?:バグ|不具合|問題|現象|症状|原因|件|時|とき|場合|こと|ので|ため|よう)"
 _AUXILIARY = "".join(
     f"(?<!{word} )" for word in ("is", "are", "was", "were", "do", "does", "did", "can", "will")
@@ -44,7 +44,7 @@ _ENDINGS = frozenset(
     log md mjs net org pdf php png py rb rs rst sh so sql svg tar toml ts tsv tsx txt vue xml
     yaml yml zip com""".split()  # noqa: SIM905 - easier to read
 )
-"""Endings of names that look like a symbol but are not: Node.js, README.md."""
+"""Endings of names that look like a symbol but are files or products: README.md, Node.js."""
 
 
 ASPECTS = frozenset(
@@ -52,14 +52,14 @@ ASPECTS = frozenset(
     <template> 方法 手順 規約 状況 件数 履歴 理由 原因 期限 条件 method steps terms status
     history reason deadline""".split()  # noqa: SIM905 - easier to read
 )
-"""Content words that are one side of a thing, where its bare name means the thing itself."""
+"""Content words for one aspect of a thing; without them, a name means the thing itself."""
 
 
 def opposite(query: str, action: str, content: frozenset[str]) -> str:
-    """Return how a question says the opposite of an agreement, as a short tag; "" if it does not.
+    """Return how a question contradicts an agreement, as a short tag; empty if it does not.
 
     Args:
-        query: The session's own words.
+        query: The session's query.
         action: The agreement's term, symbol (split into words) and aliases.
         content: The agreement's content words, evidence included.
     """
@@ -72,12 +72,12 @@ def opposite(query: str, action: str, content: frozenset[str]) -> str:
 
 
 def other_symbols(query: str, symbol: str, said: str) -> frozenset[str]:
-    """Return the symbols that a question names, if it names none of the agreement's.
+    """Return the symbols that a question names; empty if the agreement mentions one of them.
 
     Args:
-        query: The session's own words.
-        symbol: The agreement's symbol as it is written.
-        said: Its evidence and aliases, where it may name others.
+        query: The session's query.
+        symbol: The agreement's symbol, as it is written.
+        said: The agreement's evidence and aliases, which may mention other symbols.
     """
     named = symbols_in(query)
     if not named:
@@ -89,7 +89,7 @@ def other_symbols(query: str, symbol: str, said: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def symbols_in(query: str) -> frozenset[str]:
-    """Return the code names in a text: `SpellChecker.check()`, `addItem`; no product, no file."""
+    """Return the symbols in a text, such as `SpellChecker.check()` and `addItem`."""
     found = (match[0].removesuffix("()") for match in _SYMBOL.finditer(query))
     return frozenset(name for name in found if _NAME.findall(name)[-1].casefold() not in _ENDINGS)
 
@@ -97,8 +97,8 @@ def symbols_in(query: str) -> frozenset[str]:
 def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[str]:
     """Return the words by which a question differs from a term that it otherwise repeats.
 
-    Empty if the agreement has all of them, if there are more than `MAX_OTHER_WORDS`, or if the
-    question also has words from other parts of the agreement: then it says more than the term.
+    The result is empty if the agreement contains all words, if more than `MAX_OTHER_WORDS` differ,
+    or if the question also repeats words from other parts of the agreement.
     """
     query_content, term_content = content_words(query), content_words(term)
     known = content | term_content
@@ -111,9 +111,9 @@ def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[s
 
 
 def lacking_aspect(query: str, term: str) -> frozenset[str]:
-    """Return the aspect that a question leaves out of a term: 「ログイン」 for 「ログイン画面」.
+    """Return the aspect that a question omits from a term: 「ログイン」 for 「ログイン画面」.
 
-    The question has all other words of the term.
+    The question must contain all other words of the term.
     """
     query_content, term_content = content_words(query), content_words(term)
     lacking = term_content - query_content

@@ -1,8 +1,8 @@
 """Measure the evidence that a question means an agreement, as twelve numbers.
 
-Of the other agreements only one fact counts: how much closer this agreement is than the closest one
-of a different symbol, and than generic phrases. A map of one agreement is thus measured on the same
-scale as a map of many (docs/decisions/0009).
+Other agreements count only through the margin: how much closer this agreement is than the closest
+one of a different symbol, and than generic phrases. So the scale is the same for maps of any size
+(docs/decisions/0009).
 """
 
 import math
@@ -32,14 +32,14 @@ NARROWEST, WIDEST = 6, 120
 """Bounds of a question's width; beyond them its length adds no evidence."""
 
 MAX_PHRASE_WIDTH = 40
-"""Largest width of an alias whose words count as the agreement's, and of a term with short forms.
+"""Limit of the width of aliases whose words count, and of terms that can have short forms.
 
-A sentence has words about everything.
+Longer texts are sentences, whose words are too general.
 """
 
 MAX_FOREIGN_WORDS = 3
 MAX_IDEAS = 4
-"""Further ones add no evidence."""
+"""Limits beyond which further words and ideas add no evidence."""
 
 _FIRST_WIDE = 0x2E80
 
@@ -57,20 +57,20 @@ class _Question(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """What an agreement says, prepared for comparison.
+    """The words of an agreement, prepared for comparison.
 
     Attributes:
         term: The term.
-        weights: Index tokens of the term, each with its rarity.
-        name: The symbol as it is written.
-        symbol: The same, split into words, as it is compared with those of other agreements.
-        said: Card and aliases.
-        action: Term, symbol and aliases: what names the action.
-        wide: Share of Japanese script in the card.
-        concepts: Of card and aliases; see `glossary`.
-        content: Content words of card and aliases; see `glossary`.
-        stems: Of all its ideas; see `english`.
-        actions: Of the card; see `actions`.
+        weights: The index tokens of the term, each with its rarity.
+        name: The symbol, as it is written.
+        symbol: The symbol, split into words.
+        said: The card and the aliases.
+        action: The term, the symbol and the aliases, which name the action.
+        wide: The share of Japanese script in the card.
+        concepts: The concepts of the card and the aliases; see `glossary`.
+        content: The content words of the card and the aliases; see `glossary`.
+        stems: The stems of all ideas; see `english`.
+        actions: The actions that the card names; see `actions`.
     """
 
     term: str
@@ -88,7 +88,7 @@ class Wording(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def wording(agreement: Agreement) -> Wording:
-    """Prepare an agreement's words and its aliases'; a sentence as an alias counts only whole."""
+    """Prepare the words of an agreement and of its aliases, except aliases that are sentences."""
     symbol = split_symbol(agreement.symbol)
     aliases = tuple(alias for alias in agreement.aliases if width(alias) <= MAX_PHRASE_WIDTH)
     card, term = card_text(agreement), agreement.nl_term
@@ -123,11 +123,11 @@ def measure(
               without adding meaning
     width     log of the question's width: details lower a cosine without taking meaning away
     foreign   how many concepts of the question (see `glossary`) the agreement lacks, at most 3
-    covered   share of the question's ideas, in English and by rarity (see `english`), that it has
-    known     how many of them it has, at most 4
-    unknown   how many it does not have, at most 4
-    unsaid    the share of those
-    action    1 when both name actions and none in common (see `actions`), else 0
+    covered   share of the question's ideas that the agreement has, by rarity (see `english`)
+    known     number of the question's ideas that the agreement has, at most 4
+    unknown   number of the question's ideas that it lacks, at most 4
+    unsaid    share of the question's ideas that it lacks
+    action    1 if both name actions but none in common (see `actions`), else 0
     short     how surely the question is a short form or a loan word of it (see `short_forms`)
     """
     import numpy as np
@@ -144,7 +144,7 @@ def measure(
 
 
 def _margins(cosines: "Array", wordings: Sequence[Wording], crowd: float) -> "Array":
-    """Return how far each cosine is ahead of the best one of a different symbol, and of `crowd`."""
+    """Return the lead of each cosine over `crowd` and the best cosine of a different symbol."""
     import numpy as np
 
     order = np.argsort(-cosines, kind="stable")
@@ -168,7 +168,7 @@ def _question(query: str) -> _Question:
 
 
 def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
-    """Return the features that words alone give, in the order of `FEATURES` after the first."""
+    """Return all features but the first, in the order of `FEATURES`, from words alone."""
     lacking = missing(question.ideas, said.stems)
     does = question.actions
     return (
@@ -189,7 +189,7 @@ def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
 
 
 def shared(of: Iterable[str], among: frozenset[str]) -> float:
-    """Return the share of `of` that occurs `among`, each word by its rarity; 0 to 1."""
+    """Return the share of words that occur in a set, 0 to 1, each weighted by its rarity."""
     return _share(_rarities(of), among)
 
 
@@ -204,7 +204,7 @@ def _share(weights: Mapping[str, float], among: frozenset[str]) -> float:
 
 
 def width(text: str) -> int:
-    """Return how wide a text is set, Japanese characters counting double, within bounds."""
+    """Return the display width of a text, in which Japanese characters count twice, in bounds."""
     folded = unicodedata.normalize("NFKC", text)
     wide = sum(ord(char) >= _FIRST_WIDE for char in folded)
     return min(WIDEST, max(NARROWEST, len(folded) + wide))

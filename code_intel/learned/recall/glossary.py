@@ -1,8 +1,8 @@
 """Recognize synonyms of software terms in Japanese and English: サインイン, ログイン, sign in.
 
-A small embedding model represents single loan words badly. A shipped glossary
-(`constants/glossary.json`, concept: its words) has the common ones. The fit weighs it like any
-other evidence.
+A small embedding model represents single loan words badly. The shipped glossary
+(`constants/glossary.json`, which maps concepts to words) contains the common ones. The fit weighs
+it like any other evidence.
 """
 
 import json
@@ -37,7 +37,7 @@ _PIECES = re.compile(".{3}$|..(?!$)|.+")
 
 
 class Reading(NamedTuple):
-    """A text by the glossary: its concepts, the text with unified synonyms, and the rest."""
+    """The concepts of a text, the text with its synonyms unified, and the words without concept."""
 
     concepts: frozenset[str]
     canonical: str
@@ -53,9 +53,9 @@ class _Glossary(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
-    """Return the concepts of a text and its canonical form; longer words win.
+    """Return the concepts of a text and its canonical form; longer words take precedence.
 
-    Texts with one canonical form differ in nothing but synonyms, case, width and spaces.
+    Texts with the same canonical form differ only in synonyms, case, width and spaces.
     """
     parts = list(_parts(unicodedata.normalize("NFKC", text)))
     return Reading(
@@ -104,10 +104,7 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _japanese(text: str, glossary: _Glossary) -> Iterator[re.Match[str]]:
-    """Yield the Japanese words from left to right.
-
-    Try only words that begin like the text at that place.
-    """
+    """Yield the Japanese words from left to right."""
     at = 0
     while first := glossary.firsts.search(text, at):
         place = first.start()

@@ -1,8 +1,7 @@
-"""Search the map: agreements first, each once with its present status, then other documents.
+"""Search the map: agreements first, with their current status, then other documents.
 
-A hit's `score` is calibrated and capped by validity (`validity.SCORE_CAP`). Its `similarity` stays
-devrag's (1 + cosine) / 2. Agreements that are not served (broken, conflict, invalid) are left out
-here and listed elsewhere.
+A hit's `score` is calibrated and limited by `validity.SCORE_CAP`. Its `similarity` is
+(1 + cosine) / 2, as in devrag. Broken, conflicting and invalid agreements are left out.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 MIN_SHOWN_SCORE = 0.05
 """Agreements with a lower score are left out."""
 OTHER_DOCUMENT_CHUNKS = 20
-"""Chunks found by words that are searched for documents other than agreements."""
+"""Limit of the keyword hits that are searched for documents other than agreements."""
 
 
 class MapResult(NamedTuple):
@@ -39,7 +38,7 @@ class MapResult(NamedTuple):
 
 
 class WordHits(NamedTuple):
-    """The result of a word search: (chunk, weight) best first, and the chunks."""
+    """The result of a keyword search: (chunk, weight) best first, and the chunks by id."""
 
     hits: Sequence[tuple[int, float]]
     chunks: Mapping[int, ChunkRow]
@@ -65,24 +64,25 @@ def search(
 
     Args:
         settings: The project.
-        index: The map.
-        forest: The project's source, for validity; an incomplete one proves nothing.
-        query: The session's own words, or any other.
-        vector: The query's embedding; None: words only, and no score reaches VERIFICATION_SCORE.
-        identity: The model of `vector`; any text without one.
-        top_k: The largest number of hits.
-        cache: What is kept between questions, if anything.
+        index: The index of the map.
+        forest: The index of the source, which shows whether agreements still hold.
+        query: The query.
+        vector: The embedding of the query. Without one, keywords are compared, and no score reaches
+            VERIFICATION_SCORE.
+        identity: The engine of `vector`; ignored without one.
+        top_k: Maximum number of hits.
+        cache: A cache of the map's agreements, for servers.
     """
     cache = cache or MapCache()
     now = datetime.now(UTC)
     words = _word_hits(index, query)
     found = cache.snapshot(settings, now=now)
     known = cache.cards(index, found, identity)
-    places = known.candidates(query, vector, words.documents)
-    cards = [known.cards[place] for place in places]
+    numbers = known.candidates(query, vector, words.documents)
+    cards = [known.cards[number] for number in numbers]
     recalled = recall(query, vector, cards, identity) if cards else []
     judge = judging(settings, forest, found, now)
-    ranked = ((known.rows[places[item.card]], item) for item in recalled)
+    ranked = ((known.rows[numbers[item.card]], item) for item in recalled)
     hits = _best(index, judge, ranked, top_k)
     others = _other_documents(words, known.documents)
     return MapResult([*hits, *others][:top_k], found.known.conflicts)
@@ -99,7 +99,7 @@ def _best(
     ranked: Iterable[tuple[CardRow, RecallMatch]],
     top_k: int,
 ) -> list[Hit]:
-    """Return the best hits by capped score, judging no more agreements than that takes."""
+    """Return the best hits by limited score, judging as few agreements as possible."""
     hits: list[Hit] = []
     for row, item in ranked:
         if item.score < MIN_SHOWN_SCORE or _is_full(hits, top_k, item.score):
@@ -118,7 +118,7 @@ def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
 
 def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMatch) -> Hit:
     agreement = row.agreement
-    text, position, start, end = _said(index, row)
+    text, position, start, end = _text(index, row)
     return Hit(
         document=row.document,
         chunk=text,
@@ -141,11 +141,11 @@ def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMat
     )
 
 
-def _said(index: Index, row: CardRow) -> tuple[str, int, int, int]:
-    """Return the text of an agreement, its position and lines.
+def _text(index: Index, row: CardRow) -> tuple[str, int, int, int]:
+    """Return the text of an agreement, its position, and its first and last line.
 
-    Read the file itself where it is newer than the index, or where git shows two lists of aliases;
-    the two lists are read as one.
+    Render the agreement if its file is newer than the index, or contains a git conflict between two
+    lists of aliases, which are read as one list.
     """
     known = index.store.chunk_rows([row.chunk]) if row.chunk is not None else {}
     for chunk in known.values():
@@ -156,7 +156,7 @@ def _said(index: Index, row: CardRow) -> tuple[str, int, int, int]:
 
 
 def _other_documents(words: WordHits, known: Collection[str]) -> list[Hit]:
-    """Find documents that are not agreements by words; keep their scores below every band."""
+    """Return keyword hits in other documents, with scores below every band."""
     hits = words.hits[:OTHER_DOCUMENT_CHUNKS]
     best = hits[0][1] if hits else 1.0
     return [

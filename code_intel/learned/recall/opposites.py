@@ -1,8 +1,8 @@
 """Recognize opposites: 「カート追加」 is not 「カートから削除」, even if the vectors are close.
 
-Embedding models put opposite words about one object close together. Two small tables, of verb
-stems and of the two sides of a thing, separate them. They only lower a score, and only if two texts
-have no action, or no side, in common.
+Embedding models put opposite words about the same object close together. Two small tables, of
+opposite actions and of the different sides of a thing, separate them. They only lower a score, and
+only if two texts have no action, or no side, in common.
 """
 
 import re
@@ -46,7 +46,7 @@ ACTIONS = {
     "listen": ("購読", "subscribe"),
     "tell": ("発行|配信", "publish emit"),
 }
-"""Action: Japanese stems, English words; `+` stands for a space."""
+"""Japanese stems and English words by action; `+` stands for a space."""
 
 OPPOSITE = (
     ("add", "remove"), ("read", "write"), ("bring", "send"), ("start", "stop"), ("forward", "back"),
@@ -214,19 +214,21 @@ SIDES = (
         ("登録解除|退会|脱退|解約", "unregister deregister unenroll"),
     ),
 )
-"""Rows of sides, each a Japanese pattern and English words: an object with one side must not match
-the object with another side."""
+"""Rows of sides, each with a Japanese pattern and English words.
+
+A thing with one side of a row must not match the thing with another side.
+"""
 
 
 def _inflected(word: str) -> str:
-    """Match an English verb in its forms, as `removes` and `removing`; not `add` in `address`."""
+    """Return a pattern for the inflected forms of an English word, such as `removing`."""
     root = re.escape(word.replace("+", " ").removesuffix("e"))
     return rf"\b{root}(?:e?[sdr]?|ing|ion|or)\b"
 
 
 @cache
 def _pattern(japanese: str, english: str) -> re.Pattern[str]:
-    """Return the pattern, compiled on first use: compiling all at import took 0.1 s."""
+    """Compile a pattern on first use; compiling all of them at import takes 0.1 s."""
     return re.compile("|".join([japanese, *map(_inflected, english.split())]))
 
 
@@ -257,10 +259,9 @@ def opposed(one: str, other: str) -> bool:
 
 
 def contrasted(one: str, other: str) -> bool:
-    """Return whether two texts name different sides of one row, and none of that row in common.
+    """Return whether two texts name different sides in a row, and no common side in that row.
 
-    Most texts name few sides, and only those rows of `other` are read: give the agreement as
-    `other`.
+    Only the rows that `one` names are searched in `other`, so pass the longer text as `other`.
     """
     rows = sides(one)
     if not rows:

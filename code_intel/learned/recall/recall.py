@@ -1,7 +1,7 @@
 """Score how surely each agreement answers a question. A high score may skip a search.
 
-Pure: cards and vectors are passed in. The guards of a short-circuit (validity, risk, margin) act
-on the phase and never on the score (seed 004 §1.3, §5.2; docs/decisions/0009).
+Pure: cards and vectors are passed in. The guards of a short-circuit (validity, risk, margin) decide
+about the phase, never about the score (seed 004 §1.3, §5.2; docs/decisions/0009).
 """
 
 import re
@@ -35,35 +35,31 @@ EXACT = 1.0
 _BELOW_READY = round(READY_SCORE - 0.01, 2)
 _BELOW_VERIFICATION = round(VERIFICATION_SCORE - 0.01, 2)
 ENDING = _BELOW_READY
-"""Least score of a term with another generic ending, or a request around it.
+"""Lower limit for the term with another generic ending, or within a request.
 
-An example is 「ログイン処理」 for 「ログイン機能」. The score is enough to be verified, never to
-skip a search.
+「ログイン処理」 for 「ログイン機能」 leads to VERIFICATION, never to READY.
 """
 
 SYNONYM = round(READY_SCORE - 0.02, 2)
-"""Least score of a term in other, synonymous words, 「サインイン機能」: enough to be verified."""
+"""Lower limit for a synonym of the term, such as 「サインイン機能」: leads to VERIFICATION."""
 
 ALIAS_ONCE = round((READY_SCORE + VERIFICATION_SCORE) / 2, 3)
-"""Least score of an alias that one session used: enough to be verified, never to skip a search."""
+"""Score of an alias that one session used: leads to VERIFICATION, never to READY."""
 
 OPPOSITE = _BELOW_VERIFICATION
-"""Most that an agreement can score whose opposite the question names: a miss."""
+"""Upper limit if the question names the opposite of the agreement: a miss."""
 
 DIFFERENT = _BELOW_READY
-"""Most an agreement scores if the question repeats its term but for one word: to be verified."""
+"""Upper limit if the question repeats the term except for a few words: VERIFICATION at most."""
 
 OTHER_SYMBOL = _BELOW_VERIFICATION
-"""Most an agreement scores if the question names another symbol: a miss.
-
-The forest knows every symbol by name.
-"""
+"""Upper limit if the question names another symbol, which the forest can find: a miss."""
 
 REJECTED = _BELOW_VERIFICATION
-"""Most an agreement scores in words in which it was rejected, even its own term: a miss."""
+"""Upper limit for a query that was rejected, even if it is the term: a miss."""
 
 WORDS_ONLY = _BELOW_VERIFICATION
-"""Most that words alone can reach: without vectors nothing short-circuits."""
+"""Upper limit without vectors: words alone never lead to a phase."""
 
 _BETWEEN_NOUNS = re.compile(r"(?<=[一-鿿ァ-ヶー])の(?=[一-鿿ァ-ヶ])")
 _ENDING = re.compile(
@@ -86,13 +82,13 @@ _REQUESTS = (
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One agreement of the map as recall sees it.
+    """An agreement of the map, prepared for `recall`.
 
     Attributes:
-        agreement: What was agreed.
-        vector: Its card embedded as a passage, shape (dimensions,); None while it is missing.
-        aliases_certain: Those of its aliases that were confirmed in two sessions or more.
-        rejected: Words, folded, in which it was rejected (docs/decisions/0027).
+        agreement: The agreement.
+        vector: The card embedded as a passage, shape (dimensions,); None if there is none yet.
+        aliases_certain: Folded aliases that at least two sessions confirmed.
+        rejected: Folded queries for which the agreement was rejected (docs/decisions/0027).
     """
 
     agreement: Agreement
@@ -106,11 +102,11 @@ class RecallMatch:
     """One agreement's answer to a question.
 
     Attributes:
-        card: Place in the cards handed in.
-        cosine: Plain cosine of question and card; 0 without vectors.
-        score: Calibrated, 0 to 1.
-        margin: How far its score is ahead of the best one of a different symbol; negative when
-            behind, and 1 for an exact term or alias that no other symbol shares.
+        card: The number of the card.
+        cosine: The cosine of question and card; 0 without vectors.
+        score: The calibrated score, 0 to 1.
+        margin: The lead over the best score of a different symbol, negative if that is higher; 1
+            for an exact term or alias that no other symbol shares.
         reasons: Short tags, strongest first.
     """
 
@@ -127,13 +123,12 @@ def recall(
     """Return every card with its score, best first; equal scores keep the order of the cards.
 
     Args:
-        query: The session's own words.
+        query: The session's query.
         query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
-        cards: The map, or those of its cards that are closest to the question. A card's score
-            depends on its own evidence, and on how much closer the closest card of a different
-            symbol is.
-        identity: Identity of the model both kinds of vectors come from. An uncalibrated model
-            counts as none: words alone, below every threshold.
+        cards: The cards of the map that are closest to the question. A card's score depends on its
+            own evidence, and on the closest card of a different symbol.
+        identity: The identity of the model that computed the vectors. If it is not calibrated, only
+            words are compared, and all scores are below the thresholds.
 
     Raises:
         UsageError: `query` is blank.
@@ -156,7 +151,7 @@ def recall(
 
 
 def ready_margin(identity: str) -> float:
-    """Return the margin a READY needs under this model; an unreachable 1 without constants."""
+    """Return the margin that READY needs with this model; 1 if it is not calibrated."""
     constants = calibration.fitted(identity)
     return constants.ready_margin if constants else 1.0
 
@@ -164,7 +159,7 @@ def ready_margin(identity: str) -> float:
 def symbol_similarity(
     embedder: Embedder, feature: str, found: Mapping[str, Sequence[Definition]]
 ) -> dict[str, float]:
-    """Return how well each symbol fits a feature's name, 0 to 1, on the same calibrated scale.
+    """Return how well each symbol matches a feature's name, as a calibrated score from 0 to 1.
 
     Raises:
         EmbeddingError: There is no model, or none that is calibrated.
@@ -179,7 +174,7 @@ def symbol_similarity(
     cards = [Card(agreement, vector) for agreement, vector in zip(agreements, vectors, strict=True)]
     vector = embedder.queries([feature])[0]
     best: dict[str, float] = {}
-    # each alone: several symbols may implement one feature
+    # scored one by one, because several symbols may implement one feature
     for (name, _), card in zip(pairs, cards, strict=True):
         score = recall(feature, vector, [card], constants.identity)[0].score
         best[name] = max(best.get(name, 0.0), score)
@@ -187,7 +182,7 @@ def symbol_similarity(
 
 
 def fold(text: str) -> str:
-    """Return a text as terms are compared: NFKC, case folded, white space as single spaces."""
+    """Normalize a text for comparison with terms: NFKC, case-folded, with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -208,7 +203,7 @@ def _add_meaning(
     found: list[_Judgement | None], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
     wordings: Sequence[Wording], constants: calibration.Calibration,
 ) -> None:  # fmt: skip
-    """Judge by meaning wherever there is a vector."""
+    """Add a judgement by meaning for each card that has a vector."""
     import numpy as np
 
     places = [place for place, card in enumerate(cards) if card.vector is not None]
@@ -229,10 +224,10 @@ def _add_meaning(
         found[place] = _Judgement(float(cosine), float(score), reasons)
 
 
-def least(query: str, card: Card) -> tuple[float, str]:
-    """Return the least score that the words alone justify, and the reason; 0 without one.
+def lower_limit(query: str, card: Card) -> tuple[float, str]:
+    """Return the lowest score that the words allow, and the reason; (0, "") without a limit.
 
-    It covers what needs no fit: the exact term, a known alias, another ending, a synonym.
+    The limits are for an exact term, a known alias, another ending and a synonym.
     """
     question, term = _forms(query), _forms(card.agreement.nl_term)
     certain, aliases = map(fold, card.aliases_certain), map(fold, card.agreement.aliases)
@@ -247,10 +242,10 @@ def least(query: str, card: Card) -> tuple[float, str]:
     return next(((score, reason) for holds, score, reason in rules if holds), (0.0, ""))
 
 
-def most(query: str, said: Wording) -> tuple[float, str]:
+def upper_limit(query: str, said: Wording) -> tuple[float, str]:
     """Return the highest score that the words allow, and the reason; (1, "") without a limit.
 
-    No fit may exceed it: for an opposite, another symbol, or a word that the agreement lacks.
+    The limits are for an opposite, another symbol and a word that the agreement lacks.
     """
     if reason := opposite(query, said.action, said.content):
         return OPPOSITE, reason
@@ -266,8 +261,8 @@ def most(query: str, said: Wording) -> tuple[float, str]:
 def _by_rules(
     query: str, card: Card, said: Wording, judged: _Judgement, *, with_model: bool
 ) -> _Judgement:
-    score, reason = least(query, card)
-    bound, objection = most(query, said) if score < EXACT else (EXACT, "")
+    score, reason = lower_limit(query, card)
+    bound, objection = upper_limit(query, said) if score < EXACT else (EXACT, "")
     if score == ALIAS_ONCE:  # one session is not enough
         bound = min(bound, DIFFERENT)
     if _forms(query).folded in card.rejected:
@@ -303,10 +298,7 @@ def _symbol(card: Card) -> str:
 
 
 def _stem(folded: str) -> str:
-    """Strip a request, one generic ending and a の between nouns; never all of the text.
-
-    送料の計算 is 送料計算.
-    """
+    """Strip a request, one generic ending and a の between nouns (送料の計算 becomes 送料計算)."""
     for pattern in (*_REQUESTS, _ENDING):
         folded = pattern.sub("", folded, count=1).strip() or folded
     return _BETWEEN_NOUNS.sub("", folded)
@@ -320,7 +312,7 @@ class _Forms(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def _forms(text: str) -> _Forms:
-    """Return a text in the three forms in which it may equal a term."""
+    """Return the three forms of a text that are compared with those of a term."""
     folded = fold(text)
     stem = _stem(folded)
     return _Forms(folded, stem, read(stem).canonical)

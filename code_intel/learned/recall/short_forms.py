@@ -1,7 +1,7 @@
 """Recognize short forms and loan words: DLQ for `dead letter queue`, 年調 for 年末調整.
 
-A small model has rarely seen them. Three rules describe how people shorten and transliterate
-(docs/decisions/0009).
+A small embedding model has rarely seen them. Three rules describe how people shorten and
+transliterate words (docs/decisions/0009).
 """
 
 import re
@@ -12,7 +12,7 @@ from code_intel.chunking.lexicon import english, unread
 from code_intel.chunking.words import STOP_WORDS, split_identifier
 
 LOANWORD_WEIGHT = 0.4
-"""The weight of a loan word's sound, against 1 for a shortened term: consonants are ambiguous."""
+"""Weight of a loan word's sound, which is ambiguous; that of a shortened term is 1."""
 
 _KATAKANA = re.compile("[ァ-ヺー]{3,}")
 _RUN = re.compile("[一-鿿ァ-ヺー]{2,4}")
@@ -22,7 +22,7 @@ _SHORT = re.compile(r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9]{1,5}(?![A-Za-z])")
 _FEWEST_SOUNDS, _LEAST_SOUNDS = 2, 3
 _SPOKEN_WORDS = 3
 _TERSE = 3
-"""Words of a question in which small letters may be a short form, too."""
+"""Limit of the words of a question in which lower-case letters may be a short form."""
 
 _ROWS = (
     ("カキクケコ", "k"),
@@ -50,18 +50,18 @@ _SPELT = tuple(
         ("r(?=[^aeiouy])|r$", ""), ("[jz]", "s"), ("l", "r"), ("v", "b"), ("[aeiouy]", ""),
     )
 )  # fmt: skip
-"""English spellings and the consonants a Japanese speaker writes for them, in this order."""
+"""English spellings and their consonants in Japanese transliteration, in order of application."""
 
 _TWICE = re.compile(r"(.)\1+")
 
 
 def shortened(query: str, term: str, symbol_words: str) -> float:
-    """Return how surely a question names an agreement in a short form or a loan word, 0 to 1.
+    """Return how surely a question names an agreement by a short form or loan word, 0 to 1.
 
     Args:
         query: The question.
         term: The agreement's term.
-        symbol_words: Its symbol, split into words.
+        symbol_words: The agreement's symbol, split into words.
     """
     query, name = _folded(query), _folded(f"{term} {symbol_words}")
     return max(
@@ -77,7 +77,7 @@ def _folded(text: str) -> str:
 
 
 def _clipped(query: str, term: str) -> float:
-    """Return whether a short run is the term's first character and later ones in order: 年調."""
+    """Return 1 if a word has the term's first character and later ones in order: 年調; else 0."""
     runs = _runs(query)
     whole = _wide(term) if runs else ""
     return float(
@@ -123,7 +123,7 @@ def _initials(query: str, words: tuple[str, ...]) -> float:
 
 @lru_cache(maxsize=64)
 def _shorts(query: str) -> tuple[tuple[str, bool], ...]:
-    """Return possible Latin short forms in a question, each with whether it is written like one."""
+    """Return the possible Latin short forms in a question, and whether each looks like one."""
     terse = len(query.split()) <= _TERSE
     found = _SHORT.findall(query)
     return tuple(
@@ -133,9 +133,9 @@ def _shorts(query: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _begins(word: str, short: str) -> bool:
-    """Return whether a word is cut short, as `auth` of `authentication`.
+    """Return whether `short` abbreviates a word, as in `auth` and `authentication`.
 
-    An inflection, such as `check` of `checker`, is not.
+    `check` and `checker` are inflections, not an abbreviation.
     """
     return word.startswith(short) and len(word) >= len(short) + 4
 
@@ -151,7 +151,7 @@ def _loaned(one: str, other: str) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def _loans(text: str) -> tuple[str, ...]:
-    """Return the loan words that the dictionary does not know."""
+    """Return the loan words that are not in the dictionary."""
     if not _KATAKANA.search(text):
         return ()
     return tuple(run for run in unread(text) if _KATAKANA.fullmatch(run))
@@ -165,7 +165,7 @@ def _latin(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def _alike(loan: str, words: tuple[str, ...]) -> float:
-    """Return how far a loan word's consonants are those of words in a row, or begin like them."""
+    """Return how similar a loan word's consonants are to those of consecutive words, 0 to 1."""
     sound, best = _spoken(loan), 0.0
     if len(sound) < _FEWEST_SOUNDS:
         return 0.0

@@ -1,1 +1,1 @@
-"""Compute whether each agreement holds and is confirmed. The file stores nothing of it."""
+"""Compute whether each agreement holds and is confirmed, which its file does not store."""

@@ -1,4 +1,4 @@
-"""The present status of every agreement, from files, this machine's memory and the index."""
+"""Judge agreements by their files, this machine's state store and the index of the source."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import AgreementEntry, Key
-from code_intel.learned.history.experience import NONE, Objections
+from code_intel.learned.history.experience import NO_OBJECTIONS, Objections
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.snapshot import NOW, Snapshot, SnapshotCache
 from code_intel.learned.status.validity import NO_SYMBOL_FACTS, judge
@@ -16,16 +16,16 @@ from code_intel.records import Definition, Validity
 
 @dataclass(frozen=True, slots=True)
 class AgreementStatus:
-    """An agreement with what it is worth now.
+    """An agreement with its current status.
 
     Attributes:
-        entry: Its file.
-        validity: How far it may be trusted.
-        reasons: Why not more.
-        confirmed: Whether its content was confirmed here or agreed on in git.
-        certain_aliases: Its aliases, folded, that are as good as the term.
-        objections: What sessions and people have against it.
-        heir: The definition that its symbol was renamed to.
+        entry: The entry of the agreement.
+        validity: The status.
+        reasons: The reasons for the status, and notes.
+        confirmed: Whether the content was confirmed on this machine or merged in git.
+        certain_aliases: Folded aliases that are as good as the term.
+        objections: The objections of sessions and people.
+        heir: The definition that the symbol was renamed to.
     """
 
     entry: AgreementEntry
@@ -33,12 +33,12 @@ class AgreementStatus:
     reasons: tuple[str, ...]
     confirmed: bool
     certain_aliases: frozenset[str] = frozenset()
-    objections: Objections = NONE
+    objections: Objections = NO_OBJECTIONS
     heir: Definition | None = None
 
     @property
     def symbol(self) -> str:
-        """What its symbol is called now; empty for a file that cannot be read."""
+        """The current name of the symbol; empty for an unreadable file."""
         if self.heir is not None:
             return self.heir.qualified
         return self.entry.agreement.symbol if self.entry.agreement else ""
@@ -51,13 +51,13 @@ def standings(
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> list[AgreementStatus]:
-    """Judge every agreement of the project, by path.
+    """Judge all agreements of the project; return them by path.
 
     Args:
         settings: The project.
-        forest: The local index of its source; an incomplete one proves nothing.
-        now: With an offset.
-        cache: What is kept between questions, if anything.
+        forest: The index of the project's source.
+        now: The current time, with an offset.
+        cache: A cache of the agreements, for servers.
     """
     now = now or datetime.now(UTC)
     found = (cache or SnapshotCache()).snapshot(settings, now=now)
@@ -73,7 +73,7 @@ def standings_of(
     since: float = NOW,
     cache: SnapshotCache | None = None,
 ) -> dict[Key, AgreementStatus]:
-    """Judge those of the agreements that exist; see `SnapshotCache.snapshot` about `since`."""
+    """Judge the existing agreements with these keys; see `SnapshotCache.snapshot` for `since`."""
     now = datetime.now(UTC)
     found = (cache or SnapshotCache()).snapshot(settings, now=now, since=since)
     entries = {key: found.known.by_key[key] for key in keys if key in found.known.by_key}
@@ -84,7 +84,7 @@ def standings_of(
 def judging(
     settings: Settings, forest: Index, found: Snapshot, now: datetime
 ) -> Callable[[AgreementEntry], AgreementStatus]:
-    """Return a function that judges an entry of a snapshot by the present index of the source."""
+    """Return a function that judges an entry of a snapshot with the current index of the source."""
     complete = bool(found.known.entries) and forest.freshness().state in {"fresh", "stale"}
 
     def judged(entry: AgreementEntry) -> AgreementStatus:
@@ -100,7 +100,7 @@ def judging(
             expire_days=settings.expire_days,
             last_confirmed_use=found.memory.uses.get(entry.key) if entry.key else None,
         )
-        against = found.objections.get(entry.key, NONE) if entry.key else NONE
+        against = found.objections.get(entry.key, NO_OBJECTIONS) if entry.key else NO_OBJECTIONS
         reasons += (against.doubt,) if against.doubt else ()
         certain = found.certain_aliases(entry)
         return AgreementStatus(entry, validity, reasons, confirmed, certain, against, facts.heir)

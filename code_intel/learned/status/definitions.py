@@ -1,4 +1,4 @@
-"""What the local index knows of the symbol that an agreement names (docs/decisions/0026)."""
+"""Look up the symbol of an agreement in the index of the source (docs/decisions/0026)."""
 
 from pathlib import Path
 
@@ -9,22 +9,22 @@ from code_intel.index.facade import Index
 from code_intel.learned.status.validity import NO_SYMBOL_FACTS, SymbolFacts, lookup_name
 from code_intel.records import Agreement
 
-DEFINITIONS = 50
-"""Definitions of one name that are looked at."""
-MAX_SAME_TEXT_DEFINITIONS = 4
-"""Definitions with the agreed text that are looked at: one is proof, and of more some are named."""
+MAX_DEFINITIONS = 50
+"""Limit of the definitions of a name that are read."""
+MAX_SAME_BODY_DEFINITIONS = 4
+"""Limit of the definitions with the agreed body that are read. Only one alone proves a rename."""
 
 
 def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
-    """Return what a complete index knows; nothing where it could not read the symbol's file."""
+    """Return the facts about an agreement's symbol; none if its file could not be parsed."""
     try:
         store = forest.store
-        found = store.definitions(lookup_name(agreement.symbol), exact=True, limit=DEFINITIONS)
+        found = store.definitions(lookup_name(agreement.symbol), exact=True, limit=MAX_DEFINITIONS)
         if found:
             return SymbolFacts(complete=True, definitions=tuple(found))
         if _is_unread(forest, agreement):
             return NO_SYMBOL_FACTS
-        heirs = store.of_body(agreement.body, MAX_SAME_TEXT_DEFINITIONS) if agreement.body else []
+        heirs = store.of_body(agreement.body, MAX_SAME_BODY_DEFINITIONS) if agreement.body else []
     except CodeIntelError:
         return NO_SYMBOL_FACTS
     if any(hidden_character(heir.qualified) for heir in heirs):  # an unreadable name does not count
@@ -33,10 +33,10 @@ def facts_of(forest: Index, agreement: Agreement) -> SymbolFacts:
 
 
 def _is_unread(forest: Index, agreement: Agreement) -> bool:
-    """Whether the symbol may be in a file whose symbols the index does not know.
+    """Return whether the symbol may be in a file whose symbols are not indexed.
 
-    The file has a language that it cannot read, or is not parsed (a syntax error, too long), or is
-    there and not indexed.
+    The language of the file is not supported, or the file is not parsed (because of a syntax error
+    or its size) or not indexed.
     """
     paths = [file.path for file in agreement.files]
     if paths and not any(row_of(path).complete for path in paths):

@@ -1,6 +1,6 @@
-"""What files, this machine's memory and git say of every agreement of a project.
+"""Read all that files, this machine's state store and git say about a project's agreements.
 
-`standings` looks up the source index, and only for the agreements that are answered.
+The index of the source is not read here, but in `agreement_status`.
 """
 
 import threading
@@ -21,15 +21,15 @@ from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.validity import Trust, trust_of, trust_without_trunk
 
 CERTAIN_SESSIONS = 2
-"""Sessions that confirmed an alias until it is as good as the term (docs/decisions/0027)."""
+"""Number of sessions after which an alias is as good as the term (docs/decisions/0027)."""
 TRUNK_SECONDS = 60
-"""After this time git is asked again even if its files are unchanged: it may have failed before."""
+"""Time after which git is asked again even if its files have not changed, in case it failed."""
 NOW = 0.0
-"""As `since`: look at the disk."""
+"""The value of `since` that always reads the disk."""
 
 
 class Memory(NamedTuple):
-    """What this machine alone remembers; see `State`."""
+    """The content of this machine's state store; see `State`."""
 
     confirmed: frozenset[str] = frozenset()
     uses: Mapping[Key, datetime] = MappingProxyType({})
@@ -39,14 +39,14 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything about the agreements at one moment, except what the index of the source says.
+    """The agreements of a project and everything about them except the index of the source.
 
     Attributes:
-        revision: Changes whenever agreements, alias sightings or objections change.
+        revision: A number that changes whenever agreements, alias sessions or objections change.
         known: The agreements.
-        memory: What this machine remembers of them.
-        objections: The objections to each.
-        trust: What confirms their contents.
+        memory: The content of the state store.
+        objections: The objections to each agreement.
+        trust: The contents that are confirmed.
     """
 
     revision: int
@@ -56,7 +56,7 @@ class Snapshot:
     trust: Trust
 
     def certain_aliases(self, entry: AgreementEntry) -> frozenset[str]:
-        """Return the aliases in the file that enough sessions confirmed, folded."""
+        """Return the folded aliases in an entry's file that enough sessions confirmed."""
         seen = self.memory.sightings.get(entry.key, {}) if entry.key else {}
         if entry.agreement is None or not seen:
             return frozenset()
@@ -72,7 +72,7 @@ _EMPTY = Snapshot(0, AgreementFolder(0, (), {}), Memory(), {}, Trust())
 
 
 class SnapshotCache:
-    """Takes snapshots of one project; reads only what has changed. Safe for threads."""
+    """Takes snapshots of a project, reading only what has changed. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -85,16 +85,16 @@ class SnapshotCache:
     def snapshot(
         self, settings: Settings, *, now: datetime | None = None, since: float = NOW
     ) -> Snapshot:
-        """Return what is known now, or the last snapshot if it was taken at `since` or later.
+        """Take a snapshot, or return the last one if it was taken at `since` or later.
 
         Args:
-            settings: The project; always the same.
-            now: With an offset.
-            since: A time of `time.monotonic`, such as when the question came.
+            settings: The project; the same in every call.
+            now: The current time, with an offset.
+            since: A time of `time.monotonic`, such as the start of the request.
 
         Raises:
-            StorageError: The agreements or the memory exist but cannot be read.
-            BusyError: Another process kept the memory for too long.
+            StorageError: The agreements or the state store exist but cannot be read.
+            BusyError: Another process locks the state store for too long.
         """
         with self._lock:
             if 0 < since <= self._taken:
@@ -117,7 +117,7 @@ class SnapshotCache:
             return self._last
 
     def known(self, settings: Settings) -> AgreementFolder:
-        """Return the agreements as they are now.
+        """Return the current agreements.
 
         Raises:
             StorageError: The folder exists but cannot be listed.

@@ -1,7 +1,7 @@
-"""Compute the status of an agreement from present facts; it is never stored (docs/decisions/0013).
+"""Compute the status of an agreement from current facts; it is not stored (docs/decisions/0013).
 
-Validity comes before age. An agreement whose symbol is provably unchanged does not expire. One
-whose symbol is missing is not served at any age (seed 004 §7 C).
+An agreement whose symbol is provably unchanged does not expire. One whose symbol is missing is not
+served, whatever its age (seed 004 §7 C).
 """
 
 import re
@@ -22,7 +22,7 @@ from code_intel.learned.history.state import State
 from code_intel.records import READY_SCORE, Agreement, Definition, Validity
 
 SERVED: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "expired", "unconfirmed"})
-"""The statuses that a search answers; agreements of the others are only listed."""
+"""The statuses of agreements that searches return; others are only listed."""
 
 SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
     {
@@ -36,17 +36,17 @@ SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
         "invalid": 0.0,
     }
 )
-"""The limit of the calibrated score; only a changed symbol puts the content in doubt."""
+"""Upper limits of the calibrated score by status."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolFacts:
-    """The facts of the local index about an agreement's symbol.
+    """The facts in the index of the source about an agreement's symbol.
 
     Attributes:
-        complete: Whether the index has seen every file; only then does absence mean anything.
-        definitions: Every definition of the symbol, as `lookup_name` spells it.
-        heirs: If the symbol is missing: definitions with the agreed body under another name.
+        complete: Whether the index covers every file; otherwise a missing symbol proves nothing.
+        definitions: All definitions of the symbol, as written by `lookup_name`.
+        heirs: If the symbol is missing, definitions of other names with the agreed body.
     """
 
     complete: bool
@@ -55,7 +55,7 @@ class SymbolFacts:
 
     @property
     def heir(self) -> Definition | None:
-        """What the symbol was renamed to: one definition with its text, and none with its name."""
+        """The definition that the symbol was renamed to, if exactly one has the agreed body."""
         return self.heirs[0] if len(self.heirs) == 1 and not self.definitions else None
 
 
@@ -64,7 +64,7 @@ NO_SYMBOL_FACTS = SymbolFacts(complete=False)
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """An agreement and everything that is known when it is judged."""
+    """An agreement and everything that is needed to judge it."""
 
     agreement: Agreement
     facts: SymbolFacts
@@ -75,7 +75,7 @@ class _Case:
 
     @property
     def unchanged(self) -> bool:
-        """Whether a definition is provably the one that was agreed on."""
+        """Whether the agreed definition provably still exists unchanged."""
         if not self.agreement.digest:
             return False
         own = own_definitions(self.agreement, self.facts)
@@ -85,17 +85,14 @@ class _Case:
 
 
 def lookup_name(symbol: str) -> str:
-    """Return a symbol as an index knows it: ``AuthService.login()`` gives ``AuthService.login``."""
+    """Return the name of a symbol in the index: `AuthService.login` for `AuthService::login()`."""
     return (
         re.sub(r"\(.*\Z", "", symbol, flags=re.DOTALL).strip().replace("::", ".").replace("#", ".")
     )
 
 
 def own_definitions(agreement: Agreement, facts: SymbolFacts) -> tuple[Definition, ...]:
-    """Return the definitions in the agreement's own files.
-
-    Other files may define the same name: what happens to those says nothing.
-    """
+    """Return the definitions in the agreement's own files; other files may define the same name."""
     files = {file.path for file in agreement.files}
     own = tuple(found for found in facts.definitions if found.file in files)
     if not own:  # the same names, written in the other Unicode form
@@ -105,9 +102,9 @@ def own_definitions(agreement: Agreement, facts: SymbolFacts) -> tuple[Definitio
 
 
 def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
-    """Return where the agreed symbol is, once none of the agreement's files defines it.
+    """Return the definition of a symbol that has moved to a file outside the agreement.
 
-    One definition alone has its text, and enough of it that another one would not.
+    It must be the only definition with the agreed text, and long enough not to be a coincidence.
     """
     if not agreement.files or not agreement.digest or own_definitions(agreement, facts):
         return None
@@ -116,7 +113,7 @@ def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
 
 
 def lookalike(agreement: Agreement) -> str:
-    """Return a note about a name with letters that are not what they look like, or nothing."""
+    """Return a warning about a name that contains look-alike letters; empty if there is none."""
     names = (agreement.nl_term, agreement.symbol, *agreement.aliases)
     word = next(filter(None, map(mixed_word, names)), "")
     if not word:
@@ -141,15 +138,15 @@ def judge(
     expire_days: int,
     last_confirmed_use: datetime | None = None,
 ) -> tuple[Validity, tuple[str, ...]]:
-    """Return the status of an entry and every reason for it; pure.
+    """Return the status of an entry and all reasons for it. Pure.
 
     Args:
-        entry: The agreement, or the file that should have been one.
-        facts: What the index knows of its symbol now.
-        confirmed: What `is_confirmed` said.
-        now: With an offset.
-        expire_days: Days without confirmed use; 0 for never.
-        last_confirmed_use: From the state store; its learning counts as well.
+        entry: The entry of the agreement.
+        facts: The current facts about its symbol.
+        confirmed: Whether the agreement is confirmed; see `Trust.confirms`.
+        now: The current time, with an offset.
+        expire_days: Days without a successful use after which it expires; 0 for never.
+        last_confirmed_use: The last successful use according to the state store.
     """
     if entry.agreement is None:
         return entry.problem or "invalid", (entry.reason,)
@@ -162,21 +159,21 @@ def judge(
 
 
 class Trust(NamedTuple):
-    """What confirms an agreement's content.
+    """The contents of agreements that are confirmed.
 
     Attributes:
-        here: Digests that were confirmed on this machine.
-        merged: Git's ids of the contents that the trunk holds.
+        here: Digests of contents that were confirmed on this machine.
+        merged: Git object ids of the contents in the trunk.
     """
 
     here: frozenset[str] = frozenset()
     merged: frozenset[str] = frozenset()
 
     def confirms(self, entry: AgreementEntry) -> bool:
-        """Return whether an entry's content was confirmed here, or agreed on in git.
+        """Return whether an entry's content was confirmed on this machine, or merged in git.
 
-        Names that are not what they look like (`lookalike`) can be confirmed only here, because a
-        reviewer did not see them.
+        Names with look-alike letters can be confirmed only on this machine, because a reviewer
+        cannot see them.
         """
         if entry.agreement is None:
             return False
@@ -191,9 +188,9 @@ class Trust(NamedTuple):
 
 
 def trust_of(settings: Settings, here: frozenset[str]) -> Trust:
-    """Return what confirms agreements of a project, given the digests that its state store holds.
+    """Return the confirmed contents, given the digests in the project's state store.
 
-    Without `trust_git` the trunk confirms nothing.
+    Without `trust_git`, contents in the trunk are not confirmed.
 
     Raises:
         TimeoutError: Git did not answer in time.
@@ -203,12 +200,12 @@ def trust_of(settings: Settings, here: frozenset[str]) -> Trust:
 
 
 def trust_without_trunk(settings: Settings, here: frozenset[str]) -> Trust:
-    """Return what this machine has confirmed; a store that git carries confirms nothing."""
+    """Return the contents confirmed on this machine; none if git tracks the state store."""
     return Trust(frozenset() if here and is_carried(settings) else here)
 
 
 def is_confirmed(settings: Settings, entry: AgreementEntry, state: State) -> bool:
-    """Return whether an agreement's content was confirmed here, or agreed on in git."""
+    """Return whether an agreement's content was confirmed on this machine, or merged in git."""
     trust = trust_without_trunk(settings, frozenset(state.confirmed()))
     if trust.confirms(entry):
         return True
@@ -283,4 +280,4 @@ _RULES: tuple[tuple[Validity, Callable[[_Case], str]], ...] = (
     ("unchecked", _unchecked),
     ("expired", _expired),
 )
-"""The first rule that applies gives the status; all that apply give their reasons."""
+"""The first rule that applies determines the status; all that apply add their reasons."""

@@ -284,5 +284,5 @@ def open_models(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorC
     Both models use the same engine for queries; the forest may use another one for passages.
     """
     for_map = LazyEmbedder(settings, corpus="map")
-    for_forest = LazyEmbedder(settings, corpus="forest", beside=for_map)
+    for_forest = LazyEmbedder(settings, corpus="forest", shared_with=for_map)
     return for_map, for_forest, VectorCache(Path(settings.cache_dir))

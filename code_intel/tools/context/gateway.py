@@ -179,7 +179,7 @@ class GatewayContext:
         folder = folder_of(self.settings.state)
         try:
             if rows:
-                await run_in_thread(decisions.note, folder, session.name if session else "", rows)
+                await run_in_thread(decisions.append, folder, session.name if session else "", rows)
         except CodeIntelError as error:
             self.warnings.append(f"Decisions were not logged: {error.message}")
 

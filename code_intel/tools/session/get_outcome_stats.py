@@ -26,7 +26,7 @@ def outcomes_of(settings: Settings) -> OutcomeStatistics:
     Raises:
         StorageError: The log cannot be read.
     """
-    return count_outcomes(outcomes.read(outcomes.folder_of(settings.state), most=MAX_OUTCOMES))
+    return count_outcomes(outcomes.read(outcomes.folder_of(settings.state), limit=MAX_OUTCOMES))
 
 
 def unreadable(found: OutcomeStatistics) -> str:

@@ -79,7 +79,7 @@ def test_statistics_count_answers_and_outcomes(agreed: Project) -> None:
     assert found["outcomes"] == {"sessions": 2, "success": 2, "failure": 0, "partial": 0}
     assert (found["bad_lines"], found["most_used"][0]["accepted"]) == (1, 1)
     printed = text(agreed, "stats")
-    for words in ("Most used", "Most rejected", TERM, "1 line of", "MODIFY"):
+    for words in ("Most used", "Most rejected", TERM, "1 unreadable line in", "MODIFY"):
         assert words in printed
 
 

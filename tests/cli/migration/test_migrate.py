@@ -577,7 +577,7 @@ def test_migrating_is_idempotent_and_loses_nothing(
         assert tree(root) == once
         after = load(root / JSON)
         assert [pair.key for pair in after.pairs] == [pair.key for pair in before.pairs]
-        assert (after.strange, after.extra) == (before.strange, before.extra)
+        assert (after.other_items, after.extra) == (before.other_items, before.extra)
         made = agreements_of(root)
         assert made.keys() >= {pair.key for pair in before.pairs}
         assert all(replace(one, confirmed=known) == one for one in made.values() if one.confirmed)

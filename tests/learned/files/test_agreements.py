@@ -79,7 +79,7 @@ def test_files_of_one_key_are_united_and_the_newest_wins(tmp_path: Path) -> None
     put(tmp_path / "a.md", old)
     put(tmp_path / "b.md", new)
     (entry,) = load_all(tmp_path)
-    assert (entry.path.name, [path.name for path in entry.also]) == ("b.md", ["a.md"])
+    assert (entry.path.name, [path.name for path in entry.other_paths]) == ("b.md", ["a.md"])
     assert entry.agreement == replace(
         new, evidence=("new", "old"), aliases=("a", "b"), confirmed=False
     )
@@ -104,7 +104,7 @@ def test_new_file_is_named_after_its_key(tmp_path: Path) -> None:
     assert path == tmp_path / "agreements" / file_name("ログイン機能", "AuthService")
     entry = load(path)
     assert entry == AgreementEntry(
-        path, LOGIN, entry.digest, raw=entry.digest, git_ids=entry.git_ids
+        path, LOGIN, entry.digest, raw_digest=entry.digest, git_ids=entry.git_ids
     )
 
 
@@ -171,7 +171,7 @@ def test_line_break_in_a_file_name_is_escaped(tmp_path: Path) -> None:
 def test_file_in_conflict_is_not_overwritten(tmp_path: Path) -> None:
     path = write(tmp_path / "agreements", LOGIN)
     path.write_text("<<<<<<< HEAD\nwork of hours\n", encoding="utf-8")
-    with pytest.raises(StorageError, match="exists already") as caught:
+    with pytest.raises(StorageError, match="already exists") as caught:
         write(tmp_path / "agreements", LOGIN)
     assert "conflict" in caught.value.hint
     assert "work of hours" in path.read_text(encoding="utf-8")

@@ -180,7 +180,7 @@ def test_pair_of_a_file_in_conflict_stays_with_its_unknown_keys(tmp_path: Path) 
     file_of(config).write_bytes(b"<<<<<<< HEAD\n" + good)
     assert not sync(config).steps
     before = pairs.path_of(config).read_bytes()
-    with pytest.raises(StorageError, match="exists already"):
+    with pytest.raises(StorageError, match="already exists"):
         learn(config, LOGIN, confirmed=True, now=NOW)
     assert pairs.path_of(config).read_bytes() == before
     file_of(config).write_bytes(good)

@@ -115,7 +115,7 @@ RICH = PairsFile(
             extra=(("n", 12), ("nested", {"nl_term": "no", "symbol": "no"})),
         ),
     ),
-    strange=({"not": "a pair"}, "note"),
+    other_items=({"not": "a pair"}, "note"),
     extra=(("チーム", {"pairs": [1], "deep": [[{}]]}), ("count", 123)),
     updated_at=NOW.isoformat(),
 )
@@ -153,7 +153,7 @@ def test_unknown_keys_and_items_are_kept() -> None:
 def test_pair_with_invisible_characters_is_kept_but_not_read() -> None:
     hidden = [PAIR | {"nl_term": "a\u202eb"}, PAIR | {"symbol": "A\x1b[31m"}]
     file = parse(json.dumps(document(pairs=hidden)).encode())
-    assert (file.pairs, list(file.strange)) == ((), hidden)
+    assert (file.pairs, list(file.other_items)) == ((), hidden)
     assert json.loads(dump(file))["pairs"] == hidden
 
 

@@ -131,7 +131,7 @@ def test_of_two_files_of_a_key_one_stays_with_both_claims(config: Settings, fore
     entry = find(config.agreements, ("holds", "keeps"))
     assert entry
     assert entry.agreement
-    assert (entry.also, set(entry.agreement.evidence)) == ((), {"e", "another"})
+    assert (entry.other_paths, set(entry.agreement.evidence)) == ((), {"e", "another"})
     assert [kept.origin for kept in trash.contents(config)] == list(done.files)
     assert terms(config) == EVERYTHING
     assert not prune(config, forest, ("twin",), now=NOW)

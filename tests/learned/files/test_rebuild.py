@@ -66,7 +66,7 @@ def test_agreements_learned_after_the_edit_stay(config: Settings) -> None:
     done = rebuild(config, "pairs", now=NOW)
     assert done.steps == {ONE: "update_agreement"}
     assert any("learned again since" in note for note in done.notes)
-    assert any("without a pair stay" in note for note in done.notes)
+    assert any("without a pair kept" in note for note in done.notes)
     assert agreements_of(config)[TWO].evidence == ("one", "two\nlines", "three")
     assert {pair["nl_term"] for pair in document(config)["pairs"]} == {ONE[0], TWO[0], "later"}
 

@@ -35,7 +35,7 @@ def test_memory_and_pair_follow_the_new_name(config: Settings) -> None:
     learn(config, LOGIN, confirmed=True, now=NOW)
     note(config, KEY, "accepted", words="サインイン", session_id="s1", now=NOW)
     with open_state(config.state) as state:
-        state.see_alias(KEY, "サインイン", "s1", NOW)
+        state.record_alias(KEY, "サインイン", "s1", NOW)
     done = rename(
         config,
         KEY,
@@ -137,7 +137,7 @@ def test_file_of_the_new_symbol_replaces_that_of_the_old_one(
     config: Settings, files: tuple[FileReference, ...], left: tuple[str, ...], then: str
 ) -> None:
     learn(config, replace(LOGIN, files=files), confirmed=True, now=NOW)
-    rename(config, KEY, symbol="door.sign_in", definition=SIGN_IN, body="b1", left=left)
+    rename(config, KEY, symbol="door.sign_in", definition=SIGN_IN, body="b1", old_files=left)
     (found,) = agreements_of(config).values()
     shown = (f"{file.path}:{file.line}" if file.line else file.path for file in found.files)
     assert " ".join(shown) == then

@@ -55,7 +55,7 @@ def require_recovery(settings: Settings) -> None:
     before = set(settings.state.glob("state.db.corrupt-*"))
     notice(settings)
     if hint := refusal(settings):
-        assert "set aside: try again" in hint
+        assert "try again" in hint
         assert set(settings.state.glob("state.db.corrupt-*")) > before
         assert refusal(settings) is None
     assert known_terms(settings) == (TERMS | {"ログイン"}, TERMS | {"ログイン"})

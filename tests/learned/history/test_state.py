@@ -46,7 +46,7 @@ def test_store_of_version_1_is_migrated_and_spellings_of_an_alias_are_joined(
         assert state.last_uses() == {KEY: used, ("old", "S"): used}  # without an offset it is UTC
         assert state.alias_sessions() == {KEY: {"sign in": 2}}
         assert state.experiences() == []
-        state.note(one("rejected"))
+        state.add_experience(one("rejected"))
     assert version(path) == STATE_VERSION == 4
     with open_state(tmp_path) as state:
         assert state.experiences() == [one("rejected")]
@@ -123,10 +123,10 @@ def test_memory_of_an_agreement_is_copied_in_order_and_deleted(
 ) -> None:
     new = ("ログイン機能", "AuthService.sign_in")
     with open_state(tmp_path) as state:
-        state.use(KEY, NOW)
-        state.see_alias(KEY, "sign in", "s1", NOW)
+        state.record_use(KEY, NOW)
+        state.record_alias(KEY, "sign in", "s1", NOW)
         for found in (one("rejected"), one("accepted")):
-            state.note(found)
+            state.add_experience(found)
         state.copy(KEY, new)
         assert state.last_uses() == {KEY: NOW, new: NOW}
         state.forget(KEY)
@@ -142,7 +142,7 @@ def test_repeated_experience_of_a_session_replaces_the_first(tmp_path: Path) -> 
             one("accepted", session="s2"),
             one("rejected", detail="again"),
         ):
-            state.note(found)
+            state.add_experience(found)
         assert state.experiences() == [
             one("accepted", session="s2"),
             one("rejected", detail="again"),
@@ -153,7 +153,7 @@ def test_only_agreements_with_objections_are_contested(tmp_path: Path) -> None:
     other = one("accepted")._replace(key=("送料計算", "shipping_fee"))
     with open_state(tmp_path) as state:
         for found in (one("offered"), one("accepted"), other, one("failed", session="s2")):
-            state.note(found)
+            state.add_experience(found)
         assert state.contested() == [one("accepted"), one("failed", session="s2")]
 
 
@@ -164,7 +164,7 @@ def test_oldest_experiences_are_deleted_first(
     with open_state(tmp_path) as state:
         with state.transaction():
             for number in range(2000):
-                state.note(one("offered", session=str(number)))
+                state.add_experience(one("offered", session=str(number)))
         kept = state.experiences()
     assert (len(kept), kept[0].session_id) == (1000, "1000")
 
@@ -190,7 +190,7 @@ def test_hurried_writes_are_visible_at_once_and_checkpointed_by_the_next_writer(
         state.confirm("before", NOW)
     for number in range(3):
         with open_state(tmp_path, hurry=True) as state:
-            state.note(one("offered", session=str(number)))
+            state.add_experience(one("offered", session=str(number)))
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(tmp_path / "state.db", alone)

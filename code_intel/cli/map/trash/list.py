@@ -1,4 +1,4 @@
-"""List the trash, oldest first: name, content and original place. Exits 1 if it is empty.
+"""List the files in the trash, oldest first, with their content. Exits 1 if there are none.
 
 --json: `trash` {name, at, kind, was, says}, `total`.
 """
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def row_of(entry: TrashEntry) -> dict[str, Any]:
-    """Return one file of the trash as JSON data."""
+    """Return the JSON data of one file in the trash."""
     agreement = agreements.load(entry.path).agreement
     return {
         "name": encodable(entry.name),

@@ -1,7 +1,7 @@
-"""Restore a file of the trash to its original place. Nothing is overwritten.
+"""Restore a file from the trash to its original location. Nothing is overwritten.
 
-An agreement is confirmed only if this machine confirmed the same content, or git's main branch
-contains it.
+A restored agreement is confirmed only if the same content was confirmed on this machine, or is on
+the main branch.
 
 --json: `agreement_file`, `pair`, `dry_run`, `map_sync`.
 """
@@ -33,13 +33,13 @@ def run(args: argparse.Namespace) -> int:
 async def _restore(context: GatewayContext, name: str, *, dry: bool) -> Answer:
     done: RestoreResult = await run_in_thread(partial(restore, context.settings, name, dry=dry))
     map_sync = DRY_RUN if dry else await refresh_map(context, done.path)
-    place = encodable(done.path.relative_to(context.settings.agreements).as_posix())
+    file = encodable(done.path.relative_to(context.settings.agreements).as_posix())
     term, symbol = done.key or ("", "")
     data = {
-        "agreement_file": place,
+        "agreement_file": file,
         "pair": {"nl_term": term, "symbol": symbol} if done.key else None,
         "dry_run": dry,
         **map_sync.data,
     }
-    says = f": {term} → {symbol}" if done.key else ""
-    return Answer(data, f"{'Would be restored' if dry else 'Restored'}: {visible(place)}{says}.")
+    pair = f": {term} → {symbol}" if done.key else ""
+    return Answer(data, f"{'Would be restored' if dry else 'Restored'}: {visible(file)}{pair}.")

@@ -1,4 +1,4 @@
-"""Show a file of the trash in full.
+"""Show the full text of a file in the trash.
 
 --json: name, at, kind, was, says, text.
 """
