@@ -64,5 +64,5 @@ def test_a_reader_compares_the_index_with_the_disk(project: Path, change: str) -
 
 def test_a_tree_that_takes_too_long_to_scan_is_not_fresh(project: Path) -> None:
     with Index(config_of(project), readonly=True) as index:
-        assert staleness(index.store, index.config, seconds=-1) == NOT_CHECKED
+        assert staleness(index.store, index.config, timeout=-1) == NOT_CHECKED
         assert staleness(index.store, index.config) == ""
