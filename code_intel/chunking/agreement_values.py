@@ -74,7 +74,7 @@ def load(block: str) -> dict[str, Any]:
 
 
 def check_kind(values: Mapping[str, Any]) -> None:
-    """Raise a ValueError if it is another kind of file, or of a newer version."""
+    """Raise a ValueError for another kind of file or a newer version."""
     if text_value(values, "doc_type") not in {"agreement", ""}:
         raise invalid_value(values, "doc_type")
     schema = getattr(values.get("schema"), "value", None)

@@ -203,7 +203,7 @@ class _Source:
         return [name for name in (found.scope, *names) if name] or [text]
 
     def _scopes(self, scopes: Sequence[_Scope], kind: str) -> list[str]:
-        """Return the names that qualify a definition; there are none in data and markup."""
+        """Return the names that qualify a definition; data and markup have no such names."""
         if self._language.max_symbols:
             return []
         # In `typedef struct node {} node_t` neither name qualifies the other.

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _model_text(service: CorpusService) -> str:
-    """Return the identity of the embedding model, or the reason why there is none."""
+    """Return the identity of the embedding model, or the reason why none exists."""
     usable, reason = service.embedder.available()
     return service.embedder.identity if usable else f"none: {reason}"
 

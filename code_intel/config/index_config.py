@@ -217,7 +217,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _patterns(path: Path, raw: Mapping[str, Any]) -> list[str]:
-    """Return the patterns, or devrag's default if there are none."""
+    """Return the patterns, or devrag's default if none exist."""
     patterns = raw.get("document_patterns", [])
     require(path, "document_patterns", _is_string_list(patterns), "a list of strings")
     default = DEVRAG_DEFAULTS["document_patterns"][0]

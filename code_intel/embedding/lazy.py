@@ -268,7 +268,7 @@ class LazyEmbedder:
         return self._question_engine
 
     def _faster_engine(self) -> EngineHandle | None:
-        """Return the forest's engine if it is another one and its vectors can be compared."""
+        """Return the forest's engine if it differs and its vectors can be compared."""
         own, faster = self._question_engine, self._forest_engine
         if own is None or faster is None or faster is own or faster.failure is not None:
             return None

@@ -79,7 +79,7 @@ async def start(
     Args:
         command: The program and its arguments; no shell reads them.
         folder: Its working folder.
-        environment: Its whole environment; None for a copy of ours.
+        environment: Its whole environment; None for a copy of this process's.
         stdin: `subprocess.DEVNULL` or `subprocess.PIPE`.
         guarded: Whether the guard ends it if we are killed. A program that writes to us needs no
             guard: its writes fail.

@@ -218,7 +218,7 @@ class Generations:
         return {chunk: np.frombuffer(blob, np.float32) for chunk, blob in rows}
 
     def all_vectors(self, identity: str) -> "tuple[Ids, NDArray[np.float32]]":
-        """Return the active generation's chunk ids and vectors; none if it is another engine's."""
+        """Return the active generation's chunk ids and vectors; none for another engine's."""
         import numpy as np
 
         with self._db.snapshot():

@@ -102,7 +102,7 @@ class IndexerLease:
         return True
 
     def holder(self) -> int | None:
-        """Return the process id of the holder; None if nobody holds the lease or it is unknown."""
+        """Return the process id of the holder; None if it is free or unknown."""
         if self._lock.is_locked:
             return os.getpid()
         if self.is_free():

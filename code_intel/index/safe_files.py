@@ -81,7 +81,7 @@ def _read(open_file: Callable[[], int], limit: int) -> tuple[bytes, os.stat_resu
 
 
 def size_inside(root: Path, name: str) -> int | None:
-    """Return the size of a regular file below `root`; None if there is none, or behind a link."""
+    """Return the size of a regular file below `root`; None if none exists, or behind a link."""
     found = stat_inside(root, name)
     return found.st_size if found and stat.S_ISREG(found.st_mode) else None
 

@@ -74,10 +74,10 @@ def parsed(data: bytes) -> object:
 
 
 def registry(document: object, agent: str, path: Path) -> Registry:
-    """Return the registry that a document is.
+    """Return the registry in a document.
 
     Raises:
-        Malformed: It is none.
+        MalformedRegistry: The document is not a valid registry.
     """
     whole = _of(dict, document, "The file")
     tools = _of(dict, _needed(whole, "tools", ""), "tools")

@@ -44,7 +44,7 @@ class CommandOptions:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a registry; `usage` and `options` are None if its registry has no such key.
+    """One command of a registry; `usage` and `options` are None without such a key.
 
     `variables` are pairs of `uv-NAME` and what it is, where the registry tells of them.
     """

@@ -258,7 +258,7 @@ def _opened_files(
     """Return the files that a confirmation opens.
 
     They are the files that the evidence names and its call has found and, for a map hit, the files
-    that define its symbol. If there are none, they are all files that the call has found.
+    that define its symbol. If none exist, they are all files that the call has found.
     """
     found = [file for call in calls if _matches(item.evidence, call) for file in call.opened_files]
     named_files = [file for file in map(session.relative, item.evidence.files) if file in found]

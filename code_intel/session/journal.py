@@ -165,7 +165,7 @@ def create(
         baseline: Content hashes of the files that already have uncommitted changes, by path
             relative to the root; those changes are not this session's work. At most
             `MAX_BASELINE_FILES` are kept.
-        commit: The commit that is checked out; empty if there is none, None if git cannot tell.
+        commit: The commit that is checked out; empty if none exists, None if git cannot tell.
 
     Raises:
         UsageError: The query is empty or too long.

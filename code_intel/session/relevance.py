@@ -173,7 +173,7 @@ def implementing_symbols(
     learned: Collection[str] = (),
     scores: Mapping[str, float] = MappingProxyType({}),
 ) -> list[str]:
-    """Return the `names` that are known to implement the target feature; [] if there is none.
+    """Return the `names` that are known to implement the target feature; [] if none exists.
 
     They were confirmed in this session, are in a learned pair, have a high similarity, or share a
     word with the feature's name.

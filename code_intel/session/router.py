@@ -142,7 +142,7 @@ def plan(
 
 
 def intent_of(name: str) -> Intent:
-    """Return the intent with this name; EXPLORE if there is none."""
+    """Return the intent with this name; EXPLORE if none exists."""
     return Intent(name) if name in set(Intent) else Intent.EXPLORE
 
 
@@ -173,7 +173,7 @@ def _reasoning(question: SearchTerms, slots: Sequence[SearchTerms], intent: Inte
 
 
 def _definition_calls(terms: SearchTerms, scope: SearchScope) -> Sequence[Params]:
-    """Look up the names or, if there are none, definitions whose name contains a word."""
+    """Look up the names or, if none exist, definitions whose name contains a word."""
     if terms.names:
         return [{"symbol": name, "path": scope.path} for name in terms.names[:MAX_NAMES]]
     words = [next((w for w in spellings if " " not in w), "") for spellings in terms.words]

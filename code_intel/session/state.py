@@ -97,7 +97,7 @@ class SessionCall(NamedTuple):
     def shown_symbols(self) -> tuple[str, ...]:
         """The symbols it has shown: all that it found or, if they are many, those its target names.
 
-        A call for a short fragment may find a hundred definitions, and nobody looks at each.
+        A call for a short fragment may find a hundred definitions, too many to read each of them.
         """
         if not self.is_evidence or len(self.symbols) <= MAX_SHOWN_SYMBOLS:
             return self.symbols if self.is_evidence else ()

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the commands found; return 1 if there are none."""
+    """Print the commands found; return 1 if none exist."""
     from code_intel.tools.commands.command_search import search
 
     query = " ".join(args.query)

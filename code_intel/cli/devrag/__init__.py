@@ -50,7 +50,7 @@ REPLACED_COMMANDS = {
 }
 """Commands of the original devrag that do not exist here, and what to use instead."""
 CONFIG_CREATING_COMMANDS = frozenset({"serve", "sync"})
-"""Commands that create devrag's default configuration if there is none."""
+"""Commands that create devrag's default configuration if none exists."""
 EMBEDDING_COMMANDS = frozenset({"serve", "sync", "search", "index", "index-code", "reindex"})
 
 

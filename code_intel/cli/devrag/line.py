@@ -28,7 +28,7 @@ class Line:
     """A command line.
 
     Attributes:
-        command: The first word that is neither a flag nor a value; empty if there is none.
+        command: The first word that is neither a flag nor a value; empty if none exists.
         config: The value of `--config`, None if not given.
         model_dir: The value of `--model-dir`, empty if not given.
         version: Whether `--version` is given.

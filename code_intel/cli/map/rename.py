@@ -51,7 +51,7 @@ class Target(NamedTuple):
 
     @property
     def ambiguity(self) -> str:
-        """A sentence about the other definitions; empty if there are none."""
+        """A sentence about the other definitions; empty if none exist."""
         if not self.others:
             return ""
         places = ", ".join(f"{one.file}:{one.line}" for one in self.others[:MAX_NAMED_DEFINITIONS])

@@ -52,7 +52,7 @@ def _found(everything: list[AgreementStatus], term: str, symbol: str) -> Agreeme
     """Return the one agreement with this term, alias or file name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: No agreement matches.
         UsageError: There are several; the error names their symbols.
     """
     matches = [s for s in everything if _matches(s, term, symbol)]

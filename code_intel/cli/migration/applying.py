@@ -36,7 +36,7 @@ def last(root: Path) -> TransactionRun:
     """Return a project's last migration.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: No migration was found.
     """
     runs = transaction.find_runs(root, MIGRATION)
     if not runs:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_DEFINITIONS = 50
+MAX_CHUNKS_PER_NAME = 50
 """Maximum chunks per name: a name with more definitions identifies nothing."""
 
 
@@ -46,7 +46,7 @@ def gather(
     names = dict(store.word_hits(question.terms, "names", limit))
     cosines = {} if vector is None else _nearest(store, vector, limit)
     named = {name: store.definition_chunks(name.bare) for name in question.names}
-    chunks = {chunk for found in named.values() for chunk in found[:MAX_DEFINITIONS]}
+    chunks = {chunk for found in named.values() for chunk in found[:MAX_CHUNKS_PER_NAME]}
     rows = store.chunk_rows({*body, *names, *cosines, *chunks})
     files: dict[str, File] = {}
     for row in rows.values():
@@ -56,7 +56,7 @@ def gather(
             if row.id in found:
                 kept[row.id] = found[row.id]
     for name, ids in named.items():
-        _define(files, name, [rows[chunk] for chunk in ids[:MAX_DEFINITIONS] if chunk in rows])
+        _define(files, name, [rows[chunk] for chunk in ids[:MAX_CHUNKS_PER_NAME] if chunk in rows])
     return sorted(files.values(), key=lambda file: file.path)
 
 

@@ -96,7 +96,7 @@ def prune(
         dry: Whether to return the agreements without moving them.
 
     Raises:
-        NotFoundError: A reason needs a complete index of the source, and there is none.
+        NotFoundError: A reason needs a complete index of the source, and none exists.
         StorageError: A file could not be moved.
         BusyError: Another process holds the lock.
     """

@@ -86,7 +86,7 @@ class Card:
 
     Attributes:
         agreement: The agreement.
-        vector: The card embedded as a passage, shape (dimensions,); None if there is none yet.
+        vector: The card embedded as a passage, shape (dimensions,); None if none exists yet.
         aliases_certain: Folded aliases that at least two sessions confirmed.
         rejected: Folded queries for which the agreement was rejected (docs/decisions/0027).
     """

@@ -113,7 +113,7 @@ def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
 
 
 def lookalike(agreement: Agreement) -> str:
-    """Return a warning about a name that contains look-alike letters; empty if there is none."""
+    """Return a warning about a name that contains look-alike letters; empty if none exists."""
     names = (agreement.nl_term, agreement.symbol, *agreement.aliases)
     word = next(filter(None, map(mixed_word, names)), "")
     if not word:

@@ -56,7 +56,7 @@ class GatewayContext:
         lasts: The handle of the last session that each connection started or named.
         report: Sends the progress of a call to the client.
         warnings: Problems that did not fail the call; its answer lists them.
-        opens_commands: Opens the project's commands when first used; None if there are none.
+        opens_commands: Opens the project's commands when first used; None if none exist.
         map_cache: Data of the map that is cached between queries.
         sessions: The paths of the sessions' journals.
     """

@@ -74,7 +74,7 @@ class UnavailableCorpus(NamedTuple):
 async def try_search(
     searcher: Searcher, corpus: Corpus, answer: Awaitable[SearchAnswer]
 ) -> tuple[SearchAnswer | None, tuple[UnavailableCorpus, ...]]:
-    """Await the answer of a corpus; if there is none, return the reason."""
+    """Await the answer of a corpus; if none exists, return the reason."""
     try:
         return await answer, ()
     except UpstreamError as error:

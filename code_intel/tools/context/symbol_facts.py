@@ -139,7 +139,7 @@ def locations_of(
 async def defines_code(context: GatewayContext, files: Iterable[str] = ()) -> bool:
     """Return whether the index contains a symbol in a programming language, not a data format.
 
-    If there is none, index some of `files` and look again, because the index may be incomplete.
+    If none exists, index some of `files` and look again, because the index may be incomplete.
     """
     code = [language.name for language in LANGUAGES if language.complete]
     if await run_in_thread(context.forest.store.has_symbols, code):

@@ -21,7 +21,7 @@ async def sync(service: CorpusService) -> Answer:
     needed, because servers notice changes themselves.
     """
     stop = threading.Event()
-    # Vectors of the forest take too long to wait for, and without a model there are none.
+    # Vectors of the forest take too long to wait for, and without a model none are computed.
     words_only = service.index.config.corpus == "forest" or not service.embedder.available()[0]
 
     def report_progress(done: int, total: int) -> None:
