@@ -46,7 +46,7 @@ WIDE = "^"
 """A pattern that every line matches."""
 WAYS = re.compile(
     r"next_cursor|next_after|narrow with|narrow the|raise \w+|start_line|smaller top_k|"
-    r"rest is in|describe shows|prints all"
+    r"(?:rest|complete plan) is in|describe shows|prints all"
 )
 
 LAST = 4

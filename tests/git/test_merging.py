@@ -77,7 +77,7 @@ def test_learning_over_a_conflict_is_refused(
     both(team)
     team.conflicts("merge", "-q", "one")
     before = team.pairs()
-    with pytest.raises(StorageError, match="exists already"):
+    with pytest.raises(StorageError, match="already exists"):
         team.learn(LOGIN, "learned meanwhile", hours=5)
     assert team.pairs() == before
     team.git("checkout", "--theirs", "--", ".")
