@@ -119,8 +119,9 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   lint-imports
   say "Tests"
   if wants_workers "$@"; then
+    # One worker more than cores: tests often wait for processes.
     # A crashed worker would be restarted on the same file, and crash again.
-    words+=(-n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder --max-worker-restart 0)
+    words+=(-n "$(workers)" --dist loadfile --no-loadscope-reorder --max-worker-restart 0)
   fi
   in_memory
   case $scope in
@@ -157,6 +158,8 @@ wants_workers() { # whether to run one worker per core: not for chosen workers, 
   done
   ! picks_tests "$@"
 }
+
+workers() { python -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))'; }
 
 read_line() { # sets project, only and options (for init) from the command line
   local word named=

@@ -35,7 +35,7 @@ ODD = [
     "no object",
     {**HIT, "score": 0.5, "similarity": 0.75},
 ]
-LONG = 50 << 20
+LONG = 400 << 20
 
 
 def argument(name: str, default: str = "") -> str:

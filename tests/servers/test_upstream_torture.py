@@ -41,4 +41,4 @@ async def test_every_call_ends_whatever_one_upstream_does(shop: Path, mode: str)
     row = await torture(shop, mode, era, CALLS, halves=(half,), connect=in_memory, limit=LONG)
     assert counted(row.faults) == ""
     assert (row.calls, row.left) == (CALLS, 0)
-    assert row.memory_mb < 100
+    assert row.memory_mb < 300  # less than the longest line; the first search loads libraries
