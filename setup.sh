@@ -159,7 +159,11 @@ wants_workers() { # whether to run one worker per core: not for chosen workers, 
   ! picks_tests "$@"
 }
 
-workers() { python -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))'; }
+workers() {
+  local cores
+  cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null) || cores=1
+  echo $((cores < 8 ? cores + 1 : 8))
+}
 
 read_line() { # sets project, only and options (for init) from the command line
   local word named=

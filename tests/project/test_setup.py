@@ -226,7 +226,8 @@ def test_an_interrupted_installation_is_completed_once(
     assert len(log.read_text("utf-8").splitlines()) == 2  # pip did not run
 
 
-WORKERS = "-n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder --max-worker-restart 0"
+COUNT = min(8, int(os.sysconf("SC_NPROCESSORS_ONLN")) + 1)
+WORKERS = f"-n {COUNT} --dist loadfile --no-loadscope-reorder --max-worker-restart 0"
 SHORT = "-m not long"
 
 
