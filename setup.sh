@@ -148,7 +148,7 @@ picks_tests() { # whether the arguments for pytest pick single tests
   return 1
 }
 
-wants_workers() { # whether to run one worker per core: not for chosen workers, output or tests
+wants_workers() { # whether to use workers: not with a chosen number, with output, or for single tests
   local word
   for word in "$@"; do
     case $word in

@@ -112,7 +112,7 @@ ENDS = (
     "without changing behaviour",
     "and ask where something is unclear",
     "from a description on stdin",
-    "so that nobody is surprised",
+    "without surprising the reviewers",
     "according to the checklist",
 )
 

@@ -152,12 +152,17 @@ class Caller:
     """A connected client that reads structured answers, each of which keeps the contract.
 
     `names` is the prefix of its tools in the contract, if two servers have a tool of the same name.
+    `session_id` is sent with every call. Without it, servers of the older protocol use the
+    connection's last session.
     """
 
     client: Client
     names: str = ""
+    session_id: str | None = None
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        if self.session_id is not None:
+            arguments.setdefault("session_id", self.session_id)
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, (tool, result.structured_content)
         assert result.structured_content is not None

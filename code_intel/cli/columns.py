@@ -17,7 +17,8 @@ def wrapped(text: str, columns: int, limit: int = 0) -> Iterator[str]:
         number += 1
         end = _fitting_length(text, columns)
         if number == limit and end < len(text):
-            yield text[: _fitting_length(text, columns - 1)].rstrip() + "…"
+            end = _fitting_length(text, columns - 1)
+            yield (text[:end].rstrip() if display_width(text[:end]) < columns else "") + "…"
             return
         space = text.rfind(" ", end // 2, end + 1) if end < len(text) else -1
         end = space if space > 0 else end

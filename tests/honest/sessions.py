@@ -113,15 +113,15 @@ SESSIONS = (
     Honest(
         "delete-english",
         "DELETE",
-        "theme switching is used by nobody since the redesign, remove it",
+        "theme switching has been unused since the redesign, remove it",
         {
             "target_feature": "theme switching",
-            "observed_issue": "is used by nobody",
+            "observed_issue": "has been unused",
             "trigger_condition": "since the redesign",
             "desired_action": "remove it",
         },
         "toggleTheme",
-        "switches between the light and the dark theme, used by nobody",
+        "switches between the light and the dark theme; no page uses it",
         patterns=("one function a file",),
         writes="web/src/theme.js",
         again="EXPLORATION",

@@ -8,7 +8,7 @@ from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent
 from hostile.attempts import Prize, Ready, Write, attempts
 
 SUPPOSED = f"{LOGIN} accepts an empty password"
-AT_ONCE, ANEW = "parallel calls", "restarts in mid-session"
+PARALLEL, RESTARTED = "parallel calls", "restarts in mid-session"
 
 
 async def at_once(*calls: Awaitable[object]) -> None:
@@ -122,7 +122,7 @@ async def two_servers(agent: Agent) -> Prize:
 
 ATTEMPTS = (
     *attempts(
-        AT_ONCE,
+        PARALLEL,
         {
             "Too little is submitted several times at once.": submissions,
             "Submissions of every phase and the way back are called at once.": to_and_fro,
@@ -133,7 +133,7 @@ ATTEMPTS = (
         },
     ),
     *attempts(
-        ANEW,
+        RESTARTED,
         {
             "The server is restarted in each phase.": in_every_phase,
             "The server is restarted after each refusal.": after_each_refusal,

@@ -187,7 +187,7 @@ ATTEMPTS = (
     *attempts(
         REPLAYED,
         {
-            "What was found in EXPLORATION is told as found now.": confirming(),
+            "A finding of EXPLORATION is submitted as a new one.": confirming(),
             "A check of an earlier VERIFICATION serves the next one.": evidence_of_an_earlier_round,
             "Another session has made the call.": evidence_of_another_session,
             "A check was made, of another symbol.": confirming(looked(VERIFY)),

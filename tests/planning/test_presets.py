@@ -111,9 +111,9 @@ FOUND: dict[str, dict[str, str]] = {
 PROSE = """\
 The shop keeps a cart for every customer. Each item has a price, and delivery is added at the end.
 Type the name of the class you want; \
-the interface is simple, and the function of each button is told.
+the interface is simple, and every button has a tooltip.
 - class of goods, type of delivery (by ship or by land)
-If something goes wrong, try again: errors are told in plain words, and nobody has to catch a thing.
+If something goes wrong, try again. Plain words explain each error, and there is nothing to catch.
 We test it (by hand), expect it to work, and describe it (at length). It runs at the same time.
 Export of data, public holidays, a record of sales; raise your hand, except on Sundays.
 Go to the settings, set the default, wait for the worker to finish. Await further news.

@@ -67,8 +67,9 @@ async def test_session_continues_after_a_restart(shop: Path, era: str) -> None:
         old = {"Mcp-Session-Id": greet(port).headers["mcp-session-id"]}
     with serving_here(shop) as port:
         assert post(port, {"id": 9, "method": "ping"}, old).status == 404
-        async with client(port, era) as call:
-            status = await call("get_session_status", session_id=session)
+        async with client(port, era) as later:
+            call = replace(later, session_id=session)
+            status = await call("get_session_status")
             assert status["tool_calls"] == {"search_smart": 1}
             await explore(call, LOGIN, SERVICE)
             learned = await succeed(call, shop, SERVICE)

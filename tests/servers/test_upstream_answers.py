@@ -132,5 +132,5 @@ async def test_gateway_is_refused_as_an_upstream(shop: Path) -> None:
     point(shop, forest=table)
     async with gateway(shop) as call:
         answer = await call("search_forest", query="login")
-        assert "is a code-intel gateway itself" in answer["unavailable"][0]["error"]
+        assert "it is a code-intel gateway" in answer["unavailable"][0]["error"]
         assert "config.toml" in answer["unavailable"][0]["hint"]
