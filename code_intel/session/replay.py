@@ -16,6 +16,7 @@ from code_intel.session.state import (
     MappedSymbol,
     Outcome,
     PhaseChange,
+    Print,
     ReadyBy,
     Session,
     SessionCall,
@@ -137,6 +138,11 @@ def _apply_call(session: Session, record: JournalRecord) -> Session:
         tuple(data["files"]),
         tuple(data["symbols"]),
         data["slot"],
+        tuple(
+            Print(file, first, last, digest)
+            for file, rows in data.get("printed", {}).items()
+            for first, last, digest in rows
+        ),
     )
     session = session._replace(
         calls=(*session.calls, call),

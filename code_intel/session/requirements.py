@@ -93,6 +93,8 @@ class UnderstandingFacts(NamedTuple):
         symbols_readable: Whether the index can read symbols. False if it supports the language of
             none of the analysed files or, if no file is named, if it defines no symbol.
         nothing_defined: Whether the index defines no symbol, whatever was analysed.
+        read: Symbols whose current code the session has printed (`reading.is_read`).
+        referenced: Symbols whose uses the session has printed.
     """
 
     defined: frozenset[str] = frozenset()
@@ -103,6 +105,8 @@ class UnderstandingFacts(NamedTuple):
     scores: Mapping[str, float] = MappingProxyType({})
     symbols_readable: bool = True
     nothing_defined: bool = False
+    read: frozenset[str] = frozenset()
+    referenced: frozenset[str] = frozenset()
 
     def exists(self, file: str) -> bool:
         """Return whether a file of the submission exists, in any spelling of its path."""
@@ -293,9 +297,14 @@ def evidence_slots(session: Session, need: RequirementCounts) -> list[str]:
 
 
 def _unused_tools(session: Session, facts: UnderstandingFacts) -> list[str]:
-    """Return the required tools not used yet; search_text if the index cannot read symbols."""
+    """Return the required tools whose effect is missing.
+
+    What was printed counts, whichever tool printed it. If the index cannot read symbols, the tool
+    is search_text.
+    """
     if facts.symbols_readable:
-        return [tool for tool in REQUIRED_TOOLS if not session.has_used(tool)]
+        effects = dict(zip(REQUIRED_TOOLS, (facts.read, facts.referenced), strict=True))
+        return [tool for tool, found in effects.items() if not (found or session.has_used(tool))]
     # In an empty project, even this search finds nothing.
     searched = any(call.tool == "search_text" and call.is_specific for call in session.calls)
     return [] if searched else ["search_text"]
@@ -330,7 +339,7 @@ def _known(session: Session, submission: Submission, facts: UnderstandingFacts) 
     """Return the symbols that the local index defines and that not only the forest has named."""
     defined, opened = (set(map(fold_symbol, names)) for names in (facts.defined, facts.opened))
     guesses = {name for call in session.calls if call.tool in FOREST_TOOLS for name in call.symbols}
-    guesses -= opened | session.corroborated_symbols
+    guesses -= opened | session.corroborated_symbols | set(map(fold_symbol, facts.read))
     defined -= _added_names(session, facts)
     return tuple(
         name

@@ -53,6 +53,22 @@ class JournalRecord(NamedTuple):
     data: Mapping[str, Any]
 
 
+class Print(NamedTuple):
+    """Consecutive lines of a file that an answer contained.
+
+    Attributes:
+        file: Path relative to the root.
+        first: The first line, counted from 1.
+        last: The last line, included.
+        digest: SHA-256 (first 16 digits) of the lines, joined, without trailing white space.
+    """
+
+    file: str
+    first: int
+    last: int
+    digest: str
+
+
 class SessionCall(NamedTuple):
     """One tool call of the session.
 
@@ -66,6 +82,7 @@ class SessionCall(NamedTuple):
         files: The files it found, relative to the root, at most `steps.MAX_LISTED`.
         symbols: The symbols it found, likewise.
         slot: The frame slot for which `query` made it, or empty.
+        printed: The lines that its answer contained.
     """
 
     seq: int
@@ -77,6 +94,7 @@ class SessionCall(NamedTuple):
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     slot: str = ""
+    printed: tuple[Print, ...] = ()
 
     @property
     def is_specific(self) -> bool:

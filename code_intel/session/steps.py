@@ -10,11 +10,13 @@ from code_intel.errors import RequirementError, SessionError, UsageError
 from code_intel.session.frame import Frame, SlotSource, merge, validate_frame
 from code_intel.session.phases import LOOKUP_TOOLS, Event, Phase, check_allowed
 from code_intel.session.risk import assess_risk, higher
-from code_intel.session.state import Session, Step
+from code_intel.session.state import Print, Session, Step
 from code_intel.session.wording import fold
 
 MAX_LISTED = 100
 """Maximum number of files, and of symbols, that the journal keeps for one call."""
+MAX_PRINTS = 200
+"""Maximum number of printed blocks of lines that the journal keeps for one call."""
 MAX_RESULTS = 5
 """Maximum number of hits that the journal keeps for a search in the map or the forest."""
 _MAX_TARGET_CHARS = 500
@@ -92,6 +94,7 @@ def called(
     slot: str = "",
     map_results: Sequence[Mapping[str, Any]] | None = None,
     forest_results: Sequence[Mapping[str, Any]] | None = None,
+    printed: Iterable[Print] = (),
 ) -> Step:
     """Record a tool call.
 
@@ -105,6 +108,7 @@ def called(
         slot: The frame slot for which `query` made it.
         map_results: Hits of the map, if it was searched; the first `MAX_RESULTS` are kept.
         forest_results: Hits of the forest, likewise.
+        printed: The lines of files that its answer contains; the first `MAX_PRINTS` are kept.
     """
     results = {"map_results": map_results, "forest_results": forest_results}
     kept = {key: list(hits)[:MAX_RESULTS] for key, hits in results.items() if hits is not None}
@@ -119,8 +123,17 @@ def called(
             "symbols": list(dict.fromkeys(symbols))[:MAX_LISTED],
             "slot": slot,
             **kept,
+            **_printed_data(printed),
         },
     )
+
+
+def _printed_data(printed: Iterable[Print]) -> dict[str, Any]:
+    """Return the journal's form of printed lines, by file; {} if nothing was printed."""
+    rows: dict[str, list[list[Any]]] = {}
+    for item in list(dict.fromkeys(printed))[:MAX_PRINTS]:
+        rows.setdefault(item.file, []).append([item.first, item.last, item.digest])
+    return {"printed": rows} if rows else {}
 
 
 def add_explored(

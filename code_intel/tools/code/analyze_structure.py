@@ -15,6 +15,7 @@ from code_intel.foundation.text import counted, visible
 from code_intel.records import Symbol
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.source_file import SourceFile, open_source
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
@@ -31,6 +32,7 @@ from code_intel.tools.wire.suspicion import flags_of, note_of
 
 CLASSES = ("class", "interface", "enum", "module")
 SECTIONS = ("functions", "classes", "imports", "exports", "other")
+SIGNATURE_SECTIONS = ("functions", "classes", "other")
 NO_SYMBOLS = (
     "Symbols of {language} are not recognized. If the code is one of {known}, pass language."
 )
@@ -65,12 +67,18 @@ async def analyze_structure(
         if locked is not None:
             files = [found.path] if found.path else []
             names = [symbol.qualified for symbol in found.symbols] if found.path else []
+            passages = [
+                Passage(found.path, row["start_line"], row["signature"])
+                for section, row in part.rows
+                if found.path and section in SIGNATURE_SECTIONS
+            ]
             step = steps.called(
                 "analyze_structure",
                 file_path if found.path else "code",
                 found=len(names),
                 files=files,
                 symbols=names,
+                printed=await run_in_thread(prints_in, context, passages),
             )
             await locked.append(step)
     return _answer(found, part, len(rows))

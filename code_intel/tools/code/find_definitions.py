@@ -11,6 +11,8 @@ from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.context.freshness import ask_fresh_index, refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import definition_data, definition_line, index_data, index_text
 from code_intel.tools.wire.languages import language_named
@@ -65,6 +67,14 @@ async def find_definitions(
                     else _exact_count(symbol, all_found),
                     files=files_to_record((d.file for d in all_found), (d.file for d in shown)),
                     symbols=dict.fromkeys(d.qualified for d in shown),
+                    printed=await run_in_thread(
+                        prints_in,
+                        context,
+                        [
+                            Passage(project_path_of(context, d.file), d.line, d.signature)
+                            for d in shown
+                        ],
+                    ),
                 )
             )
     lines = part.lines(definition_line, "definitions", len(all_found))

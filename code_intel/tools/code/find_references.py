@@ -12,6 +12,7 @@ from code_intel.index.rows import normalize_symbol
 from code_intel.session import steps
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.languages import type_named
@@ -70,6 +71,11 @@ async def find_references(
                 found=len(found),
                 files=files_to_record(files, files[part.start : part.end]),
                 symbols=(symbol,) if found and is_defined else (),
+                printed=await run_in_thread(
+                    prints_in,
+                    context,
+                    [Passage(row["file"], row["line"], row["content"]) for row in part.rows],
+                ),
             )
             await locked.append(step)
     lines = part.lines(_line, "references", len(found))

@@ -13,6 +13,7 @@ from code_intel.foundation.text import counted, visible
 from code_intel.records import Symbol
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.source_file import SourceFile, open_source
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.suspicion import flags_of, note_of
@@ -37,12 +38,14 @@ async def get_function_at_line(
         found = _innermost(opened, line_number)
         data = await run_in_thread(_row, opened, found)
         if locked is not None:
+            passage = Passage(opened.path, found.start_line, found.signature)
             step = steps.called(
                 "get_function_at_line",
                 f"{file_path}:{line_number}",
                 found=1,
                 files=[opened.path],
                 symbols=[found.qualified],
+                printed=await run_in_thread(prints_in, context, [passage]),
             )
             await locked.append(step)
     lines = [note_of([data])] if note_of([data]) else []

@@ -16,6 +16,7 @@ from code_intel.index.corpus import MAX_FILE_BYTES, refusal
 from code_intel.index.safe_files import read_inside, utf8_name
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import tokens, within
 from code_intel.tools.wire.pack_formats import WRITERS, Format, Piece
@@ -69,7 +70,11 @@ async def repo_pack(
         )
         if locked is not None:
             files = [piece.name for piece in packed.pieces]
-            await locked.append(steps.called("repo_pack", path, found=len(files), files=files))
+            passages = [Passage(piece.name, piece.first, piece.text) for piece in packed.pieces]
+            printed = await run_in_thread(prints_in, context, passages)
+            await locked.append(
+                steps.called("repo_pack", path, found=len(files), files=files, printed=printed)
+            )
     following = (
         None
         if packed.next is None

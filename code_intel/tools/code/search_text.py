@@ -1,6 +1,6 @@
 """Implement the tool `search_text`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -8,7 +8,8 @@ from pydantic import Field
 from code_intel.forest.text.grep import TextMatch, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.session import steps
-from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
@@ -55,7 +56,11 @@ async def search_text(
         if locked is not None:
             all_files = [match.file for match in result.matches]
             files = files_to_record(all_files, all_files[part.start : part.end])
-            await locked.append(steps.called("search_text", pattern, found=total, files=files))
+            passages = [passage for row in part.rows for passage in _passages(row)]
+            printed = await run_in_thread(prints_in, context, passages)
+            await locked.append(
+                steps.called("search_text", pattern, found=total, files=files, printed=printed)
+            )
     lines = part.lines(_line, "matches", total)
     if result.truncated and part.next_cursor is None:
         lines.append("There are more matches. Narrow with path or file_type, or raise max_results.")
@@ -75,6 +80,14 @@ async def search_text(
         data["warnings"] = [result.note]
         lines.append(result.note)
     return Answer(data, "\n".join(lines))
+
+
+def _passages(row: Mapping[str, Any]) -> Iterator[Passage]:
+    """Yield the lines of a match and around it."""
+    file, number = row["file"], row["line_number"]
+    before, after = row.get("before", ()), row.get("after", ())
+    for line, text in enumerate((*before, row["line_content"], *after), number - len(before)):
+        yield Passage(file, line, text)
 
 
 def _line(row: Mapping[str, Any]) -> str:

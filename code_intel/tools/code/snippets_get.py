@@ -13,6 +13,7 @@ from code_intel.records import Definition, Symbol
 from code_intel.session import steps
 from code_intel.tools.context.freshness import ask_fresh_index
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.source_file import SourceFile, open_source, project_path_of
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS, tokens
@@ -67,8 +68,14 @@ async def snippets_get(
         )
         if locked is not None:
             names = [found.symbol] if found.symbol else []
+            passage = Passage(opened.path, found.start_line, found.text)
             step = steps.called(
-                "snippets_get", symbol or path, found=1, files=[opened.path], symbols=names
+                "snippets_get",
+                symbol or path,
+                found=1,
+                files=[opened.path],
+                symbols=names,
+                printed=await run_in_thread(prints_in, context, [passage]),
             )
             await locked.append(step)
     return _answer(opened, found, others)

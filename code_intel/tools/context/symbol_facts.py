@@ -87,7 +87,10 @@ async def seen_symbols(
     A symbol counts as seen if a call has found it or has shown a file that defines it.
     """
     found = await definitions_of(context, symbols)
-    files = {symbol: {d.file for d in definitions} for symbol, definitions in found.items()}
+    files = {
+        symbol: {project_path_of(context, d.file) for d in definitions}
+        for symbol, definitions in found.items()
+    }
     seen, opened, known = session.seen_files, session.opened_files, session.corroborated_symbols
     seen_names = [s for s in files if fold_symbol(s) in known or files[s] & seen]
     return seen_names, [s for s in files if files[s] & opened]

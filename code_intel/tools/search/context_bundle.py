@@ -18,6 +18,8 @@ from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.forest_service import document_name, forest_service
 from code_intel.tools.context.freshness import ask_fresh_index
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.search.files_search import Boost
 from code_intel.tools.wire.answers import (
@@ -108,12 +110,19 @@ async def context_bundle(
         packed = await run_in_thread(pack, bundle, limit, token_budget, compact=compact)
         if locked is not None:
             symbols = (part.get("symbol") for file in packed.files for part in file["fragments"])
+            passages = [
+                Passage(project_path_of(context, file["file"]), part["start_line"], part["text"])
+                for file in packed.files
+                for part in file["fragments"]
+                if "text" in part
+            ]
             step = steps.called(
                 "context_bundle",
                 goal,
                 found=len(packed.files),
                 files=[file["file"] for file in packed.files],
                 symbols=filter(None, symbols),
+                printed=await run_in_thread(prints_in, context, passages),
             )
             await locked.append(step)
     ignored = unknown_key_warnings(

@@ -19,6 +19,8 @@ from code_intel.planning.records import FoundResults, Result
 from code_intel.session import steps
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import FilePattern
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
@@ -99,9 +101,19 @@ async def _page(
         if locked is not None:
             symbols = (name for hit in found for name in hit.chunk.symbols[:1])
             files = [hit.path for hit in found]
-            await locked.append(
-                steps.called("files_search", query, found=len(found), files=files, symbols=symbols)
+            passages = [
+                Passage(project_path_of(context, row["file"]), row["line"], row["preview"])
+                for row in part.rows
+            ]
+            step = steps.called(
+                "files_search",
+                query,
+                found=len(found),
+                files=files,
+                symbols=symbols,
+                printed=await run_in_thread(prints_in, context, passages),
             )
+            await locked.append(step)
     rows = part.rows
     data: dict[str, Any] = {
         "query": query,

@@ -16,11 +16,13 @@ from code_intel.session.frame import SLOTS, missing_slots
 from code_intel.session.guidance import VERIFY
 from code_intel.session.requirements import has_evidence
 from code_intel.session.router import CallPlan, PlannedCall, SearchScope
-from code_intel.session.state import Session, Step
+from code_intel.session.state import Print, Session, Step
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.degraded import unavailable_lines
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.searchers import try_search
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.symbol_facts import defined_symbols
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.search.findings import FOREST, CallFinding, Output, merged
@@ -225,12 +227,22 @@ async def _record(
     before = call.session
     targets = [_target(o.step) for o in outputs if o.step.tool == "find_references"]
     defined = frozenset(await defined_symbols(context, targets))
+    printed = await run_in_thread(
+        prints_in,
+        context,
+        [
+            Passage(
+                project_path_of(context, place.file_path), place.start_line, place.content_snippet
+            )
+            for place in shown
+        ],
+    )
 
     def judgement(session: Session) -> tuple[list[str], list[Step]]:
         # Results for an earlier phase or query frame are not evidence for the current one.
         if (session.phase_seq, session.frame) != (before.phase_seq, before.frame):
             return [QUERY_SESSION_CHANGED_NOTE], []
-        return [], list(_calls(call, outputs, shown, defined))
+        return [], list(_calls(call, outputs, shown, defined, printed))
 
     async with context.session(handle, "query") as locked:
         return await locked.decide(judgement)
@@ -241,6 +253,7 @@ def _calls(
     outputs: Sequence[Output],
     shown: Sequence[CallFinding],
     defined: Container[str],
+    printed: Sequence[Print],
 ) -> Iterable[Step]:
     """Yield the steps to record in the session: the calls of the plan, then `query` itself.
 
@@ -270,6 +283,7 @@ def _calls(
         found=len(facts),
         files=[finding.file_path for finding in facts],
         symbols=[finding.symbol_name for finding in facts if finding.symbol_name],
+        printed=printed,
     )
 
 

@@ -18,13 +18,15 @@ from code_intel.tools.context.degraded import (
     unavailable_data,
     unavailable_lines,
 )
-from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import FilePattern, Query
 from code_intel.tools.plans.plan_sources import found_in
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
-from code_intel.tools.wire.answers import logged_hits
+from code_intel.tools.wire.answers import fit, logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
 
 NO_MAP_HITS = "No agreement matches “{}”."
@@ -75,17 +77,25 @@ async def _search(
         return None, await _from_map(context, handle, query, top_k, missing)
     async with context.optional_session(handle, "search_forest") as locked:
         if locked is not None:
-            await locked.append(forest_call("search_forest", query, found))
+            await locked.append(await forest_call(context, "search_forest", query, found))
     return found, forest_answer(query, found)
 
 
-def forest_call(
-    tool: str, query: str, found: SearchAnswer, map_hits: Sequence[Hit] | None = None
+async def forest_call(
+    context: GatewayContext,
+    tool: str,
+    query: str,
+    found: SearchAnswer,
+    map_hits: Sequence[Hit] | None = None,
 ) -> Step:
     """Return the journal's record of a search; its files and symbols are only hypotheses.
 
     `map_hits` are the hits of the map, if it was searched as well.
     """
+    passages = [
+        Passage(project_path_of(context, hit.document), hit.start_line, text)
+        for hit, text in fit(found.hits)[0]
+    ]
     return steps.called(
         tool,
         query,
@@ -94,6 +104,7 @@ def forest_call(
         symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
         map_results=None if map_hits is None else logged_hits(map_hits),
         forest_results=logged_hits(found.hits),
+        printed=await run_in_thread(prints_in, context, passages),
     )
 
 

@@ -84,5 +84,6 @@ async def _from_forest(
     async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             failed_call = steps.called("search_map", query, ok=False)
-            await locked.append(failed_call, forest_call("search_forest", query, found))
+            forest_step = await forest_call(context, "search_forest", query, found)
+            await locked.append(failed_call, forest_step)
     return forest_answer(query, found, missing)

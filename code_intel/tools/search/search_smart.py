@@ -149,7 +149,9 @@ async def _record_miss(
     if locked is None:
         return None
     map_hits = judged.hits if judged else None
-    call_step = forest_call("search_smart", query, found or SearchAnswer(()), map_hits)
+    call_step = await forest_call(
+        locked.context, "search_smart", query, found or SearchAnswer(()), map_hits
+    )
     if judged is None:
         return await locked.append(call_step)
     symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""

@@ -11,12 +11,14 @@ from code_intel.session.requirements import Submission, UnderstandingFacts, Unde
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.project_files import FileList, existing_files, spelled_files
+from code_intel.tools.context.reading import seen_code
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
     can_read_symbols,
     canonical_names,
     created_since,
     defines_code,
+    definitions_of,
     is_all_code_indexed,
     seen_symbols,
     symbol_scores,
@@ -76,10 +78,11 @@ async def _facts(
 ) -> UnderstandingFacts:
     """Return the facts by which to check a submission, from the index, the map and the disk."""
     defined, opened = await seen_symbols(context, session, symbols)
+    seen = await seen_code(context, session, await definitions_of(context, symbols))
     feature = session.own_words
     defines = await defines_code(context, [*files, *session.seen_files])
     return UnderstandingFacts(
-        defined=frozenset(defined),
+        defined=seen.read.union(defined),
         opened=frozenset(opened),
         existing_files=frozenset(await run_in_thread(existing_files, context.root, files)),
         new_names=await created_since(context, session, symbols, files),
@@ -87,6 +90,8 @@ async def _facts(
         scores=await symbol_scores(context, feature, defined),
         symbols_readable=defines and can_read_symbols([*files, *session.seen_files]),
         nothing_defined=not defines and await is_all_code_indexed(context),
+        read=seen.read,
+        referenced=seen.referenced,
     )
 
 
