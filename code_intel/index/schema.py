@@ -168,6 +168,11 @@ REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"
 
 WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
   ORDER BY bm25(words), rowid LIMIT ?"""
+FILES_WITH = """SELECT count(DISTINCT c.document_id) FROM words w JOIN chunks c ON c.id = w.rowid
+  WHERE words MATCH ? AND c.priority = 0"""
+SOURCE_COUNT = "SELECT count(*) FROM documents WHERE priority = 0"
+DOC = """SELECT s.doc FROM symbols s JOIN documents d ON d.id = s.document_id
+  WHERE d.path = ? AND s.qualified = ? AND s.start_line = ?"""
 CARDS = """SELECT c.id, d.path, d.digest FROM chunks c JOIN documents d ON d.id = c.document_id
   WHERE c.position = 0 AND c.card != '' ORDER BY d.path"""
 INSERT_DOCUMENT = """INSERT INTO documents(path, digest, size, mtime_ns, inode, language, lines,

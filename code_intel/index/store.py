@@ -119,6 +119,16 @@ class Store:
         match = f"{{{column}}} : ({' OR '.join(quoted)})"
         return self._db.rows(schema.WORD_HITS, (match, limit))
 
+    def files_with(self, term: str) -> int:
+        """Return the number of source files, without tests and documents, that hold a token."""
+        quoted = f'"{escaped}"' if (escaped := _escaped(term)) else ""
+        rows = self._db.rows(schema.FILES_WITH, (f"{{body}} : {quoted}",)) if quoted else []
+        return int(rows[0][0]) if rows else 0
+
+    def source_count(self) -> int:
+        """Return the number of source files, without tests and documents."""
+        return int(self._db.rows(schema.SOURCE_COUNT)[0][0])
+
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks; see `Generations.nearest`."""
         return self.generations.nearest(query, limit)
@@ -161,6 +171,12 @@ class Store:
             similar = (Definition(*row) for row in self._db.rows(schema.SIMILAR, values))
             found = list(dict.fromkeys([*found, *similar]))
         return found[:limit]
+
+    def doc_of(self, definition: Definition) -> str:
+        """Return the first sentence of a definition's documentation, or the empty string."""
+        place = (definition.file, definition.qualified, definition.line)
+        rows = self._db.rows(schema.DOC, place)
+        return str(rows[0][0]) if rows else ""
 
     def of_body(self, body: str, limit: int) -> list[Definition]:
         """Return the definitions with the same body under any name; see `Symbol.body`."""

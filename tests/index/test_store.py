@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from code_intel.chunking.words import query_words
 from code_intel.errors import BusyError, EmbeddingError, NotFoundError
+from code_intel.index.corpus import priority
 from code_intel.index.rows import DocumentRow, names_symbol, normalize_symbol
 from code_intel.index.store import Store
 from code_intel.records import Symbol
@@ -187,6 +189,25 @@ def test_a_common_name_is_found_by_its_scope(store: Store, name: str) -> None:
     found = store.definitions(name, exact=True, limit=100)
     assert {(d.qualified, d.file) for d in found} == expected
     assert [d.file for d in found] == sorted(d.file for d in found)
+
+
+def test_source_files_that_hold_a_word_are_counted_without_tests_and_documents(
+    store: Store,
+) -> None:
+    for path in ("a.py", "b.py", "tests/test_a.py", "docs/a.md"):
+        text = "other" if path == "b.py" else "refresh the token"
+        row = DocumentRow(path, digest="d", priority=priority(path))
+        store.put_document(row, parsed(text))
+    assert store.source_count() == 2
+    counts = {word: store.files_with(word) for word in ("token", "other", "absent", "", '"')}
+    assert counts == {"token": 1, "other": 1, "absent": 0, "": 0, '"': 0}
+
+
+def test_the_first_sentence_of_a_documentation_is_returned(store: Store) -> None:
+    put(store, "a.py", "x", symbols=[replace(LOGIN, doc="Check a password.")])
+    (definition,) = store.definitions("login", exact=True, limit=2)
+    assert store.doc_of(definition) == "Check a password."
+    assert not store.doc_of(replace(definition, line=99))
 
 
 def test_an_inexact_search_ignores_case_and_puts_exact_hits_first(store: Store) -> None:

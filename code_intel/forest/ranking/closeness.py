@@ -1,0 +1,267 @@
+"""Measure how close symbols are to a request.
+
+One search for the whole request, and one for each of its parts, give what is compared: the files
+and passages that were found, the names that the first hits define and use, and the rare words of
+the request. Everything else is read from the symbols that are asked about.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from code_intel.chunking.languages import row_of
+from code_intel.chunking.words import words
+from code_intel.forest.dependencies.build import graph_of
+from code_intel.forest.ranking.evidence import File, gather
+from code_intel.forest.ranking.question import read
+from code_intel.forest.ranking.search import POOL, FileRanking, rank
+from code_intel.forest.ranking.signals import weight_of
+from code_intel.forest.ranking.state import NO_SITUATION, RankingState
+from code_intel.index.rows import ChunkRow
+from code_intel.index.store import Store
+from code_intel.records import Definition
+
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+MAX_COMMON_SHARE = 0.3
+"""A word in a larger share of the source files says nothing about a symbol."""
+FIRST_HITS = 5
+"""Number of hits whose definitions and calls are followed."""
+FIRST_FOR_PART = 10
+"""Number of hits of the search for one part of the request that speak of this part."""
+MAX_NAME_FILES = 5
+"""A name that more files define identifies nothing."""
+COSINE_SPREAD = 0.05
+"""Least difference of cosines that counts as the whole scale; see `measures.scale`."""
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w{3,}")
+
+
+class Passage(NamedTuple):
+    """Lines of a file that the search found; `score` is relative to the best passage."""
+
+    first: int
+    last: int
+    score: float
+
+
+class SymbolCloseness(NamedTuple):
+    """How close a symbol is to a request.
+
+    Attributes:
+        file_rank: Position of its file among the source files found, from 1; 0 if not found.
+        file_score: Score of its file, relative to the first one; 0 if not found.
+        passage: Score of its best passage, relative to the best of all; 0 if not found.
+        linked: Whether it is part of the first hits, is named in one, or names one.
+        in_part: Whether its lines are among the first hits for a part of the request alone.
+        words: The rare words of the request that its name, documentation or quote holds.
+        covered: Their share of the weight of all rare words of the request.
+    """
+
+    file_rank: int
+    file_score: float
+    passage: float
+    linked: bool
+    in_part: bool
+    words: tuple[str, ...]
+    covered: float
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSearch:
+    """What the searches for a request found.
+
+    Attributes:
+        files: The source files found, best first, with scores relative to the first.
+        passages: The passages found, by file.
+        first: The best passages of the first hits, by file.
+        first_names: The same as text, `file: symbol`.
+        defined: Names that these passages define and that few files define.
+        used: Identifiers in these passages.
+        parts: The best passages of the first hits for each part of the request, by file.
+        weights: The rare words of the request; the rarer, the heavier.
+    """
+
+    files: Mapping[str, float]
+    passages: Mapping[str, Sequence[Passage]]
+    first: Mapping[str, Passage]
+    first_names: tuple[str, ...]
+    defined: frozenset[str]
+    used: frozenset[str]
+    parts: Mapping[str, Sequence[Passage]]
+    weights: Mapping[str, float]
+
+    def closeness(self, definition: Definition, text: str, doc: str, quote: str) -> SymbolCloseness:
+        """Return how close a symbol is.
+
+        Args:
+            definition: The symbol.
+            text: Its code.
+            doc: The first sentence of its documentation, or empty.
+            quote: Lines of its code. Of several lines, the one with the most weight counts, so
+                that a long quote is worth no more than a good one.
+        """
+        file = definition.file
+        ranks = {path: position for position, path in enumerate(self.files, start=1)}
+        own = frozenset(words(f"{definition.qualified} {doc}"))
+        said = max(
+            (own.union(words(line)) for line in quote.splitlines() or [""]), key=self._weight
+        )
+        shared = tuple(word for word in self.weights if word in said)
+        total = sum(self.weights.values())
+        return SymbolCloseness(
+            file_rank=ranks.get(file, 0),
+            file_score=self.files.get(file, 0.0),
+            passage=max(
+                (p.score for p in self.passages.get(file, ()) if _overlaps(definition, p)),
+                default=0.0,
+            ),
+            linked=self._is_linked(definition, text),
+            in_part=any(_overlaps(definition, p) for p in self.parts.get(file, ())),
+            words=shared,
+            covered=sum(self.weights[word] for word in shared) / total if total else 0.0,
+        )
+
+    def _weight(self, tokens: Iterable[str]) -> float:
+        return sum(self.weights.get(token, 0.0) for token in tokens)
+
+    def _is_linked(self, definition: Definition, text: str) -> bool:
+        """Return whether the symbol is in a first hit, is named in one, or names one."""
+        hit = self.first.get(definition.file)
+        if hit is not None and _overlaps(definition, hit):
+            return True
+        return definition.name in self.used or not self.defined.isdisjoint(identifiers(text))
+
+
+def search_request(
+    store: Store,
+    request: str,
+    vector: "Vector | None",
+    parts: Sequence[tuple[str, "Vector | None"]] = (),
+    *,
+    bases: Sequence[str] = (),
+) -> RequestSearch:
+    """Search for a whole request, and for each of its parts alone.
+
+    Args:
+        store: The forest's index.
+        request: The words of all parts.
+        vector: The request's embedding, or None to search with words only.
+        parts: The parts, each with its embedding.
+        bases: Indexed folders as document names; see `ranking.search`.
+    """
+    state, ranked = _ranked(store, request, vector, bases)
+    best = ranked[0].score if ranked else 1.0
+    passages = _passages(state)
+    first = {each.file.path: passages[each.file.path][0] for each in ranked[:FIRST_HITS]}
+    rows = [_row_of(each.file, first[each.file.path]) for each in ranked[:FIRST_HITS]]
+    names = {symbol.rpartition(".")[2] for row in rows for symbol in row.symbols}
+    return RequestSearch(
+        files={each.file.path: each.score / best for each in ranked},
+        passages=passages,
+        first=first,
+        first_names=tuple(": ".join([row.path, *row.symbols[:1]]) for row in rows),
+        defined=frozenset(name for name in names if _is_specific(store, name)),
+        used=frozenset[str]().union(*(identifiers(row.text) for row in rows)),
+        parts=_first_for(store, parts, bases),
+        weights=_weights(store, state.question.terms),
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def identifiers(text: str) -> frozenset[str]:
+    """Return the identifiers in a text that have at least four characters."""
+    return frozenset(_IDENTIFIER.findall(text))
+
+
+def _ranked(
+    store: Store, query: str, vector: "Vector | None", bases: Sequence[str]
+) -> tuple[RankingState, list[FileRanking]]:
+    """Return the state of the search, and the files in programming languages, best first."""
+    question = read(query)
+    files = gather(store, question, vector, POOL) if question.terms or question.names else []
+    state = RankingState(files, question, bases, graph_of(store, bases), NO_SITUATION)
+    return state, [each for each in rank(state) if row_of(each.file.path).complete]
+
+
+def _passages(state: RankingState) -> dict[str, list[Passage]]:
+    """Return the passages of each file, best first, scored by the weights of the file ranking."""
+    cosines = [value for file in state.files for value in file.cosines.values()]
+    nearest = max(cosines, default=0.0)
+    width = max(COSINE_SPREAD, nearest - min(cosines, default=0.0))
+    alone = not cosines
+    body = weight_of("words") / _best(file.body for file in state.files)
+    names = (0.5 if alone else weight_of("names")) / _best(file.names for file in state.files)
+    factors = state.path_factors()
+    totals: dict[str, dict[int, float]] = {}
+    for file in state.files:
+        total = dict.fromkeys((row.id for row in file.rows), 0.0)
+        for chunk in total:
+            near = file.cosines.get(chunk)
+            total[chunk] = factors[file.path] * (
+                body * file.body.get(chunk, 0.0)
+                + names * file.names.get(chunk, 0.0)
+                + weight_of("defines") * file.defines.get(chunk, 0.0)
+                + (0.0 if near is None else weight_of("meaning") * (1 - (nearest - near) / width))
+            )
+        totals[file.path] = total
+    best = _best(totals.values())
+    return {
+        file.path: sorted(
+            (Passage(r.start_line, r.end_line, totals[file.path][r.id] / best) for r in file.rows),
+            key=lambda passage: (-passage.score, passage.first),
+        )
+        for file in state.files
+    }
+
+
+def _best(values: Iterable[Mapping[int, float]]) -> float:
+    """Return the largest value, or 1 if none is larger than 0."""
+    return max((value for each in values for value in each.values()), default=0.0) or 1.0
+
+
+def _row_of(file: File, passage: Passage) -> ChunkRow:
+    return next(row for row in file.rows if row.start_line == passage.first)
+
+
+def _first_for(
+    store: Store, parts: Sequence[tuple[str, "Vector | None"]], bases: Sequence[str]
+) -> dict[str, list[Passage]]:
+    """Return the best passage of each of the first hits for each part."""
+    found: dict[str, list[Passage]] = {}
+    for query, vector in parts:
+        state, ranked = _ranked(store, query, vector, bases)
+        passages = _passages(state)
+        for each in ranked[:FIRST_FOR_PART]:
+            found.setdefault(each.file.path, []).append(passages[each.file.path][0])
+    return found
+
+
+def _is_specific(store: Store, name: str) -> bool:
+    """Return whether a name is long enough, and defined in few files."""
+    if not _IDENTIFIER.fullmatch(name):
+        return False
+    rows = store.definitions(name, exact=True, limit=10 * MAX_NAME_FILES)
+    return len({row.file for row in rows}) <= MAX_NAME_FILES
+
+
+def _weights(store: Store, terms: Iterable[str]) -> dict[str, float]:
+    """Return the weight of each word that occurs in the source, unless it is common."""
+    total = store.source_count()
+    weights = {}
+    for term in terms:
+        count = store.files_with(term)
+        if 0 < count <= max(1, MAX_COMMON_SHARE * total):
+            weights[term] = math.log(total / count) if total > count else math.log(2)
+    return weights
+
+
+def _overlaps(definition: Definition, passage: Passage) -> bool:
+    return definition.line <= passage.last and passage.first <= definition.end_line

@@ -1,0 +1,93 @@
+"""Collect the facts by which symbols are judged to be plausible for a request."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from code_intel.forest.ranking.closeness import FIRST_HITS, RequestSearch, search_request
+from code_intel.index.store import Store
+from code_intel.index.walk import bases
+from code_intel.records import Definition
+from code_intel.session.plausibility import PlausibilityFacts
+from code_intel.session.state import Session
+from code_intel.session.wording import fold
+from code_intel.tools.context.corpus_service import EmbeddedQuery
+from code_intel.tools.context.forest_service import forest_service
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+
+
+class ClaimedSymbol(NamedTuple):
+    """A symbol that a change is to rest on, with the quote of its code."""
+
+    definition: Definition
+    quote: str = ""
+
+
+async def plausibility_facts(
+    context: GatewayContext, session: Session, claims: Sequence[ClaimedSymbol]
+) -> list[PlausibilityFacts]:
+    """Return the facts of each claim, after one search for the request and one for each slot."""
+    return await run_in_thread(facts_of, context, session, claims) if claims else []
+
+
+def request_of(session: Session) -> str:
+    """Return the words of the whole request: the query, and slots that it does not contain."""
+    words = [session.query]
+    for part in parts_of(session):
+        if fold(part) not in fold(" ".join(words)):
+            words.append(part)
+    return ". ".join(words)
+
+
+def parts_of(session: Session) -> list[str]:
+    """Return the quote of each filled slot."""
+    slots = session.frame.slots if session.frame else ()
+    return list(dict.fromkeys(slot.quote for slot in slots))
+
+
+def facts_of(
+    context: GatewayContext, session: Session, claims: Iterable[ClaimedSymbol]
+) -> list[PlausibilityFacts]:
+    """Search, and read the symbols from the local index; this blocks."""
+    service = forest_service(context)
+    texts = (request_of(session), *parts_of(session))
+    questions = [service.question(text) for text in texts]
+    store = context.forest.store
+    with store.snapshot():  # the active vectors may be replaced at any time
+        request, *parts = (service.comparable(question) for question in questions)
+        found = search_request(
+            store,
+            texts[0],
+            request.vector,
+            [(text, part.vector) for text, part in zip(texts[1:], parts, strict=True)],
+            bases=bases(context.forest.config),
+        )
+        return [_facts(store, found, request, claim) for claim in claims]
+
+
+def _facts(
+    store: Store, found: RequestSearch, request: EmbeddedQuery, claim: ClaimedSymbol
+) -> PlausibilityFacts:
+    definition = claim.definition
+    close = found.closeness(
+        definition, _text_of(store, definition), store.doc_of(definition), claim.quote
+    )
+    return PlausibilityFacts(
+        symbol=definition.qualified,
+        file=definition.file,
+        rank=close.file_rank,
+        file_score=close.file_score,
+        passage=close.passage,
+        linked=close.linked,
+        in_part=close.in_part,
+        words=close.words,
+        covered=close.covered,
+        rare=tuple(found.weights),
+        first=found.first_names[:FIRST_HITS],
+        has_vectors=request.vector is not None,
+    )
+
+
+def _text_of(store: Store, definition: Definition) -> str:
+    """Return the code of a symbol as it is indexed."""
+    text = "".join(row.text for row in store.chunks_of([definition.file]))
+    return "\n".join(text.splitlines()[definition.line - 1 : definition.end_line])

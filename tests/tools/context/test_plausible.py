@@ -1,0 +1,71 @@
+"""The facts about claimed symbols come from the project's own index."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from code_intel.session.frame import Frame, Slot
+from code_intel.session.plausibility import is_plausible
+from code_intel.session.state import Session
+from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.plausible import (
+    ClaimedSymbol,
+    facts_of,
+    parts_of,
+    plausibility_facts,
+    request_of,
+)
+from served import settings_of
+from session.sessions import started
+
+QUERY = "login must refuse a password that is empty"
+
+
+@pytest.fixture
+def context(shop: Path) -> Iterator[GatewayContext]:
+    maps, forest = open_project(settings_of(shop))
+    with maps.index, forest.index:
+        forest.index.complete(words_only=True)
+        yield GatewayContext(settings_of(shop), None, maps.index, forest.index, maps.embedder)
+
+
+def asking(query: str = QUERY, **slots: str) -> Session:
+    filled = tuple(Slot(name, value, value) for name, value in slots.items())
+    return started(query=query)._replace(frame=Frame(query, filled))
+
+
+def claim(context: GatewayContext, symbol: str, quote: str = "") -> ClaimedSymbol:
+    (definition,) = context.forest.store.definitions(symbol, exact=True, limit=2)
+    return ClaimedSymbol(definition, quote)
+
+
+async def test_the_right_symbol_is_plausible_and_a_foreign_one_is_not(
+    context: GatewayContext,
+) -> None:
+    claims = [claim(context, "AuthService.login"), claim(context, "sortByPrice")]
+    right, foreign = await plausibility_facts(context, asking(target_feature="login"), claims)
+    assert (right.symbol, right.file) == ("AuthService.login", "src/auth/service.py")
+    assert is_plausible(right)
+    assert not is_plausible(foreign)
+    assert right.first[0].startswith("src/auth/")
+    assert not right.has_vectors
+
+
+async def test_without_a_claim_nothing_is_searched(context: GatewayContext) -> None:
+    assert await plausibility_facts(context, asking(), []) == []
+
+
+def test_the_quote_is_compared_with_the_request(context: GatewayContext) -> None:
+    quote = "if user is None or not verify_password(credentials.password, user.password_hash):"
+    (without,) = facts_of(context, asking(), [claim(context, "AuthService.login")])
+    (quoted,) = facts_of(context, asking(), [claim(context, "AuthService.login", quote)])
+    assert set(without.words) < set(quoted.words) or without.covered <= quoted.covered
+
+
+def test_the_request_is_the_query_and_every_slot_that_it_does_not_contain() -> None:
+    session = asking(target_feature="login", observed_issue="an empty one is accepted")
+    assert request_of(session) == f"{QUERY}. an empty one is accepted"
+    assert parts_of(session) == ["login", "an empty one is accepted"]
+    assert request_of(started(query=QUERY)) == QUERY
