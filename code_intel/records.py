@@ -8,7 +8,7 @@ Lines are 1-based and inclusive, positions 0-based, and times in ISO 8601 with a
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 READY_SCORE = 0.8
 """Calibrated score from which a map answer may lead to READY; the fit targets this value."""
@@ -173,6 +173,14 @@ class AgreementHit:
     renamed_to: str = ""
 
 
+class ChunkLines(NamedTuple):
+    """A further chunk of a file; `share` is its rating relative to the file's best one, 0 to 1."""
+
+    start_line: int
+    end_line: int
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search, best first.
@@ -189,6 +197,7 @@ class Hit:
         end_line: Last line of the chunk; 0 if unknown.
         why: Short tags of the signals that determined its rank.
         agreement: The agreement, for hits of the map.
+        others: Further chunks of the same file, best first; empty if an upstream answered.
     """
 
     document: str
@@ -201,6 +210,7 @@ class Hit:
     end_line: int = 0
     why: tuple[str, ...] = ()
     agreement: AgreementHit | None = None
+    others: tuple[ChunkLines, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

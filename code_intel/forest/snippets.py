@@ -90,10 +90,14 @@ def _extended_range(
 
 
 def _first_comment_line(lines: Lines, text: str, line: int) -> int:
+    return first_comment_line(lambda number: text[slice(*lines.span(number, number))], line)
+
+
+def first_comment_line(line_at: Callable[[int], str], line: int) -> int:
+    """Return the first line of the comment and decorators directly above a line, or the line."""
     above = line
     while above > 1 and line - above < MAX_LINES_ABOVE:
-        before = text[slice(*lines.span(above - 1, above - 1))].strip()
-        if not before.startswith(_COMMENT_PREFIXES):
+        if not line_at(above - 1).strip().startswith(_COMMENT_PREFIXES):
             break
         above -= 1
     return above

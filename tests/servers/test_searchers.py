@@ -45,7 +45,7 @@ def served(corpus: str) -> dict[str, object]:
 def comparable(answer: SearchAnswer) -> list[Hit]:
     """Return the hits without the parts that a message rounds, cuts or omits."""
     hits = [
-        replace(hit, chunk="", score=hit.score and round(hit.score, 4), similarity=0)
+        replace(hit, chunk="", score=hit.score and round(hit.score, 4), similarity=0, others=())
         for hit in answer.hits
     ]
     return [

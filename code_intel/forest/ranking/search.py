@@ -20,7 +20,7 @@ from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import MAX_HITS, Store
-from code_intel.records import Hit
+from code_intel.records import ChunkLines, Hit
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -28,6 +28,9 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 
 POOL = 300
 """Maximum chunks per search. The right file is nearly always among them."""
+
+MAX_PASSAGES = 4
+"""Maximum further passages of a file to return with its best one."""
 
 
 class FileRanking(NamedTuple):
@@ -120,7 +123,12 @@ def _apply(signal: Signal, state: RankingState) -> None:
 
 
 def _hit(ranked: FileRanking, score: float) -> Hit:
-    row = best_chunks(ranked.file)[0]
+    rated = _rated_chunks(ranked.file)
+    row, best = rated[0]
+    others = tuple(
+        ChunkLines(other.start_line, other.end_line, rating / best if best > 0 else 0.0)
+        for other, rating in rated[1 : MAX_PASSAGES + 1]
+    )
     cosine = ranked.file.cosines.get(row.id)
     return Hit(
         document=row.path,
@@ -132,11 +140,17 @@ def _hit(ranked: FileRanking, score: float) -> Hit:
         start_line=row.start_line,
         end_line=row.end_line,
         why=ranked.why,
+        others=others,
     )
 
 
 def best_chunks(file: File) -> tuple[ChunkRow, ...]:
     """Return the chunks found in a file, best first by the weights of the file ranking."""
+    return tuple(row for row, _ in _rated_chunks(file))
+
+
+def _rated_chunks(file: File) -> list[tuple[ChunkRow, float]]:
+    """Return the chunks found in a file with their ratings, best first."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
         (file.cosines, weight_of("meaning")),
         (file.body, weight_of("words")),
@@ -148,7 +162,8 @@ def best_chunks(file: File) -> tuple[ChunkRow, ...]:
         best = max(values.values(), default=0.0)
         for chunk, value in values.items():
             total[chunk] += share * value / best if best > 0 else 0.0
-    return tuple(sorted(file.rows, key=lambda row: (-total[row.id], row.position)))
+    rows = sorted(file.rows, key=lambda row: (-total[row.id], row.position))
+    return [(row, total[row.id]) for row in rows]
 
 
 def within(path: str, directory: str, file_pattern: str) -> bool:

@@ -8,10 +8,11 @@ from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
 from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
 from code_intel.index.safe_files import read_inside
-from code_intel.records import Symbol
+from code_intel.records import Definition, Symbol
 from code_intel.session.paths import plain_path
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.prints import split_lines
 
 STALE = "The file has changed since it was indexed. Earlier line numbers may be wrong."
 NOT_INDEXED = "The file is not in the index, so searches do not find it."
@@ -39,6 +40,22 @@ class SourceFile(NamedTuple):
     warnings: tuple[str, ...]
 
 
+class SourceText(NamedTuple):
+    """A file on disk with its symbols.
+
+    Attributes:
+        path: Path relative to the project.
+        lines: The lines without line endings, with secret values masked.
+        definitions: The symbols that it defines, outer before inner ones.
+        has_changed: Whether it differed from the index, so that line numbers of hits may be wrong.
+    """
+
+    path: str
+    lines: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+    has_changed: bool
+
+
 def open_source(
     context: GatewayContext, path: str, field: str = "path", language_path: str = ""
 ) -> SourceFile:
@@ -54,6 +71,35 @@ def open_source(
         UsageError: The file is outside the project, missing, a folder, too large, binary, or may
             contain secrets.
     """
+    name, data, text = _read(context, path, field)
+    parsed = parse_file(language_path or name, text)
+    return SourceFile(
+        name,
+        text,
+        parsed.symbols,
+        parsed.language,
+        parsed.imports,
+        parsed.problem,
+        _differences(context, name, data),
+    )
+
+
+def read_source(context: GatewayContext, path: str) -> SourceText:
+    """Read a file of the project, and its symbols from the index, which is faster than parsing it.
+
+    This blocks. If the file has changed since it was indexed, it is indexed again first.
+
+    Raises:
+        UsageError: See `open_source`.
+    """
+    name, data, text = _read(context, path, "path")
+    warnings = _differences(context, name, data)
+    definitions = context.forest.store.defined_in([index_path_of(context, name)])
+    return SourceText(name, tuple(split_lines(text)), tuple(definitions), STALE in warnings)
+
+
+def _read(context: GatewayContext, path: str, field: str) -> tuple[str, bytes, str]:
+    """Return a file's path relative to the project, its bytes, and its masked text."""
     try:
         name = confined(context.root, path, field)
     except UsageError:
@@ -72,16 +118,7 @@ def open_source(
         problem = "is binary, or not in a known encoding"
     if problem or text is None:
         raise UsageError(f"{path[:200]} {problem}.", details={"field": field})
-    parsed = parse_file(language_path or name, text)
-    return SourceFile(
-        name,
-        text,
-        parsed.symbols,
-        parsed.language,
-        parsed.imports,
-        parsed.problem,
-        _differences(context, name, data),
-    )
+    return name, data, text
 
 
 def _differences(context: GatewayContext, name: str, data: bytes) -> tuple[str, ...]:

@@ -45,6 +45,19 @@ def test_a_file_is_named_once_by_its_best_chunk(tmp_path: Path) -> None:
     assert hits[0].position == 6
 
 
+def test_further_chunks_of_a_file_are_listed_with_their_share(tmp_path: Path) -> None:
+    text = "".join(
+        f"def {name}():\n" + f"    {line}\n" * 40
+        for name, line in (("parse_invoice", "read()"), ("pay", "invoice()"), ("other", "pass"))
+    )
+    with plant(tmp_path / "f.db", {"a.py": text}) as store:
+        (hit,) = search(store, "parse the invoice", None, top_k=5)
+    assert (hit.symbol, hit.start_line) == ("parse_invoice", 1)
+    (other,) = hit.others
+    assert (other.start_line, other.end_line) == (42, 82)
+    assert 0 < other.share < 1
+
+
 def test_code_ranks_above_tests_examples_and_docs(store: Store) -> None:
     paths = found(search(store, "login checks a password, returns a session token", None, top_k=20))
     aside = ["docs/login.md", "examples/login.py", "tests/auth/test_service.py"]

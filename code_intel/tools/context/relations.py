@@ -1,0 +1,255 @@
+"""List who uses a symbol, what it calls, and which tests touch it."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from code_intel.chunking.languages import row_of
+from code_intel.errors import UsageError
+from code_intel.forest.dependencies.build import graph_of
+from code_intel.forest.dependencies.closure import closure
+from code_intel.forest.text.grep import TextMatch, TextQuery, grep
+from code_intel.index.corpus import priority
+from code_intel.index.walk import bases
+from code_intel.records import Definition
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import Passage
+from code_intel.tools.context.source_file import index_path_of, project_path_of, read_source
+
+MAX_RELATED = 5
+"""Maximum callers, callees and tests of a symbol to list."""
+MAX_USES = 500
+"""Maximum lines with the symbol's name to read."""
+MAX_TEXT_CHARS = 120
+"""Longer lines are cut; a cut line does not count as printed."""
+IMPORT_STEPS = 2
+"""If several files define a name, its uses count only in files that import the definition in at
+most so many steps."""
+MAX_CALLED_NAMES = 60
+MAX_DEFINITIONS_PER_CALL = 10
+MIN_NAME_CHARS = 2
+TESTS, PROSE = 2, 1
+"""Values of `index.corpus.priority`."""
+CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "__construct"})
+"""Methods that callers reach by the name of the class."""
+_CALLED = re.compile(r"([^\W\d]\w*)[!?]?\s*\(")
+_MENTION = re.compile(
+    r"\s*(?:#|//|/\*|\*|--|;|<!--|(?:import|from|use|using|require|package|export\s*[{*])\b).*"
+)
+_SINGLE_NAME = re.compile(r"[^\w(]*\w+[^\w(]*")
+
+
+class Relation(NamedTuple):
+    """A line that uses a symbol, or defines one that it uses.
+
+    Attributes:
+        file: Path relative to the project.
+        line: The line, counted from 1.
+        symbol: The symbol around the line, or the one that it defines; empty at the top level.
+        text: The line without indentation, or the signature; cut if it is long.
+    """
+
+    file: str
+    line: int
+    symbol: str
+    text: str
+
+
+class Relations(NamedTuple):
+    """Who uses a symbol, what it uses, and which tests touch it.
+
+    Attributes:
+        callers: The first line in each symbol or file that uses it: same file first, then same
+            folder, then by path.
+        callees: The definitions of what it calls, in the order of its text.
+        tests: The first line in each test that uses it.
+        caller_count: How many symbols and files use it, those in `callers` included.
+        test_count: How many tests use it.
+    """
+
+    callers: tuple[Relation, ...] = ()
+    callees: tuple[Relation, ...] = ()
+    tests: tuple[Relation, ...] = ()
+    caller_count: int = 0
+    test_count: int = 0
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The lines that an answer with all of this contains; see `prints.prints_in`."""
+        rows = (*self.callers, *self.callees, *self.tests)
+        return tuple(Passage(row.file, row.line, row.text) for row in rows)
+
+
+async def relations(
+    context: GatewayContext, definition: Definition, limit: int = MAX_RELATED
+) -> Relations:
+    """Return who uses a symbol, what it calls, and which tests touch it, at most `limit` of each.
+
+    Uses are whole-word matches of the name. If other files define the name, too, uses count only in
+    files near the definition: the same file or folder, and files that import it.
+    """
+    name = _name_in_uses(definition)
+    if len(name) < MIN_NAME_CHARS:
+        return Relations()
+    uses = await grep(context.root, TextQuery(name, literal=True, max_results=MAX_USES))
+    return await run_in_thread(_relations, context, definition, uses.matches, limit)
+
+
+def _name_in_uses(definition: Definition) -> str:
+    """Return the name by which callers reach a symbol."""
+    scope = definition.qualified.rpartition(".")[0].rpartition(".")[2]
+    return scope if scope and definition.name in CONSTRUCTORS else definition.name
+
+
+def _relations(
+    context: GatewayContext, definition: Definition, uses: Sequence[TextMatch], limit: int
+) -> Relations:
+    callers: list[Relation] = []
+    tests: list[Relation] = []
+    for use in _uses(context, definition, uses):
+        (tests if _is_test(use) else callers).append(use)
+    stem = _stem(definition.file)
+    # Tests of the module first, data of tests last.
+    tests.sort(
+        key=lambda test: (
+            not _is_in_test_symbol(test) and "test" not in _stem(test.file),
+            stem not in _stem(test.file),
+        )
+    )
+    return Relations(
+        tuple(callers[:limit]),
+        _callees(context, definition, limit),
+        tuple(tests[:limit]),
+        len(callers),
+        len(tests),
+    )
+
+
+def _is_test(use: Relation) -> bool:
+    """Return whether a line is in a test: by its file or, as in Rust, by the symbol around it."""
+    return priority(use.file) == TESTS or _is_in_test_symbol(use)
+
+
+def _is_in_test_symbol(use: Relation) -> bool:
+    return any(scope.startswith("test") for scope in use.symbol.casefold().split("."))
+
+
+def _stem(file: str) -> str:
+    return file.rpartition("/")[2].partition(".")[0].casefold()
+
+
+def _uses(
+    context: GatewayContext, definition: Definition, uses: Sequence[TextMatch]
+) -> list[Relation]:
+    """Return the first use in each symbol, or in each file outside symbols, nearest file first."""
+    store, own_file = context.forest.store, project_path_of(context, definition.file)
+    named = store.definitions(_name_in_uses(definition), exact=True, limit=MAX_USES)
+    defining = {(project_path_of(context, d.file), d.line) for d in named}
+    near = _near(context, definition) if len({d.file for d in named}) > 1 else None
+    code = [
+        use
+        for use in uses
+        if (use.file, use.line) not in defining
+        and not (use.file == own_file and definition.line <= use.line <= definition.end_line)
+        and row_of(use.file).complete
+        and priority(use.file) != PROSE
+        and (near is None or use.file in near)
+        and not _is_mention(use.content)
+    ]
+    called = re.compile(rf"\b{re.escape(_name_in_uses(definition))}\s*[!?]?[(<]")
+    code.sort(key=lambda use: called.search(use.content) is None)  # a call says more
+    scopes = _scopes(context, {use.file for use in code})
+    found: dict[tuple[str, str], Relation] = {}
+    for use in code:
+        around = _scope_at(scopes.get(use.file, ()), use.line)
+        found.setdefault(
+            (use.file, around), Relation(use.file, use.line, around, _shown(use.content))
+        )
+    folder = own_file.rpartition("/")[0]
+
+    def distance(use: Relation) -> tuple[bool, bool, bool, bool, str, int]:
+        elsewhere = use.file.rpartition("/")[0] != folder
+        is_call = called.search(use.text) is not None
+        return use.file != own_file, elsewhere, not is_call, not use.symbol, use.file, use.line
+
+    return sorted(found.values(), key=distance)
+
+
+def _near(context: GatewayContext, definition: Definition) -> frozenset[str]:
+    """Return the files in the folder of a definition, and those that import its file."""
+    store = context.forest.store
+    graph = graph_of(store, bases(context.forest.config))
+    folder = definition.file.rpartition("/")[0]
+    importing = closure(graph, definition.file, "inbound", IMPORT_STEPS).nodes
+    beside = (path for path, _, _ in store.digests() if path.rpartition("/")[0] == folder)
+    documents = (definition.file, *beside, *(node.path for node in importing))
+    return frozenset(project_path_of(context, document) for document in documents)
+
+
+def _is_mention(line: str) -> bool:
+    """Return whether a line only names the symbol: an import, a comment, an item of a list."""
+    return any(pattern.fullmatch(line) for pattern in (_MENTION, _SINGLE_NAME))
+
+
+def _shown(line: str) -> str:
+    line = line.strip()
+    return line if len(line) <= MAX_TEXT_CHARS else f"{line[:MAX_TEXT_CHARS]}…"
+
+
+def _scopes(context: GatewayContext, files: Collection[str]) -> dict[str, list[Definition]]:
+    """Return the symbols of files, by file."""
+    documents = {index_path_of(context, file): file for file in files}
+    found: dict[str, list[Definition]] = {}
+    for definition in context.forest.store.defined_in(documents):
+        found.setdefault(documents[definition.file], []).append(definition)
+    return found
+
+
+def _scope_at(scopes: Iterable[Definition], line: int) -> str:
+    around = [d for d in scopes if d.line <= line <= d.end_line]
+    inner = min(around, key=lambda d: (d.end_line - d.line, -d.line), default=None)
+    return inner.qualified if inner else ""
+
+
+def _callees(context: GatewayContext, definition: Definition, limit: int) -> tuple[Relation, ...]:
+    """Return the definitions that a symbol calls, in the order of its text, each once."""
+    try:
+        source = read_source(context, project_path_of(context, definition.file))
+    except UsageError:
+        return ()
+    store = context.forest.store
+    imported = graph_of(store, bases(context.forest.config)).outbound(definition.file)
+    lines = source.lines[definition.line - 1 : definition.end_line]
+    names = dict.fromkeys(name for line in lines for name in _CALLED.findall(line))
+    found: dict[tuple[str, int], Relation] = {}
+    for name in list(names)[:MAX_CALLED_NAMES]:
+        defined = store.definitions(name, exact=True, limit=MAX_DEFINITIONS_PER_CALL)
+        callee = _resolved(defined, definition, imported)
+        if callee is not None:
+            file, text = project_path_of(context, callee.file), _shown(callee.signature)
+            place = file, callee.line
+            found.setdefault(place, Relation(*place, callee.qualified, text))
+    return tuple(found.values())[:limit]
+
+
+def _resolved(
+    found: Sequence[Definition], caller: Definition, imported: Collection[str]
+) -> Definition | None:
+    """Return the definition that a call means, or None if that is not certain.
+
+    It is in the same scope, the same file or an imported file, or the only one of its name.
+    """
+    others = [
+        d
+        for d in found
+        if not (d.file == caller.file and caller.line <= d.line <= caller.end_line)
+        and d.qualified != caller.qualified
+    ]
+    scope = caller.qualified.rpartition(".")[0]
+    same_scope = [d for d in others if d.file == caller.file and d.qualified == f"{scope}.{d.name}"]
+    same_file = [d for d in others if d.file == caller.file]
+    near = [d for d in others if d.file in imported]
+    for group in (same_scope, same_file, near, others if len(found) == 1 else []):
+        if group:
+            return group[0]
+    return None
