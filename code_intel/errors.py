@@ -118,7 +118,7 @@ class UpstreamError(CodeIntelError):
     """The map or the forest did not answer, or its answer was invalid."""
 
     code = "upstream_failed"
-    remedy = "Search the other of map and forest; get_session_status shows the state of both."
+    remedy = "Search the other of map and forest; `code-intel status` shows the state of both."
 
 
 class EmbeddingError(CodeIntelError):

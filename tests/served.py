@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -12,6 +13,7 @@ from mcp import Client
 
 from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
+from code_intel.config.table import ToolGroup
 from code_intel.index.indexer import PAUSE_S, Indexer
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
@@ -50,10 +52,13 @@ def settings_of(root: Path, embedding: str = "off") -> Settings:
 
 
 @asynccontextmanager
-async def gateway(root: Path, era: str = ERAS[0], embedding: str = "off") -> AsyncIterator[Caller]:
-    """Connect to a gateway in this process."""
+async def gateway(
+    root: Path, era: str = ERAS[0], embedding: str = "off", groups: tuple[ToolGroup, ...] = ()
+) -> AsyncIterator[Caller]:
+    """Connect to a gateway in this process; `groups` are listed in addition to the core."""
+    settings = replace(settings_of(root, embedding), tool_groups=groups)
     with anyio.fail_after(MAX_CONNECTION_S):
-        async with Client(build_gateway(settings_of(root, embedding)), mode=era) as client:
+        async with Client(build_gateway(settings), mode=era) as client:
             yield Caller(client)
 
 

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     inputs = _plan_inputs(args, settings, root)
     if args.dry_run:
         with with_option_names(gistdex_query_plan, PLAN_OPTIONS):
-            plan = preview(settings, Tool(gistdex_query_plan, "").arguments(inputs)[0])
+            plan = preview(settings, Tool(gistdex_query_plan).arguments(inputs)[0])
         emit(args, _preview_data(plan), "\n".join(_preview_lines(plan)))
         return 0
     started = datetime.now(UTC).isoformat(timespec="seconds")

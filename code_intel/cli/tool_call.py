@@ -43,7 +43,7 @@ def add_options(
     parser: argparse.ArgumentParser, tool: ToolFunction, options: Sequence[ToolOption]
 ) -> None:
     """Declare the options for inputs of a tool."""
-    schema = Tool(tool, "").schema
+    schema = Tool(tool).schema
     for option in options:
         field = _field(schema, option.field)
         settings: dict[str, Any] = {"dest": option.field, "help": _help(field, option.about)}
@@ -92,7 +92,7 @@ def with_option_names(tool: ToolFunction, options: Sequence[ToolOption]) -> Iter
     try:
         yield
     except (UsageError, BusyError) as error:
-        name = Tool(tool, "").name
+        name = Tool(tool).name
         message = error.message.removeprefix(f"{name}: ")
         hint = error.hint.replace(f" and call {name} again", "")
         for option in options:
@@ -121,7 +121,7 @@ def call(
         NotFoundError: The project is not indexed yet.
     """
     require_index(settings)
-    arguments, _ = Tool(tool, "").arguments(given)
+    arguments, _ = Tool(tool).arguments(given)
     return asyncio.run(_call(settings, tool, arguments, report))
 
 

@@ -4,7 +4,9 @@ from typing import Literal, NamedTuple, get_args
 
 Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
-ToolGroup = Literal["code", "meaning", "reports", "plans", "commands"]
+ToolGroup = Literal[
+    "session", "search", "agreements", "code", "meaning", "reports", "plans", "commands"
+]
 
 MAX_NUMBER = 1_000_000
 """Maximum number of days, hours or minutes; larger ones overflow a date."""

@@ -286,16 +286,17 @@ def _note_handshake(handshake_done: anyio.Event) -> ServerMiddleware[Any]:
 
 
 def _wire_form(tool: Tool) -> types.Tool:
+    """Return a tool as `tools/list` shows it, with what a model or its client needs.
+
+    Every character is part of the model's context (docs/decisions/0034).
+    """
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.description,
-        input_schema=tool.schema,
+        input_schema=tool.listed_schema,
         annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
+            read_only_hint=True if tool.read_only else None,
+            destructive_hint=None if tool.read_only else tool.destructive,
             open_world_hint=tool.open_world,
         ),
     )

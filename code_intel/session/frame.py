@@ -32,10 +32,10 @@ _READ_ORDER = ("target_feature", "trigger_condition", "observed_issue", "desired
 
 GUIDANCE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "target_feature": ("query", "get_symbols", "analyze_structure"),
-        "observed_issue": ("search_text", "query"),
+        "target_feature": ("search_smart", "find_definitions"),
+        "observed_issue": ("search_text", "search_smart"),
         "trigger_condition": ("search_text", "find_definitions"),
-        "desired_action": ("find_references", "analyze_structure"),
+        "desired_action": ("find_references", "snippets_get"),
     }
 )
 """Tools that help to fill a missing slot, as advice for the agent.

@@ -67,7 +67,7 @@ FOUND = (
     "call submit_understanding."
 )
 SEARCH_FIRST = (
-    "No symbols can be read here: call search_text with words of the query, then submit "
+    "No symbols can be read here: call search_text with words of the request, then submit "
     "again. The call counts even without results."
 )
 UNREADABLE = (
@@ -141,17 +141,7 @@ SUGGESTED_CALLS: tuple[SuggestedCall, ...] = (
     SuggestedCall(
         "search_smart",
         "search the map, then the forest",
-        lambda session: session.phase in {Phase.EXPLORATION, Phase.READY},
-    ),
-    SuggestedCall(
-        "query",
-        "let the server plan and make the calls that answer a question",
-        lambda session: session.phase is Phase.EXPLORATION,
-    ),
-    SuggestedCall(
-        "search_forest",
-        "search the source for hypotheses",
-        lambda session: session.phase is Phase.SEMANTIC,
+        lambda session: session.phase is not Phase.VERIFICATION,
     ),
     SuggestedCall(
         "find_definitions",

@@ -32,7 +32,7 @@ CONDITIONS: tuple[LearningCondition, ...] = (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
         "READY was not reached through understanding or verification",
-        "get_session_status shows the next step",
+        "reach READY with submit_understanding or submit_verification, then record it again",
     ),
     LearningCondition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),

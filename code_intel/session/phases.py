@@ -240,7 +240,7 @@ NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
         Phase.EXPLORATION: "Call search_smart, explore with find_definitions and "
         "find_references, call confirm_symbol_relevance for the symbol that implements the target "
         "feature, then call submit_understanding.",
-        Phase.SEMANTIC: "Search with search_forest, then call submit_semantic with your "
+        Phase.SEMANTIC: "Search with search_smart, then call submit_semantic with your "
         "hypotheses. Otherwise call revert_to_exploration, supply what the understanding lacked, "
         "and submit it again.",
         Phase.VERIFICATION: "Check each hypothesis against the code with find_definitions, "
@@ -330,7 +330,7 @@ def check_allowed(session: "Session", tool: str, offered: Container[str] | None 
 def _instead(session: "Session", tool: str) -> str:
     """Return what to do instead of calling a forbidden tool."""
     if (session.phase, tool) in AFTER_MAP_MISS:
-        return "Call search_map or search_smart first."
+        return "Call search_smart first."
     if tool == "add_explored_files":
         return OPENED_BY[session.phase]
     if session.phase is Phase.READY and not session.intent.writes:

@@ -184,7 +184,7 @@ def _describe_map_answer(data: Data) -> Iterator[KindAndText]:
     guards = "; ".join(item["reason"] for item in explain(data["failed"]))
     reason = f"; not READY because {guards}" if guards else ""
     if data["band"] == "forest" or not data["nl_term"]:
-        yield "map", f"no answer to {query}; search_forest is allowed{reason}"
+        yield "map", f"no answer to {query}; the forest may be searched{reason}"
     else:
         yield "map", f"answers {query} with {pair} ({score}){reason}"
 

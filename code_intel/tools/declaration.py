@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
 
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked_data
@@ -48,6 +48,8 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
     }
 )
 """Numbers that tool descriptions contain as placeholders, such as `{ready}`."""
+UNLISTED: dict[str, JsonValue] = {"unlisted": True}
+"""Extra of a parameter that is accepted, but not listed: few callers need it."""
 MAX_ITEMS = 1000
 MAX_KEY_CHARS = 60
 """Maximum length of an argument's key in a message."""
@@ -94,9 +96,7 @@ class Tool:
 
     Attributes:
         run: The function; its name is the tool's name, its docstring the description.
-        title: The name to show to people.
         read_only: Whether it changes nothing but the session's journal.
-        idempotent: Whether calling it twice has the same effect as calling it once.
         destructive: Whether it may delete what cannot be restored.
         verbatim: Parameters in which secrets are not masked.
         aliases: Other names by which it can be called; it is listed and recorded by its own name.
@@ -104,9 +104,7 @@ class Tool:
     """
 
     run: Callable[..., Awaitable[Answer]]
-    title: str
     read_only: bool = True
-    idempotent: bool = True
     destructive: bool = False
     verbatim: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
@@ -138,8 +136,14 @@ class Tool:
 
     @functools.cached_property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the arguments: an object without references and titles."""
+        """The JSON schema of the arguments, as short as possible; see `_resolved`."""
         return _resolved(self.model.model_json_schema())
+
+    @functools.cached_property
+    def listed_schema(self) -> dict[str, Any]:
+        """The schema as `tools/list` shows it; see `_listed`."""
+        shown: dict[str, Any] = _listed(self.schema)
+        return shown
 
     def arguments(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Check and convert the arguments of a call.
@@ -181,7 +185,11 @@ class Tool:
 
 
 def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return `schema` with references resolved and generated titles removed."""
+    """Return `schema` with references resolved, and without what a reader does not need.
+
+    Generated titles, empty defaults and the null of optional arguments are omitted, because every
+    listed tool is part of the model's context (docs/decisions/0034).
+    """
     definitions = schema.pop("$defs", {})
 
     def resolve(node: Any) -> Any:
@@ -193,12 +201,49 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
             target = definitions[node["$ref"].rsplit("/", 1)[-1]]
             node = {**target, **{k: v for k, v in node.items() if k != "$ref"}}
         kept = {k: v for k, v in node.items() if k != "title" or not isinstance(v, str)}
-        return {k: resolve(v) for k, v in kept.items()}
+        return _without_null({k: resolve(v) for k, v in kept.items()})
 
     resolved: dict[str, Any] = resolve(schema)
     resolved.setdefault("properties", {})
-    resolved["additionalProperties"] = bool(resolved["properties"])
+    for field in resolved["properties"].values():
+        if field.get("default") in _EMPTY_DEFAULTS:
+            field.pop("default", None)
+    resolved.pop("additionalProperties", None)
     return resolved
+
+
+_LIMITS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
+_OBVIOUS_MINIMUMS = (0, 1)
+
+
+def _listed(schema: Any) -> Any:
+    """Return a schema without `UNLISTED` parameters, limits of length and obvious minimums.
+
+    A call that exceeds a limit is refused with an error that explains it.
+    """
+    if isinstance(schema, list):
+        return [_listed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    shown = {key: _listed(value) for key, value in schema.items() if key not in _LIMITS}
+    if shown.get("minimum") in _OBVIOUS_MINIMUMS:
+        del shown["minimum"]
+    if "properties" in shown:
+        fields = shown["properties"].items()
+        shown["properties"] = {k: v for k, v in fields if not v.keys() & UNLISTED.keys()}
+    return shown
+
+
+_EMPTY_DEFAULTS: tuple[object, ...] = (None, "", [], {}, False)
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an optional value without its alternative null."""
+    options = [option for option in node.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == len(node.get("anyOf", ())):
+        return node
+    others = {key: value for key, value in node.items() if key != "anyOf"}
+    return {**options[0], **others} if len(options) == 1 else {"anyOf": options, **others}
 
 
 def _check_size(given: Mapping[str, Any]) -> None:
@@ -294,8 +339,5 @@ def _usage_error(tool: Tool, error: ValidationError) -> UsageError:
     )
 
 
-SessionId = Annotated[
-    str | None,
-    Field(description="Handle returned by start_session; default: this connection's last session."),
-]
-"""The optional parameter of every tool that works within a session."""
+SessionId = Annotated[str | None, Field()]
+"""The handle that start_session returned; default: the last session of the connection."""

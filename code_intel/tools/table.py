@@ -66,68 +66,75 @@ CORE = Group(
     "core",
     "The tools of every session; always listed.",
     (
-        Tool(start_session, "Start a session", read_only=False, idempotent=False),
-        Tool(set_query_frame, "Set the query frame", read_only=False),
-        Tool(search_smart, "Search the map, then the forest"),
-        Tool(search_map, "Search the map of agreements"),
-        Tool(search_forest, "Search the source"),
-        Tool(query, "Answer a question with several searches"),
-        Tool(
-            search_text, "Search files with a regular expression", verbatim=frozenset({"pattern"})
-        ),
-        Tool(files_search, "Find files by content"),
-        Tool(context_bundle, "Collect what to read for a goal"),
-        Tool(find_definitions, "Find definitions"),
-        Tool(find_references, "Find references"),
-        Tool(deps_closure, "Find a file's dependencies"),
-        Tool(snippets_get, "Read lines or a symbol"),
-        Tool(validate_symbol_relevance, "Rate how relevant symbols are to a feature"),
-        Tool(
-            confirm_symbol_relevance,
-            "Confirm which symbols implement a feature",
-            read_only=False,
-        ),
-        Tool(submit_understanding, "Submit your understanding", read_only=False, idempotent=False),
-        Tool(submit_semantic, "Submit hypotheses", read_only=False, idempotent=False),
-        Tool(submit_verification, "Submit verified hypotheses", read_only=False, idempotent=False),
-        Tool(add_explored_files, "Add files that may be written", read_only=False),
-        Tool(revert_to_exploration, "Return to exploration", read_only=False, idempotent=False),
-        Tool(check_write_target, "Check whether a file may be written"),
-        Tool(
-            record_outcome,
-            "Record the outcome and learn from it",
-            read_only=False,
-            idempotent=False,
-        ),
-        Tool(get_session_status, "Show the session's state"),
-        Tool(add_agreement, "Add an agreement by hand", read_only=False),
-        Tool(list_agreements, "List agreements"),
+        Tool(start_session, read_only=False),
+        Tool(search_smart),
+        Tool(search_text, verbatim=frozenset({"pattern"})),
+        Tool(find_definitions),
+        Tool(find_references),
+        Tool(snippets_get),
+        Tool(submit_understanding, read_only=False),
+        Tool(submit_semantic, read_only=False),
+        Tool(submit_verification, read_only=False),
+        Tool(check_write_target),
+        Tool(revert_to_exploration, read_only=False),
+        Tool(record_outcome, read_only=False),
     ),
+)
+
+SESSION = Group(
+    "session",
+    "Single steps of a session, and its state.",
+    (
+        Tool(set_query_frame, read_only=False),
+        Tool(validate_symbol_relevance),
+        Tool(confirm_symbol_relevance, read_only=False),
+        Tool(add_explored_files, read_only=False),
+        Tool(get_session_status),
+    ),
+)
+
+SEARCH = Group(
+    "search",
+    "Searches of the map or the forest alone, of files, and of what a goal needs.",
+    (
+        Tool(search_map),
+        Tool(search_forest),
+        Tool(query),
+        Tool(files_search),
+        Tool(context_bundle),
+        Tool(deps_closure),
+    ),
+)
+
+AGREEMENTS = Group(
+    "agreements",
+    "The map's agreements: list them, and add one by hand.",
+    (Tool(add_agreement, read_only=False), Tool(list_agreements)),
 )
 
 CODE = Group(
     "code",
     "File structure, whole files, and the impact of a change.",
     (
-        Tool(search_files, "Find files by name"),
-        Tool(get_symbols, "List the symbols in files"),
-        Tool(analyze_structure, "Outline a file"),
-        Tool(get_function_at_line, "Find the function at a line"),
-        Tool(repo_pack, "Pack files into one text"),
-        Tool(analyze_impact, "Find what a change may break"),
+        Tool(search_files),
+        Tool(get_symbols),
+        Tool(analyze_structure),
+        Tool(get_function_at_line),
+        Tool(repo_pack),
+        Tool(analyze_impact),
     ),
 )
 
 MEANING = Group(
     "meaning",
     "Ordering of results by meaning.",
-    (Tool(semantic_rerank, "Order candidates by meaning"),),
+    (Tool(semantic_rerank),),
 )
 
 REPORTS = Group(
     "reports",
     "Statistics of this project's sessions.",
-    (Tool(get_outcome_stats, "Count how sessions ended"),),
+    (Tool(get_outcome_stats),),
 )
 
 PLANS = Group(
@@ -136,9 +143,7 @@ PLANS = Group(
     (
         Tool(
             gistdex_query_plan,
-            "Plan, search, compare, refine",
             read_only=False,
-            idempotent=False,
             aliases=("query_plan",),
         ),
     ),
@@ -148,50 +153,54 @@ COMMAND_GROUP = Group(
     "commands",
     "Prompt commands of the project's registries: find, describe and execute them.",
     (
-        Tool(command_search, "Find a command"),
-        Tool(command_describe, "Describe a command"),
-        Tool(
-            command_execute, "Execute a command", read_only=False, idempotent=False, open_world=True
-        ),
-        Tool(command_reload, "Reload the registry"),
+        Tool(command_search),
+        Tool(command_describe),
+        Tool(command_execute, read_only=False, open_world=True),
+        Tool(command_reload),
     ),
 )
 
-GROUPS = (CORE, CODE, MEANING, REPORTS, PLANS, COMMAND_GROUP)
+GROUPS = (CORE, SESSION, SEARCH, AGREEMENTS, CODE, MEANING, REPORTS, PLANS, COMMAND_GROUP)
 """The tools of the gateway.
 
 `core` is always listed; other groups only if the setting `tool_groups` names them.
 """
 
+STILL_NAMED = ("set_query_frame", "confirm_symbol_relevance", "add_explored_files")
+"""Tools outside `core` that are listed, too, because hints of `core` tools name them."""
+
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
 """All tools of the gateway; each can be called by name, listed or not."""
 
 
-def listed_tools(names: Container[str]) -> tuple[Tool, ...]:
+def listed_tools(names: Container[str] = ()) -> tuple[Tool, ...]:
     """Return the tools of `core` and of the named groups."""
     return tuple(
-        tool for group in GROUPS if group is CORE or group.name in names for tool in group.tools
+        tool
+        for group in GROUPS
+        for tool in group.tools
+        if group is CORE or group.name in names or tool.name in STILL_NAMED
     )
 
 
 INDEX_TOOLS = (
-    Tool(search, "Search"),
-    Tool(list_documents, "List documents"),
-    Tool(index_markdown, "Index one file", read_only=False),
-    Tool(index_code, "Index source files", read_only=False),
-    Tool(reindex_document, "Index a document again", read_only=False),
-    Tool(delete_document, "Delete a document", read_only=False, destructive=True),
-    Tool(add_frontmatter, "Add front matter", read_only=False, idempotent=False),
-    Tool(update_frontmatter, "Update front matter", read_only=False),
-    Tool(sync, "Update the index", read_only=False),
+    Tool(search),
+    Tool(list_documents),
+    Tool(index_markdown, read_only=False),
+    Tool(index_code, read_only=False),
+    Tool(reindex_document, read_only=False),
+    Tool(delete_document, read_only=False, destructive=True),
+    Tool(add_frontmatter, read_only=False),
+    Tool(update_frontmatter, read_only=False),
+    Tool(sync, read_only=False),
 )
 """The tools of each index server."""
 
 COMMAND_TOOLS = (
-    Tool(search_commands, "Find a command"),
-    Tool(describe, "Describe a command"),
-    Tool(execute, "Execute a command", read_only=False, idempotent=False, open_world=True),
-    Tool(reload, "Reload the registry"),
+    Tool(search_commands),
+    Tool(describe),
+    Tool(execute, read_only=False, open_world=True),
+    Tool(reload),
 )
 """The tools of the command server, for clients without a session.
 

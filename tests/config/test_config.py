@@ -366,13 +366,13 @@ def test_tool_groups_are_a_list_in_the_file_and_comma_separated_in_the_environme
     variable = "CODE_INTEL_TOOL_GROUPS"
     assert load_settings(tmp_path, {variable: "meaning, code"}).tool_groups == ("meaning", "code")
     assert load_settings(tmp_path, {variable: ""}).tool_groups == ()
-    with pytest.raises(ConfigError, match="tool_groups is 'codes'; expected one of code, "):
+    with pytest.raises(ConfigError, match="tool_groups is 'codes'; expected one of session, "):
         load_settings(tmp_path, {variable: "codes"})
     toml(tmp_path, 'tool_groups = "code"\n')
     with pytest.raises(ConfigError, match="tool_groups must be a list of names"):
         load_settings(tmp_path, {})
     toml(tmp_path, "tool_groups = [1]\n")
-    with pytest.raises(ConfigError, match="tool_groups is 1; expected one of code, "):
+    with pytest.raises(ConfigError, match="tool_groups is 1; expected one of session, "):
         load_settings(tmp_path, {})
 
 

@@ -208,7 +208,7 @@ async def breaks(_work: None) -> Answer:
 
 @pytest.mark.covers("error.unexpected")
 async def test_unexpected_error_hides_its_text_and_the_server_continues() -> None:
-    tool = Tool(breaks, "Break")
+    tool = Tool(breaks)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], _call: protocol.ToolCall) -> Answer:
         return await tool.run(None, **arguments)

@@ -42,7 +42,7 @@ def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
     "transition.EXPLORATION.map_missed",
 )
 async def test_forest_answers_with_hypotheses_after_a_miss_of_the_map(shop: Path) -> None:
-    async with gateway(shop) as call:
+    async with gateway(shop, groups=("search",)) as call:
         await framed(call)
         answer = await call("search_smart", top_k=2)
         assert answer == answer | {

@@ -409,7 +409,7 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
         "READY": to_ready,
     }
     optional = {"query"}  # listed if it exists
-    async with gateway(shop) as call:
+    async with gateway(shop, groups=("session", "search", "agreements")) as call:
         for phase, go in ways.items():
             await begin(call)
             await call("set_query_frame", **FRAME)

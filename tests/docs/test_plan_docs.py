@@ -115,7 +115,7 @@ def test_a_search_says_how_its_results_compare(project: Path) -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| .* \| (.+) \|$", PAGE, re.MULTILINE))
     told = re.findall(r"`(\w+)`", rows["evaluateResult"])
     assert told == ["evaluation", *answer["evaluation"]]
-    inputs = Tool(search_forest, "").schema["properties"]
+    inputs = Tool(search_forest).schema["properties"]
     assert {"planId", "expectedKeywords", "evaluateResult"} <= inputs.keys()
 
 
@@ -143,7 +143,7 @@ def test_the_weights_are_those_of_the_table() -> None:
 
 
 def test_every_input_is_told_with_its_option() -> None:
-    schema = Tool(gistdex_query_plan, "").schema["properties"]
+    schema = Tool(gistdex_query_plan).schema["properties"]
     inputs = {
         f"{name}.{inner}" if inner else name
         for name, each in schema.items()

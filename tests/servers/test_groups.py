@@ -1,16 +1,18 @@
 """Groups of tools decide what is listed; every tool answers."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from mcp import Client
+from mcp import Client, types
 
 from code_intel.config.table import ToolGroup
 from code_intel.servers.gateway import build_gateway
-from code_intel.tools.table import CORE, GROUPS, MEANING
-from served import gateway, settings_of
+from code_intel.tools.table import CORE, GROUPS, MEANING, STILL_NAMED, listed_tools
+from served import gateway, index_server, settings_of
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +25,34 @@ async def test_configured_group_is_listed_after_the_core(shop: Path) -> None:
     settings = replace(settings_of(shop), tool_groups=("meaning",))
     async with Client(build_gateway(settings)) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
-    assert listed == [tool.name for tool in (*CORE.tools, *MEANING.tools)]
+    assert listed == [tool.name for tool in listed_tools(("meaning",))]
+    assert listed[-1] == MEANING.tools[0].name
+
+
+def characters(tools: Sequence[types.Tool]) -> int:
+    """Return the length of `tools/list` as JSON."""
+    rows = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    return len(json.dumps(rows, ensure_ascii=False))
+
+
+@pytest.mark.covers("rule.answer.core")
+async def test_core_is_twelve_tools_in_12000_characters(shop: Path) -> None:
+    async with gateway(shop) as call:
+        listed = (await call.client.list_tools()).tools
+    core = [tool for tool in listed if tool.name not in STILL_NAMED]
+    assert [tool.name for tool in core] == [
+        "start_session", "search_smart", "search_text", "find_definitions", "find_references",
+        "snippets_get", "submit_understanding", "submit_semantic", "submit_verification",
+        "check_write_target", "revert_to_exploration", "record_outcome",
+    ]  # fmt: skip
+    assert characters(core) <= 12_000
+
+
+@pytest.mark.covers("rule.answer.index_list")
+@pytest.mark.parametrize("corpus", ["map", "forest"])
+async def test_list_of_an_index_server_takes_4000_characters(shop: Path, corpus: str) -> None:
+    async with index_server(shop, corpus) as call:
+        assert characters((await call.client.list_tools()).tools) <= 4_000
 
 
 @pytest.mark.covers("rule.answer.unlisted")

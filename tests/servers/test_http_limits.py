@@ -73,7 +73,7 @@ class Counted:
 
         self.events.append("offer")
         close = partial(self.events.append, "close")
-        return ServerSpec((Tool(echo, "Echo"),), invoke, background, close, self.freshness)
+        return ServerSpec((Tool(echo),), invoke, background, close, self.freshness)
 
 
 @asynccontextmanager

@@ -36,12 +36,12 @@ from code_intel.session.progress import describe_requirements, has_found_all, pr
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.state import Hypothesis, Session
-from code_intel.tools.table import CORE
+from code_intel.tools.table import listed_tools
 from session.moves import MOVES
 from session.sessions import after, explored, found, framed, low_risk, started
 
 TOOLS = sorted({tool for row in ALLOWED.values() for tool in row} | set(UNGATED))
-LISTED = frozenset(tool.name for tool in CORE.tools)
+LISTED = frozenset(tool.name for tool in listed_tools())
 
 shapes = st.builds(
     lambda session, phase, missed, files, planned, green, hypotheses: session._replace(

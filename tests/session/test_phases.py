@@ -63,7 +63,7 @@ def test_search_forest_is_allowed_in_exploration_only_after_a_map_miss() -> None
     session = low_risk()
     with pytest.raises(PhaseError, match="before the map") as caught:
         check_allowed(session, "search_forest")
-    assert "search_map" in caught.value.hint
+    assert caught.value.hint == "Call search_smart first."
     assert "search_forest" not in allowed_tools(session)
     check_allowed(session, "search_map")
     check_allowed(session, "search_smart")

@@ -174,7 +174,7 @@ def test_an_executed_command_is_described_without_results() -> None:
     [
         (0.95, True, "answers “ログイン” with ログイン → AuthService (0.95)"),
         (0.75, True, "answers “ログイン” with ログイン → AuthService (0.75)"),
-        (0.2, True, "no answer to “ログイン”; search_forest is allowed"),
+        (0.2, True, "no answer to “ログイン”; the forest may be searched"),
         (
             0.95,
             False,

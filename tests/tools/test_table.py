@@ -1,6 +1,9 @@
 """Phases, requirements, plans and hints name existing tools only."""
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +13,7 @@ from code_intel.session.phases import ALLOWED, LOOKUP_TOOLS, NEXT_STEP, UNGATED
 from code_intel.session.requirements import EVIDENCE_SLOT_TOOLS, REQUIRED_TOOLS
 from code_intel.session.router import SLOT_TOOLS as PLANNED
 from code_intel.session.state import CORROBORATION_TOOLS, FOREST_TOOLS
-from code_intel.tools.table import CORE, GATEWAY_TOOLS
+from code_intel.tools.table import GATEWAY_TOOLS, GROUPS, PLANS, listed_tools
 
 TOOLS = {tool.name for tool in GATEWAY_TOOLS}
 PHASED = {tool for row in ALLOWED.values() for tool in row}
@@ -22,6 +25,17 @@ NAMED = {
     "plans": {tool for row in PLANNED.values() for tool in row},
     "calls": {*CORROBORATION_TOOLS, *FOREST_TOOLS},
 }
+
+
+PACKAGE = Path(__file__).resolve().parents[2] / "code_intel"
+TERMINAL = ("cli",)
+"""Packages whose texts only the terminal shows."""
+LISTED = {tool.name for tool in listed_tools()}
+NOT_LISTED = {name for tool in GATEWAY_TOOLS for name in (tool.name, *tool.aliases)} - LISTED
+NAMES = re.compile(rf"\b(?:{'|'.join(name for name in NOT_LISTED if '_' in name)})\b")
+GROUP_OF = {tool.name: {other.name for other in g.tools} for g in GROUPS for tool in g.tools}
+OWN_PACKAGES = {"planning": {tool.name for tool in PLANS.tools}}
+"""Packages that serve one group alone, and the names in it."""
 
 
 @pytest.mark.covers("rule.allowed.always", "rule.allowed.listed")
@@ -43,4 +57,34 @@ def test_next_steps_name_only_tools_that_are_always_listed() -> None:
         for word in re.findall(r"[a-z]+_[a-z_]+", text)
     }
     assert words
-    assert words <= {tool.name for tool in CORE.tools}
+    assert words <= LISTED
+
+
+def sentences(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Yield the texts of a module that have a space, except docstrings and comments on names."""
+    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in silent and " " in str(node.value):
+            yield node
+
+
+@pytest.mark.covers("rule.answer.names")
+def test_texts_name_only_tools_that_are_listed_with_them() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inside = path.relative_to(PACKAGE)
+        if inside.parts[0] in TERMINAL:
+            continue
+        own = GROUP_OF.get(path.stem, set()) | OWN_PACKAGES.get(inside.parts[0], set())
+        wrong += [
+            f"{inside}:{node.lineno}: {node.value!r}"
+            for node in sentences(ast.parse(path.read_text(encoding="utf-8")))
+            if set(NAMES.findall(str(node.value))) - own
+        ]
+    assert wrong == []
+
+
+def test_listed_tools_describe_themselves_without_tools_that_are_not_listed() -> None:
+    for tool in listed_tools():
+        assert not NAMES.findall(tool.description), tool.name
+        assert not NAMES.findall(str(tool.listed_schema)), tool.name

@@ -49,7 +49,7 @@ def call_command_tool(
     """
     from code_intel.tools.declaration import Tool
 
-    arguments, _ = Tool(tool, "").arguments(inputs)
+    arguments, _ = Tool(tool).arguments(inputs)
     return run_with_commands(settings, lambda context: tool(context, **arguments))
 
 

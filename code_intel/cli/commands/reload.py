@@ -41,7 +41,7 @@ async def _reload(context: "CommandContext", agent: str) -> "Answer":
     from code_intel.tools.context.gateway import run_in_thread
     from code_intel.tools.declaration import Answer, Tool
 
-    arguments, _ = Tool(reload, "").arguments({"agent": agent})
+    arguments, _ = Tool(reload).arguments({"agent": agent})
     answer = await reload(context, **arguments)
     agents = context.registries.agents() if agent == ALL_AGENTS else (agent,)
     reasons = [await run_in_thread(_compute_vectors, context, each) for each in agents]

@@ -200,7 +200,7 @@ def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -
     unreadable = [visible(entry.path.name) for entry in among if entry.agreement is None]
     name = f"{term}{f' → {symbol}' if symbol else ''}"
     if not unreadable:
-        hint = "list_agreements and `code-intel map list` list the agreements."
+        hint = "`code-intel map list` lists the agreements."
         return NotFoundError(f"There is no agreement {name}.", hint=hint)
     likely = min(unreadable, key=lambda file: not file.startswith(term))
     return NotFoundError(

@@ -164,7 +164,7 @@ def _targets(context: GatewayContext, paths: Sequence[str]) -> Targets:
     if not indexed:
         raise NotFoundError(
             f"None of these files is in the index: {', '.join(unknown)[:300]}.",
-            hint="Name source files of the project. get_session_status shows the index's state.",
+            hint="Name source files of the project. `code-intel status` shows the index's state.",
             details={"field": "target_files", "not_indexed": unknown},
         )
     found, truncated = ask_fresh_index(

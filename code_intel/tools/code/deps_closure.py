@@ -58,9 +58,8 @@ async def deps_closure(
     """Find the files that a file depends on, or that depend on it, directly or indirectly.
 
     Use inbound before a change to see what it may break; outbound to see what the code needs. It
-    follows imports; dependencies without an import (same-package classes, reflection, dependency
-    injection) are not found. Returns files by distance, each with the file that it is reached
-    through (`via`), external packages, and import cycles.
+    follows imports; other dependencies (same-package classes, reflection) are not found. Returns
+    files by distance, each with the file it is reached through, external packages, and cycles.
     """
     arguments = (path, direction, max_depth, limit)
     start = start_of(cursor, *arguments)
@@ -112,7 +111,7 @@ def _followed(
     if store.document(name) is None:
         raise NotFoundError(
             f"{path[:200]} is not in the index.",
-            hint="Name a source file of the project. get_session_status shows the index's state.",
+            hint="Name a source file of the project. `code-intel status` shows the index's state.",
             details={"field": "path"},
         )
     return name, ask_fresh_index(

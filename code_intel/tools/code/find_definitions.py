@@ -26,9 +26,7 @@ MIN_PARTIAL_CHARS = 3
 
 Symbol = Annotated[
     str,
-    Field(
-        min_length=1, max_length=300, description="`login`, `AuthService.login` or `Auth::login()`."
-    ),
+    Field(min_length=1, max_length=300, description="Such as `login` or `AuthService.login`."),
 ]
 
 
@@ -36,19 +34,17 @@ async def find_definitions(
     context: GatewayContext,
     symbol: Symbol,
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
-    language: Annotated[str, Field(description="Only in this language, such as python.")] = "",
+    language: Annotated[str, Field(description="Such as python.")] = "",
     exact_match: Annotated[
         bool,
-        Field(description="Return exact matches only, not longer names that contain the symbol."),
+        Field(description="No longer names that contain the symbol."),
     ] = False,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is defined in this project's source.
+    """Find where a symbol is defined: file, line, kind and signature, exact matches first.
 
-    A definition is a fact and can prove a hypothesis from a search. Use it with find_references
-    before submit_understanding. Returns name, file, line, kind, scope and signature, exact matches
-    first.
+    A definition is a fact and can prove a hypothesis from a search.
     """
     arguments = (symbol, path, language, exact_match)
     start = start_of(cursor, *arguments)

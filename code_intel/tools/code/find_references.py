@@ -30,16 +30,13 @@ async def find_references(
     context: GatewayContext,
     symbol: Symbol,
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
-    language: Annotated[
-        str, Field(description="Only in this language: python, ts, go, … (a ripgrep type).")
-    ] = "",
+    language: Annotated[str, Field(description="Such as python, ts or go.")] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Find where a symbol is used: whole-word matches in the files, except its definitions.
 
-    Use it after find_definitions to see what depends on the code that you will change. Returns
-    file, line and content, ordered by file and line; `total` counts them, up to 1,000.
+    Use it to see what depends on the code that you will change.
     """
     start = start_of(cursor, symbol, path, language)
     name = normalize_symbol(symbol).rpartition(".")[2] or symbol

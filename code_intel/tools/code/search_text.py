@@ -24,20 +24,16 @@ async def search_text(
         str, Field(min_length=1, max_length=1000, description="A regular expression.")
     ],
     path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
-    file_type: Annotated[str, Field(description="A ripgrep type such as py, ts or go.")] = "",
+    file_type: Annotated[str, Field(description="A ripgrep type: py, ts, go …")] = "",
     case_sensitive: bool = True,
-    context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around each match.")] = 0,
-    max_results: Annotated[
-        int, Field(ge=1, le=1000, description="Maximum matches, over all pages.")
-    ] = 100,
+    context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around a match.")] = 0,
+    max_results: Annotated[int, Field(ge=1, le=1000, description="Over all pages.")] = 100,
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Search the files with a regular expression. Ignored and binary files are excluded.
 
     Use it for exact text such as messages, keys and calls; search_smart searches by meaning.
-    Returns file, line and content of each match, ordered by file and line; `total_matches` counts
-    them, up to max_results.
     """
     question = TextQuery(
         pattern,

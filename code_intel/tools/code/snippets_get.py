@@ -27,21 +27,15 @@ LineNumber = Annotated[int, Field(ge=0, le=1_000_000_000)]
 async def snippets_get(
     context: GatewayContext,
     path: Annotated[
-        str, Field(max_length=1000, description="A file; optional with a unique symbol.")
+        str, Field(max_length=1000, description="A file; optional with a symbol.")
     ] = "",
-    start_line: Annotated[
-        LineNumber, Field(description="First line, counting from 1; 0 starts at the top.")
-    ] = 0,
-    end_line: Annotated[
-        LineNumber, Field(description="Last line; 0 reads as much as the budget allows.")
-    ] = 0,
+    start_line: Annotated[LineNumber, Field(description="First line, from 1.")] = 0,
+    end_line: Annotated[LineNumber, Field(description="Last line; 0: as much as fits.")] = 0,
     symbol: Annotated[
         str,
-        Field(max_length=300, description="A symbol instead of lines, such as `Auth.login`."),
+        Field(max_length=300, description="Instead of lines, such as `Auth.login`."),
     ] = "",
-    exact_lines: Annotated[
-        bool, Field(description="Return exactly these lines, even if they cut a symbol.")
-    ] = False,
+    exact_lines: Annotated[bool, Field(description="Do not extend to whole symbols.")] = False,
     token_budget: Annotated[
         int, Field(ge=50, le=MAX_ROW_TOKENS, description="Maximum tokens.")
     ] = MAX_SEARCH_TOKENS,
@@ -49,9 +43,7 @@ async def snippets_get(
 ) -> Answer:
     """Read lines of a file, or a whole symbol, as it is on disk now; secret values are masked.
 
-    Use it on results of a search, find_definitions or deps_closure. Lines are extended to whole
-    symbols if the budget allows. Returns the text, its first and last line, and `next_line` if
-    there is more.
+    Lines are extended to whole symbols if they fit; `next_line` says where to continue.
     """
     _check(path, start_line, end_line, symbol)
     async with context.optional_session(session_id, "snippets_get") as locked:

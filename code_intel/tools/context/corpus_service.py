@@ -46,7 +46,7 @@ MIN_COVERAGE = 1 / 3
 so a search with a tenth of the vectors is worse than one without any (docs/decisions/0024)."""
 IN_CONFLICT = (
     "agreements: {} in conflict, not searched until the merge is resolved; "
-    "see list_agreements or `code-intel map list`"
+    "see `code-intel map list`"
 )
 
 

@@ -20,7 +20,7 @@ async def add_frontmatter(
     tags: metadata.Tags = "",
     project: metadata.Project = "",
 ) -> Answer:
-    """Add front matter to a Markdown file that has none (otherwise, use update_frontmatter)."""
+    """Add front matter to a file that has none."""
     values = metadata.fields(
         {
             "domain": domain,

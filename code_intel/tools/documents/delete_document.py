@@ -8,21 +8,16 @@ from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.documents import operations
-from code_intel.tools.documents.operations import DOCUMENT, FILENAME, one_of
+from code_intel.tools.documents.operations import DOCUMENT, FilenameAlias, one_of
 
 
 async def delete_document(
     service: CorpusService,
     filename: Annotated[str, Field(description=DOCUMENT)] = "",
-    filepath: Annotated[str, Field(description=FILENAME)] = "",
-    remove_file: Annotated[
-        bool, Field(description="Also remove the file; files of the map go to the trash.")
-    ] = False,
+    filepath: FilenameAlias = "",
+    remove_file: Annotated[bool, Field(description="Also remove the file.")] = False,
 ) -> Answer:
-    """Delete one document from the index; it stays out until you index it by name.
-
-    The file is kept unless you set remove_file.
-    """
+    """Delete a document from the index."""
     path = one_of(filename=filename, filepath=filepath)
     data = await run_in_thread(operations.delete, service, path, remove_file=remove_file)
     return Answer(data, data["message"])

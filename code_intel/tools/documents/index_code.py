@@ -16,16 +16,11 @@ from code_intel.tools.documents.operations import FILEPATH, one_of
 async def index_code(
     service: CorpusService,
     filepath: Annotated[str, Field(description=FILEPATH)] = "",
-    directory: Annotated[str, Field(description="A folder; every file below it is indexed.")] = "",
-    filepaths: Annotated[str, Field(description="Several paths, separated by commas.")] = "",
-    force: Annotated[bool, Field(description="Also index unchanged files again.")] = False,
+    directory: Annotated[str, Field(description="Or a folder.")] = "",
+    filepaths: Annotated[str, Field(description="Or paths, comma-separated.")] = "",
+    force: Annotated[bool, Field(description="Include unchanged files.")] = False,
 ) -> Answer:
-    """Index source files now, even if they match no pattern of the config.
-
-    Pass one of filepath, directory and filepaths. The files stay indexed until delete_document;
-    vectors of several files are computed in the background. Files that match a pattern are indexed
-    automatically.
-    """
+    """Index source files now, matched by the config or not."""
     one_of(filepath=filepath, directory=directory, filepaths=filepaths)
     stop = threading.Event()
     try:

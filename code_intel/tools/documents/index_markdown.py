@@ -14,9 +14,6 @@ from code_intel.tools.documents.operations import FILEPATH
 async def index_markdown(
     service: CorpusService, filepath: Annotated[str, Field(min_length=1, description=FILEPATH)]
 ) -> Answer:
-    """Index one file now, even if it matches no pattern of the config.
-
-    It stays indexed until delete_document. Files that match a pattern are indexed automatically.
-    """
+    """Index one file now."""
     data = await run_in_thread(operations.index, service, filepath)
     return Answer(data, data["message"])

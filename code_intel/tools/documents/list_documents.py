@@ -18,10 +18,10 @@ MAX_TEXT_NAMES = 50
 
 async def list_documents(
     service: CorpusService,
-    limit: Annotated[int, Field(ge=1, le=1000, description="Documents per page.")] = 500,
-    after: Annotated[str, Field(description="Continue after this document (`next_after`).")] = "",
+    limit: Annotated[int, Field(ge=1, le=1000, description="Page size.")] = 500,
+    after: Annotated[str, Field(description="next_after of the last page.")] = "",
 ) -> Answer:
-    """List the indexed documents by name, each with its modification time (UTC)."""
+    """List the indexed documents."""
     rows = await run_in_thread(service.index.store.documents)
     rest = [row for row in rows if row.path > after]
     shown = rest[:limit]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from code_intel.chunking import front_matter_in_place as front_matter
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError, StorageError, UsageError
@@ -38,20 +38,17 @@ def _joined(value: object) -> object:
 Domain = Annotated[
     Literal["frontend", "backend", "mobile", "infrastructure", "other"] | None,
     BeforeValidator(_empty_as_none),
-    Field(description="Part of the system."),
 ]
 DocType = Annotated[
     Literal["spec", "design", "api", "guide", "note", "other"] | None,
     BeforeValidator(_empty_as_none),
-    Field(description="Kind of document."),
 ]
 Language = Annotated[
     Literal["go", "typescript", "python", "rust", "java", "kotlin", "swift", "other"] | None,
     BeforeValidator(_empty_as_none),
-    Field(description="Language of the code it describes."),
 ]
-Tags = Annotated[str, BeforeValidator(_joined), Field(description="Tags, separated by commas.")]
-Project = Annotated[str, Field(description="Name of the project.")]
+Tags = Annotated[str, BeforeValidator(_joined)]
+Project = str
 FIELDS = ("domain", "docType", "language", "tags", "project")
 """The fields, in the order in which devrag writes them."""
 SPELLINGS = {"doc_type": "docType", "doc-type": "docType", "doctype": "docType"}

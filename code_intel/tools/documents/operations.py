@@ -8,7 +8,9 @@ import stat
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation import durable
@@ -18,10 +20,11 @@ from code_intel.index.report import SyncReport
 from code_intel.index.sync import INDEX_FAILED, sync_document
 from code_intel.learned.files import trash
 from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.declaration import UNLISTED
 
-FILEPATH = "Path of the file, absolute or relative to the folder of the config."
-DOCUMENT = "Name of the document, from list_documents."
-FILENAME = "Alias of filename."
+FILEPATH = "Relative to the config."
+DOCUMENT = "Its name in list_documents."
+FilenameAlias = Annotated[str, Field(description="Alias of filename.", json_schema_extra=UNLISTED)]
 
 
 def one_of(**arguments: str) -> str:

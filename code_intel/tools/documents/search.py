@@ -12,12 +12,9 @@ from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
 
 Query = Annotated[
-    str,
-    Field(
-        min_length=1, max_length=4000, description="A question, words or a symbol, in any language."
-    ),
+    str, Field(min_length=1, max_length=4000, description="A question, words or a symbol.")
 ]
-FilePattern = Annotated[str, Field(description="Only files whose name matches this glob.")]
+FilePattern = Annotated[str, Field(description="A glob of file names.")]
 
 
 async def search(
@@ -25,17 +22,15 @@ async def search(
     query: Query,
     top_k: Annotated[
         int | None,
-        Field(ge=1, le=100, description="Maximum hits; default: search_top_k of the config."),
+        Field(ge=1, le=100, description="Maximum hits."),
     ] = None,
-    directory: Annotated[str, Field(description="Only below this folder, such as docs/api.")] = "",
+    directory: Annotated[str, Field(description="Only below this folder.")] = "",
     file_pattern: FilePattern = "",
 ) -> Answer:
-    """Search this server's documents by keyword and by meaning, best first.
+    """Search by keyword and by meaning, best first.
 
-    The map contains agreements: which symbol a term means in this project. `score` is calibrated
-    ({verification}: probably the same thing, {ready}: almost certainly), and `agreement` says
-    whether the agreement is still valid. The forest contains the source: hits are hypotheses to
-    verify.
+    The map holds agreements (`score`: {verification} is probable, {ready} almost certain), the
+    forest the source (hits are hypotheses).
     """
     limit = top_k or service.index.config.top_k
     return found(query, await run_read(service.search, query, limit, directory, file_pattern))

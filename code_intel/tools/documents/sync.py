@@ -15,11 +15,7 @@ from code_intel.tools.wire.answers import index_data
 
 
 async def sync(service: CorpusService) -> Answer:
-    """Update this index from the files on disk, and report the changes.
-
-    Missing vectors are computed in the background; `index.pending` counts them. This is rarely
-    needed, because servers notice changes themselves.
-    """
+    """Update the index from the files now."""
     stop = threading.Event()
     # Vectors of the forest take too long to wait for, and without a model none are computed.
     words_only = service.index.config.corpus == "forest" or not service.embedder.available()[0]

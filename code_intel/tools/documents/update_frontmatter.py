@@ -20,10 +20,7 @@ async def update_frontmatter(
     tags: metadata.Tags = "",
     project: metadata.Project = "",
 ) -> Answer:
-    """Set fields in a Markdown file's front matter, and create it if none exists.
-
-    Other fields, the order of fields and comments are kept.
-    """
+    """Set fields of a file's front matter; others are kept."""
     values = metadata.fields(
         {
             "domain": domain,

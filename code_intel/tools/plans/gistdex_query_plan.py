@@ -103,12 +103,9 @@ async def gistdex_query_plan(
 ) -> Answer:
     """Search with several queries: describe good results, search, compare, and refine the query.
 
-    Use it if one search is not enough. Describe good results in expectedResults, for example with
-    names that the code may use. Each iteration has a query, its score, what was missing and what to
-    try next; `finalResults` contains the best passages. To choose each query yourself, set
-    maxIterations to 1 and call again with planId and initialQueries. Searches by keyword and
-    meaning if the phase allows search_forest, otherwise by keyword only. Hits are hypotheses and do
-    not change the phase. Plans are saved in .gistdex.
+    Describe good results in expectedResults, for example with names that the code may use;
+    `finalResults` contains the best passages. To choose each query yourself, set maxIterations to 1
+    and call again with planId and initialQueries. Hits are hypotheses and do not change the phase.
     """
     arguments = PlanArguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset

@@ -93,10 +93,8 @@ async def context_bundle(
     """Collect what to read for a goal: short fragments of the relevant files, best first.
 
     Use it at the start of a task, with what you have: a failing test, a diff, the file being
-    edited. Fragments end at symbol boundaries; files that do not fit are listed in `further`, one
-    line each. Tests, documentation and build output are excluded unless you name them or set
-    boost_profile to none. Returns files with fragments and the reasons for choosing them (`why`),
-    and `tokens_estimate`. Read more of a file with snippets_get.
+    edited. Files that do not fit are listed in `further`. Tests, documentation and build output are
+    excluded unless you name them or set boost_profile to none. Read more with snippets_get.
     """
     check_query(goal, "goal")
     artifacts = artifacts or TaskArtifacts()

@@ -87,10 +87,8 @@ async def query(
     """Answer a question with several searches (definitions, references, text) merged into one list.
 
     Looks up names in the question as symbols, searches the files for its words (Japanese words also
-    in English), and looks for evidence for parts of the query frame that have none. The places
-    shown count as if you had run these searches yourself. If nothing is found, the forest (the
-    project's source) is searched, in EXPLORATION only after search_smart or search_map found no
-    match; its hits are hypotheses.
+    in English), and looks for evidence for parts of the query frame that have none. If nothing is
+    found, the forest (the project's source) is searched; its hits are hypotheses.
     """
     check_query(question, "question")
     session, handle = await context.read_session(session_id, "query")

@@ -47,8 +47,7 @@ async def search_forest(
 
     In EXPLORATION, allowed only after search_smart or search_map found no match in the map (the
     project's agreements). Hits are hypotheses and do not change the phase. Returns the best passage
-    of each file with its lines and text. If the forest is unavailable (`unavailable` gives the
-    reason), the answer contains agreements from the map.
+    of each file with its lines and text.
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")

@@ -33,9 +33,8 @@ async def search_map(
 
     Returns agreements with their status and a calibrated score ({verification}: probably the same
     thing, {ready}: almost certainly). A hit does not change the phase. If nothing matches,
-    search_forest becomes available. If the map is unavailable (`unavailable` gives the reason),
-    the answer contains hypotheses from the forest (the project's source), and search_forest stays
-    unavailable.
+    search_forest becomes available. If the map is unavailable, hypotheses from the forest (the
+    project's source) are returned.
     """
     check_query(query)
     session, handle = await context.read_session(session_id, "search_map")

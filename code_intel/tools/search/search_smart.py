@@ -36,19 +36,16 @@ from code_intel.tools.wire.suspicion import flags_of
 async def search_smart(
     context: GatewayContext,
     query: Annotated[
-        str, Field(max_length=4000, description="Default: the session's target feature.")
+        str, Field(max_length=4000, description="Default: the session's own words.")
     ] = "",
-    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of hits.")] = 5,
+    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum hits.")] = 5,
     session_id: SessionId = None,
 ) -> Answer:
     """Search the map (the project's agreements), then the forest (its source) if nothing matches.
 
-    Use it before the other searches. Omit query to search for the session's target feature; only
-    such a search can change the phase: to READY (files may be written) at a score of {ready} if all
-    guards pass, to VERIFICATION (a hypothesis must be checked) at {verification}. `guards` lists
-    the conditions that failed. Hits from the forest are hypotheses to verify. If the map or the
-    forest is unavailable, the other one is searched; `unavailable` gives the reason and the time of
-    the next attempt.
+    Only a search without query can change the phase: to READY (files may be written) at a score of
+    {ready} if all guards pass, to VERIFICATION at {verification}. `guards` lists what failed. Hits
+    from the forest are hypotheses to verify.
     """
     session, handle = await context.read_session(session_id, "search_smart")
     query = query.strip() or (session.own_words if session else "")

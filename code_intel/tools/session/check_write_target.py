@@ -11,17 +11,13 @@ from code_intel.tools.declaration import Answer, SessionId
 
 async def check_write_target(
     context: GatewayContext,
-    file_path: Annotated[
-        str, Field(min_length=1, description="The file, relative to the project.")
-    ],
-    allow_new_files: Annotated[bool, Field(description="Whether the file may be created.")] = True,
+    file_path: Annotated[str, Field(min_length=1, description="Relative to the project.")],
+    allow_new_files: Annotated[bool, Field(description="Whether it may be created.")] = True,
     session_id: SessionId = None,
 ) -> Answer:
     """Check whether this session may write to a file. Call it before every edit.
 
-    Writing is allowed only in the READY phase, and only to explored files and to new files in or
-    below a folder that contains one. In the project root, only new files are allowed, not new
-    folders.
+    Writing is allowed only in READY, to explored files and to new files beside them.
     """
     async with context.session(session_id, "check_write_target") as locked:
         verdict = await run_in_thread(

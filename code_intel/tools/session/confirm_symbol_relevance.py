@@ -16,7 +16,7 @@ from code_intel.tools.context.symbol_facts import (
     likeness,
     locations_of,
 )
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import UNLISTED, Answer, SessionId
 
 
 async def confirm_symbol_relevance(
@@ -32,18 +32,19 @@ async def confirm_symbol_relevance(
         Field(
             min_length=1,
             max_length=2000,
-            description="What in the code proves it; mention each symbol, or its file and line.",
+            description="What in the code proves it.",
         ),
     ],
-    reasoning: Annotated[str, Field(description="Why the others are not relevant.")] = "",
+    reasoning: Annotated[
+        str, Field(description="Why the others are not relevant.", json_schema_extra=UNLISTED)
+    ] = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Confirm which symbols implement the target feature, with evidence from the code.
 
-    record_outcome learns only confirmed symbols. A symbol must be defined in the index. A symbol
-    whose name is unlike the feature's needs more evidence. Below a similarity of {high_likeness},
-    code_evidence must mention the symbol, or its file and line, and the session's risk goes up one
-    level. Below {gray_likeness}, this session must also have looked the symbol up.
+    record_outcome learns only confirmed symbols. A symbol whose name is unlike the feature's needs
+    more evidence: below a similarity of {high_likeness}, code_evidence must mention it, or its file
+    and line; below {gray_likeness}, this session must also have looked it up.
     """
     async with context.session(session_id, "confirm_symbol_relevance") as locked:
         touched = (*locked.session.explored_files, *locked.session.planned_files)

@@ -24,10 +24,9 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
     """Show the state of a session: phase, allowed tools, risk, explored files, next step.
 
     `requirements`: what submit_understanding needs, and how much of it has been found;
-    `slot_evidence`: the evidence for each slot of the query frame; `map_results` (agreements) and
-    `forest_results` (source): what the last searches returned; `recovery_options`: calls that are
-    possible now; `upstreams`: the state of the map and the forest (idle until first used, ready, or
-    the error).
+    `slot_evidence`: the evidence for each slot of the query frame; `map_results` and
+    `forest_results`: what the last searches returned; `recovery_options`: calls that are possible
+    now; `upstreams`: the state of the map and the forest.
     """
     async with context.session(session_id, "get_session_status") as locked:
         session = locked.session

@@ -10,7 +10,7 @@ from code_intel.learned.history import outcomes
 from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.declaration import UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.session.learn_from_outcome import LearnedOutcome, learn_from_success
 
@@ -28,9 +28,9 @@ class Analysis(BaseModel):
         str, Field(max_length=4000, description="The cause, in one sentence.")
     ] = ""
     failure_point: Literal["EXPLORATION", "SEMANTIC", "VERIFICATION", "READY"] | None = None
-    related_symbols: Names = []
-    related_files: Names = []
-    user_feedback_summary: Annotated[str, Field(max_length=4000)] = ""
+    related_symbols: Annotated[Names, Field(json_schema_extra=UNLISTED)] = []
+    related_files: Annotated[Names, Field(json_schema_extra=UNLISTED)] = []
+    user_feedback_summary: Annotated[str, Field(max_length=4000, json_schema_extra=UNLISTED)] = ""
 
 
 _EMPTY = Analysis()
@@ -41,22 +41,21 @@ async def record_outcome(
     outcome: Annotated[
         Literal["success", "failure", "partial"], Field(description="How the session ended.")
     ],
-    analysis: Annotated[Analysis, Field(description="The result and its cause.")] = _EMPTY,
+    analysis: Annotated[Analysis, Field(description="The result.")] = _EMPTY,
     session_id: SessionId = None,
-    trigger_message: Annotated[str, Field(description="The user's last message.")] = "",
+    trigger_message: Annotated[
+        str, Field(description="The user's last message.", json_schema_extra=UNLISTED)
+    ] = "",
     insist: Annotated[
         bool,
-        Field(description="Write an unconfirmed agreement even if the session has not earned one."),
+        Field(description="Write an unconfirmed agreement, even if none was earned."),
     ] = False,
 ) -> Answer:
     """Record how a session ended, and learn from a success.
 
-    A success becomes an agreement (which symbol a term means), searchable at once, if the intent
-    was IMPLEMENT, MODIFY or DELETE, READY was reached through submit_understanding or
-    submit_verification, a symbol that this session looked up was confirmed, and an explored file
-    changed. If an agreement alone led to READY, a failure counts against it. `map_sync` is done or
-    deferred (see `map_sync_reason`); searches find the agreement in both cases. `cache_error` says
-    why a success was not learned; the outcome is recorded anyway.
+    A success becomes an agreement (which symbol a term means), searchable at once, if a symbol that
+    this session looked up was confirmed and an explored file changed. If an agreement alone led to
+    READY, a failure counts against it. `note` says what was learned, or why nothing was.
     """
     async with context.session(session_id, "record_outcome") as locked:
         session = locked.session

@@ -18,8 +18,7 @@ async def revert_to_exploration(
 ) -> Answer:
     """Return to EXPLORATION if a hypothesis or an agreement turned out to be wrong.
 
-    If the session relied on an agreement (from the map), it is marked as wrong for this query and
-    no longer changes the phase for it until a later success with that query.
+    An agreement of the map on which the session relied is marked as wrong for this query.
     """
     async with context.session(session_id, "revert_to_exploration") as locked:
         offer = last_map_answer(locked.session)

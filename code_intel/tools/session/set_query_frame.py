@@ -17,32 +17,26 @@ class SlotValue(BaseModel):
 
     value: Annotated[
         str,
-        Field(description="What the quote says about this slot, using only words from the quote."),
+        Field(description="What the quote says, in its words."),
     ]
-    quote: Annotated[str, Field(description="Copied word for word from the user's request.")]
+    quote: Annotated[str, Field(description="Copied from the request.")]
 
 
 Slot = SlotValue | None
-OMIT = "Omit if the request does not say."
 
 
 async def set_query_frame(
     context: GatewayContext,
-    target_feature: Annotated[
-        Slot, Field(description=f"The feature that the request is about. {OMIT}")
-    ] = None,
-    trigger_condition: Annotated[
-        Slot, Field(description=f"When or under what condition it happens. {OMIT}")
-    ] = None,
-    observed_issue: Annotated[Slot, Field(description=f"What is wrong. {OMIT}")] = None,
-    desired_action: Annotated[Slot, Field(description=f"What the user wants done. {OMIT}")] = None,
+    target_feature: Annotated[Slot, Field(description="The feature in question.")] = None,
+    trigger_condition: Annotated[Slot, Field(description="When it happens.")] = None,
+    observed_issue: Annotated[Slot, Field(description="What is wrong.")] = None,
+    desired_action: Annotated[Slot, Field(description="What to do.")] = None,
     session_id: SessionId = None,
 ) -> Answer:
     """Set the query frame: what the user's request says, in four slots with quotes from it.
 
-    Call it once, after start_session. The quotes are checked; if one is wrong, the whole frame is
-    refused, with the reason. The frame determines how much you must look at before you may write.
-    The map (the project's agreements) is searched for target_feature.
+    Omit slots that the request does not mention. If a quote is wrong, the frame is refused. The
+    frame determines what you must look at before you may write.
     """
     given = {
         "target_feature": target_feature,

@@ -13,7 +13,7 @@ from code_intel.session.frame import SLOTS
 from code_intel.session.phases import Intent, Phase
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import baseline
-from code_intel.tools.declaration import Answer
+from code_intel.tools.declaration import UNLISTED, Answer
 
 EXTRACTION_PROMPT = (
     "From the query, fill the slots target_feature, trigger_condition, observed_issue and "
@@ -33,14 +33,17 @@ async def start_session(
         Field(min_length=1, max_length=4000, description="The user's request, word for word."),
     ],
     repo_path: Annotated[
-        str, Field(description="The project folder; it must be the project of this server.")
+        str,
+        Field(
+            description="The project folder; it must be the project of this server.",
+            json_schema_extra=UNLISTED,
+        ),
     ] = ".",
 ) -> Answer:
     """Start a session. Call this first, before exploring or changing code.
 
     Returns `session_id` for the other tools, the phase, and the tools that the phase allows. Files
-    may be written only in the READY phase. Next, call set_query_frame. A session survives restarts
-    and expires a day after its last use.
+    may be written only in the phase READY. A session expires a day after its last use.
     """
     await run_in_thread(_check_project, context.root, repo_path)
     before = await run_in_thread(baseline, context.root)

@@ -8,7 +8,7 @@ from code_intel.session import evidence
 from code_intel.session.guidance import GREENFIELD
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.symbol_facts import can_read_symbols, defines_code
-from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.declaration import UNLISTED, Answer, SessionId, from_json
 
 HINT = (
     "A confirmation counts only if you search from now on for a symbol, file or word that the "
@@ -23,7 +23,7 @@ class HypothesisItem(BaseModel):
         str,
         Field(
             min_length=1,
-            description="One sentence that names the symbol, file or word to check.",
+            description="A sentence that names a symbol, file or word.",
         ),
     ]
     confidence: Literal["high", "medium", "low"] = "medium"
@@ -39,20 +39,18 @@ async def submit_semantic(
     context: GatewayContext,
     hypotheses: Annotated[
         list[Annotated[HypothesisItem, BeforeValidator(_bare)]],
-        Field(description="What search results suggest and the code must still prove."),
+        Field(description="What the code must still prove."),
     ],
     devrag_reason: Annotated[
         str,
         Field(
-            description=(
-                "Why exploration was not enough: no_definition_found, no_reference_found, "
-                "no_similar_implementation, architecture_unknown or context_fragmented. It must "
-                "fit what your submission lacked."
-            )
+            description="Why exploration was not enough; it must fit what was missing.",
+            json_schema_extra={"enum": [reason.value for reason in evidence.ForestReason]},
         ),
     ],
     search_queries: Annotated[
-        list[str], Field(description="The queries that you searched for.")
+        list[str],
+        Field(description="The queries that you searched for.", json_schema_extra=UNLISTED),
     ] = [],
     session_id: SessionId = None,
 ) -> Answer:

@@ -38,7 +38,7 @@ async def submit_understanding(
     ] = [],
     files_analyzed: Annotated[
         FileList,
-        Field(description="Files that you have looked at, spelled as the tools returned them."),
+        Field(description="Files that you have looked at."),
     ] = [],
     existing_patterns: Annotated[
         Names, Field(description="Conventions of the code to follow.")
@@ -49,9 +49,8 @@ async def submit_understanding(
     """Submit what you have understood, in EXPLORATION. It is checked against the index and files.
 
     Leads to READY (files may be written) if it meets all requirements for the session's risk, and
-    to SEMANTIC (the forest, the project's source, may be searched) if something is missing or
-    unproven. A submission that is malformed, or that you make before using the required tools, is
-    refused and does not change the phase.
+    to SEMANTIC if something is missing or unproven. A submission that is malformed, or made before
+    using the required tools, is refused and does not change the phase.
     """
     symbols = await canonical_names(context, symbols_identified)
     files_analyzed = await run_in_thread(spelled_files, context.root, files_analyzed)

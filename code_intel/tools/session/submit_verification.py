@@ -32,8 +32,8 @@ MAX_COMPARED_SYMBOLS = 50
 class EvidenceItem(BaseModel):
     """The call that supports an answer."""
 
-    tool: Annotated[str, Field(description="The tool that you called in this phase.")]
-    target: Annotated[str, Field(description="The symbol or pattern that you passed to it.")]
+    tool: Annotated[str, Field(description="The tool that you called.")]
+    target: Annotated[str, Field(description="The symbol or pattern passed to it.")]
     result: Annotated[str, Field(description="Its result, in one sentence.")]
     files: Annotated[list[str], BeforeValidator(from_json)] = []
 
@@ -56,11 +56,9 @@ async def submit_verification(
 ) -> Answer:
     """Confirm or reject every hypothesis, with evidence from calls in this phase (VERIFICATION).
 
-    A confirmation counts only if you made that call in this session and it found something. One
-    confirmed hypothesis leads to READY (files may be written). If all are rejected, the session
-    returns to EXPLORATION. If the map (the project's agreements) had suggested the symbol, the
-    rejection counts against that agreement: for the same query it no longer changes the phase until
-    a later success with that query.
+    A confirmation needs a call of this session that found something. One leads to READY (files may
+    be written). If all are rejected, the session returns to EXPLORATION, and an agreement of the
+    map that suggested the symbol counts as wrong for this query.
     """
     answers = [
         evidence.HypothesisAnswer(

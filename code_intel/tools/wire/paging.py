@@ -24,7 +24,7 @@ Cursor = Annotated[
     str,
     Field(
         max_length=100,
-        description="The next_cursor from the previous answer; repeat the other arguments.",
+        description="next_cursor of the last page.",
     ),
 ]
 """The optional parameter of every tool whose answer may have several pages."""

@@ -12,7 +12,7 @@ import pytest
 from code_intel.session import journal
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext, sessions_of
-from code_intel.tools.table import COMMAND_GROUP, CORE
+from code_intel.tools.table import COMMAND_GROUP, listed_tools
 from command_projects import (
     DECIDE,
     GROUP,
@@ -158,7 +158,7 @@ async def test_command_tools_are_listed_by_setting_only(
         assert set(error["allowed_tools"]).isdisjoint(NAMES)
     async with command_gateway(stock, tool_groups=("commands",)) as call:
         listed = [tool.name for tool in (await call.client.list_tools()).tools]
-        assert listed == [tool.name for tool in (*CORE.tools, *COMMAND_GROUP.tools)]
+        assert listed == [tool.name for tool in listed_tools(("commands",))]
         await framed(call)
         error = await call.refused("submit_verification", verified=[])
         assert "command_search" in error["allowed_tools"]

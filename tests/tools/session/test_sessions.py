@@ -10,7 +10,7 @@ import pytest
 from code_intel.records import VERIFICATION_SCORE
 from code_intel.session import journal
 from code_intel.tools.context.gateway import sessions_of
-from code_intel.tools.table import CORE
+from code_intel.tools.table import listed_tools
 from contract.journeys import framed, look, to_semantic
 from projects import Caller, both_eras
 from served import gateway, settings_of
@@ -157,7 +157,7 @@ async def test_two_servers_record_every_step_of_a_shared_session(shop: Path) -> 
 async def test_tool_list_is_the_same_in_every_phase(shop: Path, era: str) -> None:
     async with gateway(shop, era) as call:
         before = await call.client.list_tools()
-        assert [tool.name for tool in before.tools] == [tool.name for tool in CORE.tools]
+        assert [tool.name for tool in before.tools] == [tool.name for tool in listed_tools()]
         await framed(call)
         await to_semantic(call)
         after = await call.client.list_tools()
