@@ -125,9 +125,13 @@ def _offsets(text: str, hint: str) -> list[int]:
 def _matches(
     rules: tuple[SecretRule, ...], text: str, offsets: list[int]
 ) -> Iterator[re.Match[str]]:
+    started = {"": offsets}
     for rule in rules:
+        if rule.start not in started:
+            start = _compiled(rule.start).match
+            started[rule.start] = [offset for offset in offsets if start(text, offset)]
         match, end = _compiled(rule.pattern).match, 0
-        for offset in offsets:
+        for offset in started[rule.start]:
             if offset >= end and (found := match(text, offset)) and rule.accepts(found["s"]):
                 yield found
                 end = found.end()

@@ -6,6 +6,7 @@ is a secret only if it looks random, or if the format of a configuration file le
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -31,6 +32,36 @@ _EXAMPLE_PASSWORDS = frozenset({
     "pass", "passwd", "password", "pw", "pwd", "secret", "user", "pass123", "password123", "test",
     "changeme", "example", "foo", "bar", "token", "mypassword",
 })  # fmt: skip
+MIN_PASSWORD_CHARS = 3
+"""A password of fewer distinct characters is a placeholder."""
+MIN_PLAIN_LETTERS = 9
+"""An unquoted password of letters alone has at least this length; a shorter one is a name."""
+# A value with one of these parts is a placeholder, a label or the name of a field.
+_PLACEHOLDER = re.compile(
+    "passw|passphrase|passcode|pwd|^pass|pass$|change.?me|example|placeholder|dummy|sample"
+    "|redacted|your|secret$|-secret-|test"
+)
+# Words that stand behind a password's name in programs: types, states, field names, algorithms.
+_LABELS = frozenset({
+    "algorithm", "anonymous", "argon2", "base64", "bcrypt", "boolean", "cancel", "client",
+    "confirm", "confirmation", "cookie", "credential", "credentials", "default", "digest",
+    "disabled", "empty", "enabled", "encrypted", "expired", "failed", "failure", "forgot", "hashed",
+    "header", "hidden", "incorrect", "integer", "invalid", "kennwort", "keyboard", "keyring",
+    "login", "logout", "masked", "method", "missing", "nothing", "nullable", "number", "object",
+    "option", "optional", "options", "passed", "pbkdf2", "pending", "plaintext", "private",
+    "prompt", "public", "random", "remember", "repeat", "required", "reset", "result", "scrypt",
+    "server", "sha256", "sha512", "signin", "signup", "skipped", "string", "strong", "success",
+    "textbox", "undefined", "unknown", "unset", "update", "username", "validate", "values",
+    "verify", "wachtwoord", "warning", "weak",
+})  # fmt: skip
+_SENTENCE_WORDS = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "did", "do", "enter", "for", "from",
+    "has", "have", "if", "in", "is", "it", "must", "no", "not", "of", "on", "or", "please", "that",
+    "the", "this", "to", "too", "was", "were", "when", "which", "will", "with", "you", "your",
+})  # fmt: skip
+_IDENTIFIER = re.compile("[A-Za-z]+(?:_[A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z][A-Za-z]+")
+_PHRASE_WORD = re.compile("[A-Za-z]{2,16}[0-9!.]?")
+_LOGIN = re.compile("[A-Za-z0-9+/]{8,400}={0,2}")
 
 
 def _is_varied(secret: str) -> bool:
@@ -69,6 +100,57 @@ def _is_mixed_password(secret: str) -> bool:
     return has_letters and bool(_DIGIT_OR_SIGN.search(secret)) and _is_password(secret)
 
 
+def _is_word_password(secret: str) -> bool:
+    """Return whether a quoted password may be a word or a phrase, and is no label or example."""
+    folded = secret.lower()
+    if not _is_password(secret) or _PLACEHOLDER.search(folded) or folded in _LABELS:
+        return False
+    words = folded.split(" ")
+    has_letters = any(map(str.isalpha, secret)) and len(set(folded)) >= MIN_PASSWORD_CHARS
+    return has_letters and (len(words) == 1 or _is_phrase(words))
+
+
+def _is_phrase(words: list[str]) -> bool:
+    """Return whether words are a pass phrase, and no sentence of a message or a heading."""
+    return all(map(_PHRASE_WORD.fullmatch, words)) and _SENTENCE_WORDS.isdisjoint(words)
+
+
+def _is_plain_password(secret: str) -> bool:
+    """Return whether an unquoted value is a password, and no name that a program uses."""
+    if not _is_word_password(secret) or _IDENTIFIER.fullmatch(secret):
+        return False
+    return len(secret) >= MIN_PLAIN_LETTERS or not secret.isalpha()
+
+
+def _is_certain_password(secret: str) -> bool:
+    """Return whether a value is a password in a place that holds nothing else."""
+    return _is_mixed_password(secret) or _is_plain_password(secret)
+
+
+def _is_quoted_password(secret: str) -> bool:
+    """Return whether the last text of a login's arguments is a password."""
+    return _is_random_literal(secret) or _is_word_password(secret)
+
+
+def _is_login(secret: str) -> bool:
+    """Return whether the credentials of a header look random, and are no example in base 64."""
+    return _is_random(secret) and not _is_example_login(secret)
+
+
+def _is_login_value(secret: str) -> bool:
+    """Return the same for credentials that may be an expression."""
+    return _is_random_value(secret) and not _is_example_login(secret)
+
+
+def _is_example_login(secret: str) -> bool:
+    """Return whether a value is `user:password` in base 64 with an everyday password."""
+    if len(secret) % 4 or not _LOGIN.fullmatch(secret):
+        return False
+    login = b64decode(secret).decode("latin-1")
+    user, colon, password = login.partition(":")
+    return bool(colon) and user.isprintable() and password.lower() in _EXAMPLE_PASSWORDS
+
+
 def _is_token(secret: str) -> bool:
     """Return whether a token looks random once line breaks and quotes are removed."""
     unbroken = _BETWEEN.sub("", secret)
@@ -95,6 +177,7 @@ class SecretRule(NamedTuple):
             bounded, so that the cost is linear in the text.
         accepts: Decides whether a match is a secret.
         folded: Whether hints match in any case.
+        start: Every match also begins with this pattern. Rules with the same one share its cost.
     """
 
     name: str
@@ -102,6 +185,7 @@ class SecretRule(NamedTuple):
     pattern: str
     accepts: Callable[[str], bool] = _is_varied
     folded: bool = False
+    start: str = ""
 
 
 # Not within a word, nor within a mask; an escaped line ending is not part of a word.
@@ -114,18 +198,31 @@ _CUT = (
 _KEY_KINDS = (
     "api", "access", "private", "account", "signing", "encryption", "auth", "shared", "master",
 )  # fmt: skip
-_KEY = "".join(f"(?<={kind})|(?<={kind}[_-])|" for kind in _KEY_KINDS)
+# The cheap test of the character before `key` comes first, because most keys are none of these.
+_KEY_ENDS = "".join(sorted({kind[-1] for kind in _KEY_KINDS}))
+_KEY = rf"key(?<=[{_KEY_ENDS}_-]key)(?:" + "|".join(
+    f"(?<={kind}key)|(?<={kind}[_-]key)" for kind in _KEY_KINDS
+) + ")"  # fmt: skip
 _NAME = (
-    r"(?i:passw(?:or)?d|passphrase|(?<![A-Za-z])pass(?![A-Za-z])|(?<=require)pass|pwd|secret|token"
-    rf"|credential|(?:{_KEY[:-1]})key)[\w-]{{0,24}}+"
+    r"(?i:passw(?:or)?d|passphrase|passcode|(?<![A-Za-z])p(?:ass|w)(?![A-Za-z])|(?<=require)pass|pwd"
+    rf"|secret|token|credential|{_KEY})[\w-]{{0,24}}+"
 )
 SECRET_KEY_PATTERN = rf"[\w.-]{{0,80}}?{_NAME}"
 """Matches the name of a key whose value may be a secret."""
-_CALLED = "(?i:passw(?:or)?d|pwd)"
-_NAMES = ("pass", "pwd", "secret", "token", "credential", "key")
+_PASSWORDS = ("pass", "pw")
+_CALLED = "(?i:passw(?:or)?d|passphrase|pwd|(?<![a-z])pw)"
+# A name that ends with the password's own word, unlike `password_field`.
+_EXACT_NAME = (
+    r"(?i:passw(?:or)?d|passphrase|passcode|(?<![A-Za-z])p(?:ass|w)(?![A-Za-z])|pwd)[0-9]{0,2}"
+)
+_NAMES = (*_PASSWORDS, "secret", "token", "credential", "key")
 _TYPE = r"(?:[ \t]?:[ \t]?&?['A-Za-z][\w.\[\]| ?<>]{0,24}(?==))?"
 _UNQUOTED = r"[!#-&*+./0-9:=?@A-Z^_a-z~-]"  # characters of passwords, seldom of expressions
 _IN_QUOTES = r"[!#-&*-Z^_a-z~]"  # the same in quotes, where a comma or semicolon may occur
+# A password of words: with spaces in quotes, without them elsewhere.
+_PHRASE = r"(?P<q>\\?[\"'`])(?P<s>[A-Za-z0-9_!][^\n\r\t\"'`<>{}\[\]\\]{5,120})(?P=q)"
+_PLAIN = r"(?P<s>[A-Za-z0-9_!][^\s\"'`<>{}()\[\]\\/|,;:.$=]{5,80})"
+_ARGUMENT = r"[A-Za-z]{0,2}[\"'][^\n\"'\\]{1,120}[\"'],\s{0,40}"
 _QUOTED = r"(?P<q>\\?[\"'`]|\"\"\"|''')(?P<s>[!#-&(-Z^_a-z~]{8,400})(?P=q)"
 
 
@@ -136,8 +233,9 @@ def _rule(
     accepts: Callable[[str], bool] = _is_varied,
     *,
     folded: bool = False,
+    start: str = "",
 ) -> SecretRule:
-    return SecretRule(name, hints, pattern, accepts, folded)
+    return SecretRule(name, hints, pattern, accepts, folded, start)
 
 
 def _token(
@@ -211,6 +309,32 @@ RULES: tuple[SecretRule, ...] = (
     _token("DigitalOcean token", ("_v1_",), "(?<=do[por])_v1_", "[a-f0-9]", 64, 64),
     _token("Shopify token", ("shp",), "shp(?:at|ca|pa|ss)_", "[a-fA-F0-9]", 32, 32),
     _token("Vault token", ("hvs.",), r"hvs\.", r"[\w-]", 24, 300),
+    # Twilio (32 hexadecimal digits, the account's id begins with AC), Mailgun, Telegram (the bot's
+    # number and 35 characters): by their documentation. None has a prefix that it alone has.
+    _rule(
+        "Twilio token", ("twilio",),
+        r"(?i:twilio)[^\n]{0,120}?(?<![A-Za-z0-9])(?:SK)?(?P<s>[0-9a-f]{32})(?![A-Za-z0-9])",
+        _is_random, folded=True,
+    ),
+    _rule(
+        "Mailgun key", ("key",),
+        _NEW + r"key-(?P<s>[0-9a-f]{32})(?![0-9a-zA-Z])", _is_random, folded=True,
+    ),
+    _rule(
+        "Mailgun token", ("mailgun",),
+        r"(?i:mailgun)[^\n]{0,120}?(?<![A-Za-z0-9])"
+        r"(?P<s>[0-9a-f]{32}(?:-[0-9a-f]{8}-[0-9a-f]{8})?)(?![A-Za-z0-9])",
+        _is_random, folded=True,
+    ),
+    _rule(
+        "Telegram token", (":AA",),
+        r"(?<=[0-9]{8}):(?P<s>AA[\w-]{33})(?![\w-])", _is_random,
+    ),
+    _rule(
+        "Telegram token behind a name", ("telegram",),
+        r"(?i:telegram)[^\n]{0,120}?(?<![0-9])[0-9]{8,10}:(?P<s>[\w-]{35})(?![\w-])",
+        _is_random, folded=True,
+    ),
     _rule(
         "SendGrid key", ("SG.",),
         _NEW + r"SG\.(?P<s>[\w-]{16,32}\.[\w-]{16,64})", _is_random,
@@ -264,32 +388,86 @@ RULES: tuple[SecretRule, ...] = (
     # other schemes, or of none, after the header's name.
     _rule(
         "authorization header", ("earer ", "asic "),
-        r"(?<=[Bb])(?:earer|asic) (?P<s>[\w.~+/-]{16,2000}={0,2})", _is_random,
+        r"(?<=[Bb])(?:earer|asic) (?P<s>[\w.~+/-]{16,2000}={0,2})", _is_login,
     ),
     _rule(
         "authorization", ("auth",),
         r"(?<![A-Za-z])(?i:auth(?:orization)?)[\"'`\]]{0,2}[ \t]{0,8}[:=,][ \t]{0,8}[\"'`]?"
         r"(?:[A-Za-z-]{2,20}[ \t])?(?P<s>[\w.~+/-]{16,2000}={0,2})(?![\w(\[{])",
-        _is_random_value, folded=True,
+        _is_login_value, folded=True,
     ),
     # Configuration files, where the place leaves no doubt: words and digits are a password, too.
     _rule(
-        "password of an element", ("pass", "pwd"),
+        "password of an element", _PASSWORDS,
         _CALLED + r"(?:[\"'\s][^<>]{0,80})?>\s{0,40}(?:<!\[CDATA\[)?"
         r"\{?(?P<s>[^\s<>{}$\]]{6,200})\}?(?:\]\]>)?\s{0,40}</",
-        _is_mixed_password, folded=True,
+        _is_certain_password, folded=True,
     ),
     _rule(
-        "password of an attribute", ("pass", "pwd"),
+        "password of an attribute", _PASSWORDS,
         _CALLED + r"(?:[\"'][^<>\n]{0,80}?[ \t]value)?="
         r"(?P<q>[\"'])(?P<s>[^\s<>{}$\"']{6,200})(?P=q)"
         r"(?=\s{0,40}/?>|\s{1,40}[\w:.-]{1,40}=[\"'])",
-        _is_mixed_password, folded=True,
+        _is_certain_password, folded=True,
     ),
     _rule(
-        "password of a connection", ("pass", "pwd"),
+        "password of a connection", _PASSWORDS,
         "(?<=[;&?])" + _CALLED + r"=(?P<s>[^\s;&<>{}$\"'`()\[\].]{6,200})(?=[;&\"'`])",
-        _is_mixed_password, folded=True,
+        _is_certain_password, folded=True,
+    ),
+    # Words, where the name is a password's and the form leaves little doubt: in quotes, and in a
+    # call that sets one; without quotes at the end of a line; a phrase; behind an option.
+    _rule(
+        "password of words", _PASSWORDS,
+        r"(?:(?i:(?<=set)|(?<=set_)|(?<=\.))(?i:passw(?:or)?d)\(|" + _EXACT_NAME
+        + r"[\\\"'\])*`]{0,3}[ \t]{0,8}" + _TYPE
+        + r"(?:(?::=|=>|[=:!]=|[=:])[*\s]{0,40}(?:\(\s{0,40}|[A-Z][A-Za-z.]{0,24}\()?"
+        r"|(?<!(?i:\bpass))[ \t]))"
+        r"[@$A-Za-z]{0,2}" + _PHRASE,
+        _is_word_password, folded=True, start=_EXACT_NAME,
+    ),
+    _rule(
+        "password of a pair", _PASSWORDS,
+        _EXACT_NAME + r"[\"'],[ \t]{0,8}" + _PHRASE + r"(?=\s{0,8}[)\]}])",
+        _is_word_password, folded=True, start=_EXACT_NAME,
+    ),
+    _rule(
+        "password of a line", _PASSWORDS,
+        _EXACT_NAME + r"[\"'*`]{0,3}[ \t]{0,8}[=:|][*` \t]{0,8}" + _PLAIN
+        + r"(?=[ \t]{0,8}(?:[\r\n|]|\\[nrt]|\Z))",
+        _is_plain_password, folded=True, start=_EXACT_NAME,
+    ),
+    _rule(
+        "password of a shell", _PASSWORDS,
+        r"(?:" + _EXACT_NAME + r"=|(?<=-)(?i:passw(?:or)?d|passphrase)[ \t])" + _PLAIN
+        + r"(?=[\s\"'`&]|\Z)",
+        _is_plain_password, folded=True, start=_EXACT_NAME,
+    ),
+    _rule(
+        "pass phrase", _PASSWORDS,
+        r"(?i:passphrase)[ \t]{0,8}[=:][ \t]{0,8}(?P<s>[A-Za-z][A-Za-z ]{9,120})"
+        r"(?=[ \t]{0,8}(?:[\r\n]|\\[nrt]|\Z))",
+        _is_word_password, folded=True,
+    ),
+    # The last of a login's arguments: `auth=("…", "…")`, `login("…", "…")`, `connect(…, "…")`.
+    _rule(
+        "password of a login", ("auth", "login", "credential"),
+        r"(?i:auth(?:enticat(?:e|ion|or)(?:token)?)?|login|credentials?)[\"'\]]{0,2}[ \t]{0,4}"
+        r"(?:[=:][ \t]{0,4}[\w.]{0,40})?[(\[]\s{0,40}" + _ARGUMENT + r"[A-Za-z]{0,2}" + _PHRASE
+        + r",?\s{0,40}[)\]]",
+        _is_quoted_password, folded=True,
+    ),
+    _rule(
+        "password of a connection's arguments", ("connect",),
+        r"(?i:connect(?:ion)?)\(\s{0,40}(?:" + _ARGUMENT + ")?(?:" + _ARGUMENT + ")?"
+        + _ARGUMENT + r"(?P<q>[\"'])(?P<s>[!#-&(-Z^_a-z~]{8,120})(?P=q)",
+        _is_random_literal, folded=True,
+    ),
+    _rule(
+        "password of an administrator", ("admin",),
+        r"(?i:admin)\w{0,20}[\"'],\s{0,40}[A-Za-z]{0,2}[\"']"
+        r"(?P<s>[!#-&(-Z^_a-z~]{8,120})[\"']",
+        _is_random_literal, folded=True,
     ),
     # By name: `password = "…"`, `"apiKey": "…"`, `token: str = "…"`, `setPassword("…")`,
     # `get("TOKEN", "…")`.
@@ -298,7 +476,7 @@ RULES: tuple[SecretRule, ...] = (
         _NAME + r"[\\\"'\])*`]{0,3}[ \t]{0,8}" + _TYPE
         + r"(?:(?:(?::=|=>|[=:!]=|[=:(|])[*\s]{0,40}|,[ \t]{0,8})"
         r"(?:\(\s{0,40}|[A-Za-z.]{1,24}\()?|[ \t])[@$A-Za-z]{0,2}" + _QUOTED,
-        _is_random_literal, folded=True,
+        _is_random_literal, folded=True, start=_NAME,
     ),
     # Name and value are the values of two fields: markup, JSON, YAML, HCL.
     _rule(
@@ -307,13 +485,13 @@ RULES: tuple[SecretRule, ...] = (
         r"|[\"']?\s?\{[^{}]{0,200}?)"
         r"(?:(?<![A-Za-z])|(?<=\\[nrt]))(?:[Vv]alue|default)[\"']?[ \t]{0,8}[:=][ \t]{0,8}[\"']?"
         r"(?P<s>" + _IN_QUOTES + r"{8,400})(?=[\"'\s\\)]|\Z)",
-        _is_random_literal, folded=True,
+        _is_random_literal, folded=True, start=_NAME,
     ),
     _rule(
         "named by a tag", _NAMES,
         _NAME + r"[\"']?(?:</key>(?:\s|\\[nrt]){0,40}<string|[ \t][^<>]{0,80})?(?:>|&gt;)\s{0,40}"
         r"(?:<!\[CDATA\[)?\{?(?P<s>(?:(?!&lt;)[!#-&*-:=?-Z^_a-z~]){8,400})",
-        _is_random_literal, folded=True,
+        _is_random_literal, folded=True, start=_NAME,
     ),
     # The same without quotes: shell, INI, YAML, tables, prose.
     _rule(
@@ -321,25 +499,26 @@ RULES: tuple[SecretRule, ...] = (
         _NAME + r"(?:[*`]{0,3}[ \t]{0,8}[=:|][*`\"' \t]{0,8}"
         r"(?:[!&][\w!]{1,24}[ \t]|[|>][+-]?\s{1,40})?|[ \t](?:is|was)[ \t])"
         r"[\"'`“]?(?![./~])(?P<s>" + _UNQUOTED + r"{10,400})(?![\w(\[{])",
-        _is_random_value, folded=True,
+        _is_random_value, folded=True, start=_NAME,
     ),
     # After a space, as in options, .netrc and Dockerfiles; not a declaration, nor a number.
     _rule(
         "value behind a name", _NAMES,
         _NAME + r"[\"']?,?[ \t][\"'`]?(?![./~]|0x)(?P<s>" + _UNQUOTED + r"{10,400})"
         r"(?=[\"'`]|\s(?![ \t]{0,8}[=({<:])|\Z)",
-        _is_random_value, folded=True,
+        _is_random_value, folded=True, start=_NAME,
     ),
     _rule(
         "named in Japanese",
-        ("パスワード", "トークン", "シークレット", "秘密鍵", "APIキー", "アクセスキー"),
+        ("パス", "トークン", "シークレット", "秘密鍵", "APIキー", "アクセスキー"),
         r"[ァ-ー秘密鍵API]{3,7}(?:の値)?[ 　*|]{0,4}[はがを=:＝：]?[ 　*]{0,4}[「『\"'`]?"
         r"(?P<s>" + _UNQUOTED + r"{8,400})",
         _is_random,
     ),
     _rule(
-        "password in Japanese", ("パスワード",),
-        r"パスワード[ 　]?[=:＝：「『][ 　]?(?P<s>" + _UNQUOTED + r"{8,400})", _is_mixed_password,
+        "password in Japanese", ("パス",),
+        r"パス(?:ワード|フレーズ)[ 　]?(?:は|[=:＝：])?[ 　]?(?:(?<=[=:＝：])|[「『])[ 　]?"
+        r"(?P<s>" + _UNQUOTED + r"{6,400}(?: [a-z]{2,16}){0,11})", _is_certain_password,
     ),
     # On a command line: `-u name:…`, `-p…`.
     _rule(

@@ -33,7 +33,7 @@ from code_intel.records import ParsedFile
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
-CHUNKER = "6"
+CHUNKER = "7"
 """Increase it when the same content yields different chunks, cards, words or symbols. Every file is
 then parsed again, as after an upgrade; vectors of unchanged cards are kept."""
 

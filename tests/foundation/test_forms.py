@@ -98,13 +98,61 @@ CERTAIN = {
     "Japanese, quoted": "初期パスワード「{}」",
 }  # fmt: skip
 
+PHRASE = "correct horse battery staple"
+HEX = "7a3f9c21e8b04d56a1f2c3d4e5b60789"
+BOT = "AAH7q4Tz9Wm2Kx8vB5nQeRtYuIoPaSdFgHj"
+# Words that only the password's name gives away, and tokens that only their issuer's name does.
+OF_WORDS = {
+    "a literal": ('password = "{}"', "swordfish"),
+    "a literal with a digit": ("password = '{}'", "hunter2"),
+    "a pass phrase": ('passphrase = "{}"', PHRASE),
+    "a pass phrase without quotes": ("passphrase={}\n", PHRASE),
+    "a pass phrase of YAML": ("  passphrase: {}\n", PHRASE),
+    "joined words": ("password: {}\n", "correct-horse-battery-staple"),
+    "a short name": ('pw="{}"', "swordfish"),
+    "a short name of a shell": ("pw={}\n", "Tr0ub4dor&3xy"),
+    "a short name in a call": ("connect(host, pw='{}')", "swordfish"),
+    "an environment": ("DB_PASSWORD={}", "swordfish"),
+    "a file of settings": ("db.password = {}\n", "dragonfly7"),
+    "a field of JSON": ('{{"pw": "{}"}}', "swordfish"),
+    "an option": ("mysql --password={} shop", "swordfish"),
+    "an option of two words": ("gpg --passphrase {} --batch", "swordfish1"),
+    "an element": ("<password>{}</password>", "swordfish"),
+    "a setter": ('source.setPassword("{}");', "swordfish"),
+    "a pair": ('params.put("password", "{}");', "swordfish"),
+    "a tuple": ('auth=("app", "{}")', "swordfish"),
+    "a login": ('smtp.login("me@example.com", "{}")', "swordfish"),
+    "a class": ("HTTPBasicAuth('app', '{}')", "swordfish"),
+    "credentials": ('credentials = ("app", "{}")', "Tr0ub4dor&3"),
+    "arguments of a connection": ('db.connect("host", "app", "{}")', "Tr0ub4dor&3"),
+    "a tuple without a name": ('ACCOUNTS = [("admin", "{}")]', "Tr0ub4dor&3"),
+    "Japanese": ("パスワードは「{}」です", "swordfish"),
+    "Japanese, a phrase": ("パスフレーズ: {}", PHRASE),
+    "Twilio": ('TWILIO = Client("AC' + HEX + '", "{}")', HEX),
+    "Twilio, of a shell": ("TWILIO_AUTH={}", HEX),
+    "Mailgun": ('MAILGUN = "key-{}"', HEX),
+    "Mailgun, new": ("mailgun: {}\n", HEX + "-a1b2c3d4-e5f60718"),
+    "Telegram": ('BOT = "123456789:{}"', BOT),
+    "Telegram, by name": ('TELEGRAM = "123456789:{}"', "BB" + BOT[2:]),
+    "Telegram, in a URL": ("https://api.telegram.org/bot123456789:{}/getMe", BOT),
+}
+
 LEFT_ALONE = {
     "everyday": "<password>password123</password> <password>changeme</password>",
     "words": '<password>required</password> <input password="optional" />',
     "a variable": '<password>${db.password}</password> <add key="Password" value="#{Password}#"/>',
     "an expression": ";password=e.target.value2;token=t1",
     "a component": "<Password value={state.pw1} onChange={f} />",
-    "a keyword argument": 'connect(user="a", password="hunter2", host="b")',
+    "a keyword argument": 'connect(user="a", password="changeme", host="b", pw=prompt_user())',
+    "a label": '"password": "Password", "passphrase": "Enter the pass phrase", pw = "required"',
+    "a type": "password: string\npassphrase = undefined\n  pass: Option<String>,\npw=userInput\n",
+    "a field": 'fields = ("username", "password", "remember"); PASSWORD = "userPassword"',
+    "a dependency": '"parse-passwd": "^1.0.0", pass `:tabedit`, two-pass formatting',
+    "a selector": 'pass = form.selectFirst("input[name=pin]"); passwd = "--no-init"',
+    "a call of two texts": 'auth("jwt", "optional") authorize("admin", "editor") login("a", "b")',
+    "an account of Twilio": 'twilio = Client("AC7a3f9c21e8b04d56a1f2c3d4e5b60789")',
+    "a digest after a key": "cache-key-7a3f9c21e8b04d56a1f2c3d4e5b6078 12345678:AAaa",
+    "an everyday login": "Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=",
     "a constant": "#define CKM_MASTER_KEY_DERIVE 0x000003D1UL",
     "a declaration": "SECKEYPrivateKeyInfo *pkcs8KeyBag; PrivateKey rsa2048Key1 = make(k1x2y3);",
     "names": '["MLKEM1024P384PrivateKey",\n "MLKEM768X25519PublicKey"]',
@@ -173,6 +221,15 @@ def test_a_random_value_is_masked_and_the_rest_stays(form: str) -> None:
 @pytest.mark.parametrize("form", CERTAIN)
 def test_a_password_of_words_is_masked_in_unambiguous_forms(form: str) -> None:
     assert masked(CERTAIN[form].format(WORDS)) == CERTAIN[form].format(covered(WORDS))
+
+
+@pytest.mark.parametrize("form", OF_WORDS)
+def test_words_are_masked_behind_a_password_and_tokens_behind_their_issuer(form: str) -> None:
+    text, secret = OF_WORDS[form]
+    hidden, found = mask(text.format(secret))
+    assert found == 1
+    assert hidden == text.format(" ".join(map(covered, secret.split(" "))))
+    assert mask(hidden) == (hidden, 0)
 
 
 @pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)

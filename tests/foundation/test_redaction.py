@@ -33,7 +33,7 @@ NO_SECRETS = {
     "a template": 'password="${DB_PASS1}" secret: {{ secret_v1 }} token = "%(token_v1)s"',
     "a placeholder": "token = ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx AKIAXXXXXXXXXXXXXXXX",
     "words": 'api_key = "your-api-key-here" OPENAI_API_KEY=sk-your-openai-api-key-goes-here',
-    "a fixture": '"password": "Password123", password = "hunter2", passwd="test-user-password-1"',
+    "a fixture": '"password": "Password123", password = "secret", passwd="test-user-password-1"',
     "a name": 'secret_name = "my-secret-name-1"; "token_type": "accessTokenV2ForUser"',
     "a path": 'token_url = "https://login.example.com/oauth2/v2.0/token"\npwd=/home/u1/p2/x3/y4/z5',
     "everyday passwords": "postgres://user:password@localhost/db redis://:secret@cache",
@@ -188,6 +188,16 @@ HOSTILE = (
     "Bearer " * 25_000,
     "secret" + " " * 160_000,
     "İ" * 100_000 + "password",
+    "password = 'a" * 15_000,
+    "passphrase: " + "correct horse " * 12_000,
+    "auth(" * 40_000,
+    "login('a', " * 20_000,
+    "connect('a', 'b', 'c', " * 10_000,
+    "twilio" * 30_000,
+    "mailgun " + "key-" * 40_000,
+    "telegram 12345678:" * 10_000,
+    "12345678:AA" * 15_000,
+    "pw" * 80_000,
 )
 
 
