@@ -234,6 +234,32 @@ def head(folder: Path) -> str | None:
     return None if inside is None else (found or b"").decode().strip()
 
 
+def changed_names(folder: Path, commit: str) -> list[str] | None:
+    """Return the files below `folder` whose content differs from a commit, untracked ones included.
+
+    Ignored files and changes of mode alone do not count. An empty `commit` stands for the time
+    before the first one. Returns None if git fails.
+    """
+    untracked = ("ls-files", "-z", "--others", "--exclude-standard")
+    tracked = ("diff", "--numstat", "--no-renames", "--relative", "-z", commit)
+    try:
+        listed = [
+            run(folder, *untracked),
+            run(folder, *(tracked if commit else ("ls-files", "-z"))),
+        ]
+    except TimeoutError:
+        return None
+    if None in listed:
+        return None
+    new, changed = (
+        [os.fsdecode(row) for row in (out or b"").split(b"\0") if row] for out in listed
+    )
+    if commit:
+        rows = (row.split("\t", 2) for row in changed)
+        changed = [name for added, deleted, name in rows if (added, deleted) != ("0", "0")]
+    return list(dict.fromkeys((*changed, *new)))
+
+
 def changed_from(folder: Path, commit: str, files: Sequence[str]) -> dict[str, bytes] | None:
     """Return those of `files` that differ from a commit, each with its content in the commit.
 

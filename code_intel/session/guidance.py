@@ -5,7 +5,14 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from code_intel.session.phases import LOOKUP_TOOLS, NEXT_STEP, READ_ONLY_STEP, Phase, allowed_tools
+from code_intel.session.phases import (
+    LOOKUP_TOOLS,
+    NEXT_STEP,
+    READ_ONLY_STEP,
+    Phase,
+    after_outcome,
+    allowed_tools,
+)
 from code_intel.session.state import MAX_OPENED_FILES, Session
 
 REQUIREMENT_REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -82,6 +89,8 @@ GREENFIELD = (
 
 def next_step(session: Session) -> str:
     """Return the session's next step."""
+    if session.ended:
+        return after_outcome(session)
     if session.phase is Phase.READY and not session.intent.writes:
         return READ_ONLY_STEP
     if session.phase is Phase.READY and session.planned_files and not session.explored_files:

@@ -31,7 +31,7 @@ from code_intel.session.heads import (
     random_token,
     unknown_session,
 )
-from code_intel.session.phases import Event, Intent
+from code_intel.session.phases import Event, Intent, check_accepted
 from code_intel.session.replay import JOURNAL_VERSION, apply, replay
 from code_intel.session.state import JournalRecord, Session, Step
 
@@ -100,8 +100,10 @@ class SessionTransaction:
         Raises:
             StorageError: A step is a call, and the journal is full; the outcome can still be
                 recorded.
+            SessionError: The session's outcome has been recorded (`session_ended`).
         """
         for step in steps:
+            check_accepted(self.session, step.event)
             if self._full and step.event is Event.CALLED:
                 raise StorageError(FULL_MESSAGE, hint=FULL_ADVICE)
             line = encode(self.session.seq + 1, self._clock(), step.event, step.data)

@@ -25,30 +25,29 @@ CONDITIONS: tuple[LearningCondition, ...] = (
     LearningCondition(
         lambda session, _: session.ready_by != "map",
         "READY was reached through an agreement, not through understanding or verification",
-        "that agreement counts as used; learning a new one requires submit_understanding",
+        "that agreement counts as used; a new one needs an understanding of the code",
     ),
     LearningCondition(
         lambda session, _: (
             session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
         ),
         "READY was not reached through understanding or verification",
-        "reach READY with submit_understanding or submit_verification, then record it again",
+        "the next session can learn it, if it reaches READY before its outcome is recorded",
     ),
     LearningCondition(
         lambda session, _: bool(session.frame and session.frame.value("target_feature")),
         "the query frame names no target_feature",
-        "call set_query_frame with one before anything else in the next session",
+        "give one when the next session starts",
     ),
     LearningCondition(
         lambda session, _: bool(_learnable_symbols(session)),
-        "no symbol was both confirmed (confirm_symbol_relevance) and found by find_definitions or "
-        "find_references in this session",
-        "do both for the symbols that implement the feature, then call record_outcome again",
+        "no symbol was both confirmed and looked up in this session",
+        "confirm the symbols that implement the feature before the next outcome is recorded",
     ),
     LearningCondition(
         lambda _, git_changed: git_changed is not False,
         "git shows no change in the explored files",
-        "add the changed files with add_explored_files, then call record_outcome again",
+        "once the change is there, call record_outcome again",
     ),
 )
 """Conditions of learning, in the order in which failures are reported."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from code_intel.errors import PhaseError, UsageError
+from code_intel.errors import PhaseError, SessionError, UsageError
 
 if TYPE_CHECKING:  # `state` imports this module
     from code_intel.session.state import Session
@@ -226,11 +226,34 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
 A tool that submits an event is listed in the phases that accept the event.
 """
 
+_NEEDS_OPEN_SESSION = frozenset(
+    {
+        "set_query_frame",
+        "validate_symbol_relevance",
+        "confirm_symbol_relevance",
+        "check_write_target",
+    }
+)
+
+READING = (*_FINDERS, "search_map", "search_smart", "search_forest", "semantic_rerank")
+"""Tools that also answer without a session, and then record nothing."""
+
+AFTER_OUTCOME = (*READING, *(tool for tool in UNGATED if tool not in _NEEDS_OPEN_SESSION))
+"""The tools that a session allows in any phase once its outcome has been recorded.
+
+Those in `READING` answer as if there were no session.
+"""
+
+_EVENTS_AFTER_OUTCOME = frozenset({Event.OUTCOME, Event.LEARNED})
+
 AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
 """Tools in `ALLOWED` that are allowed only once the map has had no answer in this session.
 
 See seed 004 §4.3.
 """
+
+_MAX_HINT_CHARS = 300
+_NEXT_REQUEST = "the next request, word for word"
 
 LOOKUP_TOOLS = "find_definitions, find_references or search_text (path=…)"
 """The tools that show a file's code, as listed in hints."""
@@ -301,7 +324,8 @@ def allowed_tools(session: "Session", offered: Container[str] | None = None) -> 
         for tool in ALLOWED[session.phase]
         if session.map_missed or (session.phase, tool) not in AFTER_MAP_MISS
     )
-    return tuple(tool for tool in (*gated, *UNGATED) if offered is None or tool in offered)
+    tools = AFTER_OUTCOME if session.ended else (*gated, *UNGATED)
+    return tuple(tool for tool in tools if offered is None or tool in offered)
 
 
 def check_allowed(session: "Session", tool: str, offered: Container[str] | None = None) -> None:
@@ -309,12 +333,15 @@ def check_allowed(session: "Session", tool: str, offered: Container[str] | None 
 
     Raises:
         PhaseError: The phase forbids it; details contain `current_phase` and `allowed_tools`.
+        SessionError: The session's outcome has been recorded (`session_ended`).
         UsageError: There is no such tool.
     """
     if tool in allowed_tools(session):
         return
-    if not any(tool in row for row in ALLOWED.values()):
+    if tool not in UNGATED and not any(tool in row for row in ALLOWED.values()):
         raise UsageError(f"There is no tool {tool!r}.", details={"field": "tool"})
+    if session.ended:
+        raise _ended(session)
     waits = (session.phase, tool) in AFTER_MAP_MISS
     raise PhaseError(
         f"{tool} is not allowed in {session.phase}"
@@ -324,6 +351,40 @@ def check_allowed(session: "Session", tool: str, offered: Container[str] | None 
             "current_phase": session.phase.value,
             "allowed_tools": list(allowed_tools(session, offered)),
         },
+    )
+
+
+def check_accepted(session: "Session", event: Event) -> None:
+    """Check that the session may still record `event`.
+
+    Raises:
+        SessionError: The session's outcome has been recorded (`session_ended`).
+    """
+    if session.ended and event not in _EVENTS_AFTER_OUTCOME:
+        raise _ended(session)
+
+
+def after_outcome(session: "Session") -> str:
+    """Return the next step of a session that has ended: the call of start_session."""
+    words = session.query if len(session.query) <= _MAX_HINT_CHARS else _NEXT_REQUEST
+    call = f"start_session(intent={_quoted(session.intent)}, query={_quoted(words)})"
+    return (
+        f"Call {call}, with the words of the next request if it is another one. To correct the "
+        "outcome, call record_outcome with the same session_id."
+    )
+
+
+def _quoted(text: str) -> str:
+    return '"' + " ".join(text.split()).replace('"', "'") + '"'
+
+
+def _ended(session: "Session") -> SessionError:
+    last = session.outcomes[-1]
+    return SessionError(
+        f"Session {session.name} has ended: its outcome was recorded as {last.outcome}.",
+        code="session_ended",
+        hint=after_outcome(session),
+        details={"outcome": last.outcome},
     )
 
 

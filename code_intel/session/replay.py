@@ -245,14 +245,21 @@ def _apply_explored_files(session: Session, record: JournalRecord) -> Session:
 
 
 def _apply_learning(session: Session, record: JournalRecord) -> Session:
-    pair = (record.data["nl_term"], record.data["symbol"])
-    return session._replace(learned=tuple(dict.fromkeys((*session.learned, pair))))
+    data = record.data
+    pair = (data["nl_term"], data["symbol"])
+    learned = (*session.learned, pair) if data.get("confirmed", True) else session.learned
+    created = (*session.created, pair) if data.get("created") else session.created
+    return session._replace(
+        learned=tuple(dict.fromkeys(learned)), created=tuple(dict.fromkeys(created))
+    )
 
 
 def _apply_outcome(session: Session, record: JournalRecord) -> Session:
     data = record.data
     outcome = Outcome(record.at, data["outcome"], session.phase, data["analysis"])
-    return session._replace(outcomes=(*session.outcomes, outcome))
+    session = session._replace(outcomes=(*session.outcomes, outcome))
+    # What an earlier success has taught was undone before this outcome was recorded.
+    return session if outcome.outcome == "success" else session._replace(learned=(), created=())
 
 
 def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:

@@ -185,7 +185,8 @@ class Session(NamedTuple):
         phase_seq: Number of the event that led to the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
-        learned: (nl_term, symbol) pairs that were learned from this session.
+        learned: (nl_term, symbol) pairs that were learned from this session's last outcome.
+        created: Those of them for which an agreement was created.
         baseline: Content hashes of the files with uncommitted changes when it began, by path.
         commit: The commit that was checked out when it began; empty if there was none, None if git
             could not tell.
@@ -220,6 +221,7 @@ class Session(NamedTuple):
     ready_by: ReadyBy = ""
     short_circuit: Mapping[str, Any] = MappingProxyType({})
     learned: tuple[tuple[str, str], ...] = ()
+    created: tuple[tuple[str, str], ...] = ()
     refuted: tuple[str, ...] = ()
     baseline: Mapping[str, str] = MappingProxyType({})
     commit: str | None = None
@@ -228,6 +230,11 @@ class Session(NamedTuple):
     map_results: tuple[Mapping[str, Any], ...] = ()
     forest_results: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether its outcome has been recorded."""
+        return bool(self.outcomes)
 
     @property
     def own_words(self) -> str:

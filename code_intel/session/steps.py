@@ -184,9 +184,17 @@ def revert(reason: str = "") -> Step:
     return Step(Event.REVERTED, {"reason": reason[:_MAX_TARGET_CHARS]})
 
 
-def learned(nl_term: str, symbol: str) -> Step:
-    """Record that a pair was learned, so that it is not learned again."""
-    return Step(Event.LEARNED, {"nl_term": nl_term, "symbol": symbol})
+def learned(nl_term: str, symbol: str, *, confirmed: bool = True, created: bool = False) -> Step:
+    """Record that a pair was learned.
+
+    Args:
+        nl_term: The term.
+        symbol: The symbol.
+        confirmed: Whether the agreement is confirmed; then the pair is not learned again.
+        created: Whether the agreement is new; then a corrected outcome removes it.
+    """
+    pair = {"nl_term": nl_term, "symbol": symbol}
+    return Step(Event.LEARNED, {**pair, "confirmed": confirmed, "created": created})
 
 
 def outcome(result: str, analysis: Mapping[str, Any]) -> Step:

@@ -108,8 +108,8 @@ async def test_a_decision_is_made_in_the_session_it_names(shop: Path) -> None:
         assert ready["next_phase"] == "READY"
         await ours("add_explored_files", files=[SERVICE])
         assert (await ours("check_write_target", file_path=SERVICE))["allowed"]
-        assert (await ours("record_outcome", outcome="partial"))["success"]
         assert (await ours("revert_to_exploration"))["next_phase"] == "EXPLORATION"
+        assert (await ours("record_outcome", outcome="partial"))["success"]
         status = await call("get_session_status", session_id=other)
         assert (status["tool_calls"], status["current_phase"]) == ({}, "READY")
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from contract.journeys import CONFIRMED, LOGIN, SERVICE, framed, to_ready
+from code_intel.learned.history.state import open_state
+from contract.journeys import CONFIRMED, FRAME, LOGIN, QUERY, SERVICE, framed, to_ready
 from projects import Caller
 from served import AGREEMENTS, gateway
 
@@ -70,7 +71,8 @@ async def test_earned_success_is_logged_learned_and_found_at_once(shop: Path) ->
             "map_sync_reason": WORDS_ONLY,
             "cache_note": answer["note"],
             "cache_error": None,
-            "note": "The next search will find it.",
+            "note": "The next search will find it. "
+            "The session has ended; start_session begins the next one.",
         }
         assert (shop / AGREEMENTS / file).exists()
         assert (await call("search_map", query="login"))["results"][0]["agreement"][
@@ -80,6 +82,56 @@ async def test_earned_success_is_logged_learned_and_found_at_once(shop: Path) ->
     assert record["record_id"] == answer["record_id"]
     assert (record["outcome"], record["trigger_message"]) == ("success", "thanks")
     assert record["analysis"] == analysis
+
+
+@pytest.mark.covers("error.session_ended", "error.session_ended: outcome", "rule.session.ended")
+async def test_a_recorded_outcome_ends_the_session(shop: Path) -> None:
+    async with gateway(shop) as call:
+        session = await earned(call, shop)
+        await call("record_outcome", outcome="partial")
+        before = (await call("get_session_status"))["tool_calls_count"]
+        changing: dict[str, dict[str, Any]] = {
+            "set_query_frame": FRAME,
+            "confirm_symbol_relevance": CONFIRMED,
+            "submit_understanding": {"symbols_identified": [LOGIN]},
+            "add_explored_files": {"files": [SERVICE]},
+            "revert_to_exploration": {},
+            "check_write_target": {"file_path": SERVICE},
+        }
+        for tool, arguments in changing.items():
+            for handle in ({}, {"session_id": session}):
+                refused = await call.refused(tool, **arguments, **handle)
+                assert (refused["error"], refused["outcome"]) == ("session_ended", "partial")
+                assert f'start_session(intent="MODIFY", query="{QUERY}")' in refused["hint"]
+        for tool, arguments in {
+            "find_definitions": {"symbol": LOGIN},
+            "search_text": {"pattern": "login"},
+            "search_smart": {"query": "login"},
+            "query": {"question": "login"},
+        }.items():
+            assert await call(tool, **arguments, session_id=session)
+            assert await call(tool, **arguments)
+        status = await call("get_session_status")
+        assert status["tool_calls_count"] == before
+        assert "start_session" in status["next_step"]
+        assert "check_write_target" not in status["allowed_tools"]
+
+
+@pytest.mark.covers("rule.outcome.corrected")
+async def test_a_corrected_outcome_undoes_what_the_first_one_taught(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await earned(call, shop)
+        (file,) = (await call("record_outcome", outcome="success"))["agreement_files"]
+        corrected = await call("record_outcome", outcome="failure")
+        assert "login → AuthService.login" in corrected["note"]
+        assert "map trash restore" in corrected["note"]
+        assert not (shop / AGREEMENTS / file).exists()
+        assert (await call("search_map", query="login"))["results"] == []
+        with open_state(shop / ".code-intel") as state:
+            assert "confirmed" not in {found.kind for found in state.experiences()}
+        again = await call("record_outcome", outcome="success")
+        assert again["cached_pairs"] == [{"nl_term": "login", "symbol": LOGIN}]
+        assert (shop / AGREEMENTS / file).exists()
 
 
 @pytest.mark.covers("field.record_outcome.insist", "rule.learning.insist", "rule.learning.once")

@@ -36,6 +36,7 @@ class Worker:
     records: list[str] = field(default_factory=list)
     agreed: list[str] = field(default_factory=list)
     calls: int = 0
+    ended: set[str] = field(default_factory=set)
 
     async def __call__(self, tool: str, **arguments: object) -> dict[str, object]:
         self.calls += 1
@@ -60,7 +61,7 @@ class Worker:
         for number in range(rounds):
             if number % 14 == 0:
                 await self.begin()
-            session = self.random.choice(list(self.asked))
+            session = self.random.choice([one for one in self.asked if one not in self.ended])
             unique = f"login|{self.name}_{number}"
             async with anyio.create_task_group() as group:
                 group.start_soon(self.look, session, "search_text", unique, "pattern")
@@ -79,11 +80,18 @@ class Worker:
             lambda: self.refuse(session),
         )
         await others[number % len(others)]()
-        await self("search_map", query="login", session_id=session)
+        await self("search_map", query="login", session_id=session)  # not recorded if it has ended
 
     async def fail(self, session: str) -> None:
         answer = await self("record_outcome", session_id=session, outcome="failure")
         self.records.append(str(answer["record_id"]))
+        refused = await self.call.refused(
+            "check_write_target", session_id=session, file_path="src/auth/service.py"
+        )
+        assert refused["error"] == "session_ended"
+        self.ended.add(session)
+        if self.ended >= self.asked.keys():
+            await self.begin()
 
     async def agree(self, number: int) -> None:
         term = f"{self.name} term {number}"

@@ -36,9 +36,9 @@ async def test_file_written_without_permission_teaches_nothing(shop: Path) -> No
     async with gateway(shop) as call:
         await start(call, "ログイン機能")
         change(shop, LOGIN_FILE)
+        assert (await call("check_write_target", file_path=LOGIN_FILE))["error"] == "not_ready"
         answer = await call("record_outcome", outcome="success")
         assert answer["cached_pairs"] == []
-        assert (await call("check_write_target", file_path=LOGIN_FILE))["error"] == "not_ready"
 
 
 @pytest.mark.covers("rule.session.replay")

@@ -187,11 +187,11 @@ _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_session_status", {}),
     ("list_agreements", {}),
     ("add_agreement", {"nl_term": "命令", "symbol": "login", "code_evidence": "e"}),
-    ("record_outcome", {"outcome": "failure"}),
     ("revert_to_exploration", {}),
 )
-_OTHERS = tuple(tool.name for tool in GATEWAY_TOOLS if tool.name not in dict(_CALLS))
-CALLS = (*_CALLS, *((name, EXAMPLE_CALLS[name]) for name in _OTHERS))
+_LAST = ("record_outcome", {"outcome": "failure"})
+_OTHERS = tuple(tool.name for tool in GATEWAY_TOOLS if tool.name not in dict((*_CALLS, _LAST)))
+CALLS = (*_CALLS, *((name, EXAMPLE_CALLS[name]) for name in _OTHERS), _LAST)
 """The calls above, and the example call of each other tool of the gateway."""
 SERVICE_CALLS: dict[str, dict[str, Any]] = {
     "search": {"query": "delete the repository", "top_k": 50},

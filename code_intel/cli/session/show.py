@@ -192,6 +192,8 @@ def _write_permission(session: Session | None, state: str) -> str:
     """Return a sentence about what the session may write now."""
     if session is None or state != "open":
         return f"It may no longer write: it is {state}."
+    if session.ended:
+        return "It may no longer write: its outcome was recorded."
     if not session.intent.writes:
         return f"It may not write: {session.intent} is read-only."
     if session.phase is not Phase.READY:

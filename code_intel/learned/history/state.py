@@ -34,6 +34,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 _EXPERIENCES = (
     "SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience ORDER BY seq"
 )
+_OUTCOME_EVENTS = """
+DELETE FROM experience WHERE session_id = ?
+AND (kind IN ('accepted', 'confirmed', 'failed') OR (kind = 'rejected' AND detail = ?))
+"""
+ANOTHER_SYMBOL = "another symbol"
+"""The detail of a rejection that follows from an outcome."""
 _CONTESTED = """
 SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience
 WHERE kind <> 'offered' AND (nl_term, symbol) IN
@@ -149,6 +155,12 @@ class State:
                 f"WHERE nl_term = ? AND symbol = ? ORDER BY {order}"
             )
             self._rows(sql, (*new, *old))
+
+    def forget_outcome(self, session_id: str) -> None:
+        """Delete the events and aliases that follow from the outcome of a session."""
+        with self.transaction():
+            self._rows(_OUTCOME_EVENTS, (session_id, ANOTHER_SYMBOL))
+            self._rows("DELETE FROM sighting WHERE session_id = ?", (session_id,))
 
     def forget(self, key: Key) -> None:
         """Delete the history of an agreement: its last use, its alias sessions and its events."""

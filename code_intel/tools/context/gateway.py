@@ -157,12 +157,15 @@ class GatewayContext:
     async def optional_session(
         self, session_id: str | None, tool: str
     ) -> "AsyncIterator[LockedSession | None]":
-        """Lock the session if there is one; read-only tools also work without a session."""
+        """Lock the session if there is one that has not ended.
+
+        Reading tools also work without a session.
+        """
         if session_id is None and self.last is None:
             yield None
             return
         async with self.session(session_id, tool) as locked:
-            yield locked
+            yield None if locked.session.ended else locked
 
     async def read_session(
         self, session_id: str | None, tool: str

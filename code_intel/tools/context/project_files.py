@@ -74,11 +74,11 @@ def changed_in(root: Path, session: Session) -> bool | None:
     if dirty is None:
         return None
     before = session.baseline
-    if any(not _is_unchanged(root, file, before) for file in dirty):
+    if any(not is_unchanged(root, file, before) for file in dirty):
         return True
     # A change from before the session may have been committed in the meantime.
     moved = [
-        file for file in explored if file not in dirty and not _is_unchanged(root, file, before)
+        file for file in explored if file not in dirty and not is_unchanged(root, file, before)
     ]
     return bool(moved) and committed_since(root, session.started_at, moved)
 
@@ -93,11 +93,11 @@ def written_since(root: Path, session: Session, files: Iterable[str]) -> dict[st
     changed = changed_from(root, session.commit, sorted(files)) or {}
     before = session.baseline
     return {
-        file: content for file, content in changed.items() if not _is_unchanged(root, file, before)
+        file: content for file, content in changed.items() if not is_unchanged(root, file, before)
     }
 
 
-def _is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
+def is_unchanged(root: Path, file: str, before: Mapping[str, str]) -> bool:
     """Return whether a file has the same fingerprint as when the session began."""
     mark = before.get(file)
     return mark is not None and mark == fingerprint(root, file, hashed=not mark.startswith(_STAT))

@@ -10,6 +10,7 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.aliases import contradicts
 from code_intel.learned.files.agreements import make_key
 from code_intel.learned.files.rename import rename
+from code_intel.learned.history.state import ANOTHER_SYMBOL
 from code_intel.learned.learn import MAX_FIELD_CHARS, LearningResult, learn, reconfirm
 from code_intel.learned.status.agreement_status import standings_of
 from code_intel.learned.status.definitions import facts_of
@@ -17,6 +18,7 @@ from code_intel.learned.status.validity import lookup_name
 from code_intel.records import Agreement, FileReference
 from code_intel.session import learning
 from code_intel.session.state import Session
+from code_intel.tools.context.edits import edits_since
 from code_intel.tools.context.freshness import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import changed_in
@@ -31,17 +33,22 @@ from code_intel.tools.search.map_answers import (
 Pair = tuple[str, str]
 """A term and its symbol."""
 
-RENAME_ADVICE = (
-    "; if it was renamed, look its new name up with find_definitions, confirm that with "
-    "confirm_symbol_relevance, then call record_outcome again"
-)
-
 
 class LearnedOutcome(NamedTuple):
-    """The result of learning: all pairs, those that were confirmed (`earned`), and the files."""
+    """The result of learning.
+
+    Attributes:
+        pairs: The pairs that were written.
+        earned: Those of them that were confirmed.
+        created: Those of them for which an agreement was created.
+        files: The files of the agreements.
+        map_sync: Whether the map's index was updated.
+        note: What was learned, or why nothing was.
+    """
 
     pairs: tuple[Pair, ...] = ()
     earned: tuple[Pair, ...] = ()
+    created: tuple[Pair, ...] = ()
     files: tuple[Path, ...] = ()
     map_sync: MapSync = NOTHING_WRITTEN
     note: str = ""
@@ -61,12 +68,13 @@ async def learn_from_success(
     is_earned, reason = learning.may_learn(session, git_changed=changed)
     pairs = learning.pairs_to_learn(session, corroborated=is_earned or not insist)
     undefined = await run_in_thread(_undefined, context, session, pairs)
+    session, pairs = await run_in_thread(_renamed, context, session, pairs, undefined)
     contradictory = await run_in_thread(_contradictory, context, pairs)
     earned = tuple(p for p in pairs if is_earned and p not in {*undefined, *contradictory})
     chosen = pairs if insist else tuple(p for p in pairs if is_earned and p not in undefined)
     reasons = [
         *filter(None, [reason]),
-        *_objections(undefined, contradictory, renamed=RENAME_ADVICE if not earned else ""),
+        *_objections(undefined, contradictory),
     ]
     if not chosen:
         return LearnedOutcome(note=f"Nothing learned: {'; '.join(reasons)}.")
@@ -80,14 +88,13 @@ async def learn_from_success(
         )
     notes += _learning_notes(written)
     sync = next((item for item in synced if item.state != "done"), synced[0])
-    return LearnedOutcome(chosen, earned, files, sync, " ".join(notes))
+    created = tuple(p for p, item in zip(chosen, written, strict=True) if item.created)
+    return LearnedOutcome(chosen, earned, created, files, sync, " ".join(notes))
 
 
-def _objections(
-    undefined: Sequence[Pair], contradictory: Sequence[Pair], *, renamed: str
-) -> Iterator[str]:
+def _objections(undefined: Sequence[Pair], contradictory: Sequence[Pair]) -> Iterator[str]:
     for _, symbol in undefined:
-        yield f"{symbol} is no longer defined{renamed}"
+        yield f"{symbol} is no longer defined"
     for pair in contradictory:
         if pair not in undefined:
             yield (
@@ -103,6 +110,18 @@ def _undefined(context: GatewayContext, session: Session, pairs: Sequence[Pair])
     files = tuple(FileReference(file) for file in session.explored_files)
     facts = {pair: facts_of(context.forest, Agreement(*pair, (), files)) for pair in pairs}
     return [pair for pair, known in facts.items() if known.complete and not known.definitions]
+
+
+def _renamed(
+    context: GatewayContext, session: Session, pairs: Sequence[Pair], undefined: Sequence[Pair]
+) -> tuple[Session, tuple[Pair, ...]]:
+    """Return the session and the pairs with the current names of symbols that were renamed."""
+    edits = edits_since(context, session) if undefined else None
+    names = {symbol: edits.renamed(symbol) for _, symbol in undefined} if edits else {}
+    current = {name: names.get(name) or name for _, name in pairs}
+    symbols = (item._replace(name=current.get(item.name, item.name)) for item in session.symbols)
+    renamed = ((term, current[name]) for term, name in pairs)
+    return session._replace(symbols=tuple(symbols)), tuple(dict.fromkeys(renamed))
 
 
 def _contradictory(context: GatewayContext, pairs: Sequence[Pair]) -> list[Pair]:
@@ -200,6 +219,6 @@ async def _record_use(context: GatewayContext, session: Session) -> None:
     of_agreement = session._replace(explored_files=answer.files, planned_files=())
     files_unchanged = await run_in_thread(changed_in, context.root, of_agreement) is not True
     if files_unchanged and learning.chose_another(session, answer.current_symbol):
-        await record_feedback(context, session, "rejected", answer, "another symbol")
+        await record_feedback(context, session, "rejected", answer, ANOTHER_SYMBOL)
     else:
         await record_feedback(context, session, "accepted", answer)

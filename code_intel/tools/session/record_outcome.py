@@ -7,8 +7,10 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from code_intel.errors import CodeIntelError
 from code_intel.learned.history import outcomes
+from code_intel.learned.withdraw import withdraw
 from code_intel.session import steps
 from code_intel.session.state import Session
+from code_intel.tools.context.freshness import refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
@@ -34,6 +36,7 @@ class Analysis(BaseModel):
 
 
 _EMPTY = Analysis()
+ENDED = "The session has ended; start_session begins the next one."
 
 
 async def record_outcome(
@@ -51,27 +54,32 @@ async def record_outcome(
         Field(description="Write an unconfirmed agreement, even if none was earned."),
     ] = False,
 ) -> Answer:
-    """Record how a session ended, and learn from a success.
+    """Record how a session ended, which ends it; record again with its session_id to correct it.
 
-    A success becomes an agreement (which symbol a term means), searchable at once, if a symbol that
-    this session looked up was confirmed and an explored file changed. If an agreement alone led to
-    READY, a failure counts against it. `note` says what was learned, or why nothing was.
+    A success becomes an agreement (which symbol a term means), searchable at once, if a confirmed
+    symbol changed. If an agreement alone led to READY, a failure counts against it. `note` says
+    what was learned, or why nothing was.
     """
     async with context.session(session_id, "record_outcome") as locked:
         session = locked.session
+        corrected = await _undo(context, session, outcome)
         record = _record(session, outcome, analysis, trigger_message)
         # Record the outcome first, because learning writes several files and may fail.
         log = await run_in_thread(
             outcomes.append, outcomes.folder_of(context.settings.state), record
         )
-        await locked.append(steps.outcome(outcome, analysis.model_dump()))
+        session = await locked.append(steps.outcome(outcome, analysis.model_dump()))
         error = None
         if outcome == "success":
             result, error = await _learn(context, session, insist=insist)
         else:
             result = LearnedOutcome(note=await _note_failure(context, session, outcome))
-        if learned := [steps.learned(*pair) for pair in result.earned]:
+        if learned := [
+            steps.learned(*pair, confirmed=pair in result.earned, created=pair in result.created)
+            for pair in result.pairs
+        ]:
             await locked.append(*learned)
+    note = " ".join(filter(None, (corrected, result.note, ENDED)))
     files = [file.name for file in result.files]
     data = {
         "success": True,
@@ -83,11 +91,29 @@ async def record_outcome(
         "agreement_file": files[0] if files else None,
         "map_updated": bool(files),
         **result.map_sync.data,
-        "cache_note": result.note,
+        "cache_note": note,
         "cache_error": error,
-        "note": result.note,
+        "note": note,
     }
-    return Answer(data, f"Recorded {outcome}. {result.note}")
+    return Answer(data, f"Recorded {outcome}. {note}")
+
+
+async def _undo(context: GatewayContext, session: Session, outcome: str) -> str:
+    """Undo what an earlier, different outcome of the session has taught; return a note."""
+    if not session.ended or session.outcomes[-1].outcome == outcome:
+        return ""
+    done = await run_in_thread(
+        withdraw, context.settings, session.name, session.created, cache=context.map_cache
+    )
+    for item in done:
+        await refresh_map(context, item.path)
+    notes = [f"This corrects the outcome {session.outcomes[-1].outcome}."]
+    notes += [
+        f"The agreement {' → '.join(item.key)} that it had created is in the trash; "
+        f"`code-intel map trash restore {item.trashed}` restores it."
+        for item in done
+    ]
+    return " ".join(notes)
 
 
 async def _learn(

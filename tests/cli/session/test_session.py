@@ -294,7 +294,7 @@ def test_a_real_session_shows_refusals_and_writable_files(
     assert (found["phase"], found["explored_files"]) == ("READY", [LOGIN_FILE])
     assert main(["session", "show", "last", "--project", str(shop.root)]) == 0
     text = capsys.readouterr().out
-    assert f"It may write, and create files beside: {LOGIN_FILE}" in text
+    assert "It may no longer write: its outcome was recorded." in text
     assert "partial: later" in text
 
 

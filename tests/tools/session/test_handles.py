@@ -17,7 +17,6 @@ OWN: dict[str, dict[str, Any]] = {
     "check_write_target": {"file_path": FEE_FILE},
     "get_session_status": {},
     "search_smart": {"query": "login"},
-    "revert_to_exploration": {"reason": "again"},
 }
 
 
@@ -41,14 +40,16 @@ async def test_session_writes_its_name_but_not_its_secret(shop: Path, era: str) 
         handle = await start(call, "送料")
         name, secret = parse_handle(handle)
         await explore(call, FEE, FEE_FILE)
-        outcome = await succeed(call, shop, FEE_FILE)
-        assert outcome["agreement_file"]
-        assert outcome["record_id"].startswith(f"outcome_{name}_")
-        answers = [outcome]
+        answers = [await call("revert_to_exploration", session_id=handle, reason="again")]
+        await explore(call, FEE, FEE_FILE)
         for tool, arguments in OWN.items():
             answer = await call(tool, session_id=handle, **arguments)
             assert answer.get("session_id", handle) == handle, tool
             answers.append(answer)
+        outcome = await succeed(call, shop, FEE_FILE)
+        assert outcome["agreement_file"]
+        assert outcome["record_id"].startswith(f"outcome_{name}_")
+        answers.append(outcome)
         error = await call.refused("submit_semantic", session_id=handle, hypotheses=["x"])
         assert secret not in json.dumps([values(answer) for answer in (*answers, error)])
     settings = settings_of(shop)

@@ -102,16 +102,7 @@ async def test_symbol_renamed_by_the_session_is_learned_under_its_new_name(
         text = source.read_text(encoding="utf-8")
         source.write_text(text.replace("def login(", "def sign_in("), encoding="utf-8")
         outcome = await call("record_outcome", outcome="success")
-        assert (outcome["cached_pairs"], outcome["map_updated"]) == ([], False)
-        assert f"{LOGIN} is no longer defined; if it was renamed" in outcome["note"]
-        await call("find_definitions", symbol="AuthService.sign_in")
-        await call(
-            "confirm_symbol_relevance",
-            relevant_symbols=["AuthService.sign_in"],
-            code_evidence="sign_in was login",
-        )
-        outcome = await call("record_outcome", outcome="success")
-        assert "record_outcome again" not in outcome["note"]
+        assert [pair["symbol"] for pair in outcome["cached_pairs"]] == ["AuthService.sign_in"]
         (row,) = (await call("list_agreements"))["agreements"]
         assert (row["nl_term"], row["symbol"]) == (TERM, "AuthService.sign_in")
         assert (row["status"], row["aliases"]) == ("valid", [WORDS])
@@ -206,6 +197,18 @@ async def test_failures_after_a_map_answer_prevent_ready_until_a_success(shop: P
         assert await verify(call, LOGIN, LOGIN_FILE) == "READY"
         assert TERM not in (await call("record_outcome", outcome="failure"))["note"]
         await succeed(call, shop, LOGIN_FILE)
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+
+
+@pytest.mark.covers("rule.outcome.corrected")
+async def test_a_corrected_outcome_keeps_agreements_from_before_the_session(shop: Path) -> None:
+    async with model(shop) as call:
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        assert TERM in (await call("record_outcome", outcome="failure"))["note"]
+        assert ("failed", TERM, "ready") in experiences(shop)
+        corrected = await call("record_outcome", outcome="partial")
+        assert "corrects the outcome failure" in corrected["note"]
+        assert "failed" not in {kind for kind, _, _ in experiences(shop)}
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 

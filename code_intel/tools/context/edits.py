@@ -1,0 +1,115 @@
+"""Compare the code with the state in which a session found it, as git knows it."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel.chunking import decode, parse_file
+from code_intel.chunking.code_text import code_of
+from code_intel.foundation.git import changed_from, changed_names
+from code_intel.index.safe_files import read_inside
+from code_intel.records import Definition, Symbol
+from code_intel.session.journal import MAX_BASELINE_FILES
+from code_intel.session.state import Session
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.project_files import is_unchanged
+from code_intel.tools.context.source_file import project_path_of
+
+MAX_CHANGED_FILES = 500
+"""Maximum number of changed files that are listed."""
+_STATE = ".code-intel/"
+
+
+class Edits(NamedTuple):
+    """What changed in the project since a session began.
+
+    Attributes:
+        root: The project.
+        commit: The commit at which the session began.
+        files: The changed files, relative to the root, without those of code-intel; None if git
+            cannot tell.
+    """
+
+    root: Path
+    commit: str
+    files: tuple[str, ...] | None
+
+    def before(self, file: str) -> bytes | None:
+        """Return the content of a changed file at the commit; None if git cannot tell."""
+        found = changed_from(self.root, self.commit, [file])
+        return None if found is None else found.get(file)
+
+    def has_changed(self, file: str, definition: Definition) -> bool:
+        """Return whether the code of a definition differs from that at the commit.
+
+        Comments, documentation, blank lines, layout and the mode of the file do not count.
+        """
+        if file not in (self.files or ()):
+            return False
+        old = self.before(file)
+        new = _read(self.root, file)
+        if old is None or new is None:
+            return False
+        now = code_of(file, new, definition.line, definition.end_line)
+        text = decode(old) or ""
+        return now not in {
+            code_of(file, text, symbol.start_line, symbol.end_line)
+            for symbol in _symbols(file, text)
+            if symbol.qualified == definition.qualified
+        }
+
+    def renamed(self, name: str) -> str:
+        """Return the current name of a symbol that a changed file no longer defines, or "".
+
+        Its code is unchanged except for the name, and it is the only such definition.
+        """
+        for file in self.files or ():
+            old = decode(self.before(file) or b"") or ""
+            bodies = {s.body for s in _symbols(file, old) if s.qualified == name and s.body}
+            heirs = {
+                symbol.qualified
+                for other in self.files or ()
+                for symbol in _symbols(other, _read(self.root, other) or "")
+                if symbol.body in bodies
+            }
+            if len(heirs) == 1:
+                return heirs.pop()
+        return ""
+
+
+def edits_since(context: GatewayContext, session: Session) -> Edits:
+    """Return what changed in the project since the session began; this blocks.
+
+    A file that was changed before the session counts only if the session changed it again.
+    """
+    commit, before = session.commit, session.baseline
+    if commit is None or len(before) >= MAX_BASELINE_FILES:
+        return Edits(context.root, commit or "", None)
+    names = changed_names(context.root, commit)
+    if names is None:
+        return Edits(context.root, commit, None)
+    changed = (
+        file
+        for file in names
+        if not file.startswith(_STATE) and not is_unchanged(context.root, file, before)
+    )
+    return Edits(context.root, commit, tuple(islice(changed, MAX_CHANGED_FILES)))
+
+
+def changed_definitions(
+    context: GatewayContext, edits: Edits, definitions: Iterable[Definition]
+) -> list[Definition]:
+    """Return the definitions whose code changed; this blocks."""
+    return [d for d in definitions if edits.has_changed(project_path_of(context, d.file), d)]
+
+
+def _symbols(file: str, text: str) -> Sequence[Symbol]:
+    return parse_file(file, text).symbols if text else ()
+
+
+def _read(root: Path, file: str) -> str | None:
+    try:
+        return decode(read_inside(root, file))
+    except (OSError, ValueError):
+        return None
