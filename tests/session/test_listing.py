@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.errors import SessionError
 from code_intel.session import journal, steps
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.journal import journal_files
@@ -45,15 +46,18 @@ def test_a_list_has_the_query_and_state_of_each_session(place: SessionPaths) -> 
 
 def test_a_list_has_the_last_outcome_and_the_current_phase(place: SessionPaths) -> None:
     _, handle = journal.create(place, Intent.MODIFY, QUERY)
-    journal.append(place, handle, steps.outcome("failure", {}))
-    journal.append(place, handle, steps.outcome("partial", {}), LOOK)
-    (one,) = list_sessions(place)
-    assert (one.state, one.outcome) == ("open", "partial")
     understood = Step(
         Event.UNDERSTOOD, {"symbols": [], "files": [], "missing": [], "greenfield": False}
     )
-    session = journal.append(place, handle, understood)
+    session = journal.append(place, handle, LOOK, understood)
     assert list_sessions(place)[0].phase is session.phase is Phase.READY
+    journal.append(place, handle, steps.outcome("failure", {}))
+    journal.append(place, handle, steps.outcome("partial", {}))
+    (one,) = list_sessions(place)
+    assert (one.state, one.outcome) == ("open", "partial")
+    with pytest.raises(SessionError, match="recorded as partial") as caught:
+        journal.append(place, handle, LOOK)
+    assert caught.value.error == "session_ended"
 
 
 def test_an_expired_session_is_listed(place: SessionPaths) -> None:
