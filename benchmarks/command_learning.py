@@ -80,7 +80,7 @@ class QuestionRunner:
         found = find(
             self.of.loaded,
             [query.query],
-            meanings=self._meanings,
+            command_vectors=self._meanings,
             experience=experience,
             top_n=DEEP,
         ).results

@@ -102,7 +102,7 @@ def ways(meanings: CommandVectors) -> Mapping[str, Way]:
     def shipped(using: CommandVectors | None, three: bool = False) -> Way:  # noqa: FBT001, FBT002 - named where it is used
         def way(of: Set, query: Query) -> list[Name]:
             asked = [query.query, query.action, query.target] if three else [query.query]
-            found = find(of.loaded, asked, meanings=using, top_n=DEEP).results
+            found = find(of.loaded, asked, command_vectors=using, top_n=DEEP).results
             return [_name(each.command) for each in found]
 
         return way
@@ -175,7 +175,8 @@ def worth(of: Set, meanings: CommandVectors | None) -> list[dict[str, Any]]:
     Return the rows.
     """
     shown: list[tuple[Query, Sequence[CommandFinding]]] = [
-        (query, find(of.loaded, [query.query], meanings=meanings).results) for query in of.queries
+        (query, find(of.loaded, [query.query], command_vectors=meanings).results)
+        for query in of.queries
     ]
     rows = []
     print(

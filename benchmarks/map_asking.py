@@ -30,9 +30,9 @@ class CachingEmbedder:
         self._known: dict[tuple[bool, str], NDArray[np.float32]] = {}
         self.identity, self.dimensions = embedder.identity, embedder.dimensions
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         """Whether query vectors may be compared with passages stored as `identity`."""
-        return self._embedder.reads(identity)
+        return self._embedder.can_search(identity)
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed questions."""

@@ -113,7 +113,7 @@ class FileReference:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A statement, with evidence, that a term means a symbol of the project.
+    """A statement, with evidence, that a term refers to a symbol of the project.
 
     Each is one Markdown file (docs/decisions/0007), identified by (`nl_term`, `symbol`). Its
     validity is computed, never stored.

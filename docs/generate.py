@@ -50,7 +50,7 @@ allowed tools and the next step ([how a session works](phases.md)). Errors are r
 `isError` and the text `{error, message, hint}`.
 
 Some terms appear in many descriptions. The *map* contains the project's agreements: Markdown files
-in git that say which symbol a term means. The *forest* is the index of the source. READY is the
+in git that say which symbol a term refers to. The *forest* is the index of the source. READY is the
 phase of a session in which files may be written. The query *frame* says what a request is about."""
 
 COMMANDS_HEAD = """\

@@ -28,7 +28,7 @@ class HashEmbedder:
         self.identity = identity
         self.embedded = 0
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1,9 +1,9 @@
 """Read and write the text of an agreement, and compute its card and its file name.
 
-An agreement is a Markdown file that says which symbol a term means, with evidence (seed 004 §3.1,
-§9.2; docs/decisions/0007). Its front matter contains the key and numbers, its body what people read
-and edit. For all texts ``read(render(a)) == canonical(a)``: strings in the front matter are
-quoted; in the body, lines that look like structure are indented under their bullet, and numeric
+An agreement is a Markdown file that says which symbol a term refers to, with evidence (seed 004
+§3.1, §9.2; docs/decisions/0007). Its front matter contains the key and numbers, its body what
+people read and edit. For all texts ``read(render(a)) == canonical(a)``: strings in the front matter
+are quoted; in the body, lines that look like structure are indented under their bullet, and numeric
 character references (``&#10;``) replace what Markdown would drop.
 """
 

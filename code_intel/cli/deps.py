@@ -1,4 +1,7 @@
-"""Show what a file imports, or what imports it, directly or through other files."""
+"""Show what a file imports, or what imports it, directly or through other files.
+
+Exits with 1 if there are no such files.
+"""
 
 import argparse
 
@@ -11,7 +14,9 @@ DEPS_OPTIONS = (
     ToolOption("--direction", "direction"),
     ToolOption("--depth", "max_depth", "N"),
     ToolOption("--limit", "limit", "N"),
-    ToolOption("--cursor", "cursor", "C", "next_cursor of the previous answer"),
+    ToolOption(
+        "--cursor", "cursor", "C", "`next_cursor` of the previous answer, for the next page"
+    ),
 )
 
 
@@ -23,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the files; return 1 if none exist."""
+    """Print the files that were found; return 1 if there are none."""
     answer = run_tool(args, deps_closure, DEPS_OPTIONS, {"path": args.path})
     emit(args, answer.data, answer.text)
     return 0 if answer.data["nodes"] else 1

@@ -1,6 +1,6 @@
 """Check configurations, databases, agreements, sessions and command registries.
 
-Prints each finding with its remedy, and changes nothing. Exits 1 if something does not work.
+Prints each finding with its remedy, and changes nothing. Exits with 1 if something does not work.
 """
 
 import argparse

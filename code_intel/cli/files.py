@@ -13,7 +13,9 @@ FILES_OPTIONS = (
     ToolOption("--directory", "directory", "FOLDER"),
     ToolOption("--pattern", "file_pattern", "GLOB"),
     ToolOption("--language", "language", "NAME"),
-    ToolOption("--cursor", "cursor", "C", "next_cursor of the previous answer"),
+    ToolOption(
+        "--cursor", "cursor", "C", "`next_cursor` of the previous answer, for the next page"
+    ),
 )
 
 

@@ -1,8 +1,8 @@
 """Search in several steps: state what you expect, search, compare, and refine the query.
 
-The plan is stored. Exits 0 if the expectations are met at least in part, 1 if they are not, 130 on
-Ctrl-C, which keeps what was found so far. `--continue ID` continues a plan; with
-`--max-iterations 1` you choose each query yourself. See docs/plans.md.
+The plan is stored. Exits with 0 if the expectations are met at least in part, with 1 if they are
+not, and with 130 on Ctrl-C, which keeps what was found so far. `--continue ID` continues a plan;
+with `--max-iterations 1` you choose each query yourself. See docs/plans.md.
 """
 
 import argparse

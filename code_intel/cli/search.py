@@ -1,9 +1,9 @@
 """Search the map first and, if it has no answer, the forest.
 
-The map holds the project's agreements: which term means which symbol. The forest is the index of
-its source. The search belongs to no session and is not recorded. Without a query, the command asks
-an example question about the project. With `-` it reads one query per line from standard input and
-prints one JSON object per line.
+The map holds the project's agreements: which term refers to which symbol. The forest is the index
+of its source. The search belongs to no session and is not recorded. Without a query, the command
+asks an example question about the project. With `-` it reads one query per line from standard input
+and prints one JSON object per line.
 """
 
 import argparse

@@ -52,7 +52,7 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """Length of a vector."""
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         """Return whether its queries can be compared with passages of `identity`."""
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":

@@ -161,7 +161,7 @@ class LazyEmbedder:
                 return engine.dimensions or self._config.dimensions
         return 0
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         """See `Embedder`; loads nothing."""
         return self._question_engine is not None and same_space(
             self._question_engine.identity, identity

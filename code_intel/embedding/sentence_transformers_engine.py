@@ -89,7 +89,7 @@ class SentenceTransformersEngine:
         tokens = sorted(getattr(tokenizer, "all_special_tokens", []), key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, tokens)) or "(?!)")
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         """Return whether this engine computed the passages of `identity`."""
         return identity == self.identity
 

@@ -54,7 +54,7 @@ class Weights:
 
         path = path or installed_file()
         try:
-            check(path)
+            verify_checksum(path)
             self._bytes = np.memmap(path, dtype=np.uint8, mode="r")
         except (OSError, ValueError) as error:
             raise EmbeddingError(f"{path} cannot be read: {error}.") from error
@@ -83,7 +83,7 @@ class Weights:
         return self._bytes[start : start + size]
 
 
-def check(path: Path) -> None:
+def verify_checksum(path: Path) -> None:
     """Verify the checksum of the file (0.1 s); a damaged file would silently give wrong vectors.
 
     Raises:

@@ -85,7 +85,7 @@ def find(
     loaded: LoadedRegistry,
     queries: Sequence[str],
     *,
-    meanings: CommandVectors | None,
+    command_vectors: CommandVectors | None,
     experience: CommandExperience | None = None,
     feature: str = "",
     top_n: int = DEFAULT_RESULTS,
@@ -95,21 +95,23 @@ def find(
     Args:
         loaded: The registry.
         queries: The same need in one or several ways.
-        meanings: None: words only.
+        command_vectors: The vectors of commands; None to compare words only.
         experience: What the project's commands were executed for.
         feature: What the session is about; without it, the queries are.
         top_n: Results at most.
     """
     if not loaded.index.commands or not queries:
         return CommandMatches()
-    vectors = meanings.of(loaded) if meanings is not None else None
-    degraded = [NO_MODEL] if meanings is None else [meanings.why_not(loaded)] * (vectors is None)
+    vectors = command_vectors.of(loaded) if command_vectors is not None else None
+    degraded = []
+    if vectors is None:
+        degraded.append(NO_MODEL if command_vectors is None else command_vectors.why_not(loaded))
     views = []
     for query in queries:
         evidence = None
-        if meanings is not None and vectors is not None:
+        if command_vectors is not None and vectors is not None:
             try:
-                evidence = _evidence(vectors, meanings, query)
+                evidence = _evidence(vectors, command_vectors, query)
             except CodeIntelError as error:
                 degraded.append(f"embedding: {error.message}")
         views.append(_view(loaded, query, evidence))
@@ -119,7 +121,7 @@ def find(
 
 
 def _evidence(
-    vectors: RegistryVectors, meanings: CommandVectors, query: str
+    vectors: RegistryVectors, command_vectors: CommandVectors, query: str
 ) -> tuple[score.MatchEvidence, score.ScoreCurve]:
     """Measure what vectors say of a query.
 
@@ -129,7 +131,7 @@ def _evidence(
     """
     import numpy as np
 
-    asked = vectors.space.queries(meanings.question(query)[None])[0]
+    asked = vectors.space.queries(command_vectors.question(query)[None])[0]
     # Half a millisecond of work: threads of a BLAS would wait longer for a busy processor.
     cosines = np.einsum("ij,j->i", vectors.rows, asked.astype(vectors.rows.dtype)).astype(
         asked.dtype

@@ -148,7 +148,7 @@ class CommandVectors:
         with self._lock:
             return self._ready.get((self._embedder.identity, loaded.digest))
 
-    def complete(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
+    def wait_for(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
         """Wait for the vectors of a registry; return the reason without any, as `why_not` does.
 
         `told` is called now and then with the number of finished texts and their total.

@@ -13,6 +13,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from io import TextIOWrapper
@@ -31,19 +32,27 @@ from code_intel.servers.ending import exit_process
 from code_intel.servers.wire import take_stdin
 
 SHUTDOWN_TIMEOUT_S = 1.9
-"""How long a server runs after its client has gone; `child_guard` ends remaining children."""
+"""Seconds that a server may run after its client has gone: MCP's SDK terminates it after 2.
+
+`child_guard` then ends children that are still running.
+"""
 INIT_PID = 1
 """The process that adopts orphans; a server started by it has no parent to watch."""
 MAX_MESSAGE_CHARS = 16 << 20
-"""Longest message; the rest of its line is discarded."""
+"""Maximum length of a message. A longer line is discarded and answered with an error."""
 _TOO_LONG_LINE = "a line of more than 16 MiB\n"
-"""Replaces such a line. It is not JSON, so it is refused like other malformed lines."""
+"""Replaces a line that is too long. It is not JSON, so it is refused like other malformed lines."""
 
 
 class _Stdin(TextIOWrapper):
-    """Input of the client in lines of at most `MAX_MESSAGE_CHARS`; its end starts the shutdown."""
+    """The client's input, in lines of at most `MAX_MESSAGE_CHARS`.
 
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]  # typing.override needs 3.12; the base's own class breaks it
+    At the end of the input, the shutdown starts.
+    """
+
+    # typing.override needs Python 3.12. In typeshed, TextIOWrapper also inherits the `readline` of
+    # a binary stream, which returns bytes, so every override violates one of its base classes.
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]
         del size  # no caller reads less than a line
         line = super().readline(MAX_MESSAGE_CHARS)
         if not line:
@@ -56,9 +65,13 @@ class _Stdin(TextIOWrapper):
 
 
 class _Stdout(TextIOWrapper):
-    """Output to the client. A failed write starts the shutdown, since a thread waits for stdin."""
+    """Output to the client.
 
-    def flush(self) -> None:  # type: ignore[explicit-override]  # as above
+    A failed write starts the shutdown, because the thread that waits for stdin would otherwise keep
+    the process alive.
+    """
+
+    def flush(self) -> None:  # type: ignore[explicit-override]  # needs Python 3.12
         try:
             super().flush()
         except OSError:
@@ -66,20 +79,22 @@ class _Stdout(TextIOWrapper):
             raise
 
 
-def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
-    """Serve one client, answering on `wire`; never returns."""
+def serve(server: Server[Any], output: BinaryIO) -> NoReturn:
+    """Serve one client, and write the answers to `output` (the original stdout); never returns."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # A KeyboardInterrupt would wait for the thread that reads stdin.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+        # nohup sets SIGHUP to be ignored, and it should stay ignored.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _exit_on_signal)
     parent = os.getppid()
-    if parent > INIT_PID and sys.platform != "win32":  # where a child cannot notice it
+    # On Windows, getppid() does not change when the parent ends.
+    if parent > INIT_PID and sys.platform != "win32":
         threading.Thread(target=_exit_after_parent, args=(parent,), daemon=True).start()
     code = 0
     try:
-        anyio.run(_run, server, wire)
+        anyio.run(_run, server, output)
     except BaseException as error:
         if not _is_broken_pipe(error):
             logging.getLogger(__name__).exception("the server stopped")
@@ -88,10 +103,11 @@ def serve(server: Server[Any], wire: BinaryIO) -> NoReturn:
     exit_process(code)
 
 
-async def _run(server: Server[Any], wire: BinaryIO) -> None:
-    # Invalid UTF-8 must not become other text, and a byte order mark is skipped.
+async def _run(server: Server[Any], output: BinaryIO) -> None:
+    # surrogateescape keeps invalid UTF-8 recognisable, where `replace` would turn it into valid
+    # text; utf-8-sig skips a byte order mark.
     stdin = anyio.wrap_file(_Stdin(take_stdin(), encoding="utf-8-sig", errors="surrogateescape"))
-    stdout = anyio.wrap_file(_Stdout(wire, encoding="utf-8", newline="\n"))
+    stdout = anyio.wrap_file(_Stdout(output, encoding="utf-8", newline="\n"))
     async with (
         stdio_server(stdin, stdout) as (read, write),
         _refuse_malformed(read, write) as messages,
@@ -129,6 +145,8 @@ def _refusal(error: Exception) -> JSONRPCError | None:
     """Return the answer to a malformed line; None for a blank one."""
     problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
     line = problems[0]["input"] if problems else ""
+    # pydantic's location is empty if the line is not JSON. Otherwise it is JSON but not a message;
+    # the error for a missing field then contains the whole object, and so the id of the request.
     if not isinstance(line, str) or problems[0]["loc"]:
         message = next((row["input"] for row in problems if row["type"] == "missing"), None)
         data = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
@@ -136,14 +154,19 @@ def _refusal(error: Exception) -> JSONRPCError | None:
         return None
     else:
         message = _parse_leniently(line)
-        data = ErrorData(code=PARSE_ERROR, message="Not JSON in UTF-8 of at most 16 MiB a line.")
+        data = ErrorData(
+            code=PARSE_ERROR, message="Each line must be JSON in UTF-8, at most 16 MiB long."
+        )
     request_id = message.get("id") if isinstance(message, dict) else None
     is_valid = isinstance(request_id, int | str) and not isinstance(request_id, bool)
     return JSONRPCError(jsonrpc="2.0", id=request_id if is_valid else None, error=data)
 
 
 def _parse_leniently(line: str) -> object:
-    """Parse a line, which may contain lone surrogates; return None if it is not JSON."""
+    """Parse a refused line again, to find the id of the request; return None if it is not JSON.
+
+    Unlike pydantic, `json` accepts lone surrogates, which stand for invalid UTF-8.
+    """
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -167,9 +190,8 @@ def _exit_after_parent(parent: int) -> None:
         with suppress(OSError):  # the parent has ended already, or the kernel is old
             handle = os.pidfd_open(parent)
             select.select([handle], [], [])
-    never_set = threading.Event()
     while os.getppid() == parent:
-        never_set.wait(1)
+        time.sleep(1)  # noqa: TID251 - nothing signals the end of the parent here
     exit_process(0)
 
 

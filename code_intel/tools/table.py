@@ -64,7 +64,7 @@ class Group(NamedTuple):
 
 CORE = Group(
     "core",
-    "The tools of every session; always listed.",
+    "The tools that every session needs; always listed.",
     (
         Tool(start_session, read_only=False),
         Tool(search_smart),
@@ -139,7 +139,8 @@ REPORTS = Group(
 
 PLANS = Group(
     "plans",
-    "Searches that describe good results and repeat until they find them.",
+    "Query plans: searches that are refined and repeated until the results match a description of "
+    "good ones.",
     (
         Tool(
             gistdex_query_plan,
@@ -194,7 +195,7 @@ INDEX_TOOLS = (
     Tool(update_frontmatter, read_only=False),
     Tool(sync, read_only=False),
 )
-"""The tools of each index server."""
+"""The tools of `devrag-map` and `devrag-forest`."""
 
 COMMAND_TOOLS = (
     Tool(search_commands),
@@ -204,5 +205,5 @@ COMMAND_TOOLS = (
 )
 """The tools of the command server, for clients without a session.
 
-Their names are those of the design document (seed) 001.
+Clients of Climpt expect these names (seed 001, see docs/decisions/README.md).
 """

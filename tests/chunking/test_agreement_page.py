@@ -13,7 +13,7 @@ SMALLEST, FULL = re.findall(r"^```markdown\n(.*?)^```$", PAGE, re.DOTALL | re.MU
 
 def test_the_smallest_example_is_an_agreement() -> None:
     assert read(SMALLEST) == Agreement(
-        "ログイン機能", "AuthService", evidence=("`AuthService.login()` checks the password.",)
+        "login", "AuthService", evidence=("`AuthService.login()` checks the password.",)
     )
 
 

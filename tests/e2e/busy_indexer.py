@@ -31,7 +31,7 @@ class Stuck:
     def __init__(self) -> None:
         self._model = HashEmbedder(identity=self.identity)
         self.queries = self._model.queries
-        self.reads = self._model.reads
+        self.can_search = self._model.can_search
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if texts[:1] != ["login"]:  # that one only tries the model

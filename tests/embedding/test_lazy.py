@@ -212,9 +212,9 @@ def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settin
     assert loads == [FAITHFUL]
     for_forest.passages(["login"])
     assert loads == [FAITHFUL, FAST]
-    assert for_forest.reads(FAST)
-    assert for_forest.reads(FAITHFUL)
-    assert not for_forest.reads("another")
+    assert for_forest.can_search(FAST)
+    assert for_forest.can_search(FAITHFUL)
+    assert not for_forest.can_search("another")
 
 
 def test_the_forest_engine_answers_every_question_once_it_is_loaded(settings: Settings) -> None:

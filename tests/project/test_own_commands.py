@@ -299,10 +299,10 @@ def test_example_requests_find_their_command_among_the_first_three(
     meanings = CommandVectors(embedder, VectorCache(tmp_path / "cache"))
     missed = []
     try:
-        assert meanings.complete(loaded, lambda _done, _total: None) == ""
+        assert meanings.wait_for(loaded, lambda _done, _total: None) == ""
         for name, sentences in SENTENCES.items():
             for sentence in sentences:
-                found = find(loaded, [sentence], meanings=meanings)
+                found = find(loaded, [sentence], command_vectors=meanings)
                 assert found.degraded == ()
                 names = [_name(result.command) for result in found.results]
                 if name not in names:

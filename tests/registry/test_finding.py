@@ -57,9 +57,15 @@ QUERIES = st.lists(
 
 
 def names(
-    loaded: LoadedRegistry, *queries: str, meanings: CommandVectors | None = None, top: int = 3
+    loaded: LoadedRegistry,
+    *queries: str,
+    command_vectors: CommandVectors | None = None,
+    top: int = 3,
 ) -> list[str]:
-    return [one.command.c2 for one in find(loaded, queries, meanings=meanings, top_n=top).results]
+    return [
+        one.command.c2
+        for one in find(loaded, queries, command_vectors=command_vectors, top_n=top).results
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +87,7 @@ def hashed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]
 def test_without_a_model_order_and_raw_score_are_from_bm25(
     query: str, expected: list[tuple[str, float]]
 ) -> None:
-    found = find(loaded_of(SEVEN), [query], meanings=None)
+    found = find(loaded_of(SEVEN), [query], command_vectors=None)
     assert [one.command.c2 for one in found.results] == [name for name, _ in expected]
     most = bm25.BM25Index(SEVEN).most(query)
     for one, (_, raw) in zip(found.results, expected, strict=True):
@@ -117,7 +123,9 @@ def test_scores_fall_from_1_and_commands_are_unique(
     hashed: CommandVectors, queries: list[str], top: int, by: str
 ) -> None:
     loaded = loaded_of([*SEVEN, *SEVEN[:2]])
-    found = find(loaded, queries, meanings=hashed if by == "meaning" else None, top_n=top).results
+    found = find(
+        loaded, queries, command_vectors=hashed if by == "meaning" else None, top_n=top
+    ).results
     scores = [one.score for one in found]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < value <= 1 for value in scores)
@@ -133,8 +141,8 @@ def test_several_queries_are_fused_by_rank(hashed: CommandVectors) -> None:
     loaded = loaded_of(SEVEN)
     queries = ("merge commit", "branch base")
     for meanings in (None, hashed):
-        alone = [names(loaded, query, meanings=meanings, top=9) for query in queries]
-        found = find(loaded, queries, meanings=meanings, top_n=9).results
+        alone = [names(loaded, query, command_vectors=meanings, top=9) for query in queries]
+        found = find(loaded, queries, command_vectors=meanings, top_n=9).results
         for one in found:
             places = tuple(
                 ranking.index(one.command.c2) + 1 if one.command.c2 in ranking else -1
@@ -144,7 +152,7 @@ def test_several_queries_are_fused_by_rank(hashed: CommandVectors) -> None:
         worth = [sum(1 / (60 + rank) for rank in one.ranks if rank > 0) for one in found]
         assert worth == sorted(worth, reverse=True)
     assert -1 in {
-        rank for one in find(loaded, queries, meanings=None).results for rank in one.ranks
+        rank for one in find(loaded, queries, command_vectors=None).results for rank in one.ranks
     }
 
 
@@ -153,31 +161,31 @@ def test_first_command_of_a_name_is_found() -> None:
         Command("git", "merge", "branch", "Merge one"),
         Command("git", "merge", "branch", "Merge two"),
     )
-    found = find(loaded_of(twice), ["merge"], meanings=None).results
+    found = find(loaded_of(twice), ["merge"], command_vectors=None).results
     assert [one.command.description for one in found] == ["Merge one"]
 
 
 def test_empty_registry_or_no_query_finds_nothing(hashed: CommandVectors) -> None:
-    assert find(loaded_of([]), ["merge"], meanings=hashed).results == ()
-    assert find(loaded_of(SEVEN), [], meanings=hashed).results == ()
+    assert find(loaded_of([]), ["merge"], command_vectors=hashed).results == ()
+    assert find(loaded_of(SEVEN), [], command_vectors=hashed).results == ()
 
 
 def test_single_command_is_found_by_meaning(hashed: CommandVectors) -> None:
-    assert names(loaded_of(SEVEN[4:5], "alone"), "merge up base branch", meanings=hashed) == [
-        "merge-up"
-    ]
+    assert names(
+        loaded_of(SEVEN[4:5], "alone"), "merge up base branch", command_vectors=hashed
+    ) == ["merge-up"]
 
 
 def test_failing_model_falls_back_to_words(tmp_path: Path) -> None:
     with meanings_of(Broken(), tmp_path) as meanings:
-        found = find(loaded_of(SEVEN), ["merge branch"], meanings=meanings)
+        found = find(loaded_of(SEVEN), ["merge branch"], command_vectors=meanings)
     assert found.degraded == ("embedding: The model is damaged.",)
-    assert found.results == find(loaded_of(SEVEN), ["merge branch"], meanings=None).results
+    assert found.results == find(loaded_of(SEVEN), ["merge branch"], command_vectors=None).results
 
 
 def test_nan_vectors_do_not_rank(tmp_path: Path) -> None:
     with meanings_of(Nonsense(), tmp_path) as meanings:
-        found = find(loaded_of(SEVEN), ["merge branch"], meanings=meanings).results
+        found = find(loaded_of(SEVEN), ["merge branch"], command_vectors=meanings).results
     assert found[0].command.c2 == "merge-up"
     assert all(math.isfinite(one.score) and one.similarity == pytest.approx(0) for one in found)
 
@@ -185,7 +193,7 @@ def test_nan_vectors_do_not_rank(tmp_path: Path) -> None:
 def test_large_registry_uses_words_until_vectors_are_ready(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(500))
     with meanings_of(embedder, tmp_path) as meanings:
-        found = find(loaded, ["thing number 77"], meanings=meanings)
+        found = find(loaded, ["thing number 77"], command_vectors=meanings)
         assert found.results[0].command.c2 == "do-77"
         assert found.degraded == ("embedding: words only; 500 of 500 commands have no vector yet",)
         embedder.gate.set()
@@ -202,8 +210,8 @@ def learnt(root: Path, name: str, feature: str, agent: str = "climpt") -> Comman
 def test_command_executed_for_a_feature_moves_up(tmp_path: Path) -> None:
     loaded, query = loaded_of(SEVEN), "merge branch"
     experience = learnt(tmp_path, "decide-branch", query)
-    before = find(loaded, [query], meanings=None, top_n=9).results
-    after = find(loaded, [query], meanings=None, experience=experience, top_n=9).results
+    before = find(loaded, [query], command_vectors=None, top_n=9).results
+    after = find(loaded, [query], command_vectors=None, experience=experience, top_n=9).results
     assert [one.command.c2 for one in before].index("decide-branch") == 2
     assert after[0].command.c2 == "decide-branch"
     assert after[0].learned is not None
@@ -219,14 +227,14 @@ def test_moving_up_does_not_lower_other_scores(tmp_path: Path) -> None:
     partly = Command("git", "list", "names", "Say which parent there is")
     others = [Command("docs", f"do-{at}", f"thing-{at}", f"Write page {at}") for at in range(6)]
     loaded, query = loaded_of([right, partly, *others]), "merge branch into parent safely"
-    best, low = find(loaded, [query], meanings=None, top_n=9).results
+    best, low = find(loaded, [query], command_vectors=None, top_n=9).results
     assert low.score < best.score / 3
     experience = CommandExperience(tmp_path)
     (tmp_path / ".code-intel").mkdir()
     assert experience.note(low.command.key, query)
     for top_n in (1, 2):
         first, *rest = find(
-            loaded, [query], meanings=None, experience=experience, top_n=top_n
+            loaded, [query], command_vectors=None, experience=experience, top_n=top_n
         ).results
         assert (first.command, first.score) == (low.command, best.score)
         assert rest == [best][: top_n - 1]
@@ -244,7 +252,7 @@ def test_command_moves_up_a_few_places_at_most(tmp_path: Path) -> None:
         experience = CommandExperience(tmp_path / str(place))
         command = next(one for one in commands if one.c2 == order[place])
         assert experience.note(command.key, query)
-        found = find(loaded, [query], meanings=None, experience=experience, top_n=40).results
+        found = find(loaded, [query], command_vectors=None, experience=experience, top_n=40).results
         now = [one.command.c2 for one in found].index(order[place])
         assert now <= place
         assert place - now <= 2 * HISTORY_WEIGHT * 60
@@ -258,19 +266,19 @@ def test_history_of_other_agents_or_unknown_commands_is_ignored(
     experience = learnt(tmp_path, "decide-branch", query, agent="other")
     experience.note(CommandKey("climpt", "gone", "gone", "gone"), query)
     assert (
-        find(loaded, [query], meanings=None, experience=experience).results
-        == find(loaded, [query], meanings=None).results
+        find(loaded, [query], command_vectors=None, experience=experience).results
+        == find(loaded, [query], command_vectors=None).results
     )
 
 
 def test_feature_of_the_session_selects_the_history(tmp_path: Path) -> None:
     experience = learnt(tmp_path, "decide-branch", "release the payment service")
     loaded = loaded_of(SEVEN)
-    plain = find(loaded, ["merge branch"], meanings=None, experience=experience).results
+    plain = find(loaded, ["merge branch"], command_vectors=None, experience=experience).results
     with_feature = find(
         loaded,
         ["merge branch"],
-        meanings=None,
+        command_vectors=None,
         experience=experience,
         feature="release the payment service",
     ).results
@@ -283,13 +291,15 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
     folder = tmp_path_factory.mktemp("real")
     embedder = LazyEmbedder(load_settings(folder, {}), corpus="forest")
     with meanings_of(embedder, folder) as meanings:
-        assert meanings.complete(loaded_of(EXAMPLE), lambda _done, _total: None) == ""
+        assert meanings.wait_for(loaded_of(EXAMPLE), lambda _done, _total: None) == ""
         yield meanings
 
 
 @pytest.mark.model
 def test_example_of_seed_001_is_found_first(real: CommandVectors) -> None:
-    found = find(loaded_of(EXAMPLE), ["変更をグループ化してコミット"], meanings=real, top_n=7)
+    found = find(
+        loaded_of(EXAMPLE), ["変更をグループ化してコミット"], command_vectors=real, top_n=7
+    )
     assert found.degraded == ()
     first, *others = found.results
     assert (first.command.c2, first.command.c3) == ("group-commit", "unstaged-changes")
@@ -312,7 +322,7 @@ def test_example_of_seed_001_is_found_first(real: CommandVectors) -> None:
 def test_query_and_description_may_differ_in_language(
     real: CommandVectors, query: str, first: str
 ) -> None:
-    assert names(loaded_of(EXAMPLE), query, meanings=real)[0] == first
+    assert names(loaded_of(EXAMPLE), query, command_vectors=real)[0] == first
 
 
 @pytest.mark.model
@@ -321,7 +331,7 @@ def test_query_and_description_may_differ_in_language(
     ["今日の天気", "best pizza in town", "おすすめのラーメン屋", "who won the match yesterday"],
 )
 def test_unrelated_queries_score_below_weak(real: CommandVectors, query: str) -> None:
-    found = find(loaded_of(EXAMPLE), [query], meanings=real).results
+    found = find(loaded_of(EXAMPLE), [query], command_vectors=real).results
     assert all(one.score < WEAK_SCORE for one in found)
 
 
@@ -364,7 +374,8 @@ def test_fusion_finds_three_times_as_much_as_bm25_on_heldout_queries(
                 three = [index.commands[at] for at, _ in index.search(row["query"], 3)]
             else:
                 three = [
-                    one.command for one in find(loaded, [row["query"]], meanings=meanings).results
+                    one.command
+                    for one in find(loaded, [row["query"]], command_vectors=meanings).results
                 ]
             count += any([one.c1, one.c2, one.c3] in row["relevant"] for one in three)
         return count

@@ -130,7 +130,11 @@ def test_one_feature_moves_up_two_commands_at_most(
     rows += [row(**one.key._asdict(), times=9 - n) for n, one in enumerate(SEVEN)]
     loaded = LoadedRegistry(Registry("climpt", tmp_path, SEVEN), "seven")
     found = find(
-        loaded, ["commit in groups"], meanings=None, experience=plant(tmp_path, rows), top_n=9
+        loaded,
+        ["commit in groups"],
+        command_vectors=None,
+        experience=plant(tmp_path, rows),
+        top_n=9,
     )
     assert {one.command for one in found.results if one.learned} == set(SEVEN[:2])
 
@@ -140,11 +144,11 @@ def test_planted_history_keeps_the_best_command_in_the_first_three(
     query: str, tmp_path: Path
 ) -> None:
     loaded = LoadedRegistry(Registry("climpt", tmp_path, SEVEN), "seven")
-    alone = find(loaded, [query], meanings=None, top_n=9).results
+    alone = find(loaded, [query], command_vectors=None, top_n=9).results
     first = alone[0].command
     others = [row(**one.key._asdict(), feature=query, times=10**6) for one in SEVEN if one != first]
     experience = plant(tmp_path, [*others, row(c1="no", c2="such", c3="command", feature=query)])
-    found = find(loaded, [query], meanings=None, experience=experience, top_n=9).results
+    found = find(loaded, [query], command_vectors=None, experience=experience, top_n=9).results
     assert first in [one.command for one in found[:3]]
     assert {one.command for one in found} <= set(SEVEN)
     scores = {one.command: one.bm25_score for one in alone}

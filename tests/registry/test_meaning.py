@@ -163,10 +163,10 @@ class Exhausted(Broken):
 def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
     with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
-        why = meanings.complete(loaded, lambda *_: None)
+        why = meanings.wait_for(loaded, lambda *_: None)
         assert why == "embedding: words only, because of an unexpected MemoryError"
         embedder.broken = False
-        assert meanings.complete(loaded, lambda *_: None) == ""
+        assert meanings.wait_for(loaded, lambda *_: None) == ""
 
 
 def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path
 
     with meanings_of(embedder, tmp_path, patience=0) as meanings:
         assert meanings.of(loaded) is None
-        assert meanings.complete(loaded, tell) == ""
+        assert meanings.wait_for(loaded, tell) == ""
         assert meanings.of(loaded) is not None
         assert progress[0] == (0, MAX_WAITED_TEXTS + 200 + len(everyday()))
         assert progress == sorted(progress)
         progress.clear()
-        assert meanings.complete(loaded, tell) == ""
+        assert meanings.wait_for(loaded, tell) == ""
         assert progress == []
 
 
@@ -205,7 +205,7 @@ def test_complete_returns_the_reason_why_there_are_no_vectors(
         closing(VectorCache(tmp_path)) as cache,
         closing(CommandVectors(embedder, cache)) as meanings,
     ):
-        assert why in meanings.complete(loaded, lambda _done, _total: None)
+        assert why in meanings.wait_for(loaded, lambda _done, _total: None)
         assert meanings.of(loaded) is None
 
 

@@ -2,7 +2,7 @@
 
 from code_intel.chunking.languages.row import Language
 
-_ECMASCRIPT = """
+_SHARED = """
 (function_declaration name: (_) @name) @function
 (generator_function_declaration name: (_) @name) @function
 (class_declaration name: (_) @name) @class
@@ -13,6 +13,7 @@ _ECMASCRIPT = """
 (assignment_expression
   left: (member_expression object: (_) @scope property: (property_identifier) @name)
   right: [(arrow_function) (function_expression) (generator_function)]) @function
+; const x = require("y") is an import, not a constant.
 ((program (lexical_declaration kind: "const"
   (variable_declarator name: (identifier) @name value: (_) @value) @constant))
   (#not-match? @value "^require[(]"))
@@ -31,6 +32,7 @@ _ECMASCRIPT = """
   (#eq? @value "require"))
 (comment) @comment
 """
+"""The part of the query that the grammars of JavaScript and TypeScript share."""
 
 _JAVASCRIPT = """
 (field_definition property: [(property_identifier) (private_property_identifier)] @name
@@ -52,6 +54,7 @@ _TYPESCRIPT = """
 (module name: (_) @name) @namespace
 (program (ambient_declaration (lexical_declaration
   (variable_declarator name: (identifier) @name) @constant)))
+; The decorator of a method is a sibling above it, not its child.
 (class_body (decorator) @attribute)
 """
 
@@ -65,13 +68,14 @@ _WRAPPERS = frozenset(
     }
 )
 _ATTRIBUTES = frozenset({"decorator"})
+"""Node types at the start of a definition: the decorator of a class is its child."""
 
 TYPESCRIPT = Language(
     "typescript",
     (".ts", ".mts", ".cts"),
     "tree_sitter_typescript:language_typescript",
-    _ECMASCRIPT + _TYPESCRIPT,
-    _WRAPPERS,
+    _SHARED + _TYPESCRIPT,
+    wrappers=_WRAPPERS,
     attributes=_ATTRIBUTES,
     interpreters=("deno", "bun", "ts-node", "tsx"),
 )
@@ -82,16 +86,16 @@ ECMASCRIPT_LANGUAGES = (
         "tsx",
         (".tsx",),
         "tree_sitter_typescript:language_tsx",
-        _ECMASCRIPT + _TYPESCRIPT,
-        _WRAPPERS,
+        _SHARED + _TYPESCRIPT,
+        wrappers=_WRAPPERS,
         attributes=_ATTRIBUTES,
     ),
     Language(
         "javascript",
         (".js", ".jsx", ".mjs", ".cjs"),
         "tree_sitter_javascript:language",
-        _ECMASCRIPT + _JAVASCRIPT,
-        _WRAPPERS,
+        _SHARED + _JAVASCRIPT,
+        wrappers=_WRAPPERS,
         attributes=_ATTRIBUTES,
         interpreters=("node", "nodejs"),
     ),

@@ -99,7 +99,7 @@ JVM_LANGUAGES = (
         (".java",),
         "tree_sitter_java:language",
         _JAVA,
-        frozenset({"field_declaration", "constant_declaration"}),
+        wrappers=frozenset({"field_declaration", "constant_declaration"}),
         attributes=frozenset({"annotation", "marker_annotation"}),
     ),
     Language(
@@ -124,7 +124,7 @@ JVM_LANGUAGES = (
         (".cs", ".csx"),
         "tree_sitter_c_sharp:language",
         _CSHARP,
-        frozenset({"field_declaration", "variable_declaration", "global_statement"}),
+        wrappers=frozenset({"field_declaration", "variable_declaration", "global_statement"}),
         attributes=frozenset({"attribute_list"}),
         quotes="@",
     ),

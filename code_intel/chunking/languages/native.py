@@ -50,19 +50,26 @@ _RUST = """
 (block_comment) @comment
 """
 
-_NAMED = "(function_declarator declarator: [(identifier) (field_identifier)] @name)"
-_NAMED_CPP = """(function_declarator declarator: [
+_FUNCTION_NAME = "(function_declarator declarator: [(identifier) (field_identifier)] @name)"
+_FUNCTION_NAME_CPP = """(function_declarator declarator: [
     (identifier) (field_identifier) (qualified_identifier) (destructor_name) (operator_name)
     (template_function) (template_method)
   ] @name)"""
-_FUNCTION = """[
+_FUNCTION_DECLARATOR = """[
   {0}
   (pointer_declarator declarator: {0})
   (pointer_declarator declarator: (pointer_declarator declarator: {0}))
   (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: {0})))
 ]"""
-_FUNCTION_CPP = _FUNCTION.replace("]", "  (reference_declarator {0})\n]")
-_VALUE = """[
+"""The declarator of a function, plain or with pointers; `{0}` stands for the part with its name."""
+
+_FUNCTION_DECLARATOR_CPP = _FUNCTION_DECLARATOR.replace("]", "  (reference_declarator {0})\n]")
+"""The same, or a function that returns a reference."""
+
+_C_FUNCTION = _FUNCTION_DECLARATOR.replace("{0}", _FUNCTION_NAME)
+_CPP_FUNCTION = _FUNCTION_DECLARATOR_CPP.replace("{0}", _FUNCTION_NAME_CPP)
+
+_VARIABLE_DECLARATOR = """[
   (identifier) @name
   (array_declarator declarator: (identifier) @name)
   (array_declarator declarator: (array_declarator declarator: (identifier) @name))
@@ -88,9 +95,10 @@ _C_FAMILY = f"""
   (function_declarator
     declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name)))
 ]) @type
-((declaration declarator: {_VALUE}) @variable (#not-match? @variable "^extern"))
-(declaration declarator: (init_declarator declarator: {_VALUE})) @variable
-(declaration (type_qualifier) @value declarator: (init_declarator declarator: {_VALUE})
+((declaration declarator: {_VARIABLE_DECLARATOR}) @variable (#not-match? @variable "^extern"))
+(declaration declarator: (init_declarator declarator: {_VARIABLE_DECLARATOR})) @variable
+(declaration
+  (type_qualifier) @value declarator: (init_declarator declarator: {_VARIABLE_DECLARATOR})
   (#match? @value "^const")) @constant
 (preproc_def name: (identifier) @name value: (_)) @constant
 (preproc_function_def name: (identifier) @name) @macro
@@ -101,17 +109,17 @@ _C_FAMILY = f"""
 _C = (
     _C_FAMILY
     + f"""
-(function_definition declarator: {_FUNCTION.replace("{0}", _NAMED)}) @function
-(declaration declarator: {_FUNCTION.replace("{0}", _NAMED)}) @function @declared
+(function_definition declarator: {_C_FUNCTION}) @function
+(declaration declarator: {_C_FUNCTION}) @function @declared
 """
 )
 
 _CPP = (
     _C_FAMILY
     + f"""
-(function_definition declarator: {_FUNCTION_CPP.replace("{0}", _NAMED_CPP)}) @function
-(declaration declarator: {_FUNCTION_CPP.replace("{0}", _NAMED_CPP)}) @function @declared
-(field_declaration declarator: {_FUNCTION_CPP.replace("{0}", _NAMED_CPP)}) @function @declared
+(function_definition declarator: {_CPP_FUNCTION}) @function
+(declaration declarator: {_CPP_FUNCTION}) @function @declared
+(field_declaration declarator: {_CPP_FUNCTION}) @function @declared
 (class_specifier name: (_) @name body: (_)) @class
 (alias_declaration name: (type_identifier) @name) @type
 (concept_definition name: (identifier) @name) @interface
@@ -156,10 +164,10 @@ NATIVE_LANGUAGES = (
         (".go",),
         "tree_sitter_go:language",
         _GO,
-        frozenset({"type_declaration", "const_declaration", "var_declaration"}),
+        wrappers=frozenset({"type_declaration", "const_declaration", "var_declaration"}),
     ),
     Language("rust", (".rs",), "tree_sitter_rust:language", _RUST, import_separator="::"),
-    Language("c", (".c", ".h"), "tree_sitter_c:language", _C, quotes=""),
+    Language("c", (".c", ".h"), "tree_sitter_c:language", _C),
     Language(
         "cpp",
         (
@@ -168,10 +176,9 @@ NATIVE_LANGUAGES = (
         ),
         "tree_sitter_cpp:language",
         _CPP,
-        frozenset({"template_declaration"}),
+        wrappers=frozenset({"template_declaration"}),
         attributes=frozenset({"attribute_declaration"}),
         separator="::",
-        quotes="",
     ),
     Language(
         "swift",

@@ -21,7 +21,7 @@ PYTHON_LANGUAGES = (
         (".py", ".pyi", ".pyw"),
         "tree_sitter_python:language",
         _SYMBOLS,
-        frozenset({"decorated_definition", "expression_statement"}),
+        wrappers=frozenset({"decorated_definition", "expression_statement"}),
         docstrings=True,
         import_separator=".",
         interpreters=("python",),

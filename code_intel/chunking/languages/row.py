@@ -20,7 +20,8 @@ class Language(NamedTuple):
             `@relative`: an import from the file's own folder, written without `./`;
             `@reexport`: an import that the file exports again;
             `@comment`; `@attribute`: an attribute above a definition;
-            `@about`: the description of the file.
+            `@about`: the description of the file;
+            `@value`: only for predicates such as `#match?`; otherwise ignored.
         wrappers: Node types around a definition that are part of it: decorators, `export`.
         docstrings: Whether a string at the start of a body documents it.
         attributes: Node types at the start of a definition that are skipped: annotations.

@@ -27,7 +27,7 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
         "--agent",
         default=DEFAULT_AGENT,
         metavar="NAME",
-        help=f"the agent that owns the registry (default: {DEFAULT_AGENT})",
+        help=f"the agent, which is the name of a registry (default: {DEFAULT_AGENT})",
     )
 
 

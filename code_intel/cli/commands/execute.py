@@ -2,9 +2,9 @@
 
 `describe` shows a command's options. Paths are relative to the current folder. --dry-run prints the
 command line that would run, or the file that would be rendered, and does nothing. --for says what
-the command is used for, so that later searches for something similar rank it higher. Exits 1 if
-there is no such command or it fails; stderr has the reason. --json prints the answer of the tool
-`execute` with the complete prompt.
+the command is used for, so that later searches for something similar rank it higher. Exits with 1
+if there is no such command or it fails; stderr has the reason. `--json` prints the answer of the
+tool `execute` with the complete prompt.
 """
 
 import argparse

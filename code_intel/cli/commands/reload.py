@@ -1,8 +1,9 @@
 """Read an agent's registry again, report problems, and compute the vectors of its commands.
 
-A server reads a changed registry by itself and computes vectors in the background. This command
-waits for the vectors. `--agent '*'` means all agents. Exits 2 if a registry cannot be used. --json
-prints the answer of the tool `reload`; `degraded` says why there are no vectors.
+An *agent* here is the name of a registry, as in Climpt; `registry_config.json` lists them, and
+`--agent '*'` means all. A server reads a changed registry by itself and computes vectors in the
+background; this command waits for the vectors. Exits with 2 if a registry cannot be used. `--json`
+prints the answer of the tool `reload`; its field `degraded` says why there are no vectors.
 """
 
 import argparse
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _reload(context: "CommandContext", agent: str) -> "Answer":
+    """Call the tool `reload`, with its argument validated as in a call over MCP; add vectors."""
     from code_intel.registry.loading import ALL_AGENTS
     from code_intel.tools.commands.command_reload import reload
     from code_intel.tools.context.gateway import run_in_thread
@@ -50,9 +52,9 @@ async def _reload(context: "CommandContext", agent: str) -> "Answer":
 
 
 def _compute_vectors(context: "CommandContext", agent: str) -> str:
-    """Compute the vectors of an agent's commands; return the reason if that is impossible."""
+    """Wait for the vectors of an agent's commands; return why there are none, or an empty text."""
     with progress() as advance:
-        return context.meanings.complete(
+        return context.vectors.wait_for(
             context.registries.of(agent),
             lambda done, total: advance(done, total, f"{agent}: vectors"),
         )

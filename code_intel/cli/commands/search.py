@@ -1,7 +1,7 @@
 """Find commands by purpose, in any language, best first. Nothing is executed or recorded.
 
 --also repeats the question in other words, such as the action and the target.
-Exits 1 if nothing was found. --json prints the answer of the tool `search`.
+Exits with 1 if nothing was found. `--json` prints the answer of the tool `search`.
 """
 
 import argparse

@@ -46,7 +46,7 @@ REPLACED_COMMANDS = {
     "search-relations": "Use find_definitions and find_references of `code-intel serve`, or "
     "`devrag search SYMBOL`.",
     "build-dictionary": "No dictionary is needed: Japanese questions find English text by "
-    "meaning, and agreements (`code-intel map add`) define which term means which symbol.",
+    "meaning, and agreements (`code-intel map add`) define which term refers to which symbol.",
 }
 """Commands of the original devrag that do not exist here, and what to use instead."""
 CONFIG_CREATING_COMMANDS = frozenset({"serve", "sync"})

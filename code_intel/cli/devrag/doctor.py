@@ -1,4 +1,4 @@
-"""Check the index. Exits 1 if something does not work."""
+"""Check the index. Exits with 1 if something does not work."""
 
 import argparse
 from typing import Any

@@ -1,6 +1,7 @@
-"""Index one file now, with words and vectors.
+"""Index one file now: both its words and its vectors.
 
-A file that no pattern matches is indexed too, and stays indexed until you delete it by name.
+A file that `document_patterns` does not cover is indexed too. It stays in the index until you
+remove it with `devrag delete`.
 """
 
 import argparse

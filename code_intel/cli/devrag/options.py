@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from code_intel.config import IndexConfig
 from code_intel.errors import UsageError
 
-if TYPE_CHECKING:  # imported late, so that the server answers its handshake early
+if TYPE_CHECKING:  # imported late, so that `devrag serve` answers the MCP handshake quickly
     from code_intel.tools.context.corpus_service import CorpusService
 
 FIELD_ALIASES = {"content": "chunk", "filename": "document"}
@@ -18,8 +18,16 @@ FIELD_ALIASES = {"content": "chunk", "filename": "document"}
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add `--output` and, for the help only, the global options that `line` reads."""
-    parser.add_argument("--config", metavar="PATH", help="the configuration (default: config.json)")
+    """Add `--output`, and list `--config` and `--model-dir` in the help.
+
+    `devrag.line` has parsed those two already, and `args.config` is the loaded IndexConfig.
+    """
+    parser.add_argument(
+        "--config",
+        metavar="PATH",
+        help="the configuration file (default: the first of config.json, devrag.json and "
+        "devrag-forest.json)",
+    )
     parser.add_argument("--model-dir", metavar="PATH", help="folder of local models")
     parser.add_argument(
         "--output",
@@ -40,7 +48,9 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
 def add_path(parser: argparse.ArgumentParser, name: str = "filepath") -> None:
     """Add the file that a command works on."""
     parser.add_argument(
-        name, help="a file, relative to the configuration or else to the current folder"
+        name,
+        help="a file; a relative path is looked up in the folder of the configuration, then in the "
+        "current folder",
     )
 
 

@@ -1,4 +1,4 @@
-"""Work with the map: the project's agreements on which term means which symbol.
+"""Work with the map: the project's agreements on which term refers to which symbol.
 
 Each agreement is a Markdown file in `.code-intel/agreements`, to be committed to git.
 `code-intel map SUBCOMMAND --help` shows the options of a subcommand.

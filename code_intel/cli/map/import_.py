@@ -1,8 +1,8 @@
 """Import agreements from a file that `code-intel map export` wrote. All of them are unconfirmed.
 
 Existing agreements stay as they are: a line with the same term and symbol is skipped. The result of
-each line is reported, with the field and the reason if the line is malformed. Exits 1 if a line is
-malformed, or if an unreadable file has the name that its agreement would get.
+each line is reported, with the field and the reason if the line is malformed. Exits with 1 if a
+line is malformed, or if an unreadable file has the name that its agreement would get.
 
 --json: `lines` {line, fate, and nl_term, symbol, symbol_defined or field, reason}, `counts` by
 fate, `dry_run`, `map_sync`.

@@ -1,4 +1,4 @@
-"""List the project's agreements with their status and its reasons. Exits 1 if none match."""
+"""List the project's agreements with their status and its reasons. Exits with 1 if none match."""
 
 import argparse
 from typing import Any, get_args

@@ -1,6 +1,6 @@
 """List sessions, the most recently used first, with intent, phase, outcome or state, and query.
 
-Exits 1 if none exist.
+Exits with 1 if there are none.
 """
 
 import argparse

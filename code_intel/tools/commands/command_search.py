@@ -105,7 +105,7 @@ async def _found(
         return find(
             context.registries.of(agent),
             queries,
-            meanings=context.meanings,
+            command_vectors=context.vectors,
             experience=context.experience,
             feature=feature,
             top_n=limit,

@@ -65,7 +65,7 @@ class CommandContext:
     Attributes:
         settings: The project's settings.
         registries: The commands by agent.
-        meanings: Vectors of commands and queries.
+        vectors: Vectors of commands and queries.
         experience: The log of commands executed in this project, with the features they served.
         embedder: The process's model.
         answered: The last searches of each connection.
@@ -76,7 +76,7 @@ class CommandContext:
 
     settings: Settings
     registries: Registries
-    meanings: CommandVectors
+    vectors: CommandVectors
     experience: CommandExperience
     embedder: LazyEmbedder
     answered: RecentSearches = field(default_factory=RecentSearches)
@@ -86,7 +86,7 @@ class CommandContext:
 
     def close(self) -> None:
         """Stop the background work."""
-        self.meanings.close()
+        self.vectors.close()
 
 
 def open_commands(

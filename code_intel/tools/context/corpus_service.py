@@ -191,7 +191,7 @@ class CorpusService:
         if not active:
             return question
         is_map = self.index.config.corpus == "map"
-        if active == identity if is_map else self.embedder.reads(active):
+        if active == identity if is_map else self.embedder.can_search(active):
             has_words = question.text.isascii() or english(question.text)
             if (
                 not is_map

@@ -14,6 +14,6 @@ from code_intel.tools.documents.operations import FILEPATH
 async def index_markdown(
     service: CorpusService, filepath: Annotated[str, Field(min_length=1, description=FILEPATH)]
 ) -> Answer:
-    """Index one file now."""
+    """Index one file of any kind now."""
     data = await run_in_thread(operations.index, service, filepath)
     return Answer(data, data["message"])

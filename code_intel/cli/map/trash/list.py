@@ -1,4 +1,4 @@
-"""List the files in the trash, oldest first, with their content. Exits 1 if none exist.
+"""List the files in the trash, oldest first, with their content. Exits with 1 if there are none.
 
 --json: `trash` {name, at, kind, was, says}, `total`.
 """
