@@ -320,6 +320,29 @@ async def test_explored_file_may_be_added_in_ready(shop: Path) -> None:
 
 
 @pytest.mark.covers(
+    "answer.check_write_target.targets", "row.write_target: file_path allowed error hint"
+)
+async def test_several_files_are_checked_in_one_call(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await begin(call)
+        await call("set_query_frame", **FRAME)
+        await to_ready(call)
+        alone = {"file_path": SERVICE, "allowed": True, "error": None, "hint": ""}
+        for file in (SERVICE, ".git/config"):
+            one = await call("check_write_target", file_path=[file])
+            (row,) = one["targets"]
+            assert one == await call("check_write_target", file_path=file) | {"targets": [row]}
+            assert one == one | row
+        several = await call("check_write_target", file_path=[SERVICE, ".git/config", SERVICE])
+        assert (several["allowed"], several["error"]) == (False, "protected_path")
+        assert several["file_path"] == ".git/config"
+        assert [row["allowed"] for row in several["targets"]] == [True, False, True]
+        assert several["targets"][0] == alone
+        error = await call.refused("check_write_target", file_path=[])
+        assert error["error"] == "invalid_argument"
+
+
+@pytest.mark.covers(
     "tool.check_write_target",
     "field.check_write_target: file_path allow_new_files",
     "answer.check_write_target: allowed file_path error explored_files hint current_phase",
