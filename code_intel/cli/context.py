@@ -1,4 +1,4 @@
-"""Find what to read for a goal: short excerpts of the most relevant files, best first.
+"""Find the code to read for a task: short excerpts of the most relevant files, best first.
 
 If you already have a failing test, a diff or a file that you are editing, name it. `--diff -` reads
 a diff from standard input: `git diff | code-intel context --diff - "why is the total wrong"`.

@@ -44,7 +44,7 @@ COMMANDS = (
         "search", "code_intel.cli.search", "search the map (agreements), then the forest (source)"
     ),
     CliCommand("files", "code_intel.cli.files", "find files by the words in them"),
-    CliCommand("context", "code_intel.cli.context", "gather what to read for a goal"),
+    CliCommand("context", "code_intel.cli.context", "find the code to read for a task"),
     CliCommand("plan", "code_intel.cli.plan", "search in several steps against expectations"),
     CliCommand("plans", "code_intel.cli.plans", "list, show or remove stored plans"),
     CliCommand(

@@ -1,1 +1,1 @@
-"""Select what to read for a goal, within a token budget (seed 002)."""
+"""Select the code to read for a task, within a token budget (seed 002)."""

@@ -1,4 +1,4 @@
-"""Select the files to read for a goal, ranked with regard to the caller's artifacts (seed 002).
+"""Select the files to read for a task, ranked with regard to the caller's artifacts (seed 002).
 
 The files found, and the dependencies and neighbours of files that artifacts name, are ranked as in
 a search. Then blacklisted files are removed, and the terms of the formula decide near ties
@@ -129,7 +129,7 @@ def gather_bundle(
     limit: int,
     bases: Sequence[str] = (),
 ) -> Bundle:
-    """Return the files to read for a goal.
+    """Return the files to read for a task.
 
     Args:
         store: The forest's index.
