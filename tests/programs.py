@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 TESTS = Path(__file__).resolve().parent
 MEMORY = Path("/dev/shm")  # noqa: S108 - tests count flushes, they do not wait for the disk
-LONGEST = 300
-"""Seconds; far more than any needs."""
+TIMEOUT_S = 300
+"""Far more than any program needs."""
 
 
 @contextmanager
 def quick_folder() -> Iterator[Path]:
-    """Offer a new folder, in memory where there is such a place; it goes afterwards."""
+    """Create a temporary folder, in memory if possible, and remove it afterwards."""
     fast = MEMORY if os.access(MEMORY, os.W_OK) else None
     with TemporaryDirectory(prefix="code-intel-", dir=fast) as folder:
         yield Path(folder)
@@ -35,7 +35,7 @@ def output_of(program: Path, *words: str) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            timeout=LONGEST,
+            timeout=TIMEOUT_S,
             check=False,
         )
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
