@@ -9,6 +9,7 @@ everything they write is written in transactions (docs/decisions/0006).
 import json
 import logging
 import os
+import re
 import select
 import signal
 import sys
@@ -40,8 +41,15 @@ INIT_PID = 1
 """The process that adopts orphans; a server started by it has no parent to watch."""
 MAX_MESSAGE_CHARS = 16 << 20
 """Maximum length of a message. A longer line is discarded and answered with an error."""
-_TOO_LONG_LINE = "a line of more than 16 MiB\n"
-"""Replaces a line that is too long. It is not JSON, so it is refused like other malformed lines."""
+_TOO_LONG = "a line of more than 16 MiB, of the request "
+"""Replaces such a line, followed by the request's id as JSON, if its ends show one."""
+_END_CHARS = 4096
+_TEXT_FIELD = r'"(?:jsonrpc|method)"\s{0,9}:\s{0,9}"[^"\\]{0,200}"\s{0,9}'
+_ID_FIELD = r'"id"\s{0,9}:\s{0,9}(-?\d{1,18}|"[^"\\]{0,200}")\s{0,9}'
+_ID_AT_START = re.compile(
+    rf"\s{{0,9}}\{{\s{{0,9}}(?:{_TEXT_FIELD},\s{{0,9}}){{0,2}}{_ID_FIELD}[,}}]"
+)
+_ID_AT_END = re.compile(rf",\s{{0,9}}{_ID_FIELD}(?:,\s{{0,9}}{_TEXT_FIELD}){{0,2}}\}}\s{{0,9}}\Z")
 
 
 class _Stdin(TextIOWrapper):
@@ -59,9 +67,12 @@ class _Stdin(TextIOWrapper):
             _exit_soon()
         if len(line) < MAX_MESSAGE_CHARS:
             return line
+        start = end = line[:_END_CHARS]
         while len(line) == MAX_MESSAGE_CHARS and not line.endswith("\n"):
+            end = line[-_END_CHARS:]
             line = super().readline(MAX_MESSAGE_CHARS)
-        return _TOO_LONG_LINE
+        found = _ID_AT_START.match(start) or _ID_AT_END.search(end + line[-_END_CHARS:])
+        return f"{_TOO_LONG}{found[1] if found else 'null'}\n"
 
 
 class _Stdout(TextIOWrapper):
@@ -152,6 +163,10 @@ def _refusal(error: Exception) -> JSONRPCError | None:
         data = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
     elif line.isspace():
         return None
+    elif line.startswith(_TOO_LONG):
+        message = {"id": _parse_leniently(line.removeprefix(_TOO_LONG))}
+        text = "The message is longer than 16 MiB. Send less in one call."
+        data = ErrorData(code=INVALID_REQUEST, message=text)
     else:
         message = _parse_leniently(line)
         data = ErrorData(

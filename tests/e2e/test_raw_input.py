@@ -116,11 +116,27 @@ def refuse_the_large(pipe: Pipe) -> None:
         answer = pipe.ask("tools/call", {"name": "search_smart", "arguments": arguments})["result"]
         assert answer["isError"]
         assert answer["structuredContent"]["error"] == "invalid_argument"
+    text = "x" * (30 << 20)
+    call = {
+        "method": "tools/call",
+        "params": {"name": "search_smart", "arguments": {"query": text}},
+    }
+    for number, message in (
+        (901, {"jsonrpc": "2.0", "id": 901, **call}),
+        ("last", {**call, "jsonrpc": "2.0", "id": "last"}),
+        (902, {**call, "id": 902, "jsonrpc": "2.0"}),
+    ):
+        pipe.write(json.dumps(message).encode() + b"\n")
+        error = pipe.read(number)["error"]
+        assert error["code"] == INVALID_REQUEST
+        assert "16 MiB" in error["message"]
+    pipe.write(json.dumps({"params": {"text": text, "id": 903}}).encode() + b"\n")
+    assert pipe.read(None)["error"]["code"] == INVALID_REQUEST  # the id is not the message's
     line = b"x" * (1 << 20)
     for _ in range(12 * MAX_MESSAGE_CHARS // len(line)):
         pipe.write(line)
     pipe.write(b"\n")
-    assert pipe.read(None)["error"]["code"] == PARSE_ERROR
+    assert pipe.read(None)["error"]["code"] == INVALID_REQUEST
     assert pipe.ask("ping")["result"] == {}
     # Only a part of a line of that size is in memory.
     assert peak(pipe) - before < 9 * MAX_MESSAGE_CHARS

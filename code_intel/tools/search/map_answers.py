@@ -1,12 +1,12 @@
 """Read the map's last answer in a session, and record feedback on it (docs/decisions/0027)."""
 
-from contextlib import suppress
+import shlex
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from code_intel.errors import CodeIntelError
 from code_intel.learned.files.agreements import make_key
-from code_intel.learned.history.experience import Kind
+from code_intel.learned.history.experience import REJECTION_PERIOD, Kind
 from code_intel.learned.history.feedback import note
 from code_intel.learned.status.agreement_status import standings_of
 from code_intel.session.state import Session
@@ -64,10 +64,13 @@ async def record_feedback(
     kind: Kind,
     answer: MapAnswer | None,
     detail: str = "",
-) -> None:
-    """Record feedback on the map's answer; a storage error does not fail the call."""
+) -> bool:
+    """Record feedback on the map's answer; return whether there was one and it is stored.
+
+    A storage error does not fail the call.
+    """
     if answer is None:
-        return
+        return False
     work = partial(
         note,
         context.settings,
@@ -77,5 +80,35 @@ async def record_feedback(
         session_id=session.name,
         detail=detail or answer.band,
     )
-    with suppress(CodeIntelError):
+    try:
         await run_in_thread(work)
+    except CodeIntelError:
+        return False
+    return True
+
+
+def silenced_by(answer: MapAnswer) -> dict[str, Any]:
+    """Return what the rejection of an answer silences, for how long, and how to undo it."""
+    return {
+        "nl_term": answer.nl_term,
+        "symbol": answer.symbol,
+        "query": answer.query,
+        "days": REJECTION_PERIOD.days,
+        "undo": f"code-intel map confirm {shlex.join((answer.nl_term, answer.symbol))}",
+    }
+
+
+def silenced_text(silenced: dict[str, Any]) -> str:
+    """Return a line of text with the fields of `silenced_by`."""
+    return (
+        f"\nsilenced: {silenced['nl_term']} → {silenced['symbol']} for “{silenced['query']}”; "
+        f"undo: {silenced['undo']}"
+    )
+
+
+SILENCED = (
+    f"The agreement in `silenced` does not answer this query for {REJECTION_PERIOD.days} days, and "
+    "after a second session rejects it, no longer. If the agreement is right, run the command in "
+    "`silenced.undo`; a success with this query and symbol undoes it, too. "
+)
+"""Explains the field `silenced` of an answer."""

@@ -8,7 +8,13 @@ from code_intel.session import steps
 from code_intel.session.guidance import next_step
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.search.map_answers import last_map_answer, record_feedback
+from code_intel.tools.search.map_answers import (
+    SILENCED,
+    last_map_answer,
+    record_feedback,
+    silenced_by,
+    silenced_text,
+)
 
 
 async def revert_to_exploration(
@@ -18,11 +24,16 @@ async def revert_to_exploration(
 ) -> Answer:
     """Return to EXPLORATION if a hypothesis or an agreement turned out to be wrong.
 
-    An agreement of the map on which the session relied is marked as wrong for this query.
+    An agreement of the map on which the session relied is marked as wrong for this query;
+    `silenced` names it and says how to undo that.
     """
     async with context.session(session_id, "revert_to_exploration") as locked:
         offer = last_map_answer(locked.session)
         session = await locked.append(steps.revert(reason or "no reason given"))
-        await record_feedback(context, session, "rejected", offer, "revert")
-    message = f"{session.phase}. {next_step(session)}"
-    return locked.answer(message, next_phase=session.phase.value)
+        rejected = await record_feedback(context, session, "rejected", offer, "revert")
+    message = f"{session.phase}. {SILENCED if rejected else ''}{next_step(session)}"
+    if not (rejected and offer):
+        return locked.answer(message, next_phase=session.phase.value)
+    silenced = silenced_by(offer)
+    text = message + silenced_text(silenced)
+    return locked.answer(message, text, next_phase=session.phase.value, silenced=silenced)

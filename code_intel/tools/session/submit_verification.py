@@ -19,9 +19,12 @@ from code_intel.tools.context.symbol_facts import (
 )
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import (
+    SILENCED,
     MapAnswer,
     last_map_answer,
     record_feedback,
+    silenced_by,
+    silenced_text,
     with_current_name,
 )
 
@@ -85,22 +88,25 @@ async def submit_verification(
         verdict, offer = await locked.decide(judgement)
         session = locked.session
         # If the symbol has been renamed in the meantime, the agreement was not wrong.
-        if (
+        rejected = (
             verdict.next_phase is Phase.EXPLORATION
             and await run_in_thread(with_current_name, context, offer) == offer
-        ):
-            await record_feedback(context, session, "rejected", offer, "verification")
-    message = f"{session.phase}. {next_step(session)}"
+            and await record_feedback(context, session, "rejected", offer, "verification")
+        )
+    message = f"{session.phase}. {SILENCED if rejected else ''}{next_step(session)}"
+    silenced = {"silenced": silenced_by(offer)} if rejected and offer else {}
     warning = "" if verdict.confirmed else "Every hypothesis was rejected. Explore again."
+    text = f"{warning} {message}".strip()
     return locked.answer(
         message,
-        f"{warning} {message}".strip(),
+        text + "".join(map(silenced_text, silenced.values())),
         next_phase=session.phase.value,
         confirmed=list(verdict.confirmed),
         rejected=list(verdict.rejected),
         corroborated=list(verdict.corroborated),
         explored_files=list(session.explored_files),
         warning=warning,
+        **silenced,
     )
 
 

@@ -1,13 +1,16 @@
 """The map learns words, rejections and failures from sessions, with the real model."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
 
+from code_intel.cli.main import main
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn as learn_pair
 from code_intel.learned.learn import reconfirm
@@ -157,11 +160,55 @@ async def test_rejected_words_no_longer_find_the_symbol(
         assert "rejected in these words" in hit["why"]
 
 
+@pytest.mark.covers(
+    "answer.revert_to_exploration: silenced",
+    "answer.submit_verification: silenced",
+    "row.silenced: nl_term symbol query days undo",
+)
+async def test_a_rejection_names_what_it_silences_and_the_command_that_undoes_it(
+    shop: Path,
+) -> None:
+    async with model(shop) as call:
+        await ask(call, TERM)
+        command = shlex.split((await call("revert_to_exploration"))["silenced"]["undo"])
+        assert (await ask(call, TERM))["source"] == "forest"
+        project = ["--project", str(shop)]
+        assert await to_thread.run_sync(main, [*command[1:], *project]) == 0
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        await ask(call, WORDS)
+        shown = await call("get_session_status")
+        evidence = {"tool": "find_definitions", "target": LOGIN, "result": "another", "files": []}
+        rejected = await call(
+            "submit_verification",
+            verified=[
+                {"hypothesis": text, "status": "rejected", "evidence": evidence}
+                for text in shown["semantic"]["hypotheses"]
+            ],
+        )
+        assert rejected["silenced"]["query"] == WORDS
+        assert "silenced" in rejected["message"]
+
+
+async def test_a_reverted_session_without_an_agreement_silences_nothing(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await start(call, "shipping fee")
+        await explore(call, FEE, FEE_FILE)
+        answer = await call("revert_to_exploration")
+        assert "silenced" not in answer
+        assert "silenced" not in answer["message"]
+
+
 async def test_success_restores_a_rejected_term(shop: Path) -> None:
     async with model(shop) as call:
         await ask(call, TERM)
-        await call("revert_to_exploration", reason="about something else")
+        answer = await call("revert_to_exploration", reason="about something else")
         assert ("rejected", TERM, "revert") in experiences(shop)
+        undo = f"code-intel map confirm {shlex.join((TERM, LOGIN))}"
+        assert answer["silenced"] == {
+            "nl_term": TERM, "symbol": LOGIN, "query": TERM, "days": 30, "undo": undo,
+        }  # fmt: skip
+        assert "30 days" in answer["message"]
+        assert "silenced.undo" in answer["message"]
         assert (await call("search_smart"))["source"] == "forest"
         assert (await ask(call, TERM))["source"] == "forest"
         await explore(call, LOGIN, LOGIN_FILE)
