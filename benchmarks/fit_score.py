@@ -200,6 +200,9 @@ def write(
         },
     }
     file = out / calibration.slug(identity)
+    if file.is_file():  # fitted by benchmarks.map_requests, which must be run afterwards
+        old = json.loads(file.read_text(encoding="utf-8"))
+        raw |= {"request": old["request"]} if "request" in old else {}
     file.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
     read_back: Calibration = calibration.decoded(raw, identity)
     print(f"\nwrote {file.name}: bias {read_back.bias}, READY margin {read_back.ready_margin}")

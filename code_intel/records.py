@@ -131,7 +131,8 @@ class Agreement:
         aliases: Other terms that were confirmed to mean the symbol, sorted.
         digest: `Symbol.digest` when it was learned, or empty if unknown.
         body: `Symbol.body` when it was learned; empty if unknown or shared with another symbol.
-        frame: (slot, value) pairs of its session's query frame.
+        frame: (slot, value) pairs of the query frames for which it succeeded, oldest first; a
+            repeated slot begins the next frame.
         extra: Unknown front-matter keys, unchanged, as (key, YAML scalar) pairs.
     """
 

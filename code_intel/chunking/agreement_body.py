@@ -38,6 +38,10 @@ _REFERENCE = re.compile(r"&#([0-9]{1,7});")
 _MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
 """Git writes seven characters; more for a file with two names, or in a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
+_FRAME_LINE = re.compile(
+    r"- 成功時の QueryFrame:$"
+    r"|  - (?:target_feature|trigger_condition|observed_issue|desired_action|query): "
+)
 _ALIASES_KEY = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
 
 
@@ -178,7 +182,7 @@ def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
-    """Return the lines with merge conflicts within the aliases resolved; None for other conflicts.
+    """Return the lines with merge conflicts in aliases and frames resolved; None for others.
 
     Both sides of such a conflict are kept, but not the common ancestor that `diff3` style adds.
     """
@@ -194,6 +198,9 @@ def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
             out.append(line)
             continue
         kept = _both_sides(line, rest)
+        if kept is not None and boundaries > 1 and all(map(_FRAME_LINE.match, kept)):
+            out += kept
+            continue
         if kept is None or boundaries != 1 or not _are_aliases(kept, within=in_aliases):
             return None
         out += [entry for entry in kept if not (in_aliases and _ALIASES_KEY.match(entry))]

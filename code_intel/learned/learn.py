@@ -18,6 +18,7 @@ from code_intel.learned.aliases import is_term, why_no_alias
 from code_intel.learned.files import agreements, merge_agreements, trash
 from code_intel.learned.files.agreements import AgreementEntry, AgreementFolder, Key
 from code_intel.learned.files.changes import MapChange, WriteResult, changing
+from code_intel.learned.files.frames import SlotPairs, with_frames
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.history.state import State
 from code_intel.learned.recall.recall import fold
@@ -109,15 +110,16 @@ def reconfirm(
     body: str = "",
     evidence: Sequence[str],
     files: Sequence[FileReference],
+    frame: SlotPairs = (),
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> LearningResult:
     """Confirm an agreement that a session found with another query, for the symbol's current code.
 
     The query becomes an alias unless it is the term or `aliases` refuses it. If the agreement is
-    confirmed and its symbol has not changed, only the alias is added, so that branches which each
-    add one can be merged (docs/decisions/0007). Otherwise the session's evidence is written as
-    by `learn`.
+    confirmed and its symbol has not changed, only the alias and the request are added, so that
+    branches which each add some can be merged (docs/decisions/0007). Otherwise the session's
+    evidence is written as by `learn`.
 
     Args:
         settings: The project.
@@ -128,6 +130,7 @@ def reconfirm(
         body: The `Symbol.body` of the definition, if no other symbol has the same.
         evidence: What the session found in the code that supports the agreement.
         files: The files that support it.
+        frame: The (slot, value) pairs of the session's request.
         now: The current time.
         cache: A cache of the agreements, for servers.
 
@@ -138,14 +141,15 @@ def reconfirm(
     """
     now = now or datetime.now(UTC)
     alias = unicodedata.normalize("NFC", spoken("alias", alias))
-    earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id)
+    earned = Agreement(*key, tuple(evidence), tuple(files), session_id=session_id, frame=frame)
     earned = checked(replace(earned, digest=digest, body=body), now)
     with changing(settings, now, cache) as change:
         known = change.known()
         entry, old = agreements.existing(known, key)
         new, refused = _count_alias(change.state, known, old, alias, session_id, now)
         if digest in {"", old.digest} and is_confirmed(settings, entry, change.state):
-            same = canonical(replace(old, aliases=(*old.aliases, *new)))
+            frames = with_frames(old.frame, frame)
+            same = canonical(replace(old, aliases=(*old.aliases, *new), frame=frames))
             learned = _learned(change.write(same, confirmed=True, known=known), created=False)
         else:
             earned = replace(earned, similarity=old.similarity, aliases=new)
@@ -305,7 +309,7 @@ def _merged(old: Agreement, new: Agreement) -> Agreement:
             aliases=(*old.aliases, *new.aliases),
             digest=new.digest or old.digest,
             body=new.body if new.digest else old.body,
-            frame=new.frame or old.frame,
+            frame=with_frames(old.frame, new.frame),
             intent=new.intent or old.intent,
             extra=tuple((dict(old.extra) | dict(new.extra)).items()),
         )

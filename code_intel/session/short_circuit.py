@@ -25,8 +25,8 @@ class MapFacts(NamedTuple):
         score: Its calibrated score, 0 to 1; None if the map sent none or had no hit.
         status: Its validity.
         confirmed: Whether it is confirmed in this project.
-        margin: How much its score exceeds that of the best hit for another symbol; None if there is
-            no such hit.
+        margin: How much its score exceeds that of the best rival; None if there is none; see
+            `margin`.
         needed_margin: The fitted minimum of `margin`.
         symbol_defined: Whether the local index defines its symbol.
         risk: Risk of the session.
@@ -34,6 +34,8 @@ class MapFacts(NamedTuple):
         disputed: Whether sessions or people object to it (docs/decisions/0027).
         remote_only: Whether only a remote map server matched the query; no local name does.
         alias_only: Whether the score comes from an alias that is not a synonym of the term.
+        other_request: Whether the agreement keeps no request to compare with, and the request
+            speaks of another symbol, agreement or place.
     """
 
     score: float | None
@@ -46,6 +48,7 @@ class MapFacts(NamedTuple):
     intent: Intent
     disputed: bool = False
     alias_only: bool = False
+    other_request: bool = False
     remote_only: bool = False
 
 
@@ -118,6 +121,13 @@ GUARDS: tuple[ReadyGuard, ...] = (
         "verify it; `code-intel map add` makes the alias a term of its own",
     ),
     ReadyGuard(
+        "request",
+        lambda facts: not facts.other_request,
+        "the request speaks of another symbol, agreement or place, and the agreement keeps no "
+        "request to compare with",
+        "verify it; a successful outcome adds the request to the agreement",
+    ),
+    ReadyGuard(
         "elsewhere",
         lambda facts: not facts.remote_only,
         "only the remote map server matched this query; no local term or alias does",
@@ -142,6 +152,33 @@ def explain(failed: Iterable[str]) -> list[dict[str, str]]:
         for name in failed
         if (guard := _BY_NAME.get(name))
     ]
+
+
+class Rival(NamedTuple):
+    """What the margin depends on: the folded term, the symbol now, the score, the confirmation."""
+
+    term: str
+    symbol: str
+    score: float
+    confirmed: bool
+
+
+def margin(best: Rival, others: Iterable[Rival]) -> float | None:
+    """Return by how much the score of the best agreement exceeds that of the best rival.
+
+    Agreements of the same term are no rivals: a feature is a set of symbols. An unconfirmed
+    agreement is no rival of a confirmed one. The margin is 1 if only this term is exact.
+    """
+    scores = [
+        other.score
+        for other in others
+        if other.symbol != best.symbol
+        and other.term != best.term
+        and (other.confirmed or not best.confirmed)
+    ]
+    if not scores:
+        return None
+    return 1.0 if best.score >= 1 > max(scores) else best.score - max(scores)
 
 
 _NOT_SERVED = frozenset({"", "broken", "conflict", "invalid"})

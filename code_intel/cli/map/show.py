@@ -11,6 +11,7 @@ from code_intel.cli.project import add_project
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
 from code_intel.learned.files.agreements import missing
+from code_intel.learned.files.frames import frames_of
 from code_intel.learned.history.state import open_state
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
@@ -42,7 +43,7 @@ def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
             "similarity": agreement.similarity,
             "intent": agreement.intent,
             "session_id": agreement.session_id,
-            "frame": dict(agreement.frame),
+            "frames": [dict(frame) for frame in frames_of(agreement.frame)],
             **_history(context, found),
         }
     return Answer(data, "\n".join(_lines(data)))

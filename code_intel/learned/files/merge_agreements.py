@@ -5,14 +5,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from code_intel.chunking.agreement import canonical
+from code_intel.learned.files.frames import with_frames
 from code_intel.records import Agreement
 
 
 def merge(agreements: Sequence[Agreement]) -> Agreement:
     """Merge agreements with the same key into one.
 
-    Evidence, files and aliases are combined; other fields are those of the newest agreement. The
-    result is marked as confirmed only if all of them are.
+    Evidence, files, aliases and frames are combined; other fields are those of the newest
+    agreement. The result is marked as confirmed only if all of them are.
     """
     newest, *others = sorted(agreements, key=lambda item: when(item.learned_at), reverse=True)
     everything = (newest, *others)
@@ -22,7 +23,7 @@ def merge(agreements: Sequence[Agreement]) -> Agreement:
             evidence=_distinct(line for item in everything for line in item.evidence),
             files=tuple(dict.fromkeys(file for item in everything for file in item.files)),
             aliases=_distinct(alias for item in everything for alias in item.aliases),
-            frame=newest.frame or next((item.frame for item in others if item.frame), ()),
+            frame=_all_frames(everything),
             confirmed=all(item.confirmed for item in everything),
         )
     )
@@ -52,6 +53,13 @@ def when(learned_at: str) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
     time = datetime.fromisoformat(learned_at)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _all_frames(agreements: Sequence[Agreement]) -> tuple[tuple[str, str], ...]:
+    found: tuple[tuple[str, str], ...] = ()
+    for item in reversed(agreements):
+        found = with_frames(found, item.frame)
+    return found
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ after the model's identity (weights, precision, engine). They are refused for an
 
 import base64
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -35,6 +36,9 @@ SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1)
 
 The fit leaves out a feature whose weight would have the other sign.
 """
+
+REQUEST_FEATURES = ("score", "align", "shared", "action", "wide")
+"""Names of the numbers that `requests.evidence` returns, in its order and explained there."""
 
 NEIGHBOURS = 3
 """Number of generic phrases, the closest ones, that `Space.crowd` averages."""
@@ -86,6 +90,19 @@ class Space:
 
 
 @dataclass(frozen=True)
+class RequestFit:
+    """The fitted comparison of whole requests: one weight per `REQUEST_FEATURES`, and a bias."""
+
+    weights: tuple[float, ...]
+    bias: float
+
+    def score(self, evidence: tuple[float, ...]) -> float:
+        """Return how surely a request repeats an earlier one, between 0 and 1, exclusive."""
+        total = sum(w * value for w, value in zip(self.weights, evidence, strict=True)) + self.bias
+        return 1 / (1 + math.exp(-min(max(total, -30.0), 30.0)))
+
+
+@dataclass(frozen=True)
 class Calibration:
     """The map from evidence to score that was fitted for one model.
 
@@ -99,6 +116,7 @@ class Calibration:
         ready_margin: Difference of scores that the best agreement needs to the best one of another
             symbol, so that the search may be skipped.
         data_sha256: Digest of the labelled data it was fitted on.
+        request: The comparison of whole requests; None if it has not been fitted.
     """
 
     identity: str
@@ -109,6 +127,7 @@ class Calibration:
     bias: float
     ready_margin: float
     data_sha256: str
+    request: RequestFit | None = None
 
     def scores(self, evidence: "Array") -> "Array":
         """Return a score between 0 and 1, exclusive, for each row of `evidence`.
@@ -177,9 +196,16 @@ def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:
             bias=float(raw["bias"]),
             ready_margin=float(raw["ready_margin"]),
             data_sha256=str(raw["data_sha256"]),
+            request=_request_fit(raw.get("request")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise EmbeddingError(f"The constants for {identity} are damaged: {error!r}.") from error
+
+
+def log_odds(score: float) -> float:
+    """Return the log-odds of a score, within bounds."""
+    score = min(max(score, 0.01), 0.99)
+    return math.log(score / (1 - score))
 
 
 def background() -> tuple[dict[str, str], ...]:
@@ -211,6 +237,13 @@ def document_frequency() -> tuple[Counter[str], int]:
 def _shipped(key: str) -> tuple[dict[str, str], ...]:
     file = resources.files("code_intel.learned.recall") / "constants" / "background.json"
     return tuple(json.loads(file.read_text(encoding="utf-8"))[key])
+
+
+def _request_fit(raw: Mapping[str, Any] | None) -> RequestFit | None:
+    if raw is None:
+        return None
+    weights = tuple(float(raw["weights"][name]) for name in REQUEST_FEATURES)
+    return RequestFit(weights, float(raw["bias"]))
 
 
 def _array(text: str) -> "Array":

@@ -115,8 +115,8 @@ def measure(
     """Return the evidence for each agreement, shape (agreements, features).
 
     margin    cosine of question and card in the centred space without the language axis, less
-              that of the closest card of a different symbol or of generic phrases, whichever
-              is closer
+              that of the closest card of a different term and symbol or of generic phrases,
+              whichever is closer
     gap       difference in the share of Japanese script: across scripts cosines are lower
     opposite  1 when the question says the opposite of the agreement (see `contrast`), else 0
     term      share of the term's weighty words in the question: shared words raise a cosine
@@ -144,13 +144,18 @@ def measure(
 
 
 def _margins(cosines: "Array", wordings: Sequence[Wording], crowd: float) -> "Array":
-    """Return the lead of each cosine over `crowd` and the best cosine of a different symbol."""
+    """Return the lead of each cosine over `crowd` and the best cosine of a rival.
+
+    Agreements of one term together describe one feature, so they are no rivals.
+    """
     import numpy as np
 
     order = np.argsort(-cosines, kind="stable")
-    first = order[0] if len(order) else 0
-    second = next((at for at in order if wordings[at].symbol != wordings[first].symbol), None)
-    rivals = [second if said.symbol == wordings[first].symbol else first for said in wordings]
+    terms = [said.term.casefold() for said in wordings]
+    rivals = [
+        next((at for at in order if wordings[at].symbol != said.symbol and terms[at] != term), None)
+        for said, term in zip(wordings, terms, strict=True)
+    ]
     best = [crowd if rival is None else max(crowd, float(cosines[rival])) for rival in rivals]
     return np.asarray(cosines - np.array(best), dtype=np.float64)
 

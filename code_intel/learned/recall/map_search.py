@@ -18,7 +18,7 @@ from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCac
 from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
-from code_intel.records import AgreementHit, Hit
+from code_intel.records import VERIFICATION_SCORE, AgreementHit, Hit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,18 +101,29 @@ def _best(
 ) -> list[Hit]:
     """Return the best hits by limited score, judging as few agreements as possible."""
     hits: list[Hit] = []
+    unconfirmed: set[int] = set()
     for row, item in ranked:
         if item.score < MIN_SHOWN_SCORE or _is_full(hits, top_k, item.score):
             break
         standing = judge(row.entry)
         if standing.validity in SERVED:
             hits.append(_hit(index, row, standing, item))
-    hits.sort(key=lambda hit: -(hit.score or 0.0))
+            unconfirmed |= set() if standing.confirmed else {id(hits[-1])}
+    hits.sort(key=lambda hit: rank(hit, is_confirmed=id(hit) not in unconfirmed))
     return hits[:top_k]
+
+
+def rank(hit: Hit, *, is_confirmed: bool) -> tuple[bool, bool, float]:
+    """Return the sort key of a hit: of those that may answer, confirmed agreements come first."""
+    score = hit.score or 0.0
+    answers = score >= VERIFICATION_SCORE
+    return not answers, answers and not is_confirmed, -score
 
 
 def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     """Return whether no hit with this or a lower score can be among the best."""
+    if score >= VERIFICATION_SCORE:  # a confirmed agreement may follow
+        return False
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 

@@ -58,6 +58,8 @@ OTHER_SYMBOL = _BELOW_VERIFICATION
 REJECTED = _BELOW_VERIFICATION
 """Upper limit for a query that was rejected, even if it is the term: a miss."""
 
+REJECTED_REASON = "rejected in these words"
+
 WORDS_ONLY = _BELOW_VERIFICATION
 """Upper limit without vectors: words alone never lead to a phase."""
 
@@ -105,8 +107,8 @@ class RecallMatch:
         card: The number of the card.
         cosine: The cosine of question and card; 0 without vectors.
         score: The calibrated score, 0 to 1.
-        margin: The lead over the best score of a different symbol, negative if that is higher; 1
-            for an exact term or alias that no other symbol shares.
+        margin: The lead over the best score of a different term and symbol, negative if that is
+            higher; 1 for an exact term or alias that no other term shares.
         reasons: Short tags, strongest first.
     """
 
@@ -258,6 +260,12 @@ def upper_limit(query: str, said: Wording) -> tuple[float, str]:
     return 1.0, ""
 
 
+def hard_limit(query: str, said: Wording) -> float:
+    """Return the limit of the score of a whole request by its feature: an opposite is a miss."""
+    bound, _ = upper_limit(query, said)
+    return bound if bound < VERIFICATION_SCORE else 1.0
+
+
 def _by_rules(
     query: str, card: Card, said: Wording, judged: _Judgement, *, with_model: bool
 ) -> _Judgement:
@@ -266,7 +274,7 @@ def _by_rules(
     if score == ALIAS_ONCE:  # one session is not enough
         bound = min(bound, DIFFERENT)
     if _forms(query).folded in card.rejected:
-        score, reason, bound, objection = 0.0, "", REJECTED, "rejected in these words"
+        score, reason, bound, objection = 0.0, "", REJECTED, REJECTED_REASON
     if reason:
         judged.exact = score == EXACT and with_model
         judged.score = max(judged.score, score)
@@ -280,15 +288,16 @@ def _by_rules(
 def _ranked(found: Sequence[_Judgement], cards: Sequence[Card]) -> list[RecallMatch]:
     order = sorted(range(len(found)), key=lambda place: -found[place].score)
     symbols = [_symbol(card) for card in cards]
-    exact = {symbols[place] for place in order if found[place].exact}
-    first = order[0] if order else 0
-    second = next((place for place in order if symbols[place] != symbols[first]), None)
+    terms = [fold(card.agreement.nl_term) for card in cards]
     answers = []
     for place in order:
         mine = found[place]
-        rival = second if symbols[place] == symbols[first] else first
+        rival = next(
+            (at for at in order if symbols[at] != symbols[place] and terms[at] != terms[place]),
+            None,
+        )
         ahead = mine.score - (0.0 if rival is None else found[rival].score)
-        margin = 1.0 if mine.exact and exact == {symbols[place]} else ahead
+        margin = 1.0 if mine.exact and (rival is None or not found[rival].exact) else ahead
         answers.append(RecallMatch(place, mine.cosine, mine.score, margin, tuple(mine.reasons)))
     return answers
 

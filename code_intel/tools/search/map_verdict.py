@@ -14,20 +14,24 @@ from code_intel.forest.text.grep import confined
 from code_intel.index.safe_files import read_document
 from code_intel.learned.aliases import is_strained
 from code_intel.learned.files.agreements import Key, make_key
+from code_intel.learned.files.agreements import key_of as agreement_key
+from code_intel.learned.recall.map_search import rank
 from code_intel.learned.recall.recall import EXACT, fold, ready_margin
+from code_intel.learned.recall.requests import requests_of
 from code_intel.learned.status.agreement_status import AgreementStatus, standings_of
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.snapshot import NOW
-from code_intel.learned.status.validity import SERVED, lookup_name, moved_to
+from code_intel.learned.status.validity import SCORE_CAP, SERVED, lookup_name, moved_to
 from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
 from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
-from code_intel.session.short_circuit import MapFacts, ShortCircuitVerdict
+from code_intel.session.short_circuit import MapFacts, Rival, ShortCircuitVerdict
 from code_intel.session.state import Session
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
+from code_intel.tools.search.request_match import RequestMatch, match_request
 
 NO_MAP_FACTS = MapFacts(
     score=None,
@@ -43,6 +47,8 @@ NO_MAP_FACTS = MapFacts(
 
 MIN_MAP_HITS = 10
 """Minimum number of hits to request: the margin needs the best hit for another symbol."""
+MAX_REFRESHED = 3
+"""Number of hits, best first, whose files are checked for changes before they are judged."""
 NOT_LOCAL = "This project has no such agreement, so it could not be checked."
 
 
@@ -65,40 +71,50 @@ class JudgedAnswer(NamedTuple):
 
 
 async def judge(
-    context: GatewayContext, session: Session | None, answer: SearchAnswer, *, since: float = NOW
+    context: GatewayContext,
+    session: Session | None,
+    query: str,
+    answer: SearchAnswer,
+    *,
+    since: float = NOW,
 ) -> JudgedAnswer:
     """Judge the best hit of a map answer; cached facts must not be older than `since`."""
-    best = next((hit for hit in answer.hits if hit.agreement is not None), None)
-    if best is None or best.agreement is None:
+    if not any(hit.agreement for hit in answer.hits):
         return JudgedAnswer(None, short_circuit.judge(NO_MAP_FACTS), hits=answer.hits)
-    return await run_in_thread(_judged, context, session, best, answer.hits, since)
+    match = await match_request(context, session, query, answer.hits)
+    return await run_in_thread(_judged, context, session, match, since)
 
 
 def _judged(
-    context: GatewayContext, session: Session | None, best: Hit, hits: Sequence[Hit], since: float
+    context: GatewayContext, session: Session | None, match: RequestMatch, since: float
 ) -> JudgedAnswer:
-    agreement = best.agreement
-    assert agreement is not None  # noqa: S101 - the caller's condition
-    _refresh_index(context, agreement)
-    keys = {_key(hit.agreement) for hit in hits if hit.agreement}
+    for hit in match.hits[:MAX_REFRESHED]:
+        if hit.agreement:
+            _refresh_index(context, hit.agreement)
+    keys = {_key(hit.agreement) for hit in match.hits if hit.agreement}
     standings = standings_of(
         context.settings, context.forest, keys, since=since, cache=context.map_cache
     )
+    local_hits = _confirmed_first(
+        [_with_local_status(hit, standings) for hit in match.hits], standings
+    )
+    best = next(hit for hit in local_hits if hit.agreement)
+    agreement = best.agreement
+    assert agreement is not None  # noqa: S101 - the condition of the line above
     found = standings.get(_key(agreement))
-    local_hits = tuple(_with_local_status(hit, standings) for hit in hits)
-    best = next(new for old, new in zip(hits, local_hits, strict=True) if old is best)
     definitions = _definitions(context, found.symbol if found else agreement.symbol)
     facts = MapFacts(
         score=best.score,
         status=found.validity if found else "unchecked",
         confirmed=found is not None and found.confirmed,
-        margin=_margin(best, local_hits),
+        margin=_margin(best, local_hits, standings),
         needed_margin=_needed_margin(context),
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
         intent=session.intent if session else Intent.QUESTION,
         disputed=found is not None and _is_disputed(found, session),
-        alias_only=found is not None and _relies_on_alias(found, session, best.score),
+        alias_only=found is not None and _relies_on_alias(found, session, match, best.score),
+        other_request=match.speaks_elsewhere,
         remote_only=found is not None and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
@@ -123,16 +139,19 @@ def _with_local_status(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> Hi
     if hit.agreement is None:
         return hit
     standing = standings.get(_key(hit.agreement))
+    score = hit.score
     if standing is None:
         agreement = replace(hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="")
     else:
+        if score is not None:
+            score = min(score, SCORE_CAP[standing.validity])
         agreement = replace(
             hit.agreement,
             status=standing.validity,
             reasons=standing.reasons,
             renamed_to=standing.heir.qualified if standing.heir else "",
         )
-    return replace(hit, agreement=agreement)
+    return replace(hit, score=score, agreement=agreement)
 
 
 def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:
@@ -199,11 +218,18 @@ def _is_disputed(standing: AgreementStatus, session: Session | None) -> bool:
 
 
 def _relies_on_alias(
-    standing: AgreementStatus, session: Session | None, score: float | None
+    standing: AgreementStatus, session: Session | None, match: RequestMatch, score: float | None
 ) -> bool:
-    """Return whether the score is certain only because of an alias that differs from the term."""
+    """Return whether the match relies on words that only sessions have used for the term.
+
+    These are an alias, or the feature of an earlier request, that differs from the term.
+    """
     agreement = standing.entry.agreement
-    if session is None or agreement is None or score is None or score < EXACT:
+    if session is None or agreement is None or score is None:
+        return False
+    feature_score = match.features.get(agreement_key(agreement), score)
+    earlier = {fold(request.feature) for request in requests_of(agreement)}
+    if feature_score < EXACT and fold(session.own_words) not in earlier:
         return False
     return is_strained(session.own_words, agreement)
 
@@ -227,23 +253,36 @@ def _needed_margin(context: GatewayContext) -> float:
     return ready_margin(context.embedder.identity) if usable else 1.0
 
 
-def _margin(best: Hit, hits: Sequence[Hit]) -> float | None:
-    """Return by how much the best hit's score exceeds that of the best hit for another symbol."""
-    if best.agreement is None or best.score is None:
-        return None
-    name = lookup_name(symbol_now(best.agreement))
-    others = [
-        hit.score
+def _margin(
+    best: Hit, hits: Sequence[Hit], standings: Mapping[Key, AgreementStatus]
+) -> float | None:
+    """Return by how much the best hit's score exceeds that of the best rival."""
+    rivals = {
+        id(hit): Rival(
+            fold(hit.agreement.nl_term),
+            lookup_name(symbol_now(hit.agreement)),
+            hit.score,
+            _is_confirmed(hit, standings),
+        )
         for hit in hits
-        if hit.agreement
-        and hit.score is not None
-        and lookup_name(symbol_now(hit.agreement)) != name
-    ]
-    if not others:
-        return None
-    if best.score >= EXACT > max(others):
-        return EXACT  # only this symbol has exactly this term
-    return best.score - max(others)
+        if hit.agreement and hit.score is not None
+    }
+    mine = rivals.get(id(best))
+    return short_circuit.margin(mine, rivals.values()) if mine else None
+
+
+def _is_confirmed(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> bool:
+    standing = standings.get(_key(hit.agreement)) if hit.agreement else None
+    return standing is not None and standing.confirmed
+
+
+def _confirmed_first(
+    hits: Sequence[Hit], standings: Mapping[Key, AgreementStatus]
+) -> tuple[Hit, ...]:
+    """Return hits by score; of those that may answer, confirmed agreements come first."""
+    return tuple(
+        sorted(hits, key=lambda hit: rank(hit, is_confirmed=_is_confirmed(hit, standings)))
+    )
 
 
 def symbol_now(agreement: AgreementHit) -> str:

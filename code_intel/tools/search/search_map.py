@@ -44,7 +44,7 @@ async def search_map(
     )
     if answer is None:
         return await _from_forest(context, handle, query, top_k, missing)
-    judged = await judge(context, session, answer, since=since)
+    judged = await judge(context, session, query, answer, since=since)
     async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             step = None

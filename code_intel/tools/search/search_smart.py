@@ -62,7 +62,7 @@ async def search_smart(
     )
     judged = None
     if answer is not None:
-        judged = await judge(context, session, answer, since=since)
+        judged = await judge(context, session, query, answer, since=since)
         if _is_answered_by_map(judged, session):
             async with context.optional_session(handle, "search_smart") as locked:
                 session = await _record_hit(locked, judged, query, session)

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.aliases import contradicts
 from code_intel.learned.files.agreements import make_key
+from code_intel.learned.files.frames import SlotPairs
 from code_intel.learned.files.rename import rename
 from code_intel.learned.history.state import ANOTHER_SYMBOL
 from code_intel.learned.learn import MAX_FIELD_CHARS, LearningResult, learn, reconfirm
+from code_intel.learned.recall.requests import pairs_to_keep
 from code_intel.learned.status.agreement_status import standings_of
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.validity import lookup_name
@@ -166,9 +168,7 @@ async def _write(
         session_id=session.name,
         digest=definitions[0].digest if definitions else "",
         body=await sole_body(context, definitions),
-        frame=tuple((slot.name, slot.value) for slot in session.frame.slots)
-        if session.frame
-        else (),
+        frame=_request_to_keep(session),
     )
     answer = await run_in_thread(with_current_name, context, last_map_answer(session))
     if confirmed and answer and lookup_name(answer.current_symbol) == lookup_name(symbol):
@@ -201,8 +201,14 @@ async def _confirm_again(
         body=agreement.body,
         evidence=agreement.evidence,
         files=agreement.files,
+        frame=agreement.frame,
         cache=context.map_cache,
     )
+
+
+def _request_to_keep(session: Session) -> SlotPairs:
+    slots = session.frame.slots if session.frame else ()
+    return pairs_to_keep(((slot.name, slot.value) for slot in slots), session.query)
 
 
 async def _record_use(context: GatewayContext, session: Session) -> None:
