@@ -17,14 +17,37 @@ def change(shop: Path, file: str, what: str = "") -> None:
 
 
 async def start(call: Caller, feature: str, intent: str = "MODIFY") -> str:
-    """Start a session with enough slots for a low risk; return its handle."""
-    query = f"{feature} で値が空のとき結果がおかしい"
+    """Start a session with enough slots for a low risk; return its handle.
+
+    Its slots say nothing by which requests differ; see `start_whole`.
+    """
+    query = f"{feature} を見直す時に動作のバグ"
     session = await call("start_session", intent=intent, query=query)
     await call(
         "set_query_frame",
         target_feature={"value": feature, "quote": feature},
-        trigger_condition={"value": "値が空のとき", "quote": "値が空のとき"},
-        observed_issue={"value": "結果がおかしい", "quote": "結果がおかしい"},
+        trigger_condition={"value": "見直す時", "quote": "見直す時"},
+        observed_issue={"value": "動作のバグ", "quote": "動作のバグ"},
+    )
+    return str(session["session_id"])
+
+
+async def ask_whole(call: Caller, feature: str, trigger: str, action: str) -> dict[str, Any]:
+    """Start a session whose other slots have content, and call search_smart."""
+    await start_whole(call, feature, trigger, action)
+    return await call("search_smart")
+
+
+async def start_whole(call: Caller, feature: str, trigger: str, action: str) -> str:
+    """Start a session whose other slots have content; return its handle."""
+    query = f"{feature}: {trigger} {action} (動作のバグ)"
+    session = await call("start_session", intent="MODIFY", query=query)
+    await call(
+        "set_query_frame",
+        target_feature={"value": feature, "quote": feature},
+        trigger_condition={"value": trigger, "quote": trigger},
+        observed_issue={"value": "動作のバグ", "quote": "動作のバグ"},
+        desired_action={"value": action, "quote": action},
     )
     return str(session["session_id"])
 

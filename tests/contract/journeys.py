@@ -1,5 +1,6 @@
 """Lead a session on the shop honestly from phase to phase by the shortest way."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,13 @@ async def to_ready(call: Caller) -> dict[str, Any]:
     return await call("submit_verification", verified=answered())
 
 
-def agree(shop: Path, term: str, symbol: str = LOGIN) -> None:
+def agree(shop: Path, term: str, symbol: str = LOGIN, aliases: tuple[str, ...] = ()) -> None:
     """Add a confirmed agreement to the map and its index."""
     config = settings_of(shop)
     with Index(config.forest) as forest:
         (found,) = forest.store.definitions(symbol, exact=True, limit=2)
     place = FileReference(found.file, found.line)
     agreement = Agreement(term, symbol, ("It is.",), (place,), digest=found.digest, body=found.body)
-    learn(config, agreement, confirmed=True)
+    learn(config, replace(agreement, aliases=aliases), confirmed=True)
     with Index(config.map) as index:
         index.complete(words_only=True)

@@ -3,7 +3,7 @@
 A term alone does not say what is to be done: "recovery middleware must answer 503" needs other code
 than "recovery middleware must mask a header". An agreement therefore keeps the query frames of its
 successful sessions, and the measure of this module compares all slots with them
-(docs/decisions/0051).
+(docs/decisions/0053).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Compare the session's whole request with the agreements that the map found (decision 0055).
+"""Compare the session's whole request with the agreements that the map found (docs/decisions/0053).
 
 The map is searched for the target feature. What the other slots say is compared with the requests
 that an agreement keeps; if it keeps none, the other slots must not speak of anything else.
@@ -26,7 +26,7 @@ from code_intel.session.state import Session
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.searchers import try_search
 
-PLACES = 3
+PLACES = 10
 """Number of files, best first, among which a search for the whole request must find the symbol."""
 
 

