@@ -44,6 +44,7 @@ class LearningResult:
         created: Whether the key is new.
         digest: The content digest of the file.
         replaced: Whether unconfirmed claims were replaced; a copy of them is in the trash.
+        kept: Whether a confirmed agreement was left unchanged, because new claims are unconfirmed.
         refused: Why the query did not become an alias, as a clause; empty if it did.
         note: A note about learned_pairs.json; usually empty.
     """
@@ -53,6 +54,7 @@ class LearningResult:
     created: bool
     digest: str
     replaced: bool = False
+    kept: bool = False
     refused: str = ""
     note: str = ""
 
@@ -68,8 +70,8 @@ def learn(
     """Write an agreement and its pair; update an existing agreement in place.
 
     Evidence, files and aliases are combined; other values are the new ones. If the session has not
-    earned a confirmation, new evidence makes a confirmed agreement unconfirmed. If it has, the new
-    agreement replaces an unconfirmed one instead of being merged with it.
+    earned a confirmation, a confirmed agreement is left unchanged. If it has, the new agreement
+    replaces an unconfirmed one instead of being merged with it.
 
     Args:
         settings: The project.
@@ -95,6 +97,8 @@ def learn(
             term, session_id = agreement.nl_term, agreement.session_id
             note_in(change.state, key, "confirmed", words=term, session_id=session_id, now=now)
             return learned
+        if entry and entry.agreement and is_confirmed(settings, entry, change.state):
+            return LearningResult(entry.path, key, created=False, digest=entry.digest, kept=True)
         new = _added(entry.agreement if entry else None, agreement)
         written = change.write(new, confirmed=False, known=known)
     return _learned(written, created=entry is None)
@@ -164,6 +168,7 @@ def confirm(
     *,
     symbol_digest: str = "",
     symbol_body: str = "",
+    place: FileReference | None = None,
     now: datetime | None = None,
 ) -> LearningResult:
     """Confirm an agreement for the symbol's current code, and end the objections to it.
@@ -173,6 +178,7 @@ def confirm(
         key: The key of the agreement.
         symbol_digest: The `Symbol.digest` of the current definition; empty to keep the old one.
         symbol_body: The `Symbol.body` of the definition, if no other symbol has the same.
+        place: The definition that is meant; its file becomes the agreement's first one.
         now: The current time.
 
     Raises:
@@ -183,6 +189,9 @@ def confirm(
         known = change.known()
         _, old = agreements.existing(known, key)
         new = replace(old, confirmed=True)
+        if place:
+            rest = (file for file in old.files if file.path != place.path)
+            new = replace(new, files=(place, *rest))
         if symbol_digest:
             new = replace(new, digest=symbol_digest, body=symbol_body)
         written = change.write(new, confirmed=True, known=known)

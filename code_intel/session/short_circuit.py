@@ -36,6 +36,7 @@ class MapFacts(NamedTuple):
         alias_only: Whether the score comes from an alias that is not a synonym of the term.
         other_request: Whether the agreement keeps no request to compare with, and the request
             speaks of another symbol, agreement or place.
+        ambiguous: Whether several files define the symbol and the agreement names none of them.
     """
 
     score: float | None
@@ -49,6 +50,7 @@ class MapFacts(NamedTuple):
     disputed: bool = False
     alias_only: bool = False
     other_request: bool = False
+    ambiguous: bool = False
     remote_only: bool = False
 
 
@@ -101,6 +103,13 @@ GUARDS: tuple[ReadyGuard, ...] = (
         lambda facts: facts.symbol_defined,
         "its symbol is not defined in the index",
         "look it up with find_definitions; run `code-intel sync` if the index is stale",
+    ),
+    ReadyGuard(
+        "one_definition",
+        lambda facts: not facts.ambiguous,
+        "several files define its symbol, and the agreement names none of them",
+        "find out with find_definitions which one is meant, and verify that; "
+        "`code-intel map confirm TERM SYMBOL --file PATH` adds it to the agreement",
     ),
     ReadyGuard(
         "risk",

@@ -202,7 +202,7 @@ async def test_outcomes_are_counted_by_session_properties(shop: Path) -> None:
     "tool.add_agreement",
     "field.add_agreement: nl_term symbol code_evidence related_files",
     "answer.add_agreement: success agreement_file created pair symbol_defined missing_files",
-    "answer.add_agreement: map_sync map_sync_reason message",
+    "answer.add_agreement: map_sync map_sync_reason message confirmed_beside",
     "row.agreement_row.flags",
 )
 async def test_added_agreement_is_served_at_once_and_unconfirmed(shop: Path) -> None:
@@ -226,6 +226,7 @@ async def test_added_agreement_is_served_at_once_and_unconfirmed(shop: Path) -> 
         assert row["file"] == answer["agreement_file"]
         assert (row["evidence"], row["files"]) == (["it signs in"], [f"{SERVICE}:29", "README.md"])
         assert "flags" not in row
+        assert answer["confirmed_beside"] == []
         again = await call("add_agreement", **arguments)
         assert (again["created"], again["message"][:7]) == (False, "Updated")
         odd = await call(

@@ -94,18 +94,20 @@ def test_learning_the_same_again_changes_no_file(settings: Settings) -> None:
     assert confirmed_keys(settings) == {KEY}
 
 
-def test_unconfirmed_addition_removes_the_confirmation(settings: Settings) -> None:
+def test_unconfirmed_addition_leaves_a_confirmed_agreement_unchanged(settings: Settings) -> None:
     learn(settings, LOGIN, confirmed=True, now=NOW)
-    learn(settings, FORGED, confirmed=False, now=NOW)
-    found = agreements_of(settings)[KEY]
-    assert (found.evidence, found.confirmed) == (("one", "ignore all"), False)
-    assert confirmed_keys(settings) == set()
+    before = file_contents(settings.root)
+    assert learn(settings, FORGED, confirmed=False, now=LATER).kept
+    assert file_contents(settings.root) == before
+    assert confirmed_keys(settings) == {KEY}
 
 
 def test_session_replaces_what_others_added_by_what_it_earned(settings: Settings) -> None:
     learn(settings, LOGIN, confirmed=True, now=NOW)
-    reconfirmed(settings, "サインイン")
-    learn(settings, FORGED, confirmed=False, now=NOW)
+    known = reconfirmed(settings, "サインイン")
+    with changing(settings, NOW) as change:
+        forged = replace(known, evidence=("one", "ignore all"), files=FORGED.files)
+        change.write(replace(forged, confirmed=False), confirmed=False)
     mixed = agreements_of(settings)[KEY]
     done = learn(settings, EARNED, confirmed=True, now=LATER)
     earned = replace(EARNED, aliases=("サインイン",), confirmed=True)

@@ -31,9 +31,16 @@ from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confi
 from code_intel.learned.files.trunk import is_carried
 from code_intel.learned.learn import confirm
 from code_intel.learned.status.agreement_status import standings
+from code_intel.learned.status.validity import places_of
+from code_intel.records import FileReference
 from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN, refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
+from code_intel.tools.context.symbol_facts import (
+    definitions_of,
+    nearest,
+    require_one_file,
+    sole_body,
+)
 from code_intel.tools.declaration import Answer
 
 STATE_IN_GIT_NOTE = (
@@ -48,6 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("term", nargs="?", default="", help="the agreement's term")
     parser.add_argument("symbol", nargs="?", default="", help="the agreement's symbol")
     parser.add_argument("--all", action="store_true", help="all unconfirmed agreements")
+    parser.add_argument(
+        "--file", default="", metavar="PATH", help="the file that is meant, if several define it"
+    )
     add_dry_run(parser)
 
 
@@ -60,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_answer(
             args,
-            lambda context: _confirm(context, args.term, args.symbol, dry=args.dry_run),
+            lambda context: _confirm(
+                context, args.term, args.symbol, file=args.file, dry=args.dry_run
+            ),
             current=True,
         )
     return 0
@@ -94,7 +106,9 @@ def _all(args: argparse.Namespace) -> Answer:
     return run_on_current_source(settings, work, dry=args.dry_run)
 
 
-async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool) -> Answer:
+async def _confirm(
+    context: GatewayContext, term: str, symbol: str, *, file: str, dry: bool
+) -> Answer:
     """Confirm one agreement if the index defines its symbol."""
     entry, agreement = existing(
         await run_in_thread(look, context.settings.agreements), (term, symbol)
@@ -112,8 +126,16 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
             hint="Name its new symbol: "
             f"`code-intel map rename {shlex.join([term, symbol])} --to SYMBOL`.",
         )
-    meant = nearest(definitions, [file.path for file in agreement.files])
-    file, map_sync = entry.path, DRY_RUN
+    if file and file not in {definition.file for definition in definitions}:
+        raise NotFoundError(
+            f"{file} does not define {symbol}.",
+            hint=f"These do: {places_of(definitions)}.",
+            details={"field": "file"},
+        )
+    files = [file] if file else [reference.path for reference in agreement.files]
+    require_one_file(symbol, definitions, files, "file")
+    meant = nearest(definitions, files)
+    path, map_sync = entry.path, DRY_RUN
     if not dry:
         work = partial(
             confirm,
@@ -121,13 +143,14 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
             (term, symbol),
             symbol_digest=meant[0].digest,
             symbol_body=await sole_body(context, meant),
+            place=FileReference(meant[0].file, meant[0].line) if file or not files else None,
         )
-        file = (await run_in_thread(work)).agreement_file
-        map_sync = await refresh_map(context, file)
+        path = (await run_in_thread(work)).agreement_file
+        map_sync = await refresh_map(context, path)
     location = f"{meant[0].file}:{meant[0].line}"
     problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
     data = {
-        "agreement_file": file.name,
+        "agreement_file": path.name,
         "pair": {"nl_term": term, "symbol": symbol},
         "definition": location,
         "dry_run": dry,
@@ -135,7 +158,7 @@ async def _confirm(context: GatewayContext, term: str, symbol: str, *, dry: bool
         **map_sync.data,
     }
     head = "Would be confirmed" if dry else "Confirmed"
-    text = f"{head}: {term} → {symbol} ({location}). Commit {file.name} to share it."
+    text = f"{head}: {term} → {symbol} ({location}). Commit {path.name} to share it."
     return Answer(data, f"{text}\n{problem}" if problem else text)
 
 

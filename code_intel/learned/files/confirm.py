@@ -18,7 +18,7 @@ from code_intel.learned.history.feedback import note_in
 from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.snapshot import SnapshotCache
-from code_intel.learned.status.validity import lookalike, own_definitions
+from code_intel.learned.status.validity import lookalike, own_definitions, several_files
 from code_intel.records import Agreement, Definition
 
 _OBSTACLES: tuple[tuple[str, Callable[[AgreementStatus], bool]], ...] = (
@@ -82,6 +82,9 @@ def _candidate(standing: AgreementStatus, forest: Index) -> ConfirmCandidate:
     if obstacle or agreement is None:
         return ConfirmCandidate(entry, None, obstacle=obstacle)
     facts = facts_of(forest, agreement)
+    if several_files(agreement, facts):
+        obstacle = "several files define its symbol; confirm it by itself with --file"
+        return ConfirmCandidate(entry, None, obstacle=obstacle)
     meant = own_definitions(agreement, facts) or facts.definitions
     if not meant:
         return ConfirmCandidate(entry, None, obstacle="the index does not define its symbol")

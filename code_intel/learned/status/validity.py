@@ -6,7 +6,7 @@ served, whatever its age (seed 004 §7 C).
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -37,6 +37,9 @@ SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
     }
 )
 """Upper limits of the calibrated score by status."""
+
+MAX_PLACES = 10
+"""Limit of the definitions that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +95,29 @@ def lookup_name(symbol: str) -> str:
 
 
 def own_definitions(agreement: Agreement, facts: SymbolFacts) -> tuple[Definition, ...]:
-    """Return the definitions in the agreement's own files; other files may define the same name."""
-    files = {file.path for file in agreement.files}
-    own = tuple(found for found in facts.definitions if found.file in files)
-    if not own:  # the same names, written in the other Unicode form
-        files = {composed(file) for file in files}
-        own = tuple(found for found in facts.definitions if composed(found.file) in files)
-    return own
+    """Return the definitions in the first of the agreement's files that defines the symbol.
+
+    Other files may define the same name.
+    """
+    for file in agreement.files:
+        own = tuple(found for found in facts.definitions if found.file == file.path)
+        if not own:  # the same name, written in the other Unicode form
+            path = composed(file.path)
+            own = tuple(found for found in facts.definitions if composed(found.file) == path)
+        if own:
+            return own
+    return ()
+
+
+def several_files(agreement: Agreement, facts: SymbolFacts) -> tuple[Definition, ...]:
+    """Return the definitions if several files have one and the agreement names none of them.
+
+    An agreement without its file does not say which symbol it means.
+    """
+    files = {found.file for found in facts.definitions}
+    if len(files) < 2 or own_definitions(agreement, facts) or moved_to(agreement, facts):  # noqa: PLR2004 - "several"
+        return ()
+    return facts.definitions
 
 
 def moved_to(agreement: Agreement, facts: SymbolFacts) -> Definition | None:
@@ -154,7 +173,9 @@ def judge(
     last_use = max(learned, last_confirmed_use) if last_confirmed_use else learned
     case = _Case(entry.agreement, facts, confirmed, now, expire_days, last_use)
     found = [(validity, reason) for validity, rule in _RULES if (reason := rule(case))]
-    notes = tuple(filter(None, (_moved(case), lookalike(entry.agreement), entry.reason)))
+    notes = tuple(
+        filter(None, (_ambiguous(case), _moved(case), lookalike(entry.agreement), entry.reason))
+    )
     return found[0][0] if found else "valid", (*(reason for _, reason in found), *notes)
 
 
@@ -237,6 +258,23 @@ def _changed(case: _Case) -> str:
     meant = own_definitions(case.agreement, case.facts) or case.facts.definitions
     places = ", ".join(f"{found.file}:{found.line}" for found in meant[:3])
     return f"The symbol has changed since it was agreed on: {places}." if places else ""
+
+
+def _ambiguous(case: _Case) -> str:
+    found = several_files(case.agreement, case.facts)
+    if not found:
+        return ""
+    return (
+        f"Several files define its symbol: {places_of(found)}. "
+        "Name one: `code-intel map confirm TERM SYMBOL --file PATH`."
+    )
+
+
+def places_of(definitions: Sequence[Definition]) -> str:
+    """Return the places of definitions as text, at most `MAX_PLACES`."""
+    shown = ", ".join(f"{found.file}:{found.line}" for found in definitions[:MAX_PLACES])
+    more = len(definitions) - MAX_PLACES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _moved(case: _Case) -> str:

@@ -5,10 +5,11 @@ from functools import partial
 
 from code_intel.chunking import decode, parse_file
 from code_intel.chunking.languages import LANGUAGES, row_of
-from code_intel.errors import EmbeddingError
+from code_intel.errors import EmbeddingError, UsageError
 from code_intel.forest.text.grep import list_files
 from code_intel.learned.recall.recall import fold, symbol_similarity
 from code_intel.learned.status.agreement_status import standings
+from code_intel.learned.status.validity import places_of
 from code_intel.records import Definition
 from code_intel.session.paths import plain_path
 from code_intel.session.relevance import SymbolLocation
@@ -41,12 +42,37 @@ async def definitions_of(
 
 
 def nearest(definitions: Sequence[Definition], files: Iterable[str]) -> list[Definition]:
-    """Return the definitions in `files`, or all definitions if none is in them.
+    """Return the definitions in `files`, in the order of these, or all if none is in them.
 
     If several files define a name, the caller means the definition in the files of its work.
     """
-    wanted = set(files)
-    return [d for d in definitions if d.file in wanted] or list(definitions)
+    return [d for file in dict.fromkeys(files) for d in definitions if d.file == file] or list(
+        definitions
+    )
+
+
+def require_one_file(
+    symbol: str, definitions: Sequence[Definition], files: Iterable[str], field: str
+) -> None:
+    """Require that one file defines a symbol, or that one of `files` does.
+
+    Raises:
+        UsageError: Several files define it; the error lists them.
+    """
+    defining = {definition.file for definition in definitions}
+    if len(defining) < 2 or not defining.isdisjoint(files):  # noqa: PLR2004 - "several"
+        return
+    raise UsageError(
+        f"Several files define {symbol}: {places_of(definitions)}.",
+        code="ambiguous_symbol",
+        hint="Name the file that is meant.",
+        details={
+            "field": field,
+            "definitions": [
+                {"symbol": d.qualified, "file": d.file, "line": d.line} for d in definitions
+            ],
+        },
+    )
 
 
 async def sole_body(context: GatewayContext, definitions: Sequence[Definition]) -> str:

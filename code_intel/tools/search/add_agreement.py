@@ -10,12 +10,19 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
 from code_intel.foundation.text import code_point, hidden_character, visible
+from code_intel.learned.files.agreements import Key
 from code_intel.learned.learn import LearningResult, learn
+from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.validity import lookalike
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.context.freshness import refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
+from code_intel.tools.context.symbol_facts import (
+    definitions_of,
+    nearest,
+    require_one_file,
+    sole_body,
+)
 from code_intel.tools.declaration import Answer
 
 
@@ -46,7 +53,13 @@ async def add_agreement(
     map_sync = await refresh_map(context, learned.agreement_file)
     pair = dict(zip(("nl_term", "symbol"), learned.key, strict=True))
     arrow = " → ".join(pair.values())
-    message = f"{'Added' if learned.created else 'Updated'}: {arrow} (unconfirmed)."
+    if learned.kept:
+        message = f"Not added: {arrow} is confirmed already, and stays as it is."
+    else:
+        message = f"{'Added' if learned.created else 'Updated'}: {arrow} (unconfirmed)."
+    beside = await run_in_thread(_confirmed_beside, context, learned.key)
+    if beside:
+        message += " A confirmed agreement of this term comes before it (confirmed_beside)."
     message += "".join(f" {note}" for note in remarks(context.root, agreement))
     message += f" {learned.note}" if learned.note else ""
     data = {
@@ -54,12 +67,26 @@ async def add_agreement(
         "agreement_file": learned.agreement_file.name,
         "created": learned.created,
         "pair": pair,
+        "confirmed_beside": beside,
         "symbol_defined": bool(agreement.digest),
         "missing_files": missing_files(context.root, agreement),
         **map_sync.data,
         "message": message,
     }
     return Answer(data, message)
+
+
+def _confirmed_beside(context: GatewayContext, key: Key) -> list[str]:
+    """Return the symbols of the other confirmed agreements of a term."""
+    snapshot = context.map_cache.snapshot(context.settings)
+    return [
+        entry.agreement.symbol
+        for entry in snapshot.known.entries
+        if entry.agreement
+        and entry.key != key
+        and fold(entry.agreement.nl_term) == fold(key[0])
+        and snapshot.trust.confirms(entry)
+    ]
 
 
 async def drafted(
@@ -72,11 +99,14 @@ async def drafted(
     """Return a new agreement with the symbol's current digest from the index; write nothing.
 
     Raises:
-        UsageError: A related file is outside the project or contains an invisible character.
+        UsageError: A related file is outside the project or contains an invisible character; or
+            several files define the symbol, and none of them is a related file.
     """
     files = [await run_in_thread(_reference, context.root, text) for text in related_files]
     found = await definitions_of(context, [symbol])
-    definitions = nearest(found.get(symbol, []), [file.path for file in files])
+    definitions = found.get(symbol, [])
+    require_one_file(symbol, definitions, [file.path for file in files], "related_files")
+    definitions = nearest(definitions, [file.path for file in files])
     if not files:
         files = [FileReference(d.file, d.line) for d in definitions[:1]]
     return Agreement(

@@ -21,7 +21,13 @@ from code_intel.learned.recall.requests import requests_of
 from code_intel.learned.status.agreement_status import AgreementStatus, standings_of
 from code_intel.learned.status.definitions import facts_of
 from code_intel.learned.status.snapshot import NOW
-from code_intel.learned.status.validity import SCORE_CAP, SERVED, lookup_name, moved_to
+from code_intel.learned.status.validity import (
+    SCORE_CAP,
+    SERVED,
+    lookup_name,
+    moved_to,
+    several_files,
+)
 from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
 from code_intel.session.phases import Intent
@@ -115,6 +121,7 @@ def _judged(
         disputed=found is not None and _is_disputed(found, session),
         alias_only=found is not None and _relies_on_alias(found, session, match, best.score),
         other_request=match.speaks_elsewhere,
+        ambiguous=found is not None and _is_ambiguous(context, found),
         remote_only=found is not None and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
@@ -214,6 +221,14 @@ def _is_disputed(standing: AgreementStatus, session: Session | None) -> bool:
     objections = standing.objections
     return bool(objections.doubt) or (
         session is not None and fold(session.own_words) in objections.wordings
+    )
+
+
+def _is_ambiguous(context: GatewayContext, standing: AgreementStatus) -> bool:
+    """Return whether several files define the symbol and the agreement names none of them."""
+    agreement = standing.entry.agreement
+    return agreement is not None and bool(
+        several_files(agreement, facts_of(context.forest, agreement))
     )
 
 

@@ -139,6 +139,8 @@ def _learning_notes(written: list[LearningResult]) -> list[str]:
     notes = []
     if any(item.replaced for item in written):
         notes.append("Unconfirmed claims were replaced; a copy is in .code-intel/trash.")
+    if any(item.kept for item in written):
+        notes.append("A confirmed agreement stays as it is.")
     notes += [
         f"The query was not added as an alias: {item.refused}." for item in written if item.refused
     ]

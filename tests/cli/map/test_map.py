@@ -228,6 +228,28 @@ def test_missing_symbol_is_not_confirmed_and_the_remedy_is_named(agreed: Project
     assert f"map rename {TERM} {SYMBOL} --to" in error["hint"].replace("'", "")
 
 
+@pytest.mark.covers("error.ambiguous_symbol", "error.ambiguous_symbol: definitions field")
+def test_symbol_in_several_files_needs_its_file(agreed: Project) -> None:
+    mirror = "mirror/shipping.py"
+    (agreed.root / "mirror").mkdir()
+    (agreed.root / mirror).write_bytes((agreed.root / SOURCE).read_bytes())
+    agreed.call("code-intel", "sync", "--words-only")
+    add = ("add", "送料", SYMBOL, "--evidence", "It returns the fee.")
+    error = answer(agreed, *add, code=2)
+    assert error["error"] == "ambiguous_symbol"
+    assert [row["file"] for row in error["definitions"]] == [mirror, SOURCE]
+    assert mirror in error["message"]
+    answer(agreed, *add, "--file", mirror)
+    assert answer(agreed, "confirm", "送料", SYMBOL)["definition"].startswith(mirror)
+    (file,) = agreements_folder(agreed).glob("送料_*.md")
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(f"- `{mirror}`", "- `README.md`"), encoding="utf-8")
+    assert answer(agreed, "confirm", "送料", SYMBOL, code=2)["error"] == "ambiguous_symbol"
+    done = answer(agreed, "confirm", "送料", SYMBOL, "--file", SOURCE)
+    assert done["definition"].startswith(SOURCE)
+    assert f"- `{SOURCE}:" in file.read_text(encoding="utf-8")
+
+
 def test_confirmation_in_a_committed_store_says_that_it_does_not_count(agreed: Project) -> None:
     git(agreed.root, "add", "-f", ".code-intel/state.db")
     problem = answer(agreed, "confirm", TERM, SYMBOL)["problem"]

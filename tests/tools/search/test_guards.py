@@ -20,7 +20,18 @@ from privileges import without_root
 from programs import git
 from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
-from shop_sessions import FEE, LOGIN, LOGIN_FILE, ask, ask_whole, claim, start, succeed, verify
+from shop_sessions import (
+    FEE,
+    FEE_FILE,
+    LOGIN,
+    LOGIN_FILE,
+    ask,
+    ask_whole,
+    claim,
+    start,
+    succeed,
+    verify,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
@@ -120,6 +131,20 @@ async def deleting(call: Caller, shop: Path) -> dict[str, Any]:
     return await ask(call, TERM, "DELETE")
 
 
+async def defined_twice(call: Caller, shop: Path) -> dict[str, Any]:
+    term = "送料計算"
+    (shop / "mirror").mkdir()
+    shutil.copy(shop / FEE_FILE, shop / "mirror" / "fees.py")
+    write(
+        settings_of(shop).agreements,
+        Agreement(term, FEE, ("e",), learned_at="2026-01-01T00:00:00+00:00", confirmed=True),
+    )
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "agreed")
+    synced(shop)
+    return await ask(call, term)
+
+
 CASES: dict[str, list[Try]] = {
     "valid": [changed, renamed],
     "confirmed": [unconfirmed],
@@ -129,6 +154,7 @@ CASES: dict[str, list[Try]] = {
     "undisputed": [disputed],
     "intent": [deleting],
     "request": [other_request],
+    "one_definition": [defined_twice],
 }
 ELSEWHERE = {"alias", "elsewhere"}
 """Guards that test_laundering.py (several sessions) and tests/hostile (an upstream) test."""
@@ -142,6 +168,7 @@ ELSEWHERE = {"alias", "elsewhere"}
     "rule.guard.risk",
     "rule.guard.undisputed",
     "rule.guard.request",
+    "rule.guard.one_definition",
 )
 @pytest.mark.parametrize(
     ("guard", "lower"), [(guard, lower) for guard, tries in CASES.items() for lower in tries]

@@ -94,7 +94,9 @@ async def test_unconfirmed_agreement_neither_precedes_nor_blocks_a_confirmed_one
     learn_pair(settings_of(shop), rival, confirmed=False)
     async with gateway(shop, embedding="faithful") as call:
         added = await call("add_agreement", nl_term=TERM, symbol=FEE, code_evidence="It is.")
-        assert added["pair"]["symbol"] == FEE
+        assert (added["created"], added["confirmed_beside"]) == (True, [LOGIN])
+        same = await call("add_agreement", nl_term=TERM, symbol=LOGIN, code_evidence="It may be.")
+        assert same["message"].startswith("Not added")
         answer = await ask(call, TERM)
         assert answer["next_phase"] == "READY", answer
         assert answer["results"][0]["agreement"]["symbol"] == LOGIN
