@@ -14,14 +14,16 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, StdioServerParameters, stdio_client, types
 
-from contract.manifest import faults_of_answer, faults_of_error
+from code_intel.tools.table import GATEWAY_TOOLS
+from contract.manifest import completed, faults_of_answer, faults_of_error
 from programs import git
 from sampling import sampled
 
 SHOP = Path(__file__).resolve().parent / "repos" / "shop"
 BIN = Path(sys.executable).parent
+GATEWAY_NAMES = frozenset(tool.name for tool in GATEWAY_TOOLS)
 ERAS = ("legacy", "2026-07-28")
 both_eras = pytest.mark.parametrize("era", sampled(ERAS, ERAS[0]))
 """Mark a test to run in both protocol eras; in the second one with `--all` only."""
@@ -63,6 +65,16 @@ def processes(field: int, value: int) -> set[int]:
         if int(fields[field]) == value and fields[0] != "Z":
             found.add(int(stat.parent.name))
     return found
+
+
+def complete_answer(tool: str, result: types.CallToolResult) -> dict[str, Any]:
+    """Return the data of an answer of the gateway, with its empty fields."""
+    return completed(f"answer.{tool}", result.structured_content or {})
+
+
+def code_of(row: Mapping[str, Any]) -> str:
+    """Return the code of a row of an answer of the gateway, from its numbered lines."""
+    return "".join(f"{line.partition(': ')[2]}\n" for line in row["lines"])
 
 
 @dataclass(frozen=True)
@@ -151,6 +163,7 @@ class Project:
 class Caller:
     """A connected client that reads structured answers, each of which keeps the contract.
 
+    It adds the empty fields that the gateway leaves out, so that tests can compare them.
     `names` is the prefix of its tools in the contract, if two servers have a tool of the same name.
     `session_id` is sent with every call. Without it, servers of the older protocol use the
     connection's last session.
@@ -167,6 +180,8 @@ class Caller:
         assert not result.is_error, (tool, result.structured_content)
         assert result.structured_content is not None
         answer = dict(result.structured_content)
+        if not self.names and tool in GATEWAY_NAMES:
+            answer = complete_answer(tool, result)
         assert not (faults := faults_of_answer(f"{self.names}{tool}", answer)), faults
         return answer
 

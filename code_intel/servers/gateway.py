@@ -60,6 +60,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.tools.context.gateway import GatewayContext
     from code_intel.tools.context.searchers import in_process
     from code_intel.tools.table import GATEWAY_TOOLS, listed_tools
+    from code_intel.tools.wire.compact import compact
 
     map_service, forest_service = open_project(settings)
     listed = frozenset(tool.name for tool in listed_tools(settings.tool_groups))
@@ -107,4 +108,4 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}
 
     hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
-    return ServerSpec(GATEWAY_TOOLS, invoke, background, close, freshness, hidden, writes)
+    return ServerSpec(GATEWAY_TOOLS, invoke, background, close, freshness, hidden, writes, compact)

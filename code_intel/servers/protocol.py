@@ -60,6 +60,10 @@ class ToolCall:
     connection: str | None
 
 
+Shorten = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Changes the data of an answer, after secrets were masked."""
+
+
 @dataclass(frozen=True)
 class ServerSpec:
     """What a server offers and works with; built when first needed, never before the handshake.
@@ -73,6 +77,7 @@ class ServerSpec:
         hidden: Names of tools that are not listed, to keep a model's context small (decision 0034).
         writes: Whether clients may change the project and start programs; over HTTP only if the
             command line allows it (docs/decisions/0019).
+        shorten: Shortens the data of each answer.
     """
 
     tools: Sequence[Tool]
@@ -82,6 +87,7 @@ class ServerSpec:
     freshness: Callable[[], Mapping[str, Freshness]] = dict
     hidden: frozenset[str] = frozenset()
     writes: bool = True
+    shorten: Shorten = dict
 
     @functools.cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -231,7 +237,7 @@ async def _call(
         if not spec.writes:
             _check_permitted(tool)
         answer = await spec.invoke(tool, arguments, call)
-        return _success(answer.noting(_ignored(unknown)) if unknown else answer)
+        return _success(answer.noting(_ignored(unknown)) if unknown else answer, spec.shorten)
     except CodeIntelError as error:
         data = error.as_dict()
         # If a name is misspelled, a required argument may be missing, too: report both.
@@ -302,12 +308,13 @@ def _wire_form(tool: Tool) -> types.Tool:
     )
 
 
-def _success(answer: Answer) -> types.CallToolResult:
-    # The data is exact, because clients edit code with it; models and terminals read the text.
+def _success(answer: Answer, shorten: Shorten) -> types.CallToolResult:
+    # The data is exact, because clients edit code with it. Some clients show the model the data,
+    # others the text.
     text = bounded_text(visible_lines(masked(answer.text)))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
-        structured_content=bounded(masked_data(answer.data)),
+        structured_content=bounded(shorten(masked_data(answer.data))),
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from code_intel.session.phases import START, TRANSITIONS, Event
 
@@ -110,6 +110,80 @@ def faults_of_answer(tool: str, answer: Mapping[str, object]) -> list[str]:
         return []
     known = {**fields_of(EVERY), **fields_of(f"answer.{tool}")}
     return list(_faults(known, answer, tool))
+
+
+EMPTY: Mapping[str, object] = MappingProxyType({"string": "", "object": {}})
+
+
+class CompleteRow(dict[str, Any]):
+    """An answer of the gateway, or a row of one, with its empty fields, which the gateway omits.
+
+    An optional field that is missing can be read, too; it is empty. Rows are equal if they differ
+    in empty fields only.
+    """
+
+    def __init__(self, owner: str, data: Mapping[str, object]) -> None:
+        super().__init__(data)
+        self.owner = owner
+
+    def __missing__(self, name: str) -> object:
+        field = fields_of(self.owner).get(name)
+        if field is None or (empty := _empty(field.type)) is MISSING:
+            raise KeyError(name)
+        return empty
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, dict):
+            return False
+        return _without_empty(self) == _without_empty(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]  # as of any dict
+
+
+def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {k: v for k, v in row.items() if v is not None and v not in ("", [], {})}
+    return {k: _without_empty(v) if isinstance(v, dict) else v for k, v in kept.items()}
+
+
+def completed(owner: str, data: Mapping[str, object]) -> CompleteRow:
+    """Return an answer of the gateway (`answer.search_text`) with its empty fields.
+
+    A field of a number or a truth value is never empty.
+    """
+    filled = CompleteRow(owner, data)
+    for name, field in fields_of(owner).items():
+        if name in data:
+            filled[name] = _completed(field.type, data[name])
+        elif field.flag != "optional" and (empty := _empty(field.type)) is not MISSING:
+            filled[name] = empty
+    return filled
+
+
+MISSING = object()
+
+
+def _empty(wanted: str) -> object:
+    """Return the empty value of a type, or `MISSING` if it has none."""
+    if wanted.endswith(" or null"):
+        return None
+    if wanted.startswith("array of "):
+        return []
+    if wanted.startswith("map of "):
+        return {}
+    return completed(f"row.{wanted}", {}) if wanted not in JSON else EMPTY.get(wanted, MISSING)
+
+
+def _completed(wanted: str, value: object) -> object:
+    kind = wanted.removesuffix(" or null")
+    if isinstance(value, list) and kind.startswith("array of "):
+        return [_completed(kind.removeprefix("array of "), item) for item in value]
+    if isinstance(value, dict) and kind.startswith("map of "):
+        inner = kind.removeprefix("map of ")
+        return {key: _completed(inner, item) for key, item in value.items()}
+    return completed(f"row.{kind}", value) if isinstance(value, dict) else value
 
 
 def faults_of_error(error: Mapping[str, object]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.tools.wire.answers import tokens
 from projects import Caller
-from served import gateway, settled
+from served import gateway, index_server, settled
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,7 @@ def files(answer: dict[str, Any], rows: str) -> list[str]:
     "tool.search_text",
     "field.search_text: pattern path context_lines",
     "answer.search_text: pattern path matches total_matches truncated",
-    "row.match: file line_number line_content submatches before after",
-    "row.submatch: match start end",
+    "row.match: file line_number line_content before after",
 )
 async def test_match_has_its_line_positions_and_context(shop: Path) -> None:
     async with gateway(shop) as call:
@@ -45,7 +44,6 @@ async def test_match_has_its_line_positions_and_context(shop: Path) -> None:
                     "file": SERVICE,
                     "line_number": 29,
                     "line_content": "    def login(self, credentials: Credentials) -> str:",
-                    "submatches": [{"match": "def login", "start": 4, "end": 13}],
                     "before": [""],
                     "after": [
                         (
@@ -58,7 +56,6 @@ async def test_match_has_its_line_positions_and_context(shop: Path) -> None:
                     "file": SERVICE,
                     "line_number": 36,
                     "line_content": "    def logout(self, token: str) -> None:",
-                    "submatches": [{"match": "def logout", "start": 4, "end": 14}],
                     "before": [""],
                     "after": ['        """Close the session of a token."""'],
                 },
@@ -232,7 +229,7 @@ async def test_files_are_filtered_by_name_and_language(shop: Path) -> None:
     "answer.context_bundle: goal profile files further tokens_estimate truncated left_out message",
     "answer.context_bundle: index",
     "row.bundle_file: file score why fragments",
-    "row.fragment: start_line end_line symbol text",
+    "row.fragment: start_line end_line symbol lines",
 )
 async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: Path) -> None:
     async with gateway(shop) as call:
@@ -257,9 +254,11 @@ async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: P
             "start_line": 9,
             "end_line": 11,
             "symbol": "shipping_fee",
-            "text": "def shipping_fee(total: Decimal, zone: str) -> Decimal:\n"
-            '    """Return what delivery costs for an order of this value."""\n'
-            "    return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
+            "lines": [
+                "9: def shipping_fee(total: Decimal, zone: str) -> Decimal:",
+                '10:     """Return what delivery costs for an order of this value."""',
+                "11:     return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
+            ],
         }
     ]
     assert len(wide["files"]) == 1
@@ -271,7 +270,7 @@ async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: P
     ]
     rows = [*wide["files"], *wide["further"]]
     least = sum(tokens(json.dumps(row, ensure_ascii=False)) for row in rows)
-    assert least <= wide["tokens_estimate"] <= least + 2 * len(rows)
+    assert abs(wide["tokens_estimate"] - least) <= 2 * len(rows)  # the lines are not yet numbered
 
 
 @pytest.mark.covers(
@@ -353,8 +352,9 @@ async def test_dependencies_have_depth_and_intermediate_file(shop: Path) -> None
 @pytest.mark.covers(
     "tool.snippets_get",
     "field.snippets_get: path symbol",
-    "answer.snippets_get: path start_line end_line symbol language text tokens_estimate truncated",
+    "answer.snippets_get: path start_line end_line symbol language lines truncated",
     "answer.snippets_get: also_defined",
+    "rule.answer.compact",
 )
 async def test_snippet_of_a_symbol_has_its_lines_and_other_places(shop: Path) -> None:
     twin = shop / "src" / "cart" / "twin.py"
@@ -368,10 +368,11 @@ async def test_snippet_of_a_symbol_has_its_lines_and_other_places(shop: Path) ->
             "end_line": 11,
             "symbol": "shipping_fee",
             "language": "python",
-            "text": "def shipping_fee(total: Decimal, zone: str) -> Decimal:\n"
-            '    """Return what delivery costs for an order of this value."""\n'
-            "    return Decimal(0) if total >= FREE_FROM else ZONES[zone]\n",
-            "tokens_estimate": 46,
+            "lines": [
+                "9: def shipping_fee(total: Decimal, zone: str) -> Decimal:",
+                '10:     """Return what delivery costs for an order of this value."""',
+                "11:     return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
+            ],
             "truncated": False,
             "also_defined": ["src/cart/twin.py:1"],
         }
@@ -384,7 +385,8 @@ async def test_snippet_of_a_symbol_has_its_lines_and_other_places(shop: Path) ->
 async def test_lines_are_exact_or_widened_to_their_symbol(
     shop: Path,
 ) -> None:
-    lines = (shop / SERVICE).read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (shop / SERVICE).read_text(encoding="utf-8").splitlines()
+    numbered = [f"{number}: {line}" for number, line in enumerate(lines, 1)]
     async with gateway(shop) as call:
         wide = await call("snippets_get", path=SERVICE, start_line=31, end_line=31)
         exact = await call(
@@ -392,11 +394,11 @@ async def test_lines_are_exact_or_widened_to_their_symbol(
         )
         piece = await call("snippets_get", path=SERVICE, token_budget=50)
     assert (wide["start_line"], wide["end_line"]) == (29, 34)
-    assert exact["text"] == lines[30]
+    assert exact["lines"] == [numbered[30]]
     assert piece["truncated"]
     assert piece["next_line"] == piece["end_line"] + 1
-    assert piece["text"] == "".join(lines[: piece["end_line"]])
-    assert piece["tokens_estimate"] <= 50
+    assert piece["lines"] == numbered[: piece["end_line"]]
+    assert tokens("\n".join(lines[: piece["end_line"]])) <= 50
 
 
 @pytest.mark.covers(
@@ -406,6 +408,7 @@ async def test_lines_are_exact_or_widened_to_their_symbol(
     "row.file_hit.flags",
     "row.bundle_file.flags",
     "row.node.flags",
+    "row.found.flags",
     "row.hit.flags",
     "answer.snippets_get.flags",
     "rule.answer.data",
@@ -434,6 +437,8 @@ async def test_instruction_like_text_is_flagged_in_every_row(shop: Path) -> None
             "snippet": await call("snippets_get", symbol="obey_me"),
             "clean": (await call("search_text", pattern="def login"))["matches"][0],
         }
+    async with index_server(shop, "forest") as call:
+        rows["alone"] = (await call("search", query="obey me"))["results"][0]
     assert {name: row.get("flags") for name, row in rows.items()} == {
         **dict.fromkeys(rows, flags),
         "clean": None,

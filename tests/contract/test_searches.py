@@ -39,6 +39,7 @@ def agreed(agreed_shop: Path, tmp_path: Path) -> Path:
     "field.search_smart: query top_k",
     "answer.search_smart: source status query results message next_action next_phase guards",
     "answer.search_smart: best_map_score best_map truncated index",
+    "row.found: document lines score symbol start_line end_line why",
     "transition.EXPLORATION.map_missed",
 )
 async def test_forest_answers_with_hypotheses_after_a_miss_of_the_map(shop: Path) -> None:
@@ -51,13 +52,15 @@ async def test_forest_answers_with_hypotheses_after_a_miss_of_the_map(shop: Path
             "query": "login",
             "next_phase": "EXPLORATION",
             "guards": [],
-            "best_map_score": None,
-            "best_map": None,
             "truncated": False,
         }
+        assert (answer["best_map_score"], answer["best_map"]) == (None, None)
         assert answer["message"].startswith("No agreement matches.")
         assert "find_definitions" in answer["next_action"]
         assert answer["results"][0]["document"] == SERVICE
+        first = answer["results"][0]
+        assert first["lines"][0].startswith(f"{first['start_line']}: ")
+        assert first["why"]
         assert "search_forest" in (await call("get_session_status"))["allowed_tools"]
         free = await call("search_smart", query="shipping cart order price", top_k=2)
         assert (free["query"], len(free["results"])) == ("shipping cart order price", 2)
@@ -91,6 +94,7 @@ async def test_best_agreement_is_data_beside_a_forest_answer(shop: Path) -> None
 @pytest.mark.covers(
     "answer.search_smart: guard_details explored_files hypotheses_to_verify",
     "row.guard: guard reason next_step",
+    "row.found: agreement chunk",
     "transition.EXPLORATION: map_confident map_likely",
     "rule.short_circuit: own_words files",
     "rule.guard.intent",
@@ -117,11 +121,10 @@ async def test_confident_hit_moves_the_phase_unless_a_guard_applies(
             "message": "An agreement answers this; the forest was not searched.",
             "next_phase": "READY",
             "guards": [],
-            "guard_details": [],
             "explored_files": [SERVICE],
-            "hypotheses_to_verify": [],
             "truncated": False,
         }
+        assert (hit["guard_details"], hit["hypotheses_to_verify"]) == ([], [])
         assert (free["source"], free["next_phase"]) == ("map", "EXPLORATION")
         assert "not the session's target feature" in free["message"]
         assert "check_write_target" in hit["next_action"]
@@ -328,9 +331,7 @@ async def test_candidates_keep_their_order_without_vectors(shop: Path) -> None:
 
 
 @pytest.mark.model
-@pytest.mark.covers(
-    "answer.semantic_rerank.reranked", "row.reranked.similarity", "row.hit.similarity"
-)
+@pytest.mark.covers("answer.semantic_rerank.reranked", "row.reranked.similarity")
 async def test_with_vectors_the_nearest_in_meaning_comes_first(agreed: Path) -> None:
     async with gateway(agreed, embedding="faithful") as call:
         candidates = ["src/cart/shipping.py", SERVICE]
@@ -342,4 +343,4 @@ async def test_with_vectors_the_nearest_in_meaning_comes_first(agreed: Path) -> 
         near, far = (row["similarity"] for row in answer["results"])
         assert 1 >= near > far > 0.8
         hit = (await call("search_forest", query="sign in with a password"))["results"][0]
-        assert 0.5 < hit["similarity"] <= 1
+        assert not hit.keys() & {"similarity", "position", "chunk"}

@@ -373,7 +373,6 @@ async def test_write_gate_allows_explored_files_only(
             "allowed": True,
             "file_path": SERVICE,
             "error": None,
-            "explored_files": [SERVICE],
             "hint": "",
             "current_phase": "READY",
         }

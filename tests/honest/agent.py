@@ -7,7 +7,7 @@ from typing import Any
 
 from code_intel.tools.table import GATEWAY_TOOLS
 from honest.sessions import Honest
-from projects import Caller
+from projects import Caller, complete_answer
 
 _TOOLS = sorted((tool.name for tool in GATEWAY_TOOLS), key=len, reverse=True)
 _TOOL_NAME = re.compile(rf"\b(?:{'|'.join(_TOOLS)})\b")
@@ -88,6 +88,8 @@ class Agent:
             arguments["session_id"] = self.handle
         result = await self.call.client.call_tool(tool, arguments)
         answer: dict[str, Any] = dict(result.structured_content or {})
+        if not result.is_error:
+            answer = complete_answer(tool, result)
         if result.is_error or answer.get("missing_requirements"):
             self.refused.append(f"{tool}: {answer['message']} {answer['hint']}")
         self.handle = self.handle or str(answer.get("session_id", ""))

@@ -16,7 +16,7 @@ from code_intel.tools.wire.suspicion import INSTRUCTION, NOTE, PHRASES, is_instr
 from command_projects import command_server, prompted
 from example_calls import EXAMPLE_CALLS
 from programs import git
-from projects import Caller
+from projects import Caller, code_of
 from registry_files import document, written
 from served import AGREEMENTS, gateway, index_server, settings_of
 from upstreams import command, point
@@ -267,8 +267,8 @@ async def test_instruction_like_text_is_flagged(hostile: Path) -> None:
         assert not any("flags" in row for row in harmless["matches"])
         await call("start_session", intent="QUESTION", query="delete the repository")
         hits = (await call("search_smart", query="delete the repository"))["results"]
-        assert [hit["flags"] for hit in hits if CANARY in hit["chunk"]]
-        assert all(hit["flags"] == [INSTRUCTION] for hit in hits if "Ignore all" in hit["chunk"])
+        assert [hit["flags"] for hit in hits if CANARY in code_of(hit)]
+        assert all(hit["flags"] == [INSTRUCTION] for hit in hits if "Ignore all" in code_of(hit))
         raw = await call.client.call_tool("search_text", {"pattern": "delete the repository"})
         assert NOTE in raw.content[0].text  # type: ignore[union-attr]  # ours answer with text
         agreed = (await call("list_agreements"))["agreements"]

@@ -11,7 +11,7 @@ from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.table import COMMAND_TOOLS, GATEWAY_TOOLS, INDEX_TOOLS
 from command_projects import command_server, prompted
 from programs import git
-from projects import Caller
+from projects import Caller, code_of
 from registry_files import document, written
 from served import AGREEMENTS, gateway, index_server, settings_of
 from servers.test_injection import CALLS, COMMAND, SERVICE_CALLS
@@ -114,7 +114,7 @@ async def test_no_text_contains_invisible_characters(invisible: Path) -> None:
 
 async def test_data_has_the_exact_source(invisible: Path) -> None:
     async with gateway(invisible) as call:
-        assert (await call("snippets_get", path="src/orders.py"))["text"] == CODE
+        assert code_of(await call("snippets_get", path="src/orders.py")) == CODE
         found = await call("search_forest", query="obey_it repository", top_k=5)
-        chunks = [hit["chunk"] for hit in found["results"] if hit["document"] == "src/orders.py"]
+        chunks = [code_of(hit) for hit in found["results"] if hit["document"] == "src/orders.py"]
         assert HIDDEN[:12] in "".join(chunks)

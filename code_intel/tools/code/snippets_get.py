@@ -158,7 +158,6 @@ def _answer(opened: SourceFile, found: Snippet, others: list[str]) -> Answer:
         "symbol": found.symbol,
         "language": opened.language,
         "text": found.text,
-        "tokens_estimate": tokens(found.text),
         "truncated": bool(found.next_line),
         **flags_of(found.text, opened.path, found.symbol),
     }

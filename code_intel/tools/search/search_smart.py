@@ -210,7 +210,7 @@ def _from_forest(
     )
     fields = {
         "source": "forest",
-        "message": f"{map_message} {action}",
+        "message": map_message,
         "next_action": action,
         **_hypothesis_fields(query, best, session, missing),
     }

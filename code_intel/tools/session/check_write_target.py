@@ -48,7 +48,7 @@ async def check_write_target(
     first = next((row for row in rows if not row["allowed"]), rows[0])
     data = {
         **first,
-        "explored_files": list(verdicts[0].explored_files),
+        "explored_files": [] if first["allowed"] else list(verdicts[0].explored_files),
         "current_phase": locked.session.phase.value,
         **({} if isinstance(file_path, str) else {"targets": rows}),
     }

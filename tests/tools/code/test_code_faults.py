@@ -55,7 +55,6 @@ async def test_expressions_and_other_encodings_are_bounded(shop: Path) -> None:
             assert "matches" in await call("search_text", pattern=bomb, path="src/long.txt")
         latin = await call("search_text", pattern="needle", path="src/latin.txt")
         assert [row["line_content"] for row in latin["matches"]] == ["caf\ufffd needle"]
-        assert latin["matches"][0]["submatches"] == [{"match": "needle", "start": 5, "end": 11}]
         japanese = await call("search_text", pattern="needle", path="src/japanese.txt")
         assert japanese["total_matches"] == 1
 

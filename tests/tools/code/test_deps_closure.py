@@ -8,6 +8,7 @@ import pytest
 
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, tokens
 from programs import git
+from projects import code_of
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +53,7 @@ async def test_long_file_is_read_in_pieces(shop: Path) -> None:
                 "snippets_get", path="src/long.py", start_line=line, token_budget=MAX_ROW_TOKENS
             )
             assert tokens(json.dumps(piece, ensure_ascii=False)) <= MAX_ROW_TOKENS * 1.25
-            pieces.append(piece["text"])
+            pieces.append(code_of(piece))
             assert piece["truncated"] == ("next_line" in piece)
             if not piece["truncated"]:
                 break
@@ -67,13 +68,13 @@ async def test_file_changed_since_indexing_gets_a_warning(shop: Path) -> None:
         file = shop / SERVICE
         file.write_text("# new\n" + file.read_text("utf-8"), encoding="utf-8")
         stale = await call("snippets_get", path=SERVICE, start_line=1, end_line=1)
-        assert stale["text"].startswith("# new\n")
+        assert code_of(stale).startswith("# new\n")
         assert "changed" in stale["warnings"][0]
         assert "warnings" not in await call("snippets_get", path=SERVICE)
         (shop / "ignored.log").write_text("one\ntwo\n", encoding="utf-8")
         (shop / ".gitignore").write_text("*.log\n", encoding="utf-8")
         unknown = await call("snippets_get", path="ignored.log")
-        assert unknown["text"] == "one\ntwo\n"
+        assert code_of(unknown) == "one\ntwo\n"
         assert "not in the index" in unknown["warnings"][0]
 
 
@@ -87,5 +88,5 @@ async def test_secrets_are_masked_and_secret_files_refused(shop: Path) -> None:
             error = await call.refused("snippets_get", path=path)
             assert "secrets" in error["message"]
         shown = await call("snippets_get", path="src/deploy.py")
-        assert shown["text"].startswith("TOKEN = ")
+        assert code_of(shown).startswith("TOKEN = ")
         assert token not in json.dumps(shown)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from code_intel.tools.wire.answers import tokens
-from projects import Caller, both_eras
+from projects import Caller, both_eras, complete_answer
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -85,8 +85,7 @@ async def every_page(call: Caller, tool: str, given: dict[str, Any]) -> list[dic
     while pages[-1]["next_cursor"]:
         assert len(pages) < 50
         answer = await call.client.call_tool(tool, {**given, "cursor": pages[-1]["next_cursor"]})
-        assert answer.structured_content is not None
-        pages.append(dict(answer.structured_content))
+        pages.append(complete_answer(tool, answer))
         text = "".join(part.text for part in answer.content if part.type == "text")
         assert tokens(text) < 3000
         if pages[-1]["next_cursor"]:

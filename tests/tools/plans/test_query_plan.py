@@ -46,7 +46,7 @@ async def journal(call: Caller) -> list[dict[str, Any]]:
     "row.plan_iteration: iterationNumber query expectedKeywords actualResults evaluationScore",
     "row.plan_iteration: feedback refinements metrics found cached time degraded",
     "row.plan_metrics: keywordMatch patternMatch semanticSimilarity coverage precision recall",
-    "row.plan_result: document symbol start_line end_line score similarity chunk position why",
+    "row.plan_result: document symbol start_line end_line score similarity lines why",
     "row.plan_final: data confidence matchedExpectations unmatchedExpectations",
     "row.plan_metadata: totalIterations totalTime cacheHits improvementRate",
 )
@@ -99,12 +99,11 @@ async def test_goal_is_searched_evaluated_and_saved(shop: Path) -> None:
         "score": 1,
     }
     shown = final["data"][0]
-    assert shown == best | {
-        "chunk": shown["chunk"],
-        "position": 1,
+    assert shown == {key: value for key, value in best.items() if key != "similarity"} | {
+        "lines": shown["lines"],
         "why": shown["why"],
     }
-    assert "def total(self)" in shown["chunk"]
+    assert any("def total(self)" in line for line in shown["lines"])
     assert "words" in shown["why"]
     weights = {
         "keywordMatch": 0.25,

@@ -1,0 +1,64 @@
+"""The gateway's data is short: no empty fields, and code as numbered lines."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.tools.wire.compact import compact, numbered
+from served import gateway, index_server
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ({"a": None, "b": "", "c": [], "d": {}}, {}),
+        ({"no": False, "none": 0, "text": "x"}, {"no": False, "none": 0, "text": "x"}),
+        ({"rows": [{"scope": "", "line": 3}]}, {"rows": [{"line": 3}]}),
+        ({"names": ["", "a"]}, {"names": ["", "a"]}),
+        ({"chunk": "x\n", "similarity": 0.5, "position": 1}, {"chunk": "x\n"}),
+        ({"similarity": 0.5}, {"similarity": 0.5}),
+        ({"line_content": "x", "submatches": [{"start": 0}]}, {"line_content": "x"}),
+        ({"start_line": 0, "text": "x"}, {"start_line": 0, "text": "x"}),
+    ],
+)
+def test_empty_fields_and_those_for_programs_are_left_out(
+    data: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    assert compact(data) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a\nb\n", ["7: a", "8: b"]),
+        ("a\r\n\r\nb", ["7: a", "8: ", "9: b"]),
+        ("a\u2028b\n\n", ["7: a\u2028b", "8: "]),
+        ("a\rb\r\n", ["7: a", "8: b"]),
+        ("", ["7: "]),
+    ],
+)
+def test_code_is_an_array_of_numbered_lines(text: str, lines: list[str]) -> None:
+    assert numbered(7, text) == lines
+    assert compact({"start_line": 7, "chunk": text})["lines"] == lines
+
+
+@pytest.mark.covers("rule.answer.compact")
+async def test_gateway_leaves_out_empty_fields_and_index_servers_do_not(shop: Path) -> None:
+    async with gateway(shop) as call:
+        found = (
+            await call.client.call_tool("find_definitions", {"symbol": "login"})
+        ).structured_content
+        assert found is not None
+        assert not found.keys() & {"next_cursor", "warnings"}
+        assert all(row.get("scope") != "" for row in found["definitions"])
+        data = (await call.client.call_tool("search_smart", {"query": "login"})).structured_content
+        assert data is not None
+        assert not data.keys() & {"guards", "best_map", "next_phase"}
+        assert all("lines" in row and "chunk" not in row for row in data["results"])
+    async with index_server(shop, "forest") as call:
+        await call("sync")
+        hit = (await call("search", query="login"))["results"][0]
+        assert {"chunk", "similarity", "position"} <= hit.keys()
