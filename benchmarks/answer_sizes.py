@@ -1,12 +1,17 @@
 """Measure the answers of every tool on a large repository, with the largest parameters allowed.
 
     python -m benchmarks.answer_sizes [--tree FOLDER] [--json OUT]
+    python -m benchmarks.answer_sizes --typical
 
 The tree is copied, set up and indexed by words only; the default is the standard library of this
 Python. It gets a map of 2,000 agreements. Tokens are estimated as for answers: four ASCII
 characters, or one other character. `text` is what a model reads, `data` the structured content. A
 row fails when either is over its budget, or when the answer was cut and names no way to the rest: a
 cursor, or words on what to narrow. The exit code is 1 then.
+
+With `--typical`, one session works on this package with default parameters. The table has the
+characters of `tools/list` and of each answer in both forms: clients show a model the data (Claude
+Code) or the text.
 """
 
 import argparse
@@ -64,6 +69,8 @@ class Row(NamedTuple):
     cut: bool
     way: str
     default: bool = False
+    text_chars: int = 0
+    data_chars: int = 0
 
     @property
     def problem(self) -> str:
@@ -96,9 +103,11 @@ class Caller:
         said = WAYS.search("\n".join((*text.splitlines()[-LAST:], *data.get("warnings", ()))))
         way = way or (said[0] if said else "")
         asked = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
-        size = tokens(json.dumps(data, ensure_ascii=False))
+        shown = json.dumps(data, ensure_ascii=False)
         default = set(arguments) <= {"query", "goal"}
-        self.rows.append(Row(self.server, tool, asked, tokens(text), size, cut, way, default))
+        sizes = tokens(text), tokens(shown)
+        chars = len(text), len(shown)
+        self.rows.append(Row(self.server, tool, asked, *sizes, cut, way, default, *chars))
         return data
 
 
@@ -234,6 +243,60 @@ async def connected(server: Any, name: str) -> AsyncIterator[Caller]:
         yield Caller(client, name)
 
 
+CHANGE = "cut the text of an answer to its token budget"
+SYMBOL = "bounded_text"
+FILE = "tools/wire/answers.py"
+
+
+async def ask_typical(call: Caller) -> None:
+    """Call the listed tools as an agent does that changes one function."""
+    await call("start_session", intent="MODIFY", query=CHANGE)
+    await call("search_smart", query=CHANGE)
+    await call("find_definitions", symbol=SYMBOL)
+    await call("find_references", symbol=SYMBOL)
+    await call("search_text", pattern=rf"\b{SYMBOL}\b")
+    await call("snippets_get", symbol=SYMBOL)
+    quoted = {"value": "token budget", "quote": "token budget"}
+    await call("set_query_frame", target_feature=quoted)
+    await call("submit_understanding", symbols_identified=[SYMBOL], files_analyzed=[FILE])
+    guess = f"{SYMBOL} cuts the text of an answer"
+    await call("submit_semantic", hypotheses=[guess], devrag_reason="architecture_unknown")
+    await call("find_definitions", symbol=SYMBOL)
+    evidence = {"tool": "find_definitions", "target": SYMBOL, "result": "it is defined once"}
+    verified = {"hypothesis": guess, "status": "confirmed", "evidence": evidence}
+    await call("submit_verification", verified=[verified])
+    await call("check_write_target", file_path=FILE)
+    await call("revert_to_exploration", reason="the wrong function")
+    await call("record_outcome", outcome="partial")
+
+
+async def measure_typical(settings: Settings) -> list[tuple[str, int, int]]:
+    """Return each tool with the characters of its answer as JSON and as text."""
+    async with connected(build_gateway(settings), "gateway") as call:
+        tools = [
+            tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+            for tool in (await call.client.list_tools()).tools
+        ]
+        listed = len(json.dumps(tools, ensure_ascii=False))
+        await ask_typical(call)
+        return [
+            (f"tools/list of {len(tools)}", listed, listed),
+            *((row.tool, row.data_chars, row.text_chars) for row in call.rows),
+        ]
+
+
+def print_typical() -> None:
+    """Measure a typical session on this package, and print the table."""
+    package = Path(__file__).resolve().parents[1] / "code_intel"
+    with tempfile.TemporaryDirectory() as folder:
+        settings = prepare(package, Path(folder) / "tree", agreements=0)
+        rows = asyncio.run(measure_typical(settings))
+    print(f"{'tool':28} {'JSON':>7} {'text':>7}")
+    for tool, data, text in rows:
+        print(f"{tool:28} {data:>7} {text:>7}")
+    print(f"{'sum':28} {sum(row[1] for row in rows):>7} {sum(row[2] for row in rows):>7}")
+
+
 def build_server(service: CorpusService) -> Any:
     """Return the map or the forest server of a project."""
     return build_index_server(service.index.config.corpus, lambda: service)
@@ -299,7 +362,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tree", type=Path, default=Path(sysconfig.get_paths()["stdlib"]))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--typical", action="store_true")
     args = parser.parse_args()
+    if args.typical:
+        print_typical()
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         rows = asyncio.run(measure(prepare(args.tree, Path(folder) / "tree")))
     print(f"{'server':8} {'tool':28} {'text':>6} {'data':>6}  {'cut':4} {'the rest by':16} asked")

@@ -56,7 +56,8 @@ async def gateway(
     root: Path, era: str = ERAS[0], embedding: str = "off", groups: tuple[ToolGroup, ...] = ()
 ) -> AsyncIterator[Caller]:
     """Connect to a gateway in this process; `groups` are listed in addition to the core."""
-    settings = replace(settings_of(root, embedding), tool_groups=groups)
+    settings = settings_of(root, embedding)
+    settings = replace(settings, tool_groups=groups or settings.tool_groups)
     with anyio.fail_after(MAX_CONNECTION_S):
         async with Client(build_gateway(settings), mode=era) as client:
             yield Caller(client)

@@ -132,15 +132,15 @@ class CompleteRow(dict[str, Any]):
             raise KeyError(name)
         return empty
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool:  # type: ignore[explicit-override]  # needs 3.12
         if not isinstance(other, dict):
             return False
         return _without_empty(self) == _without_empty(other)
 
-    def __ne__(self, other: object) -> bool:
+    def __ne__(self, other: object) -> bool:  # type: ignore[explicit-override]
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]  # as of any dict
+    __hash__ = None
 
 
 def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,8 @@ async def test_learned_agreement_has_relative_paths(inner: Path) -> None:
         await explore(call, LOGIN, LOGIN_FILE)
         answer = await call("check_write_target", file_path=LOGIN_FILE)
         assert answer["allowed"]
-        assert set(answer["explored_files"]) == {LOGIN_FILE}
+        status = await call("get_session_status")
+        assert status["exploration"]["explored_files"] == [LOGIN_FILE]
         assert (await succeed(call, inner, LOGIN_FILE))["cached_pairs"]
         (agreed,) = (await call("list_agreements"))["agreements"]
         assert (agreed["status"], len(agreed["files"])) == ("valid", 1)

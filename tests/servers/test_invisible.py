@@ -114,7 +114,8 @@ async def test_no_text_contains_invisible_characters(invisible: Path) -> None:
 
 async def test_data_has_the_exact_source(invisible: Path) -> None:
     async with gateway(invisible) as call:
-        assert code_of(await call("snippets_get", path="src/orders.py")) == CODE
+        shown = code_of(await call("snippets_get", path="src/orders.py"))
+        assert shown == CODE.replace("\r\n", "\n")
         found = await call("search_forest", query="obey_it repository", top_k=5)
         chunks = [code_of(hit) for hit in found["results"] if hit["document"] == "src/orders.py"]
         assert HIDDEN[:12] in "".join(chunks)

@@ -22,7 +22,7 @@ SERVICE = "src/auth/service.py"
 @both_eras
 async def test_forest_answers_for_an_unavailable_map(shop: Path, era: str) -> None:
     point(shop, map=DOWN)
-    async with gateway(shop, era) as call:
+    async with gateway(shop, era, groups=("search",)) as call:
         started = await call("start_session", intent="MODIFY", query="login is broken")
         session = str(started["session_id"])
         for tool in ("search_smart", "search_map"):
@@ -49,7 +49,7 @@ async def test_forest_answers_for_an_unavailable_map(shop: Path, era: str) -> No
 
 async def test_map_answers_for_an_unavailable_forest(shop: Path) -> None:
     point(shop, forest=DOWN)
-    async with gateway(shop) as call:
+    async with gateway(shop, groups=("search",)) as call:
         await call(
             "add_agreement",
             nl_term="sign in",
@@ -72,7 +72,7 @@ async def test_map_answers_for_an_unavailable_forest(shop: Path) -> None:
 
 async def test_map_without_scores_misses_and_opens_the_forest(shop: Path) -> None:
     point(shop, map=command("devrag") | {"call_seconds": 60})
-    async with gateway(shop) as call:
+    async with gateway(shop, groups=("search",)) as call:
         await call("start_session", intent="MODIFY", query="login is broken")
         answer = await call("search_smart")
         assert (answer["source"], answer["status"]) == ("forest", "HYPOTHESIS")

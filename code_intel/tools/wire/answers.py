@@ -22,8 +22,8 @@ MAX_ROW_TOKENS = 8000
 NO_HITS_YET = "Nothing found so far, but the index is being built. Try again in a few seconds."
 MAX_ANSWER_TOKENS = 10_000
 """Maximum tokens of any answer."""
-NAME_TOKENS = 6
-"""Estimated tokens of a hit's number and line range."""
+NAME_TOKENS = 35
+"""Estimated tokens of the names and numbers of a hit's fields, as JSON."""
 MIN_LINES = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
 """Rows of (minimum budget, minimum lines, maximum line length); the first that applies is used."""
 
@@ -57,12 +57,13 @@ def fit(
 
 
 def _name_cost(hit: Hit) -> int:
-    """Return the tokens of the line that names a hit."""
-    return tokens(f"{hit.document} {hit.symbol}") + NAME_TOKENS
+    """Return the tokens of a hit without its text."""
+    return tokens(f"{hit.document} {hit.symbol} {hit.why}") + NAME_TOKENS
 
 
 def _line_cost(line: str) -> int:
-    return tokens(line) + 1  # it is indented
+    # As JSON, a line has its number, and quotes around and escaped within it.
+    return tokens(json.dumps(line, ensure_ascii=False)) + 2
 
 
 def _head(text: str, budget: int) -> str:

@@ -9,6 +9,7 @@ from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from code_intel.tools.code.deps_closure import INDEX_INCOMPLETE
 from code_intel.tools.wire.answers import NO_HITS_YET
+from projects import code_of
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +43,7 @@ async def test_bundle_shows_files_as_on_disk(shop: Path) -> None:
             file.read_text("utf-8").replace("def shipping_fee", "def delivery_price"), "utf-8"
         )
         answer = await call("context_bundle", goal="what delivery costs for an order")
-    texts = "".join(part["text"] for row in answer["files"] for part in row["fragments"])
+    texts = "".join(code_of(part) for row in answer["files"] for part in row["fragments"])
     assert "def delivery_price" in texts
     assert "def shipping_fee" not in texts
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from code_intel.learned.history.outcomes import folder_of
-from projects import Caller
+from projects import Caller, complete_answer
 from served import gateway
 from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
 
@@ -39,7 +39,7 @@ async def test_statistics_without_outcomes_are_zero(shop: Path) -> None:
     async with gateway(shop) as call:
         result = await call.client.call_tool("get_outcome_stats", {})
         assert not result.is_error
-        found = dict(result.structured_content or {})
+        found = complete_answer("get_outcome_stats", result)
         assert (found["total"], found["by_intent"], found["by_phase"]) == (0, {}, {})
         assert found["by_outcome"] == {"success": 0, "failure": 0, "partial": 0}
         assert "record_outcome writes one" in result.content[0].text  # type: ignore[union-attr]
