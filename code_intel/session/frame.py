@@ -120,7 +120,7 @@ def validate_frame(
             f"The query frame is not accepted: {errors[0]['slot']}: {errors[0]['error']}.",
             code="validation_failed",
             hint="Quote the user's own words, use only them in the value, leave out slots that "
-            "the query does not mention, and call set_query_frame again.",
+            "the request does not mention, and call set_query_frame again.",
             details={"validation_errors": errors},
         )
     return Frame(raw_query, tuple(filled))
