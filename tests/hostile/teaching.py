@@ -176,7 +176,8 @@ async def a_false_upstream(agent: Agent) -> Prize:
     await agent.restart()
     handle = await agent.framed()
     answer = await agent("search_smart", session_id=handle)
-    assert (answer["source"], answer["guards"]) == ("map", ["elsewhere"])
+    assert answer["source"] == "map"
+    assert "elsewhere" in answer["guards"], answer["guards"]
     for tool in ("find_definitions", "find_references"):
         await agent(tool, session_id=handle, symbol=THEME)
     for text in answer["hypotheses_to_verify"]:
