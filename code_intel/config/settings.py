@@ -51,6 +51,7 @@ class Settings:
     `upstreams` contains the corpora that other servers search, by name. `plans_dir` is absolute; it
     is in the user's cache if the project is read-only. `passed_on` contains the environment
     variables for the programs that we start. `warnings` lists problems in `config.toml`.
+    `module_caches` contains the folders where Go (`go`) and Cargo (`cargo`) keep packages.
     """
 
     root: Path
@@ -74,6 +75,7 @@ class Settings:
     upstreams: Mapping[str, UpstreamConfig]
     passed_on: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...]
+    module_caches: Mapping[str, Path]
 
     @property
     def state(self) -> Path:
@@ -186,8 +188,20 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
             {key: environ[key] for key in INHERITED_VARIABLES if key in environ}
         ),
         warnings=warnings,
+        module_caches=MappingProxyType(_module_caches(environ)),
         **cast("dict[str, Any]", values),
     )
+
+
+def _module_caches(environ: Mapping[str, str]) -> dict[str, Path]:
+    """Return the folders where Go and Cargo keep packages; {} without a home folder."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.expanduser fails without a home
+    go = environ.get("GOPATH", "").split(os.pathsep)[0] or f"{home}/go"
+    folders = {
+        "go": environ.get("GOMODCACHE") or f"{go}/pkg/mod",
+        "cargo": environ.get("CARGO_HOME") or f"{home}/.cargo",
+    }
+    return {name: Path(text) for name, text in folders.items() if Path(text).is_absolute()}
 
 
 def warn_once(warnings: Iterable[str]) -> None:

@@ -49,6 +49,7 @@ class TextQuery:
         case_sensitive: Whether case matters.
         context_lines: Lines before and after each match.
         max_results: Maximum number of matches.
+        unignored: Whether to search ignored and hidden files, too.
     """
 
     pattern: str
@@ -58,6 +59,7 @@ class TextQuery:
     case_sensitive: bool = True
     context_lines: int = 0
     max_results: int = 100
+    unignored: bool = False
 
 
 class FileListing(NamedTuple):

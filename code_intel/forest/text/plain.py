@@ -36,7 +36,7 @@ def search(root: Path, query: TextQuery, path: str, timeout_s: float) -> TextMat
         words = rf"(?<!\w){words}(?!\w)"
     pattern = re.compile(words, re.NOFLAG if query.case_sensitive else re.IGNORECASE)
     found: list[TextMatch] = []
-    for file in sorted(_files(root, path)):
+    for file in sorted(_files(root, path, unignored=query.unignored)):
         if query.file_type and not file.endswith(f".{query.file_type}"):
             continue
         found += _matches_in_file(root, file, pattern, query)
@@ -52,12 +52,15 @@ def list_names(root: Path, path: str, file_type: str) -> tuple[str, ...]:
     return tuple(file for file in _files(root, path) if file.endswith(ending))
 
 
-def _files(root: Path, path: str) -> Iterator[str]:
+def _files(root: Path, path: str, *, unignored: bool = False) -> Iterator[str]:
     if (root / path).is_file():
         yield path
         return
     base = root / path
     prefix = "" if path == "." else f"{path}/"
+    if unignored:
+        yield from (f"{prefix}{name}" for name in walk_folder(base, rules=False))
+        return
     for name in _list_folder(base):
         if not any(part.startswith(".") for part in name.split("/")) and not name.endswith("/"):
             yield prefix + name

@@ -195,6 +195,7 @@ def _raise_failure(file_type: str, pattern: str, end: _RunEnd) -> None:
 def _arguments(query: TextQuery, path: str) -> list[str]:
     flags = ["--json", "--sort=path", "--max-filesize=1M", "--no-messages", "--no-config"]
     flags += ["--no-ignore-dot"]  # search what is indexed: only git's rules count
+    flags += ["--no-ignore", "--hidden"] if query.unignored else []
     flags += ["--case-sensitive" if query.case_sensitive else "--ignore-case"]
     flags += ["--fixed-strings", "--word-regexp"] if query.literal else []
     flags += _type_flags(query.file_type)

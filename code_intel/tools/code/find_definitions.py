@@ -1,7 +1,7 @@
 """Implement the tool `find_definitions`."""
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.context.freshness import ask_fresh_index, refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.packages import Scope, defined_in_packages
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId
@@ -39,6 +40,7 @@ async def find_definitions(
         bool,
         Field(description="No longer names that contain the symbol."),
     ] = False,
+    scope: Scope = "project",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
@@ -46,9 +48,11 @@ async def find_definitions(
 
     A definition is a fact and can prove a hypothesis from a search.
     """
-    arguments = (symbol, path, language, exact_match)
+    arguments = (symbol, path, language, exact_match, scope)
     start = start_of(cursor, *arguments)
     async with context.optional_session(session_id, "find_definitions") as locked:
+        if scope == "dependencies":
+            return await _from_packages(context, symbol, path, language, start, exact=exact_match)
         all_found = await _up_to_date(context, symbol, path, language, start, exact=exact_match)
         index = await run_in_thread(context.forest.freshness)
         part = page(all_found, start, definition_data, *arguments, limit=DEFINITIONS_PER_PAGE)
@@ -84,6 +88,31 @@ async def find_definitions(
         "index": index_data(index),
     }
     return Answer(data, text + ("" if index.state == "fresh" else index_text(index)))
+
+
+async def _from_packages(
+    context: GatewayContext, symbol: str, path: str, language: str, start: int, *, exact: bool
+) -> Answer:
+    """Return the answer for the installed packages."""
+    found, note = await defined_in_packages(context, symbol, path, exact=exact)
+    if wanted := language_named(language):
+        found = [d for d in found if d.language == wanted]
+    arguments = (symbol, path, language, exact, "dependencies")
+    part = page(found, start, definition_data, *arguments, limit=DEFINITIONS_PER_PAGE)
+    lines = part.lines(definition_line, "definitions", len(found))
+    if not found:
+        lines.append(f"No installed package defines {symbol}. Try another spelling.")
+    data: dict[str, Any] = {
+        "symbol": symbol,
+        "path": path,
+        "definitions": part.rows,
+        "total": len(found),
+        **part.data(has_more=bool(note)),
+    }
+    if note:
+        data["warnings"] = [note]
+        lines.append(note)
+    return Answer(data, "\n".join(lines))
 
 
 async def _up_to_date(

@@ -9,6 +9,7 @@ from code_intel.forest.text.grep import TextMatch, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.packages import Scope, grep_packages
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
@@ -28,6 +29,7 @@ async def search_text(
     case_sensitive: bool = True,
     context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around a match.")] = 0,
     max_results: Annotated[int, Field(ge=1, le=1000, description="Over all pages.")] = 100,
+    scope: Scope = "project",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
@@ -43,13 +45,15 @@ async def search_text(
         context_lines=context_lines,
         max_results=max_results,
     )
-    arguments = (pattern, path, file_type, case_sensitive, context_lines, max_results)
+    arguments = (pattern, path, file_type, case_sensitive, context_lines, max_results, scope)
     start = start_of(cursor, *arguments)
     async with context.optional_session(session_id, "search_text") as locked:
-        result = await grep(context.root, question)
+        inside = scope == "project"
+        search = grep(context.root, question) if inside else grep_packages(context, question)
+        result = await search
         total = len(result.matches)
         part = page(result.matches, start, _match_data, *arguments)
-        if locked is not None:
+        if locked is not None and inside:
             all_files = [match.file for match in result.matches]
             files = files_to_record(all_files, all_files[part.start : part.end])
             passages = [passage for row in part.rows for passage in _passages(row)]

@@ -13,6 +13,7 @@ from code_intel.records import Definition, Symbol
 from code_intel.session import steps
 from code_intel.tools.context.freshness import ask_fresh_index
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.packages import Scope, defined_in_packages, open_package_file
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.source_file import SourceFile, open_source, project_path_of
 from code_intel.tools.declaration import Answer, SessionId
@@ -39,6 +40,7 @@ async def snippets_get(
     token_budget: Annotated[
         int, Field(ge=50, le=MAX_ROW_TOKENS, description="Maximum tokens.")
     ] = MAX_SEARCH_TOKENS,
+    scope: Scope = "project",
     session_id: SessionId = None,
 ) -> Answer:
     """Read lines of a file, or a whole symbol, as it is on disk now; secret values are masked.
@@ -47,7 +49,11 @@ async def snippets_get(
     """
     _check(path, start_line, end_line, symbol)
     async with context.optional_session(session_id, "snippets_get") as locked:
-        opened, named, others = await run_in_thread(_opened, context, path, symbol)
+        inside = scope == "project"
+        if inside:
+            opened, named, others = await run_in_thread(_opened, context, path, symbol)
+        else:
+            opened, named, others = await _from_package(context, path, symbol)
         first, last = _lines(opened, named, start_line, end_line)
         found = snippet(
             opened.text,
@@ -58,7 +64,7 @@ async def snippets_get(
             cost=tokens,
             whole=not (exact_lines or named),
         )
-        if locked is not None:
+        if locked is not None and inside:
             names = [found.symbol] if found.symbol else []
             passage = Passage(opened.path, found.start_line, found.text)
             step = steps.called(
@@ -71,6 +77,23 @@ async def snippets_get(
             )
             await locked.append(step)
     return _answer(opened, found, others)
+
+
+async def _from_package(
+    context: GatewayContext, path: str, symbol: str
+) -> tuple[SourceFile, Symbol | None, list[str]]:
+    """Return a file of an installed package; see `_opened`."""
+    if not symbol.strip():
+        return await open_package_file(context, path), None, []
+    found, _ = await defined_in_packages(context, symbol, path.strip() or ".", exact=True)
+    if not found:
+        raise _undefined_error(symbol, "an installed package")
+    opened = await open_package_file(context, found[0].file)
+    named = next((s for s in opened.symbols if s.start_line == found[0].line), None)
+    if named is None:
+        raise _undefined_error(symbol, opened.path)
+    others = [f"{place.file}:{place.line}" for place in found[1 : MAX_OTHER_PLACES + 1]]
+    return opened, named, others
 
 
 def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:

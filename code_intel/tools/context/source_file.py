@@ -1,6 +1,7 @@
 """Open a file of the project and parse its current content."""
 
 import hashlib
+from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.chunking import decode, parse_file
@@ -71,7 +72,7 @@ def open_source(
         UsageError: The file is outside the project, missing, a folder, too large, binary, or may
             contain secrets.
     """
-    name, data, text = _read(context, path, field)
+    name, data, text = read_below(context.root, path, field)
     parsed = parse_file(language_path or name, text)
     return SourceFile(
         name,
@@ -92,23 +93,27 @@ def read_source(context: GatewayContext, path: str) -> SourceText:
     Raises:
         UsageError: See `open_source`.
     """
-    name, data, text = _read(context, path, "path")
+    name, data, text = read_below(context.root, path, "path")
     warnings = _differences(context, name, data)
     definitions = context.forest.store.defined_in([index_path_of(context, name)])
     return SourceText(name, tuple(split_lines(text)), tuple(definitions), STALE in warnings)
 
 
-def _read(context: GatewayContext, path: str, field: str) -> tuple[str, bytes, str]:
-    """Return a file's path relative to the project, its bytes, and its masked text."""
+def read_below(root: Path, path: str, field: str) -> tuple[str, bytes, str]:
+    """Return a file's path relative to `root`, its bytes, and its masked text.
+
+    Raises:
+        UsageError: See `open_source`.
+    """
     try:
-        name = confined(context.root, path, field)
+        name = confined(root, path, field)
     except UsageError:
-        name = confined(context.root, plain_path(path), field)
+        name = confined(root, plain_path(path), field)
     problem = f"{SECRET_REASON} and is never shown" if refusal(name) == SECRET_REASON else ""
-    if not problem and not (context.root / name).is_file():
+    if not problem and not (root / name).is_file():
         problem = "is not a file"
     try:
-        data = b"" if problem else read_inside(context.root, name)
+        data = b"" if problem else read_inside(root, name)
     except (OSError, ValueError) as error:
         data, problem = b"", f"cannot be read: {getattr(error, 'strerror', None) or error}"
     if len(data) > MAX_FILE_BYTES:
