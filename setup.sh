@@ -5,6 +5,8 @@
 #     --client NAME   set up this coding agent: claude (the default), codex, cursor, vscode, gemini
 #                     or all; may be repeated
 #     --commands      also add the server of prompt commands (default: if there is a registry)
+#     --with-sentence-transformers
+#                     also install the extra that runs other embedding models (about 1 GB)
 #     --dry-run       show what would change in PROJECT; change nothing
 #     --remove        remove what was written and indexed; agreements stay
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
@@ -165,9 +167,9 @@ workers() {
   echo $((cores < 8 ? cores + 1 : 8))
 }
 
-read_line() { # sets project, only and options (for init) from the command line
+read_line() { # sets project, only, extra and options (for init) from the command line
   local word named=
-  project=$here only= options=()
+  project=$here only= options=() extra=
   while [ $# -gt 0 ]; do
     word=$1
     shift
@@ -179,6 +181,7 @@ read_line() { # sets project, only and options (for init) from the command line
         shift ;;
       --client=*) require_clients "${word#*=}"; options+=("$word") ;;
       --commands) options+=("$word") ;;
+      --with-sentence-transformers) extra=sentence-transformers ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
       -*) fail "there is no option $word." \
@@ -214,11 +217,11 @@ only_init() { # --dry-run and --remove install nothing
 }
 
 set_up() {
-  local question=${CODE_INTEL_QUESTION:-} code=0 bin project only options
+  local question=${CODE_INTEL_QUESTION:-} code=0 bin project only extra options
   read_line "$@"
   [ -z "$only" ] || only_init
   if [ "$project" = "$here" ]; then question=${question:-where are phases enforced}; fi
-  install ""
+  install "$extra"
   bin=$(quoted "$venv/bin")
   "$venv/bin/code-intel" init ${options[@]+"${options[@]}"} -- "$project" >&2
   say "Indexing words"
@@ -249,6 +252,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

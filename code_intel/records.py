@@ -152,6 +152,9 @@ class Agreement:
     extra: tuple[tuple[str, object], ...] = ()
 
 
+MAX_HIT_EVIDENCE = 3
+"""Limit of the evidence that a hit of the map shows, newest last."""
+
 Validity = Literal[
     "valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"
 ]
@@ -162,7 +165,8 @@ Validity = Literal[
 class AgreementHit:
     """The agreement behind a hit of the map.
 
-    `renamed_to` is the new name of its symbol if the index proves the rename.
+    `renamed_to` is the new name of its symbol if the index proves the rename. `evidence` is its
+    newest evidence, at most `MAX_HIT_EVIDENCE` items.
     """
 
     nl_term: str
@@ -172,6 +176,7 @@ class AgreementHit:
     reasons: tuple[str, ...] = ()
     learned_at: str = ""
     renamed_to: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 class ChunkLines(NamedTuple):

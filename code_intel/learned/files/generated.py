@@ -162,7 +162,14 @@ def generate(
         return PairsUpdate({}, NOTES[condition])
     if condition == "missing" and not found.wanted:
         return PairsUpdate({})
-    wanted = replace(file, pairs=found.wanted, exists=True, damage="", version=pairs.PAIRS_VERSION)
+    wanted = replace(
+        file,
+        pairs=found.wanted,
+        exists=True,
+        damage="",
+        version=pairs.PAIRS_VERSION,
+        embedding_model=pairs.model_name(settings.map.model),
+    )
     note = ""
     if condition in {"damaged", "edited"}:
         aside = pairs.set_aside(path, now, "corrupt" if condition == "damaged" else "edited")

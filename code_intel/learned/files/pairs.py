@@ -202,6 +202,11 @@ def to_agreement(pair: Pair, old: Agreement | None = None) -> Agreement:
     )
 
 
+def model_name(model: str) -> str:
+    """Return the name of a configured model in the file."""
+    return EMBEDDING_MODEL if EMBEDDING_MODEL.endswith(f"/{model}") else model
+
+
 def set_aside(path: Path, now: datetime, label: str = "corrupt") -> Path:
     """Rename a file to `<name>.<label>-<time>`, with a number if that exists; return the path."""
     stem = f"{path.name}.{label}-{now:%Y%m%dT%H%M%S}"

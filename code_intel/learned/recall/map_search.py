@@ -18,7 +18,7 @@ from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCac
 from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
-from code_intel.records import VERIFICATION_SCORE, AgreementHit, Hit
+from code_intel.records import MAX_HIT_EVIDENCE, VERIFICATION_SCORE, AgreementHit, Hit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,6 +148,7 @@ def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMat
             standing.reasons,
             agreement.learned_at,
             standing.heir.qualified if standing.heir else "",
+            agreement.evidence[-MAX_HIT_EVIDENCE:],
         ),
     )
 

@@ -130,7 +130,7 @@ def recall(
         cards: The cards of the map that are closest to the question. A card's score depends on its
             own evidence, and on the closest card of a different symbol.
         identity: The identity of the model that computed the vectors. If it is not calibrated, only
-            words are compared, and all scores are below the thresholds.
+            words are compared, and all scores but those of exact terms are below the thresholds.
 
     Raises:
         UsageError: `query` is blank.
@@ -145,7 +145,12 @@ def recall(
     tokens = query_words(query)
     judged = [
         _by_rules(
-            query, card, said, known or _by_words(tokens, said), with_model=constants is not None
+            query,
+            card,
+            said,
+            known or _by_words(tokens, said),
+            has_vector=query_vector is not None,
+            is_calibrated=constants is not None,
         )
         for card, said, known in zip(cards, wordings, found, strict=True)
     ]
@@ -267,7 +272,13 @@ def hard_limit(query: str, said: Wording) -> float:
 
 
 def _by_rules(
-    query: str, card: Card, said: Wording, judged: _Judgement, *, with_model: bool
+    query: str,
+    card: Card,
+    said: Wording,
+    judged: _Judgement,
+    *,
+    has_vector: bool,
+    is_calibrated: bool,
 ) -> _Judgement:
     score, reason = lower_limit(query, card)
     bound, objection = upper_limit(query, said) if score < EXACT else (EXACT, "")
@@ -276,12 +287,12 @@ def _by_rules(
     if _forms(query).folded in card.rejected:
         score, reason, bound, objection = 0.0, "", REJECTED, REJECTED_REASON
     if reason:
-        judged.exact = score == EXACT and with_model
+        judged.exact = score == EXACT and has_vector
         judged.score = max(judged.score, score)
         judged.reasons.insert(0, reason)
     if objection:
         judged.reasons.insert(0 if judged.score > bound else len(judged.reasons), objection)
-    judged.score = min(judged.score, bound if with_model else WORDS_ONLY)
+    judged.score = min(judged.score, bound if is_calibrated or judged.exact else WORDS_ONLY)
     return judged
 
 

@@ -18,7 +18,15 @@ from typing import Any, Literal, cast, get_args
 from mcp.types import CallToolResult, TextContent
 
 from code_intel.errors import UpstreamError
-from code_intel.records import AgreementHit, FileReference, Freshness, Hit, SearchAnswer, Validity
+from code_intel.records import (
+    MAX_HIT_EVIDENCE,
+    AgreementHit,
+    FileReference,
+    Freshness,
+    Hit,
+    SearchAnswer,
+    Validity,
+)
 from code_intel.servers.upstream.trouble import SAID_FIELD, quoted
 
 State = Literal["fresh", "stale", "building", "missing"]
@@ -170,6 +178,7 @@ def _agreement(value: object) -> AgreementHit | None:
         files=tuple(_file(text) for text in _texts(value.get("files"))),
         reasons=_texts(value.get("reasons")),
         learned_at=_text(value.get("learned_at")),
+        evidence=_texts(value.get("evidence"))[:MAX_HIT_EVIDENCE],
     )
 
 

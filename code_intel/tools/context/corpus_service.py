@@ -27,6 +27,7 @@ from code_intel.foundation.text import counted, without_hidden
 from code_intel.index.facade import Index
 from code_intel.index.indexer import Activity
 from code_intel.index.walk import bases, document_name
+from code_intel.learned.recall import calibration
 from code_intel.learned.recall.candidates import MapCache
 from code_intel.learned.recall.map_search import search as search_map
 from code_intel.records import Freshness, Hit, SearchAnswer
@@ -59,6 +60,10 @@ class EmbeddedQuery(NamedTuple):
     text: str = ""
 
 
+UNCALIBRATED = (
+    "embedding: this model has no calibration, so only exact terms lead to READY; use the default "
+    "model, or fit constants with benchmarks/fit_score.py"
+)
 UNFILTERED_HITS = 10_000
 """Maximum hits of the map before they are filtered by folder or file name."""
 
@@ -118,7 +123,9 @@ class CorpusService:
             top_k=UNFILTERED_HITS if directory or file_pattern else top_k,
             cache=self.cache,
         )
-        notes = (IN_CONFLICT.format(conflicts),) if conflicts else ()
+        notes: tuple[str, ...] = (IN_CONFLICT.format(conflicts),) if conflicts else ()
+        if question.vector is not None and calibration.fitted(question.identity) is None:
+            notes += (UNCALIBRATED,)
         found = [hit for hit in hits if within(hit.document, directory, file_pattern)]
         return found[:top_k], (*question.degraded, *notes)
 

@@ -28,7 +28,7 @@ from code_intel.learned.status.validity import (
     moved_to,
     several_files,
 )
-from code_intel.records import AgreementHit, Definition, Hit, SearchAnswer
+from code_intel.records import MAX_HIT_EVIDENCE, AgreementHit, Definition, Hit, SearchAnswer
 from code_intel.session import short_circuit
 from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
@@ -148,7 +148,9 @@ def _with_local_status(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> Hi
     standing = standings.get(_key(hit.agreement))
     score = hit.score
     if standing is None:
-        agreement = replace(hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="")
+        agreement = replace(
+            hit.agreement, status="unchecked", reasons=(NOT_LOCAL,), renamed_to="", evidence=()
+        )
     else:
         if score is not None:
             score = min(score, SCORE_CAP[standing.validity])
@@ -157,8 +159,14 @@ def _with_local_status(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> Hi
             status=standing.validity,
             reasons=standing.reasons,
             renamed_to=standing.heir.qualified if standing.heir else "",
+            evidence=_evidence_of(standing),
         )
     return replace(hit, score=score, agreement=agreement)
+
+
+def _evidence_of(standing: AgreementStatus) -> tuple[str, ...]:
+    agreement = standing.entry.agreement
+    return agreement.evidence[-MAX_HIT_EVIDENCE:] if agreement else ()
 
 
 def _definitions(context: GatewayContext, symbol: str) -> list[Definition]:

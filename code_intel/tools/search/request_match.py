@@ -17,6 +17,7 @@ from code_intel.learned.recall.requests import (
     Request,
     compared,
     request_of,
+    requests_of,
     says_more,
     symbols_named,
 )
@@ -104,6 +105,8 @@ async def _speaks_elsewhere(context: GatewayContext, request: Request, best: Hit
     agreement = best.agreement
     if not says_more(request, agreement.nl_term):
         return False
+    if await run_in_thread(_differs_from_known_requests, context, request, best):
+        return True
     symbol = agreement.renamed_to or agreement.symbol
     if await run_in_thread(_names_another_symbol, context, symbols_named(request), symbol):
         return True
@@ -136,6 +139,16 @@ async def _speaks_of_another_agreement(
             is_own = any(one == other for one, other in zip(names, own, strict=True))
             scores[is_own] = max(scores[is_own], hit.score or 0.0)
     return scores[False] > max(scores[True], FAIR_SCORE)
+
+
+def _differs_from_known_requests(context: GatewayContext, request: Request, best: Hit) -> bool:
+    """Return whether an agreement keeps requests, none of which has the same words.
+
+    Without a calibrated model, nothing else can be compared.
+    """
+    entry = context.map_cache.snapshot(context.settings).known.by_key.get(_key(best))
+    known = requests_of(entry.agreement) if entry and entry.agreement else ()
+    return bool(known) and fold(request.rest) not in {fold(each.rest) for each in known}
 
 
 def _names_another_symbol(context: GatewayContext, names: Collection[str], symbol: str) -> bool:

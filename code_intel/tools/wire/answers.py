@@ -135,6 +135,9 @@ def _lists(node: object) -> Iterator[list[Any]]:
             yield from _lists(value)
 
 
+MAX_EVIDENCE_CHARS = 400
+"""Limit of each evidence of an agreement in a hit."""
+
 HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement", "symbol",
               "start_line", "end_line", "why", "flags")  # fmt: skip
 """Every field that `hit_data` may return."""
@@ -156,6 +159,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
             "status": hit.agreement.status,
             "files": files_data(hit.agreement.files),
             "reasons": list(hit.agreement.reasons),
+            "evidence": [item[:MAX_EVIDENCE_CHARS] for item in hit.agreement.evidence],
             "learned_at": hit.agreement.learned_at,
             **({"renamed_to": hit.agreement.renamed_to} if hit.agreement.renamed_to else {}),
         }
@@ -180,7 +184,11 @@ def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
 def _texts_of(hit: Hit, text: str) -> tuple[str, ...]:
     """Return all texts of a hit that come from files."""
     agreement = hit.agreement
-    agreed = (agreement.nl_term, agreement.symbol, *agreement.reasons) if agreement else ()
+    agreed = (
+        (agreement.nl_term, agreement.symbol, *agreement.reasons, *agreement.evidence)
+        if agreement
+        else ()
+    )
     return (text, hit.document, hit.symbol, *agreed)
 
 
@@ -249,7 +257,8 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
         score = "" if hit.score is None else f"  {hit.score:.2f}"
         files = ", ".join(files_data(found.files)) or "no files"
         renamed = f" (now {found.renamed_to})" if found.renamed_to else ""
-        reasons = "".join(f"\n   {visible(reason)}" for reason in found.reasons)
+        evidence = (f"根拠: {item[:MAX_EVIDENCE_CHARS]}" for item in found.evidence)
+        reasons = "".join(f"\n   {visible(line)}" for line in (*found.reasons, *evidence))
         head = f"{number}. {found.nl_term} → {found.symbol}{renamed}  [{found.status}]{score}"
         return f"{visible(head)}\n   {visible(files)}{reasons}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""

@@ -17,6 +17,7 @@ from code_intel.learned.files.pairs import (
     PairsFile,
     dump,
     load,
+    model_name,
     parse,
     set_aside,
 )
@@ -134,6 +135,11 @@ def test_file_cut_after_any_byte_is_damaged() -> None:
     assert parse(data) == RICH
     for end in range(len(data) - 1):  # without its last line end it is whole
         assert parse(data[:end]).damage, end
+
+
+def test_file_names_the_model_that_is_used() -> None:
+    assert model_name("multilingual-e5-small") == "intfloat/multilingual-e5-small"
+    assert model_name("cl-nagoya/ruri-v3-30m") == "cl-nagoya/ruri-v3-30m"
 
 
 @pytest.mark.covers("rule.pairs: versions unknown_keys")

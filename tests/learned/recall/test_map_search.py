@@ -204,7 +204,7 @@ def test_missing_engine_leaves_word_search_below_every_threshold(settings: Setti
 
 def test_vectors_of_another_model_are_not_compared(settings: Settings) -> None:
     agree(settings)
-    assert ask(settings, TERM, with_model(settings)).index.degraded == ()
+    assert ask(settings, TERM, with_model(settings)).index.degraded == (UNCALIBRATED,)
     other = with_model(settings, lambda: HashEmbedder(identity="another"), "another")
     map_service, forest_service = services(settings, other)
     answer = map_service.search(TERM, 5)

@@ -421,9 +421,16 @@ def test_nothing_reaches_a_threshold_without_a_model(query: str) -> None:
     assert answers[0].margin < 1
 
 
+def test_exact_term_needs_no_calibration() -> None:
+    embedder = HashEmbedder(identity="another")
+    answer = best(embedder, "ログイン機能", LOGIN)
+    assert (answer.score, answer.margin, answer.reasons[0]) == (1.0, 1.0, "exact term")
+    assert best(embedder, "ログイン処理", LOGIN).score <= WORDS_ONLY
+
+
 def test_uncalibrated_model_counts_as_none() -> None:
     embedder = HashEmbedder()
-    answer = best(embedder, "ログイン機能", LOGIN, CART)
+    answer = best(embedder, "ログイン処理", LOGIN, CART)
     assert answer.score <= WORDS_ONLY
     assert ready_margin(embedder.identity) == 1.0
     with pytest.raises(EmbeddingError):
