@@ -23,7 +23,7 @@ from code_intel.records import (
     FileReference,
     SearchAnswer,
 )
-from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.corpus_service import UNCALIBRATED, CorpusService
 from doubles import HashEmbedder
 from served import settings_of
 
