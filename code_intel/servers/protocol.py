@@ -303,7 +303,7 @@ def _wire_form(tool: Tool) -> types.Tool:
         annotations=types.ToolAnnotations(
             read_only_hint=True if tool.read_only else None,
             destructive_hint=None if tool.read_only else tool.destructive,
-            open_world_hint=tool.open_world,
+            open_world_hint=tool.open_world or None,
         ),
     )
 

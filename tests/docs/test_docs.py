@@ -38,7 +38,7 @@ def test_generated_pages_are_up_to_date(name: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_parameter_has_a_description() -> None:
-    spoken = {"notes", "case_sensitive", "session_id"} | {
+    spoken = {"notes", "case_sensitive", "session_id", "cursor", "scope"} | {
         "domain",
         "docType",
         "language",

@@ -34,11 +34,11 @@ Symbol = Annotated[
 async def find_definitions(
     context: GatewayContext,
     symbol: Symbol,
-    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    path: Annotated[str, Field(description="A folder or file.")] = ".",
     language: Annotated[str, Field(description="Such as python.")] = "",
     exact_match: Annotated[
         bool,
-        Field(description="No longer names that contain the symbol."),
+        Field(description="No longer names."),
     ] = False,
     scope: Scope = "project",
     cursor: Cursor = "",

@@ -29,7 +29,7 @@ _FIELDS = {"pattern": "symbol", "file_type": "language"}
 async def find_references(
     context: GatewayContext,
     symbol: Symbol,
-    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    path: Annotated[str, Field(description="A folder or file.")] = ".",
     language: Annotated[str, Field(description="Such as python, ts or go.")] = "",
     cursor: Cursor = "",
     session_id: SessionId = None,

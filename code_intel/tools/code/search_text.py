@@ -24,7 +24,7 @@ async def search_text(
     pattern: Annotated[
         str, Field(min_length=1, max_length=1000, description="A regular expression.")
     ],
-    path: Annotated[str, Field(description="Only below this folder or file.")] = ".",
+    path: Annotated[str, Field(description="A folder or file.")] = ".",
     file_type: Annotated[str, Field(description="A ripgrep type: py, ts, go …")] = "",
     case_sensitive: bool = True,
     context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around a match.")] = 0,

@@ -8,9 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from code_intel.chunking import parse_file
 from code_intel.errors import NotFoundError, UsageError
@@ -21,10 +19,7 @@ from code_intel.records import Definition, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.source_file import SourceFile, read_below
 
-Scope = Annotated[
-    Literal["project", "dependencies"],
-    Field(description="dependencies: the installed packages."),
-]
+Scope = Literal["project", "dependencies"]
 """Where to search: the project, or the packages that it has installed."""
 SEARCH_S = 8.0
 """Maximum seconds of a search in all packages."""

@@ -29,7 +29,10 @@ class Analysis(BaseModel):
     root_cause: Annotated[
         str, Field(max_length=4000, description="The cause, in one sentence.")
     ] = ""
-    failure_point: Literal["EXPLORATION", "SEMANTIC", "VERIFICATION", "READY"] | None = None
+    failure_point: Annotated[
+        Literal["EXPLORATION", "SEMANTIC", "VERIFICATION", "READY"] | None,
+        Field(json_schema_extra=UNLISTED),
+    ] = None
     related_symbols: Annotated[Names, Field(json_schema_extra=UNLISTED)] = []
     related_files: Annotated[Names, Field(json_schema_extra=UNLISTED)] = []
     user_feedback_summary: Annotated[str, Field(max_length=4000, json_schema_extra=UNLISTED)] = ""

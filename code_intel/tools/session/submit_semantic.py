@@ -26,7 +26,9 @@ class HypothesisItem(BaseModel):
             description="A sentence that names a symbol, file or word.",
         ),
     ]
-    confidence: Literal["high", "medium", "low"] = "medium"
+    confidence: Annotated[Literal["high", "medium", "low"], Field(json_schema_extra=UNLISTED)] = (
+        "medium"
+    )
 
 
 def _bare(value: object) -> object:

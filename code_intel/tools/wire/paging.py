@@ -22,12 +22,9 @@ ItemT = TypeVar("ItemT")
 
 Cursor = Annotated[
     str,
-    Field(
-        max_length=100,
-        description="next_cursor of the last page.",
-    ),
+    Field(max_length=100),
 ]
-"""The optional parameter of every tool whose answer may have several pages."""
+"""The `next_cursor` of the last page, of every tool whose answer may have several."""
 
 MAX_TEXT_ROWS = 30
 """Maximum rows in the text of an answer; its data contains all rows of the page."""
