@@ -71,16 +71,19 @@ class Project(NamedTuple):
     files: Mapping[str, SourceFile]
 
 
-def project_of(name: str, folder: Path, store: Store) -> Project:
-    """Read a project's source files."""
+def project_of(name: str, store: Store) -> Project:
+    """Read a project's source files as they are indexed."""
     paths = [row.path for row in store.documents() if is_source(row.path)]
     by_file: dict[str, list[tuple[Definition, str]]] = defaultdict(list)
     for definition in store.defined_in(paths):
         by_file[definition.file].append((definition, store.doc_of(definition)))
+    texts: dict[str, str] = defaultdict(str)
+    for row in store.chunks_of(paths):
+        texts[row.path] += row.text
     files = {}
     for path in paths:
         if path in by_file:
-            lines = (folder / path).read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = texts[path].splitlines()
             tokens = [frozenset(words(line)) for line in lines]
             files[path] = SourceFile(lines, tokens, by_file[path])
     return Project(name, store, files)

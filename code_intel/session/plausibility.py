@@ -24,8 +24,9 @@ class PlausibilityFacts(NamedTuple):
         file: The file that defines it.
         rank: Position of this file among the source files found for the request, from 1; 0 if it
             was not found.
-        file_score: Score of the file relative to the first one, 0 to 1.
-        passage: Score of the symbol's best passage relative to the best one, 0 to 1.
+        file_score: Score of the file in the search for the whole request, relative to the first.
+        part_score: The same in the searches for each slot alone, the mean.
+        file_words: BM25 of the file's text for the words of the request, relative to the best.
         linked: Whether it is part of the first hits, is named in one, or names one.
         in_part: Whether it is among the first hits for one slot alone.
         words: The rare words of the request that its quote, name or documentation holds.
@@ -39,7 +40,8 @@ class PlausibilityFacts(NamedTuple):
     file: str
     rank: int = 0
     file_score: float = 0.0
-    passage: float = 0.0
+    part_score: float = 0.0
+    file_words: float = 0.0
     linked: bool = False
     in_part: bool = False
     words: tuple[str, ...] = ()
@@ -54,18 +56,17 @@ class Weights(NamedTuple):
 
     base: float
     file_score: float
+    file_words: float
     first: float
-    passage: float
     linked: float
-    in_part: float
     words: float
     covered: float
 
 
 WEIGHTS: Mapping[bool, Weights] = MappingProxyType(
     {
-        True: Weights(-2.8, 4.6, 1.4, 0.0, 0.5, 0.4, 1.1, 1.0),
-        False: Weights(-2.8, 4.6, 1.4, 0.0, 0.5, 0.4, 1.1, 1.0),
+        True: Weights(-3.2, 3.5, 2.8, 1.0, 0.4, 0.5, 0.5),
+        False: Weights(-3.2, 3.5, 2.8, 1.0, 0.4, 0.5, 0.5),
     }
 )
 """The constants by whether the search used vectors."""
@@ -76,22 +77,21 @@ THRESHOLD = 0.5
 def score(facts: PlausibilityFacts) -> float:
     """Return how plausible a symbol is, from 0 to 1; 1 if the search found nothing to compare.
 
-    >>> first = ("auth.py: login",)
-    >>> score(PlausibilityFacts("login", "auth.py", rank=1, file_score=1, first=first)) > THRESHOLD
-    True
-    >>> score(PlausibilityFacts("render", "page.py", first=first)) > THRESHOLD
+    >>> foreign = PlausibilityFacts("render", "page.py", first=("auth.py: login",))
+    >>> score(foreign) > THRESHOLD
     False
+    >>> score(foreign._replace(rank=1, file_score=1, part_score=1, file_words=1)) > THRESHOLD
+    True
     """
     if not facts.first:
         return 1.0
     weights = WEIGHTS[facts.has_vectors]
     total = (
         weights.base
-        + weights.file_score * facts.file_score
+        + weights.file_score * (facts.file_score + facts.part_score) / 2
+        + weights.file_words * facts.file_words
         + weights.first * (1 / facts.rank if facts.rank else 0.0)
-        + weights.passage * facts.passage
         + weights.linked * facts.linked
-        + weights.in_part * facts.in_part
         + weights.words * min(len(facts.words), MAX_COUNTED_WORDS) / MAX_COUNTED_WORDS
         + weights.covered * facts.covered
     )

@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking.languages import row_of
 from code_intel.chunking.words import words
 from code_intel.forest.dependencies.build import graph_of
-from code_intel.forest.ranking.evidence import File, gather
+from code_intel.forest.ranking import measures
+from code_intel.forest.ranking.evidence import gather
 from code_intel.forest.ranking.question import read
-from code_intel.forest.ranking.search import POOL, FileRanking, rank
-from code_intel.forest.ranking.signals import weight_of
+from code_intel.forest.ranking.search import POOL, FileRanking, best_chunks, rank
 from code_intel.forest.ranking.state import NO_SITUATION, RankingState
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
@@ -38,18 +39,7 @@ FIRST_FOR_PART = 10
 """Number of hits of the search for one part of the request that speak of this part."""
 MAX_NAME_FILES = 5
 """A name that more files define identifies nothing."""
-COSINE_SPREAD = 0.05
-"""Least difference of cosines that counts as the whole scale; see `measures.scale`."""
-
 _IDENTIFIER = re.compile(r"[^\W\d]\w{3,}")
-
-
-class Passage(NamedTuple):
-    """Lines of a file that the search found; `score` is relative to the best passage."""
-
-    first: int
-    last: int
-    score: float
 
 
 class SymbolCloseness(NamedTuple):
@@ -57,8 +47,9 @@ class SymbolCloseness(NamedTuple):
 
     Attributes:
         file_rank: Position of its file among the source files found, from 1; 0 if not found.
-        file_score: Score of its file, relative to the first one; 0 if not found.
-        passage: Score of its best passage, relative to the best of all; 0 if not found.
+        file_score: Score of its file in the search for the whole request, relative to the first.
+        part_score: The same for the parts alone, the mean; `file_score` if there are no parts.
+        file_words: BM25 of the file's text, relative to the best.
         linked: Whether it is part of the first hits, is named in one, or names one.
         in_part: Whether its lines are among the first hits for a part of the request alone.
         words: The rare words of the request that its name, documentation or quote holds.
@@ -67,7 +58,8 @@ class SymbolCloseness(NamedTuple):
 
     file_rank: int
     file_score: float
-    passage: float
+    part_score: float
+    file_words: float
     linked: bool
     in_part: bool
     words: tuple[str, ...]
@@ -80,7 +72,8 @@ class RequestSearch:
 
     Attributes:
         files: The source files found, best first, with scores relative to the first.
-        passages: The passages found, by file.
+        part_files: The same for each part of the request.
+        file_words: BM25 of the files' texts, relative to the best.
         first: The best passages of the first hits, by file.
         first_names: The same as text, `file: symbol`.
         defined: Names that these passages define and that few files define.
@@ -90,12 +83,13 @@ class RequestSearch:
     """
 
     files: Mapping[str, float]
-    passages: Mapping[str, Sequence[Passage]]
-    first: Mapping[str, Passage]
+    part_files: Sequence[Mapping[str, float]]
+    file_words: Mapping[str, float]
+    first: Mapping[str, ChunkRow]
     first_names: tuple[str, ...]
     defined: frozenset[str]
     used: frozenset[str]
-    parts: Mapping[str, Sequence[Passage]]
+    parts: Mapping[str, Sequence[ChunkRow]]
     weights: Mapping[str, float]
 
     def closeness(self, definition: Definition, text: str, doc: str, quote: str) -> SymbolCloseness:
@@ -119,10 +113,8 @@ class RequestSearch:
         return SymbolCloseness(
             file_rank=ranks.get(file, 0),
             file_score=self.files.get(file, 0.0),
-            passage=max(
-                (p.score for p in self.passages.get(file, ()) if _overlaps(definition, p)),
-                default=0.0,
-            ),
+            part_score=fmean(found.get(file, 0.0) for found in self.part_files or [self.files]),
+            file_words=self.file_words.get(file, 0.0),
             linked=self._is_linked(definition, text),
             in_part=any(_overlaps(definition, p) for p in self.parts.get(file, ())),
             words=shared,
@@ -158,19 +150,22 @@ def search_request(
         bases: Indexed folders as document names; see `ranking.search`.
     """
     state, ranked = _ranked(store, request, vector, bases)
-    best = ranked[0].score if ranked else 1.0
-    passages = _passages(state)
-    first = {each.file.path: passages[each.file.path][0] for each in ranked[:FIRST_HITS]}
-    rows = [_row_of(each.file, first[each.file.path]) for each in ranked[:FIRST_HITS]]
+    rows = [best_chunks(each.file)[0] for each in ranked[:FIRST_HITS]]
     names = {symbol.rpartition(".")[2] for row in rows for symbol in row.symbols}
+    searches = [_ranked(store, query, part, bases) for query, part in parts]
     return RequestSearch(
-        files={each.file.path: each.score / best for each in ranked},
-        passages=passages,
-        first=first,
+        files=_relative({each.file.path: each.score for each in ranked}),
+        part_files=[
+            _relative({each.file.path: each.score for each in found}) for _, found in searches
+        ],
+        file_words=_relative(
+            {each.file.path: measures.body(each.file, state.question) for each in ranked}
+        ),
+        first={row.path: row for row in rows},
         first_names=tuple(": ".join([row.path, *row.symbols[:1]]) for row in rows),
         defined=frozenset(name for name in names if _is_specific(store, name)),
         used=frozenset[str]().union(*(identifiers(row.text) for row in rows)),
-        parts=_first_for(store, parts, bases),
+        parts=_first_passages(searches),
         weights=_weights(store, state.question.terms),
     )
 
@@ -191,56 +186,20 @@ def _ranked(
     return state, [each for each in rank(state) if row_of(each.file.path).complete]
 
 
-def _passages(state: RankingState) -> dict[str, list[Passage]]:
-    """Return the passages of each file, best first, scored by the weights of the file ranking."""
-    cosines = [value for file in state.files for value in file.cosines.values()]
-    nearest = max(cosines, default=0.0)
-    width = max(COSINE_SPREAD, nearest - min(cosines, default=0.0))
-    alone = not cosines
-    body = weight_of("words") / _best(file.body for file in state.files)
-    names = (0.5 if alone else weight_of("names")) / _best(file.names for file in state.files)
-    factors = state.path_factors()
-    totals: dict[str, dict[int, float]] = {}
-    for file in state.files:
-        total = dict.fromkeys((row.id for row in file.rows), 0.0)
-        for chunk in total:
-            near = file.cosines.get(chunk)
-            total[chunk] = factors[file.path] * (
-                body * file.body.get(chunk, 0.0)
-                + names * file.names.get(chunk, 0.0)
-                + weight_of("defines") * file.defines.get(chunk, 0.0)
-                + (0.0 if near is None else weight_of("meaning") * (1 - (nearest - near) / width))
-            )
-        totals[file.path] = total
-    best = _best(totals.values())
-    return {
-        file.path: sorted(
-            (Passage(r.start_line, r.end_line, totals[file.path][r.id] / best) for r in file.rows),
-            key=lambda passage: (-passage.score, passage.first),
-        )
-        for file in state.files
-    }
+def _relative(values: Mapping[str, float]) -> dict[str, float]:
+    """Return values in the same order, relative to the largest."""
+    best = max(values.values(), default=0.0)
+    return {path: value / best if best > 0 else 0.0 for path, value in values.items()}
 
 
-def _best(values: Iterable[Mapping[int, float]]) -> float:
-    """Return the largest value, or 1 if none is larger than 0."""
-    return max((value for each in values for value in each.values()), default=0.0) or 1.0
-
-
-def _row_of(file: File, passage: Passage) -> ChunkRow:
-    return next(row for row in file.rows if row.start_line == passage.first)
-
-
-def _first_for(
-    store: Store, parts: Sequence[tuple[str, "Vector | None"]], bases: Sequence[str]
-) -> dict[str, list[Passage]]:
-    """Return the best passage of each of the first hits for each part."""
-    found: dict[str, list[Passage]] = {}
-    for query, vector in parts:
-        state, ranked = _ranked(store, query, vector, bases)
-        passages = _passages(state)
+def _first_passages(
+    searches: Iterable[tuple[RankingState, Sequence[FileRanking]]],
+) -> dict[str, list[ChunkRow]]:
+    """Return the best passage of each of the first hits of each search."""
+    found: dict[str, list[ChunkRow]] = {}
+    for _, ranked in searches:
         for each in ranked[:FIRST_FOR_PART]:
-            found.setdefault(each.file.path, []).append(passages[each.file.path][0])
+            found.setdefault(each.file.path, []).append(best_chunks(each.file)[0])
     return found
 
 
@@ -263,5 +222,5 @@ def _weights(store: Store, terms: Iterable[str]) -> dict[str, float]:
     return weights
 
 
-def _overlaps(definition: Definition, passage: Passage) -> bool:
-    return definition.line <= passage.last and passage.first <= definition.end_line
+def _overlaps(definition: Definition, passage: ChunkRow) -> bool:
+    return definition.line <= passage.end_line and passage.start_line <= definition.end_line
