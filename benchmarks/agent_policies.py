@@ -7,15 +7,16 @@ this text shows. The policies know nothing of the answer; `agent_cost` compares.
 import re
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.plausibility_cases import is_source
 from code_intel.chunking.words import STOP_WORDS
 from code_intel.forest.ranking.question import read
-from code_intel.forest.text.ripgrep import program
+from code_intel.forest.text.grep import find_ripgrep
 
 MAX_CALLS = 30
 WINDOW = 60
@@ -111,12 +112,8 @@ def _centres(matches: Sequence[Match]) -> list[int]:
     return chosen
 
 
-def grep(root: Path, request: str) -> Grep:
-    """Search for the identifiers of a request, else for its three rarest words."""
-    identifiers = tuple(dict.fromkeys(name.bare for name in read(request).names))
-    matches = _found(root, identifiers) if identifiers else []
-    if matches:
-        return Grep(root, identifiers, matches)
+def greps(root: Path, request: str) -> Iterator[Grep]:
+    """Search for the identifiers of a request, then for its words by threes, rarest first."""
     words = [
         word
         for word in dict.fromkeys(re.findall(r"[^\W_][\w-]{2,}", request.casefold()))
@@ -125,8 +122,12 @@ def grep(root: Path, request: str) -> Grep:
     counts: Counter[str] = Counter()
     for match in _found(root, words):
         counts.update(match.words)
-    rarest = tuple(sorted(counts, key=lambda word: (counts[word], word))[:RAREST])
-    return Grep(root, rarest, _found(root, rarest) if rarest else [])
+    rarest = sorted(counts, key=lambda word: (counts[word], word))
+    groups = [tuple(rarest[i : i + RAREST]) for i in range(0, len(rarest), RAREST)]
+    identifiers = tuple(dict.fromkeys(name.bare for name in read(request).names))
+    for group in filter(None, (identifiers, *groups)):
+        if matches := _found(root, group):
+            yield Grep(root, group, matches)
 
 
 def _found(root: Path, words: Sequence[str]) -> list[Match]:
@@ -134,7 +135,7 @@ def _found(root: Path, words: Sequence[str]) -> list[Match]:
     if not words:
         return []
     patterns = [part for word in words for part in ("-e", word)]
-    command = [program(), "-n", "-i", "-F", "--no-heading", "--sort=path", *patterns, "."]
+    command = [find_ripgrep(), "-n", "-i", "-F", "--no-heading", "--sort=path", *patterns, "."]
     done = subprocess.run(
         command, cwd=root, capture_output=True, stdin=subprocess.DEVNULL, check=False
     )
@@ -147,22 +148,23 @@ def _found(root: Path, words: Sequence[str]) -> list[Match]:
     return found
 
 
-def step_by_step(search: Grep) -> Iterator[Call]:
-    """Policy (a): the search, then one window a call."""
-    yield search.listing()
-    yield from search.windows()
+def step_by_step(root: Path, request: str) -> Iterator[Call]:
+    """Policy (a): a search, then one window a call; once all are read, the next search."""
+    for search in greps(root, request):
+        yield search.listing()
+        yield from search.windows()
 
 
-def chained(search: Grep) -> Iterator[Call]:
-    """Policy (b): the search and five windows in one shell call, then five more in each."""
-    windows = list(search.windows())
-    for start in range(0, len(windows), BEST_FILES):
-        group = windows[start : start + BEST_FILES]
-        text = "\n".join(call.text for call in group)
-        yield Call(text, [printed for call in group for printed in call.printed])
+def chained(root: Path, request: str) -> Iterator[Call]:
+    """Policy (b): a search and five windows in one shell call, then five more in each."""
+    for search in greps(root, request):
+        windows = search.windows()
+        while group := list(islice(windows, BEST_FILES)):
+            text = "\n".join(call.text for call in group)
+            yield Call(text, [printed for call in group for printed in call.printed])
 
 
-POLICIES: Mapping[str, str] = {
-    "step_by_step": "(a) ripgrep, then 60 lines around the best hit of a file in each call",
-    "chained": "(b) the same in one shell call for five files",
+POLICIES: Mapping[str, Callable[[Path, str], Iterator[Call]]] = {
+    "a: ripgrep, then read": step_by_step,
+    "b: both in one shell call": chained,
 }
