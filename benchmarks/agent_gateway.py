@@ -6,7 +6,7 @@ read from the session's journal; what the model got is the structured content, a
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,7 +114,7 @@ class GatewayAgent:
             for item in call.printed
         ]
 
-    async def _reading(self, run: GatewayRun, wording: Wording) -> AsyncIterator[None]:
+    async def _reading(self, run: GatewayRun, wording: Wording) -> AsyncGenerator[None]:
         """Read on: symbols that the request names, more hits of each slot, then windows."""
         for name in read(wording.request).names:
             await self.call(run, "snippets_get", symbol=name.spelled)

@@ -1,4 +1,4 @@
-"""Judge whether a symbol is a plausible place for a request.
+"""Judge whether a symbol is a plausible place for a request (docs/decisions/0058).
 
 The facts come from one search for the whole request and one for each slot. One fitted score
 combines them. `benchmarks/fit_plausibility.py` fits the constants on commits and labelled questions
@@ -65,14 +65,14 @@ class Weights(NamedTuple):
 
 WEIGHTS: Mapping[bool, Weights] = MappingProxyType(
     {
-        True: Weights(-2.77, 1.85, 2.85, 1.11, 0.0, 0.99, 0.72),
-        False: Weights(-2.77, 1.85, 2.85, 1.11, 0.0, 0.99, 0.72),
+        True: Weights(-2.63, 1.65, 2.84, 1.21, 0.0, 0.86, 0.65),
+        False: Weights(-2.48, 1.67, 2.4, 1.33, 0.16, 0.58, 0.58),
     }
 )
 """The constants by whether the search used vectors.
 
-Links to the first hits are worth nothing against an agent that tries every symbol: in a wrong file
-one of them is linked as often as in the right one. They are measured again with each fit.
+Links to the first hits are worth almost nothing against an agent that tries every symbol, because
+in a wrong file one of them is linked as often as in the right one.
 """
 THRESHOLD = 0.5
 """Least score of a plausible symbol."""
