@@ -142,7 +142,7 @@ async def unrelated(
 async def _defined(agent: Agent, symbol: str) -> bool:
     name = symbol.rpartition(".")[2]
     answer = await agent.call("find_definitions", symbol=name, exact_match=True)
-    return bool(answer["definitions"])
+    return bool(answer.get("definitions"))
 
 
 async def teach(

@@ -197,7 +197,7 @@ class Agent:
             "tool": "find_definitions",
             "target": symbol,
             "result": "it is what was asked for" if fits else "it is about something else",
-            "files": list(dict.fromkeys(row["file"] for row in found["definitions"]))[:3],
+            "files": list(dict.fromkeys(row["file"] for row in found.get("definitions", ())))[:3],
         }
         status = "confirmed" if fits else "rejected"
         answers = [{"hypothesis": text, "status": status, "evidence": evidence} for text in texts]
@@ -238,9 +238,10 @@ class Agent:
             cost, settled = settled.plus(until), settled.plus(whole)
         if need and verdict in {"", "wrong"}:
             settled = settled.plus(await self.explore(session, need, query))
-        best = answer["results"][0]["score"] if symbol else answer["best_map_score"]
-        band = str(answer["next_phase"]) if symbol else ""
-        return Reply(band, verdict, symbol, best or 0.0, tuple(answer["guards"]), cost, settled)
+        best = answer["results"][0].get("score") if symbol else answer.get("best_map_score")
+        band = str(answer.get("next_phase")) if symbol else ""
+        guards = tuple(answer.get("guards", ()))
+        return Reply(band, verdict, symbol, best or 0.0, guards, cost, settled)
 
     async def alone(self, query: str, intent: str, need: Need) -> tuple[Cost, Cost]:
         """Ask the forest alone; return the cost to a named relevant file, and the cost to READY."""
@@ -257,7 +258,7 @@ class Agent:
 
     async def settle(self, session: str, answer: Mapping[str, Any], *, fits: bool) -> None:
         """Do what the phase asks for after an answer of the map, or leave what is wrong."""
-        if answer["next_phase"] == "VERIFICATION":
+        if answer.get("next_phase") == "VERIFICATION":
             texts = answer["hypotheses_to_verify"]
             await self.verify(session, texts, symbol_of(answer), fits=fits)
         elif not fits:
@@ -281,7 +282,7 @@ class Agent:
 
 def symbol_of(answer: Mapping[str, Any]) -> str:
     """Return the symbol of the best agreement of an answer; empty when it comes from the forest."""
-    if answer["source"] != "map" or not answer["results"]:
+    if answer["source"] != "map" or not answer.get("results"):
         return ""
     return str(answer["results"][0]["agreement"]["symbol"])
 
@@ -295,7 +296,7 @@ def same_symbol(one: str, other: str) -> bool:
 def read_until(answer: Mapping[str, Any], wanted: tuple[str, ...]) -> dict[str, Any]:
     """Return an answer's tokens to the end of the first hit in a wanted file, else all tokens."""
     text = json.dumps(answer, ensure_ascii=False)
-    for row in answer["results"]:
+    for row in answer.get("results", ()):
         if not set(files_of(row)).isdisjoint(wanted):
             said = json.dumps(row, ensure_ascii=False)
             return {"tokens": tokens(text[: text.index(said) + len(said)]), "found": True}

@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from projects import BIN, Project, processes
+from contract.manifest import completed
+from projects import BIN, GATEWAY_NAMES, Project, processes
 
 GATEWAY = ("code-intel", "serve")
 MAP = ("devrag", "--config", "devrag-map.json")
@@ -76,7 +77,8 @@ class Pipe:
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        return dict(answer["result"]["structuredContent"])
+        data = dict(answer["result"]["structuredContent"])
+        return completed(f"answer.{tool}", data) if tool in GATEWAY_NAMES else data
 
     def greet(self) -> dict[str, Any]:
         answer = self.ask("initialize", HELLO)

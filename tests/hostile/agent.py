@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.tools.table import GATEWAY_TOOLS
-from projects import Caller
+from projects import Caller, complete_answer
 from served import gateway
 
 Connect = Callable[[Path], AbstractAsyncContextManager[Caller]]
@@ -86,7 +86,9 @@ class Agent:
         assert self._caller is not None
         result = await self._caller.client.call_tool(tool, arguments)
         assert result.structured_content is not None
-        return dict(result.structured_content), bool(result.is_error)
+        if result.is_error:
+            return dict(result.structured_content), True
+        return complete_answer(tool, result), False
 
     async def _allowed(self, handle: object) -> frozenset[str]:
         status, failed = await self.ask("get_session_status", session_id=handle)
