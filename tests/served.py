@@ -45,18 +45,23 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def settings_of(root: Path, embedding: str = "off") -> Settings:
-    """Return a project's settings, by default without an embedding model."""
+def settings_of(root: Path, embedding: str = "off", demands: str = "counts") -> Settings:
+    """Return a project's settings, by default without an embedding model and with counts."""
     environ = {**os.environ, "CODE_INTEL_CACHE_DIR": str(root.parent / "cache")}
-    return load_settings(root, {**environ, "CODE_INTEL_EMBEDDING": embedding})
+    environ |= {"CODE_INTEL_EMBEDDING": embedding, "CODE_INTEL_GATE_DEMANDS": demands}
+    return load_settings(root, environ)
 
 
 @asynccontextmanager
 async def gateway(
-    root: Path, era: str = ERAS[0], embedding: str = "off", groups: tuple[ToolGroup, ...] = ()
+    root: Path,
+    era: str = ERAS[0],
+    embedding: str = "off",
+    groups: tuple[ToolGroup, ...] = (),
+    demands: str = "counts",
 ) -> AsyncIterator[Caller]:
     """Connect to a gateway in this process; `groups` are listed in addition to the core."""
-    settings = settings_of(root, embedding)
+    settings = settings_of(root, embedding, demands)
     settings = replace(settings, tool_groups=groups or settings.tool_groups)
     with anyio.fail_after(MAX_CONNECTION_S):
         async with Client(build_gateway(settings), mode=era) as client:

@@ -20,7 +20,14 @@ from code_intel.config.index_config import (
     project_config,
 )
 from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
-from code_intel.config.table import SETTINGS, Embedding, Setting, TokenizationStrategy, ToolGroup
+from code_intel.config.table import (
+    SETTINGS,
+    Demands,
+    Embedding,
+    Setting,
+    TokenizationStrategy,
+    ToolGroup,
+)
 from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, read_upstreams
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
@@ -65,6 +72,7 @@ class Settings:
     trust_git: bool
     trunk: str
     session_hours: int
+    demands: Demands
     idle_minutes: int
     tokenization_strategy: TokenizationStrategy
     tool_groups: tuple[ToolGroup, ...]
@@ -164,11 +172,9 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     values = {row.name: _value(row, given, environ, file) for row in SETTINGS}
     cache, state, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
     upstreams, notes = read_upstreams(file, given, root, environ)
-    known = (*(row.name for row in SETTINGS), "upstreams")
-    notes = (*_file_warnings(given), *notes)
-    warnings = tuple(
-        f"{file}: {note}" for note in (*unknown_key_warnings("", given, known), *notes)
-    )
+    known = (*(row.table or row.name for row in SETTINGS), "upstreams")
+    notes = (*unknown_key_warnings("", given, known), *_table_warnings(given), *notes)
+    warnings = tuple(f"{file}: {note}" for note in (*notes, *_file_warnings(given)))
     cache_dir = _folder(root, "cache_dir", str(cache)) if cache else default_cache()
     configs = [
         with_writable_database(project_config(root, name), cache_dir)
@@ -242,12 +248,14 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
     for variable in filter(None, (row.variable, row.old_variable)):
         if (text := environ.get(variable)) is not None:
             return _parse(row, text, variable)
-    value = given.get(row.name, row.default) if row.in_file else row.default
+    rows = given.get(row.table, {}) if row.table else given
+    require(file, row.table, isinstance(rows, Mapping), "a table")
+    value = rows.get(row.name, row.default) if row.in_file else row.default
     if isinstance(row.default, tuple):
         names = tuple(value) if isinstance(value, list | tuple) else (value,)
-        require(file, row.name, not isinstance(value, str), "a list of names")
+        require(file, row.key, not isinstance(value, str), "a list of names")
         return _require_allowed(row, names, str(file))
-    require(file, row.name, type(value) is type(row.default), _TYPE_NAMES[type(row.default)])
+    require(file, row.key, type(value) is type(row.default), _TYPE_NAMES[type(row.default)])
     if row.inside:
         require(
             file,
@@ -259,6 +267,18 @@ def _value(row: Setting, given: dict[str, Any], environ: Mapping[str, str], file
 
 
 _TYPE_NAMES = {bool: "true or false", int: "a whole number", str: "a string"}
+
+
+def _table_warnings(given: Mapping[str, Any]) -> list[str]:
+    """Return a warning for each unknown key in a table of settings."""
+    tables = dict.fromkeys(row.table for row in SETTINGS if row.table)
+    return [
+        note
+        for table in tables
+        for note in unknown_key_warnings(
+            table, given.get(table, {}), [row.name for row in SETTINGS if row.table == table]
+        )
+    ]
 
 
 def _file_warnings(given: Mapping[str, Any]) -> list[str]:
@@ -293,9 +313,9 @@ def _require_allowed(row: Setting, value: object, where: str, hint: str = "") ->
         if row.choices and item not in row.choices:
             expected = ", ".join(row.choices)
             raise ConfigError(
-                f"{where}: {row.name} is {item!r}; expected one of {expected}.", hint=hint
+                f"{where}: {row.key} is {item!r}; expected one of {expected}.", hint=hint
             )
     if isinstance(value, int) and not row.min <= value <= row.max:
         expected = f"{row.min} to {row.max}"
-        raise ConfigError(f"{where}: {row.name} is {value}; expected {expected}.", hint=hint)
+        raise ConfigError(f"{where}: {row.key} is {value}; expected {expected}.", hint=hint)
     return value

@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple, get_args
 
 Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
+Demands = Literal["evidence", "counts"]
 ToolGroup = Literal[
     "session", "search", "agreements", "code", "meaning", "reports", "plans", "commands"
 ]
@@ -17,6 +18,7 @@ class Setting(NamedTuple):
 
     Attributes:
         name: The key in `config.toml`.
+        table: The table of `config.toml` that has the key; empty for the top level.
         default: The default; a value must have its type.
         choices: The allowed values, or items of a list; empty if all are allowed.
         old_variable: Another environment variable that sets it.
@@ -35,11 +37,17 @@ class Setting(NamedTuple):
     inside: bool = False
     min: int = 0
     max: int = MAX_NUMBER
+    table: str = ""
 
     @property
     def variable(self) -> str:
         """The environment variable that overrides the file."""
-        return f"CODE_INTEL_{self.name.upper()}"
+        return f"CODE_INTEL_{self.key.replace('.', '_').upper()}"
+
+    @property
+    def key(self) -> str:
+        """The key with its table, as messages show it."""
+        return f"{self.table}.{self.name}" if self.table else self.name
 
 
 EXPIRE_DAYS = 30
@@ -58,6 +66,8 @@ SETTINGS = (
     Setting("trunk", "", in_file=False),
     # 0: sessions never expire.
     Setting("session_hours", 24),
+    # What READY requires: evidence, or as many symbols and files as in earlier versions.
+    Setting("demands", "counts", choices=get_args(Demands), table="gate"),
     Setting("idle_minutes", 5),
     Setting(
         "tokenization_strategy",

@@ -17,7 +17,14 @@ from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.relevance import implementing_symbols
 from code_intel.session.requirements import REQUIRED_TOOLS
-from code_intel.session.state import CORROBORATION_TOOLS, Session, SessionCall, Step
+from code_intel.session.state import (
+    CORROBORATION_TOOLS,
+    Hypothesis,
+    Session,
+    SessionCall,
+    Step,
+)
+from code_intel.session.understanding.quotes import QuotedAnswer, QuotedCode, quote_problem
 from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
 
 EVIDENCE_TOOLS = (
@@ -64,12 +71,13 @@ REASONS: Mapping[str, tuple[ForestReason, ...]] = MappingProxyType(
 
 
 class CallEvidence(NamedTuple):
-    """The tool call that an answer is based on, and what it showed."""
+    """What an answer is based on: a tool call and what it showed, or a quote of printed code."""
 
     tool: str
     target: str
     result: str
     files: tuple[str, ...] = ()
+    quote: str = ""
 
 
 class HypothesisAnswer(NamedTuple):
@@ -88,12 +96,14 @@ class VerificationFacts(NamedTuple):
         learned: Symbols that a valid agreement pairs with the target feature.
         scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
         new_symbols: Symbols that were added since the session began.
+        quotes: The code of each quote that stands in lines that this session has printed.
     """
 
     symbols_readable: bool = True
     learned: frozenset[str] = frozenset()
     scores: Mapping[str, float] = MappingProxyType({})
     new_symbols: frozenset[str] = frozenset()
+    quotes: Mapping[str, QuotedCode] = MappingProxyType({})
 
 
 class VerificationVerdict(NamedTuple):
@@ -112,8 +122,13 @@ class VerificationVerdict(NamedTuple):
 NO_FACTS = VerificationFacts()
 _ANSWER_HINT = (
     f"In this phase, call one of {', '.join(CORE_EVIDENCE_TOOLS)} for what the hypothesis names, "
-    "and give that call as evidence in submit_verification. Answer each hypothesis once, quote it "
-    "word for word, and reject what you cannot confirm."
+    "and give that call as evidence in submit_verification, or give as quote a line of code that "
+    "this session has printed. Answer each hypothesis once, quote it word for word, and reject "
+    "what you cannot confirm."
+)
+_QUOTE_IT = (
+    "Read the code with snippets_get or search_text, and give a line of it as quote in the "
+    "evidence of submit_verification."
 )
 
 
@@ -175,9 +190,11 @@ def submit_verification(
     """
     advance(session.phase, Event.VERIFIED)
     calls = calls_since_phase(session)
+    by_call = [item for item in answers if not item.evidence.quote.strip()]
     problems = [
-        *_answer_problems(session, answers, calls),
-        *_unrelated_evidence(session, answers, calls),
+        *_answer_problems(session, by_call, calls),
+        *_quote_problems(session, answers, facts),
+        *_unrelated_evidence(session, by_call, calls),
         *_unmatched_answers(session, answers),
     ]
     gaps = [] if problems else list(_feature_gaps(session, answers, calls, facts))
@@ -195,16 +212,56 @@ def submit_verification(
     confirmed = tuple(item.hypothesis for item in answers if item.status == "confirmed")
     rejected = tuple(item.hypothesis for item in answers if item.status == "rejected")
     event = Event.VERIFIED if confirmed else Event.REFUTED
-    corroborated = tuple(
-        corroborate(item.evidence, calls, greenfield=session.greenfield) for item in answers
-    )
+    corroborated = tuple(_is_corroborated(session, item, calls, facts) for item in answers)
     return VerificationVerdict(
-        Step(event, _event_data(session, answers, calls)),
+        Step(event, _event_data(session, answers, calls, facts)),
         advance(session.phase, event),
         confirmed,
         rejected,
         corroborated,
     )
+
+
+def _quoted_answers(
+    session: Session, answers: Iterable[HypothesisAnswer], facts: VerificationFacts
+) -> Iterator[QuotedAnswer]:
+    """Yield the confirmations by a quote."""
+    known = {fold(item.text): item for item in session.hypotheses}
+    for item in answers:
+        if item.status == "confirmed" and item.evidence.quote.strip():
+            hypothesis = known.get(fold(item.hypothesis), Hypothesis(item.hypothesis))
+            quote, result = item.evidence.quote, item.evidence.result
+            yield QuotedAnswer(
+                item.hypothesis,
+                hypothesis.symbol,
+                hypothesis.agreed,
+                quote,
+                result,
+                facts.quotes.get(quote),
+            )
+
+
+def _quote_problems(
+    session: Session, answers: Iterable[HypothesisAnswer], facts: VerificationFacts
+) -> list[str]:
+    """Return a problem for each confirmation whose quote does not support it."""
+    return [
+        f"evidence of {answer.hypothesis[:_QUOTED_CHARS]!r}: {problem}"
+        for answer in _quoted_answers(session, answers, facts)
+        if (problem := quote_problem(answer))
+    ]
+
+
+def _is_corroborated(
+    session: Session,
+    item: HypothesisAnswer,
+    calls: Iterable[SessionCall],
+    facts: VerificationFacts,
+) -> bool:
+    """Return whether the session's prints or calls support the evidence."""
+    if item.evidence.quote.strip():
+        return item.evidence.quote in facts.quotes
+    return corroborate(item.evidence, calls, greenfield=session.greenfield)
 
 
 def corroborate(
@@ -225,7 +282,10 @@ def _matches(evidence: CallEvidence, call: SessionCall, *, greenfield: bool = Fa
 
 
 def _event_data(
-    session: Session, answers: Sequence[HypothesisAnswer], calls: Sequence[SessionCall]
+    session: Session,
+    answers: Sequence[HypothesisAnswer],
+    calls: Sequence[SessionCall],
+    facts: VerificationFacts,
 ) -> dict[str, object]:
     """Return the event's data; `symbols` are those proposed by the map that the answers settle."""
     status = "confirmed" if any(item.status == "confirmed" for item in answers) else "rejected"
@@ -234,7 +294,10 @@ def _event_data(
         item.symbol for item in session.hypotheses if item.symbol and fold(item.text) in settled
     ]
     confirmed = [item for item in answers if item.status == "confirmed"]
-    files = [file for item in confirmed for file in _opened_files(session, item, calls)]
+    quoted = [each for each in _quoted_answers(session, answers, facts) if each.code]
+    by_call = [item for item in confirmed if not item.evidence.quote.strip()]
+    files = [file for item in by_call for file in _opened_files(session, item, calls)]
+    files += [each.code.file for each in quoted if each.code]
     planned = [file for item in confirmed for file in _planned_files(session, item.evidence)]
     return {
         "answers": [
@@ -242,13 +305,23 @@ def _event_data(
                 "hypothesis": item.hypothesis,
                 "status": item.status,
                 "evidence": item.evidence._asdict(),
-                "corroborated": corroborate(item.evidence, calls, greenfield=session.greenfield),
+                "corroborated": _is_corroborated(session, item, calls, facts),
             }
             for item in answers
         ],
         "files": list(dict.fromkeys(files)),
         "planned": list(dict.fromkeys(planned)),
         "symbols": symbols,
+        "quoted": [
+            {
+                "name": each.code.symbol,
+                "file": each.code.file,
+                "evidence": each.sentence or each.hypothesis,
+                "quote": each.quote,
+            }
+            for each in quoted
+            if each.code and each.code.symbol
+        ],
     }
 
 
@@ -461,6 +534,13 @@ def _feature_gaps(
         return
     agreed = {fold(item.text) for item in session.hypotheses if item.agreed}
     if any(fold(item.hypothesis) in agreed for item in confirmed):
+        return
+    if session.demands == "evidence":
+        if not any(_quoted_answers(session, answers, facts)):
+            yield (
+                "quote: no confirmed hypothesis quotes code that this session has printed",
+                _QUOTE_IT,
+            )
         return
     slot = session.frame and session.frame.slot("target_feature")
     if not slot:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from code_intel.session.phases import (
     LOOKUP_TOOLS,
@@ -87,20 +87,56 @@ GREENFIELD = (
 )
 
 
+_BY_EVIDENCE: Mapping[Phase, str] = MappingProxyType(
+    {
+        Phase.EXPLORATION: "Read the code that the change rests on (search_smart, snippets_get), "
+        "then call submit_understanding with each symbol, a sentence and a quote of its code.",
+        Phase.READY: "Call check_write_target before you edit an explored file. When finished, "
+        "call record_outcome.",
+    }
+)
+"""The next step under the demands of evidence, where it differs from `NEXT_STEP`."""
+
+
+def risk_text(session: Session) -> str:
+    """Return the risk with its reason, as a sentence."""
+    reason = f": {session.risk_reason}" if session.risk_reason else ""
+    return f"Risk {session.risk}{reason}."
+
+
+def risk_reason(session: Session) -> dict[str, Any]:
+    """Return the fields that explain the risk; {} under the demands of counts."""
+    if session.demands == "counts":
+        return {}
+    reason = {"risk_reason": session.risk_reason}
+    return {**reason, "risk_provisional": True} if session.is_risk_provisional else reason
+
+
 def next_step(session: Session) -> str:
     """Return the session's next step."""
     if session.ended:
         return after_outcome(session)
-    if session.phase is Phase.READY and not session.intent.writes:
-        return READ_ONLY_STEP
-    if session.phase is Phase.READY and session.planned_files and not session.explored_files:
-        return _CREATE_PLANNED_FILES
+    if session.phase is Phase.READY:
+        return _ready_step(session)
+    if session.demands == "evidence" and session.phase in _BY_EVIDENCE:
+        return _BY_EVIDENCE[session.phase]
     if session.phase is Phase.VERIFICATION and session.greenfield:
         return f"{NEXT_STEP[session.phase]} {GREENFIELD}"
     if session.phase is Phase.VERIFICATION and session.intent.writes and _is_unconfirmed(session):
         return _CONFIRM_AGREEMENT if _has_feature(session) else _CONFIRM_WITHOUT_FEATURE
     first = _FRAME_FIRST if session.intent.writes and not _has_feature(session) else ""
     return first + NEXT_STEP[session.phase]
+
+
+def _ready_step(session: Session) -> str:
+    if not session.intent.writes:
+        return READ_ONLY_STEP
+    if session.demands == "evidence":
+        return _BY_EVIDENCE[Phase.READY]
+    if session.planned_files and not session.explored_files:
+        return _CREATE_PLANNED_FILES
+    first = "" if _has_feature(session) else _FRAME_FIRST
+    return first + NEXT_STEP[Phase.READY]
 
 
 def _is_unconfirmed(session: Session) -> bool:

@@ -33,7 +33,7 @@ from code_intel.session.heads import (
 )
 from code_intel.session.phases import Event, Intent, check_accepted
 from code_intel.session.replay import JOURNAL_VERSION, apply, replay
-from code_intel.session.state import JournalRecord, Session, Step
+from code_intel.session.state import Demands, JournalRecord, Session, Step
 
 Clock = Callable[[], datetime]
 
@@ -155,6 +155,7 @@ def create(
     token: Token = random_token,
     baseline: Mapping[str, str] = MappingProxyType({}),
     commit: str | None = None,
+    demands: Demands = "counts",
 ) -> NewSession:
     """Start a session, create missing folders and delete journals beyond `MAX_JOURNALS`.
 
@@ -168,6 +169,7 @@ def create(
             relative to the root; those changes are not this session's work. At most
             `MAX_BASELINE_FILES` are kept.
         commit: The commit that is checked out; empty if none exists, None if git cannot tell.
+        demands: What READY requires in this session.
 
     Raises:
         UsageError: The query is empty or too long.
@@ -187,6 +189,7 @@ def create(
         "name": handle.name,
         "seal": handle.seal,
         "intent": intent.value,
+        "demands": demands,
         "query": query,
         "root": str(paths.root),
         "baseline": dict(sorted(baseline.items())[:MAX_BASELINE_FILES]),

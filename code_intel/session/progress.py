@@ -26,11 +26,20 @@ class RequirementProgress(NamedTuple):
         return self._asdict()
 
 
+_EVIDENCE = (
+    "Required for understanding: each symbol that the change rests on, with a sentence and a quote "
+    "of its code, which this session has printed."
+)
+
+
 def progress(session: Session) -> tuple[RequirementProgress, ...]:
     """Return each requirement and how much of it calls have found so far.
 
     The counts are upper limits, because submit_understanding checks each symbol and file.
     """
+    if session.demands == "evidence":
+        quoted = sum(bool(symbol.quote) for symbol in session.symbols)
+        return (RequirementProgress("symbols_identified", quoted, 1),)
     need = need_for(session.intent, session.risk)
     found = {
         fold_symbol(symbol)
@@ -60,6 +69,8 @@ def has_found_all(rows: Iterable[RequirementProgress]) -> bool:
 
 def describe_requirements(session: Session) -> str:
     """Return the requirements as one sentence."""
+    if session.demands == "evidence":
+        return _EVIDENCE
     need = need_for(session.intent, session.risk)
     counts = {
         "symbol": need.symbols,
@@ -76,7 +87,8 @@ def describe_requirements(session: Session) -> str:
 def slot_states(session: Session) -> dict[str, dict[str, Any]]:
     """Return each slot's value and source, and whether it needs and has evidence."""
     filled = {slot.name: slot for slot in session.frame.slots} if session.frame else {}
-    required = evidence_slots(session, need_for(session.intent, session.risk))
+    counts = session.demands == "counts"
+    required = evidence_slots(session, need_for(session.intent, session.risk)) if counts else []
     return {
         name: {
             "value": filled[name].value if name in filled else None,

@@ -166,6 +166,13 @@ def confirm_symbols(
     return _confirmation(session, bands, scores, evidence, not_found, unproven)
 
 
+def adjusted_risk(session: Session, *, unsure: bool) -> Risk:
+    """Return the risk after a confirmation; under the demands of evidence it stays the same."""
+    if session.demands == "evidence":
+        return session.risk
+    return higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
+
+
 def implementing_symbols(
     session: Session,
     names: Iterable[str],
@@ -263,7 +270,7 @@ def _confirmation(
     unproven: Sequence[UnprovenSymbol],
 ) -> ConfirmationVerdict:
     unsure = session.unsure or any(band.raises_risk for band in bands.values())
-    risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
+    risk = adjusted_risk(session, unsure=unsure)
     items: list[dict[str, Any]] = [
         {
             "name": name,

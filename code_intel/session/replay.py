@@ -9,7 +9,7 @@ from types import MappingProxyType
 from code_intel.errors import SessionError
 from code_intel.session.frame import Frame, Slot, SlotSource
 from code_intel.session.phases import START, Event, Intent, Phase, advance
-from code_intel.session.risk import UNFRAMED_RISK, Risk
+from code_intel.session.risk import UNFRAMED_RISK, Risk, provisional_risk
 from code_intel.session.state import (
     Hypothesis,
     JournalRecord,
@@ -71,6 +71,10 @@ def _start(record: JournalRecord) -> Session:
         )
     intent = Intent(data["intent"])
     phase = START[intent]
+    demands = data.get("demands", "counts")
+    risk, reason = UNFRAMED_RISK[intent.writes], ""
+    if demands == "evidence":
+        risk, reason = provisional_risk(intent)
     return Session(
         name=data["name"],
         seal=data["seal"],
@@ -82,7 +86,9 @@ def _start(record: JournalRecord) -> Session:
         updated_at=record.at,
         seq=record.seq,
         phase_seq=record.seq,
-        risk=UNFRAMED_RISK[intent.writes],
+        demands=demands,
+        risk=risk,
+        risk_reason=reason,
         baseline=data.get("baseline", {}),
         commit=data.get("commit"),
         phase_history=(PhaseChange(record.seq, record.at, "", phase, record.event),),
@@ -191,12 +197,25 @@ def _apply_map_answer(session: Session, record: JournalRecord) -> Session:
 def _apply_understanding(session: Session, record: JournalRecord) -> Session:
     data = record.data
     symbols = [
-        MappedSymbol(item["name"], SlotSource(item["source"]), SUBMITTED_CONFIDENCE)
+        MappedSymbol(
+            item["name"],
+            SlotSource(item["source"]),
+            item.get("confidence", SUBMITTED_CONFIDENCE),
+            item.get("evidence", ""),
+            confirmed=item.get("confirmed", False),
+            file=item.get("file", ""),
+            quote=item.get("quote", ""),
+        )
         for item in data["symbols"]
     ]
     session = _with_files(_with_symbols(session, symbols), data["files"])
+    planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
     return session._replace(
-        missing=tuple(data["missing"]), greenfield=data.get("greenfield", False)
+        missing=tuple(data["missing"]),
+        greenfield=data.get("greenfield", False),
+        planned_files=tuple(planned),
+        risk=Risk(data.get("risk", session.risk)),
+        risk_reason=data.get("risk_reason", session.risk_reason),
     )
 
 
@@ -219,7 +238,7 @@ def _apply_verification(session: Session, record: JournalRecord) -> Session:
     }
     evidence = {item.symbol: results.get(fold(item.text), "") for item in session.hypotheses}
     symbols = (session.symbol(name) for name in data["symbols"])
-    return _with_symbols(
+    session = _with_symbols(
         session,
         [
             symbol._replace(confirmed=True, evidence=evidence.get(symbol.name, ""))
@@ -227,6 +246,19 @@ def _apply_verification(session: Session, record: JournalRecord) -> Session:
             if symbol
         ],
     )
+    quoted = [
+        MappedSymbol(
+            item["name"],
+            SlotSource.FACT,
+            SUBMITTED_CONFIDENCE,
+            item["evidence"][:_MAX_EVIDENCE_CHARS],
+            confirmed=True,
+            file=item["file"],
+            quote=item["quote"],
+        )
+        for item in data.get("quoted", ())
+    ]
+    return _with_symbols(session, quoted)
 
 
 def _apply_rejection(session: Session, record: JournalRecord) -> Session:
@@ -274,6 +306,8 @@ def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:
             new.evidence or old.evidence,
             old.confirmed or new.confirmed,
             old.unsure or new.unsure,
+            new.file or old.file,
+            new.quote or old.quote,
         )
     return session._replace(symbols=tuple(known.values()))
 

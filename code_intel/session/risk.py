@@ -1,12 +1,17 @@
-"""Assess the risk of a session from its query frame (seed 004 §5).
+"""Assess the risk of a session.
 
-The risk is the higher of two levels: one depends on which slots are empty, the other on how many
-are. It is one step higher if it is not certain that a confirmed symbol is the right one
-(`relevance.BANDS`).
+Under the demands of evidence, it follows from facts about the submitted symbols (`RISK_RULES`,
+docs/decisions/0054); until they are submitted, it is provisional.
+
+Under the demands of counts, it follows from the query frame (seed 004 §5): it is the higher of two
+levels, of which one depends on which slots are empty, and the other on how many are. It is one step
+higher if it is not certain that a confirmed symbol is the right one (`relevance.BANDS`).
 """
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from code_intel.session.frame import SLOTS, Frame, SlotSource, display_width
 from code_intel.session.phases import Intent
@@ -64,3 +69,96 @@ def _by_count(frame: Frame) -> Risk:
     if missing >= 3:  # noqa: PLR2004 - from the table in seed 004
         return Risk.HIGH
     return Risk.MEDIUM if missing == 2 else Risk.LOW  # noqa: PLR2004 - as above
+
+
+def at_least(one: Risk, other: Risk) -> bool:
+    """Return whether `one` is `other` or higher."""
+    return _ORDER.index(one) >= _ORDER.index(other)
+
+
+def provisional_risk(intent: Intent) -> tuple[Risk, str]:
+    """Return the risk before a submission, under the demands of evidence, and its reason."""
+    if intent is Intent.DELETE:
+        return Risk.HIGH, "the intent is DELETE"
+    return Risk.MEDIUM, "provisional until submit_understanding names the code"
+
+
+class ChangeFacts(NamedTuple):
+    """What the index says about one symbol of a submission.
+
+    Attributes:
+        symbol: Its name.
+        intent: The session's intent.
+        using_files: Number of files that use it.
+        public: Whether code outside its file may use it.
+        tests: Number of tests that touch it.
+        in_map: Whether an agreement names it.
+        uncovered: Content words of the request that no quote of the submission covers.
+    """
+
+    symbol: str
+    intent: Intent
+    using_files: int = 0
+    public: bool = False
+    tests: int = 0
+    in_map: bool = False
+    uncovered: tuple[str, ...] = ()
+
+
+class RiskRule(NamedTuple):
+    """A row of `RISK_RULES`; `reason` is formatted with the fields of `ChangeFacts`."""
+
+    level: Risk
+    holds: Callable[[ChangeFacts], bool]
+    reason: str
+
+
+MANY_FILES = 10
+"""A symbol used in more files is a HIGH risk."""
+SHOWN_WORDS = 3
+
+RISK_RULES: tuple[RiskRule, ...] = (
+    RiskRule(Risk.LOW, lambda facts: not facts.intent.writes, "the session only reads"),
+    RiskRule(Risk.HIGH, lambda facts: facts.intent is Intent.DELETE, "the intent is DELETE"),
+    RiskRule(
+        Risk.HIGH,
+        lambda facts: facts.using_files > MANY_FILES,
+        "{symbol} is used in {using_files} files",
+    ),
+    RiskRule(
+        Risk.HIGH,
+        lambda facts: facts.public and facts.using_files > 0 and not facts.tests,
+        "{symbol} is public and used, and no test touches it",
+    ),
+    RiskRule(
+        Risk.MEDIUM,
+        lambda facts: facts.using_files > 1,
+        "{symbol} is used in {using_files} files",
+    ),
+    RiskRule(
+        Risk.MEDIUM,
+        lambda facts: facts.public and not facts.in_map,
+        "{symbol} is public, and no agreement names it",
+    ),
+    RiskRule(
+        Risk.MEDIUM,
+        lambda facts: bool(facts.uncovered),
+        "no quote covers these words of the request: {words}",
+    ),
+)
+"""The risk at a submission: the first row that holds for a symbol; LOW if none does."""
+LOW_REASON = "nothing raises it"
+
+
+def assess_change(changes: Sequence[ChangeFacts]) -> tuple[Risk, str]:
+    """Return the highest risk of the submitted symbols, and its reason."""
+    found = [_assess(facts) for facts in changes]
+    return max(found, key=lambda item: _ORDER.index(item[0]), default=(Risk.LOW, LOW_REASON))
+
+
+def _assess(facts: ChangeFacts) -> tuple[Risk, str]:
+    rule = next((rule for rule in RISK_RULES if rule.holds(facts)), None)
+    if rule is None:
+        return Risk.LOW, LOW_REASON
+    words = ", ".join(facts.uncovered[:SHOWN_WORDS])
+    return rule.level, rule.reason.format(words=words, **facts._asdict())

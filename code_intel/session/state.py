@@ -33,6 +33,7 @@ MAX_FOREST_FILES = 5
 _MIN_NAME_COLUMNS = 3
 """A shorter name must be a symbol itself, because too many other names contain it."""
 
+Demands = Literal["counts", "evidence"]
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
 """What led to READY; empty in other phases."""
 
@@ -130,7 +131,18 @@ class SessionCall(NamedTuple):
 
 
 class MappedSymbol(NamedTuple):
-    """A symbol mapped to the target feature; `unsure` if its low similarity raised the risk."""
+    """A symbol mapped to the target feature.
+
+    Attributes:
+        name: Its name.
+        source: How far it can be trusted.
+        confidence: From 0 to 1.
+        evidence: The sentence that says why.
+        confirmed: Whether the evidence was accepted.
+        unsure: Whether its low similarity raised the risk.
+        file: The file that defines it, if the session has settled on one.
+        quote: The quote of its code that was accepted.
+    """
 
     name: str
     source: SlotSource
@@ -138,6 +150,8 @@ class MappedSymbol(NamedTuple):
     evidence: str = ""
     confirmed: bool = False
     unsure: bool = False
+    file: str = ""
+    quote: str = ""
 
 
 class Hypothesis(NamedTuple):
@@ -182,6 +196,8 @@ class Session(NamedTuple):
         name: Its public name; only its owner knows the handle (`heads`).
         seal: SHA-256 of the secret in its handle.
         root: The path of the project when it began.
+        demands: What READY requires: `evidence`, or `counts` as in earlier versions.
+        risk_reason: Why the risk is what it is; empty under the demands of counts.
         phase_seq: Number of the event that led to the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
@@ -208,7 +224,9 @@ class Session(NamedTuple):
     updated_at: str
     seq: int = 1
     phase_seq: int = 1
+    demands: Demands = "counts"
     risk: Risk = Risk.HIGH
+    risk_reason: str = ""
     frame: Frame | None = None
     symbols: tuple[MappedSymbol, ...] = ()
     calls: tuple[SessionCall, ...] = ()
@@ -240,6 +258,11 @@ class Session(NamedTuple):
     def own_words(self) -> str:
         """The session's map query: the target feature or, until it is set, the raw query."""
         return (self.frame.value("target_feature") if self.frame else "") or self.query
+
+    @property
+    def is_risk_provisional(self) -> bool:
+        """Whether the risk will be assessed at the submission."""
+        return self.demands == "evidence" and not any(s.quote for s in self.symbols)
 
     @property
     def unsure(self) -> bool:
@@ -288,11 +311,12 @@ class Session(NamedTuple):
 
     @property
     def corroborated_symbols(self) -> frozenset[str]:
-        """The symbols that find_definitions or find_references found in this session.
+        """The symbols that find_definitions or find_references found, or whose code was quoted.
 
         Finding `AuthService.login` also finds `login`, but not the other way round.
         """
-        return self._found_symbols(CORROBORATION_TOOLS)
+        quoted = (symbol.name for symbol in self.symbols if symbol.quote)
+        return self._found_symbols(CORROBORATION_TOOLS).union(quoted)
 
     def _found_symbols(self, tools: Container[str]) -> frozenset[str]:
         """Return the symbols that calls of `tools` have shown, with and without their scopes."""

@@ -25,7 +25,10 @@ OUTCOMES = ("success", "failure", "partial")
 
 
 def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -> tuple[Step, ...]:
-    """Validate and record a query frame. Setting it again can raise the risk but not lower it.
+    """Validate and record a query frame.
+
+    Under the demands of counts, it determines the risk; setting it again can raise the risk but not
+    lower it. Under those of evidence, the submitted symbols do.
 
     The target feature is final once the session has made progress with it (`_reason_final`). Other
     slots can still be added or replaced.
@@ -39,9 +42,10 @@ def set_frame(session: Session, slots: Mapping[str, Mapping[str, Any] | None]) -
     """
     frame = merge(session.frame, validate_frame(session.query, slots, session.frame))
     _check_feature(session, frame)
-    risk = assess_risk(session.intent, frame, unsure=session.unsure)
-    if session.frame is not None:
-        risk = higher(risk, session.risk)
+    risk = session.risk
+    if session.demands == "counts":
+        risk = assess_risk(session.intent, frame, unsure=session.unsure)
+        risk = risk if session.frame is None else higher(risk, session.risk)
     data = {
         "slots": [{**slot._asdict(), "source": slot.source.value} for slot in frame.slots],
         "risk": risk.value,

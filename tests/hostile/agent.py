@@ -199,7 +199,7 @@ def _advice(tool: str, answer: dict[str, Any], *, failed: bool) -> str | None:
     rejected = tool == "submit_verification" and answer["next_phase"] == "EXPLORATION"
     if answer.get("missing_requirements") or answer.get("guards") or rejected:
         return str(answer.get("hint") or answer.get("next_action") or answer["message"])
-    if tool == "record_outcome" and not answer["cached_pairs"]:
+    if tool == "record_outcome" and not answer.get("cached_pairs"):
         return f"{answer['note']} again"
     return None
 

@@ -20,6 +20,7 @@ CATEGORIES = (
     "searching without looking",
     "the wrong intent or phase",
     "what files say",
+    "quotes without understanding",
 )
 
 
@@ -61,10 +62,16 @@ class Attempt(NamedTuple):
     story: str
     script: Script
     embedding: str
+    demands: str = "counts"
 
 
 def attempts(
-    category: str, scripts: Mapping[str, Script], embedding: str = "off"
+    category: str,
+    scripts: Mapping[str, Script],
+    embedding: str = "off",
+    demands: str = "counts",
 ) -> tuple[Attempt, ...]:
     """Return the attempts of one category from their scripts by story."""
-    return tuple(Attempt(category, story, script, embedding) for story, script in scripts.items())
+    return tuple(
+        Attempt(category, story, script, embedding, demands) for story, script in scripts.items()
+    )

@@ -35,7 +35,7 @@ def again_and_again(times: int) -> Script:
         for _ in range(times):
             answer, failed = await agent.ask("record_outcome", session_id=handle, outcome="success")
             assert not failed
-            assert answer["cached_pairs"] == []
+            assert not answer.get("cached_pairs")
         await agent("record_outcome", session_id=handle, outcome="success")
         return Agreed()
 

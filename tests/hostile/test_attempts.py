@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hostile import keeping, teaching, timing, understanding, verifying, writing
-from hostile.agent import SERVICE, hostile
+from hostile import keeping, quoting, teaching, timing, understanding, verifying, writing
+from hostile.agent import SERVICE, Connect, hostile
 from hostile.attempts import CATEGORIES, Attempt
 from projects import BIN, Caller, Project
 from sampling import sampled
@@ -25,6 +25,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *keeping.ATTEMPTS,
     *teaching.ATTEMPTS,
     *timing.ATTEMPTS,
+    *quoting.ATTEMPTS,
 )
 TRIED_WITH_PROCESSES = (
     "One server takes READY back, another is asked.",
@@ -40,7 +41,7 @@ async def test_attempt_fails_and_refusals_name_an_allowed_step(
     embedded = attempt.embedding != "off"
     original = request.getfixturevalue("embedded_shop" if embedded else "indexed_shop")
     root = copy(original, tmp_path)
-    async with hostile(root, partial(gateway, embedding=attempt.embedding)) as agent:
+    async with hostile(root, connected(attempt)) as agent:
         prize = await attempt.script(agent)
         assert not await prize.won(agent), attempt.story
         assert agent.refusals, "nothing was refused"
@@ -100,6 +101,11 @@ def test_every_category_is_tried_and_stories_are_unique() -> None:
     assert kinds.keys() == set(CATEGORIES)
     assert min(kinds.values()) >= 2
     assert len({attempt.story for attempt in ATTEMPTS}) == len(ATTEMPTS)
+
+
+def connected(attempt: Attempt) -> Connect:
+    """Return how to connect to a server with the settings of an attempt."""
+    return partial(gateway, embedding=attempt.embedding, demands=attempt.demands)
 
 
 def copy(original: Path, folder: Path) -> Path:

@@ -18,6 +18,7 @@ from code_intel.errors import StorageError
 from code_intel.learned.history import decisions
 from code_intel.learned.history.logs import folder_of
 from code_intel.session import journal
+from code_intel.session.guidance import risk_reason, risk_text
 from code_intel.session.heads import SessionPaths
 from code_intel.session.listing import list_sessions
 from code_intel.session.phases import Phase
@@ -141,6 +142,7 @@ def _data(session: Session) -> dict[str, Any]:
         "phase": session.phase.value,
         "ready_by": session.ready_by,
         "risk": session.risk.value,
+        **risk_reason(session),
         "started_at": session.started_at,
         "used_at": session.updated_at,
         "tool_calls": len(session.calls),
@@ -164,7 +166,7 @@ def _text(name: str, state: str, story: Story, left_out: int, max_rows: int) -> 
         began, used = map(datetime.fromisoformat, (session.started_at, session.updated_at))
         length = duration((used - began).total_seconds())
         time, calls = f"{began.astimezone():%Y-%m-%d %H:%M:%S}", len(session.calls)
-        yield f"{time}, {length}, calls: {calls}, risk {session.risk}"
+        yield f"{time}, {length}, calls: {calls}. {risk_text(session)}"
         yield ""
     for number, line in enumerate(story.lines):
         if number == FIRST_LINES and left_out:

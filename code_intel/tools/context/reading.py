@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from code_intel.forest.text.grep import TextQuery, grep
 from code_intel.records import Definition
-from code_intel.session.reading import is_read
 from code_intel.session.state import Session
+from code_intel.session.understanding.reading import is_read
 from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines

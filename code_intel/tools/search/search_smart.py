@@ -30,6 +30,7 @@ from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judg
 from code_intel.tools.search.search_forest import forest_call
 from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
+from code_intel.tools.wire.next_calls import call_text, verification_call
 from code_intel.tools.wire.suspicion import flags_of
 
 
@@ -190,8 +191,10 @@ def _from_map(
         "guard_details": short_circuit.explain(guards),
         "explored_files": list(session.explored_files) if session else [],
         "hypotheses_to_verify": [h.text for h in session.hypotheses] if session else [],
+        **verification_call(session),
     }
-    return hit_answer(answer, fields, before=[message], nothing="", after=action)
+    after = "\n".join(filter(None, (action, call_text(fields))))
+    return hit_answer(answer, fields, before=[message], nothing="", after=after)
 
 
 def _from_forest(

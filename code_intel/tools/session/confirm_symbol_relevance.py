@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.session import relevance
+from code_intel.session.guidance import risk_reason
 from code_intel.session.relevance import ConfirmationVerdict
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
@@ -85,6 +86,7 @@ async def confirm_symbol_relevance(
         not_found=list(verdict.not_found),
         unproven_symbols=[item.as_dict() for item in verdict.unproven],
         risk_level=session.risk.value,
+        **risk_reason(session),
         risk_adjustment=session.risk.value if session.risk is not before else None,
         hint=_hint(verdict),
         reasoning=reasoning,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_intel.session import phases
-from code_intel.session.guidance import FOUND, next_step, recovery_options
+from code_intel.session.guidance import FOUND, next_step, recovery_options, risk_reason, risk_text
 from code_intel.session.progress import RequirementProgress, has_found_all, progress, slot_states
 from code_intel.session.short_circuit import explain
 from code_intel.session.state import Session
@@ -14,6 +14,7 @@ from code_intel.tools.context.degraded import status_data, status_text
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, bounded, tokens
+from code_intel.tools.wire.next_calls import verification_call
 
 MAX_STATUS_TEXT_CHARS = 100
 MAX_LIST_ITEMS = 12
@@ -42,6 +43,7 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
         "current_phase": session.phase.value,
         "allowed_tools": list(phases.allowed_tools(session, offered)),
         "risk_level": session.risk.value,
+        **risk_reason(session),
         "ready_by": session.ready_by,
         "tool_calls_count": len(session.calls),
         "requirements": [row.data for row in rows],
@@ -50,6 +52,7 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
             for option in recovery_options(session, offered)
         ],
         "next_step": _next(session, rows),
+        **verification_call(session),
     }
     record = _short(_record(session)) | {"guards": guards, "upstreams": states}
     remaining = MAX_SEARCH_TOKENS - tokens(json.dumps(fixed, ensure_ascii=False))
@@ -126,7 +129,7 @@ def _answer(
     guards: list[dict[str, str]],
 ) -> Answer:
     reasons = "; ".join(f"{item['reason']}: {item['next_step']}" for item in guards)
-    lines = [f"{session.name}: {session.phase}, risk {session.risk}. {data['next_step']}"]
+    lines = [f"{session.name}: {session.phase}. {risk_text(session)} {data['next_step']}"]
     if session.phase is phases.Phase.EXPLORATION and session.intent.writes:
         found = (f"{row.key} {row.have}/{row.need}" for row in rows if row.have is not None)
         lines.append(f"Found so far: {', '.join(found)}.")

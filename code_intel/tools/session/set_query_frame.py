@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from code_intel.session import steps
 from code_intel.session.frame import investigation_guidance, missing_slots
+from code_intel.session.guidance import risk_reason, risk_text
 from code_intel.session.phases import Phase, allowed_tools
 from code_intel.session.progress import describe_requirements
 from code_intel.tools.context.gateway import GatewayContext
@@ -55,7 +56,7 @@ async def set_query_frame(
     exploring = session.phase is Phase.EXPLORATION
     requirements = f" {describe_requirements(session)}" if exploring else ""
     message = (
-        f"Risk {session.risk}.{requirements} "
+        f"{risk_text(session)}{requirements} "
         f"Next: search_smart, which searches the map for “{session.own_words}”."
     )
     return locked.answer(
@@ -68,6 +69,7 @@ async def set_query_frame(
             "slot_sources": session.frame.slot_sources,
         },
         risk_level=session.risk.value,
+        **risk_reason(session),
         missing_slots=missing,
         investigation_guidance={slot: list(tools) for slot, tools in guidance.items()},
     )

@@ -1,6 +1,7 @@
 """Implement the tool `start_session`."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -49,7 +50,15 @@ async def start_session(
     before = await run_in_thread(baseline, context.root)
     commit = await run_in_thread(head, context.root)
     session, handle = await run_in_thread(
-        journal.create, context.sessions, Intent(intent), query, baseline=before, commit=commit
+        partial(
+            journal.create,
+            context.sessions,
+            Intent(intent),
+            query,
+            baseline=before,
+            commit=commit,
+            demands=context.settings.demands,
+        )
     )
     context.remember(handle)
     allowed = list(phases.allowed_tools(session, context.offered or None))

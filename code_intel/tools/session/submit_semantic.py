@@ -9,10 +9,11 @@ from code_intel.session.guidance import GREENFIELD
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.symbol_facts import can_read_symbols, defines_code
 from code_intel.tools.declaration import UNLISTED, Answer, SessionId, from_json
+from code_intel.tools.wire.next_calls import call_text, verification_call
 
 HINT = (
-    "A confirmation counts only if you search from now on for a symbol, file or word that the "
-    "hypothesis names."
+    "Confirm each with a quote of code that this session has printed, or with a call made from now "
+    "on for a symbol, file or word that the hypothesis names."
 )
 
 
@@ -75,10 +76,13 @@ async def submit_semantic(
         f"{session.phase}: check {len(texts)} {noun} with {tools}, then call submit_verification."
         + (f" {GREENFIELD}" if session.greenfield else "")
     )
+    call = verification_call(session)
     return locked.answer(
         message,
+        f"{message}\n{call_text(call)}",
         next_phase=session.phase.value,
         hypotheses_to_verify=texts,
         search_queries=search_queries,
         hint=HINT,
+        **call,
     )

@@ -8,6 +8,7 @@ from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
 from code_intel.session.state import CORROBORATION_TOOLS, Session, Step
+from code_intel.tools.context.evidence_facts import quoted_code
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.symbol_facts import (
@@ -33,11 +34,14 @@ MAX_COMPARED_SYMBOLS = 50
 
 
 class EvidenceItem(BaseModel):
-    """The call that supports an answer."""
+    """What supports an answer: a quote of printed code, or a call."""
 
-    tool: Annotated[str, Field(description="The tool that you called.")]
-    target: Annotated[str, Field(description="The symbol or pattern passed to it.")]
-    result: Annotated[str, Field(description="Its result, in one sentence.")]
+    quote: Annotated[
+        str, Field(max_length=4000, description="Code that this session has printed, verbatim.")
+    ] = ""
+    tool: Annotated[str, Field(description="Or the tool that you called.")] = ""
+    target: Annotated[str, Field(description="The symbol or pattern passed to it.")] = ""
+    result: Annotated[str, Field(description="What it shows, in one sentence.")] = ""
     files: Annotated[list[str], BeforeValidator(from_json)] = []
 
 
@@ -57,11 +61,11 @@ async def submit_verification(
     ],
     session_id: SessionId = None,
 ) -> Answer:
-    """Confirm or reject every hypothesis, with evidence from calls in this phase (VERIFICATION).
+    """Confirm or reject every hypothesis, with evidence (VERIFICATION).
 
-    A confirmation needs a call of this session that found something. One leads to READY (files may
-    be written). If all are rejected, the session returns to EXPLORATION, and an agreement of the
-    map that suggested the symbol counts as wrong for this query.
+    A confirmation needs a quote of code that this session has printed, or a call in this phase that
+    found something. One leads to READY (files may be written). If all are rejected, the session
+    returns to EXPLORATION, and the map's agreement counts as wrong for this query.
     """
     answers = [
         evidence.HypothesisAnswer(
@@ -72,12 +76,15 @@ async def submit_verification(
                 item.evidence.target,
                 item.evidence.result,
                 tuple(await run_in_thread(spelled_files, context.root, item.evidence.files)),
+                item.evidence.quote,
             ),
         )
         for item in verified
     ]
     async with context.session(session_id, "submit_verification") as locked:
-        facts = await _facts(context, locked.session)
+        quotes = [item.evidence.quote for item in verified if item.evidence.quote.strip()]
+        quoted = await quoted_code(context, locked.session, quotes)
+        facts = (await _facts(context, locked.session))._replace(quotes=quoted)
 
         def judgement(
             session: Session,

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.session.relevance import SimilarityBand, band_of
-from code_intel.session.risk import assess_risk, higher
+from code_intel.session.relevance import SimilarityBand, adjusted_risk, band_of
 from code_intel.session.state import Session
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.symbol_facts import agreed_symbols, defined_symbols, symbol_scores
@@ -117,7 +116,7 @@ def _rows(
 def _adjusted_risk(session: Session, band: SimilarityBand) -> str | None:
     """Return the risk after confirming a symbol of this band; None if it stays the same."""
     unsure = session.unsure or band.raises_risk
-    risk = higher(session.risk, assess_risk(session.intent, session.frame, unsure=unsure))
+    risk = adjusted_risk(session, unsure=unsure)
     return risk.value if risk is not session.risk else None
 
 

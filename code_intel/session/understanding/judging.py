@@ -1,0 +1,292 @@
+"""Judge submit_understanding under the demands of evidence (docs/decisions/0054).
+
+The session becomes READY, or it stays in EXPLORATION and is told what to read. Only an empty
+submission leads to SEMANTIC: then exploration has found nothing to rest on.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from code_intel.errors import RequirementError
+from code_intel.session.frame import SlotSource
+from code_intel.session.guidance import GREENFIELD
+from code_intel.session.phases import Event, Intent, Phase, advance
+from code_intel.session.risk import ChangeFacts, Risk, assess_change, at_least
+from code_intel.session.state import Session, Step
+from code_intel.session.understanding.claims import (
+    Claim,
+    NewSymbol,
+    Understanding,
+    denial,
+    problems,
+)
+from code_intel.session.understanding.demands import Lack, SymbolFacts, lacks, neighbour_lacks
+
+CONFIDENCE = 0.9
+"""Confidence of a symbol whose quote was accepted."""
+MAX_REMEDIES = 4
+"""Maximum remedies in one hint."""
+_OMISSIBLE = frozenset({"plausible", "feature_quote"})
+"""Demands that a further symbol may miss: it is then left out, neither counted nor learned."""
+_CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
+_FIND_NOTHING = (
+    "Search by meaning with search_smart, then call submit_semantic with your hypotheses. "
+    "Otherwise call revert_to_exploration."
+)
+ONLY_NEW = "only new code is added"
+
+
+class EvidenceFacts(NamedTuple):
+    """What the index and the files say about a submission.
+
+    Attributes:
+        symbols: The facts of each claim, in order.
+        changes: What decides the risk, for each claim, in order.
+        neighbours: The facts of what each new symbol will join, in order; without a name if
+            nothing was named.
+        existing_files: The files of new symbols that exist.
+        nothing_defined: Whether the index defines no symbol at all.
+    """
+
+    symbols: tuple[SymbolFacts, ...] = ()
+    changes: tuple[ChangeFacts, ...] = ()
+    neighbours: tuple[SymbolFacts, ...] = ()
+    existing_files: frozenset[str] = frozenset()
+    nothing_defined: bool = False
+
+
+class EvidenceVerdict(NamedTuple):
+    """A verdict; once `step` is appended, the session is in `next_phase`.
+
+    Attributes:
+        step: The event to append.
+        next_phase: The phase it leads to.
+        risk: The risk over all submitted symbols.
+        risk_reason: Its reason.
+        accepted: The symbols on which the change may rest.
+        left_out: Symbols that do not count, with the reason.
+        missing: What is missing; empty if the session becomes READY.
+        notes: What the server knows and the agent need not look for.
+        hint: The next step; empty if nothing is missing.
+    """
+
+    step: Step
+    next_phase: Phase
+    risk: Risk
+    risk_reason: str
+    accepted: tuple[str, ...] = ()
+    left_out: tuple[Lack, ...] = ()
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    hint: str = ""
+
+
+def submit_evidence(
+    session: Session, submitted: Understanding, facts: EvidenceFacts
+) -> EvidenceVerdict:
+    """Judge a submission.
+
+    Raises:
+        PhaseError: The session is not in EXPLORATION.
+        RequirementError: A formal error (`consistency_errors`), a denial, or an unmet demand;
+            `missing_requirements` lists the demands, and the hint says what to read.
+    """
+    advance(session.phase, Event.UNDERSTOOD)
+    risk, reason = _risk(session, submitted, facts)
+    if errors := list(problems(submitted)):
+        details = {"consistency_errors": errors, "consistency_hint": _CORRECT}
+        raise _refusal(session, errors[0], _CORRECT, (risk, reason), [], details)
+    if not submitted.claims and not submitted.new_symbols:
+        return _doubt(session, facts, risk, reason)
+    rows = list(zip(submitted.claims, facts.symbols, strict=True))
+    found = {number: list(_lacks(*row, risk)) for number, row in enumerate(rows)}
+    accepted = [row for number, row in enumerate(rows) if not found[number]]
+    everything = [lack for group in found.values() for lack in group]
+    left_out = [lack for lack in everything if lack.demand in _OMISSIBLE]
+    unmet = [lack for lack in everything if lack.demand not in _OMISSIBLE]
+    if not accepted and not submitted.new_symbols:
+        unmet = everything
+    unmet += _new_symbol_lacks(session, submitted.new_symbols, facts)
+    if not unmet:
+        unmet += _slot_lacks(session, accepted, risk, is_new=bool(submitted.new_symbols))
+    if unmet:
+        raise _unmet(session, unmet, (risk, reason))
+    data = _data(accepted, submitted, facts, (risk, reason))
+    return EvidenceVerdict(
+        Step(Event.UNDERSTOOD, data),
+        advance(session.phase, Event.UNDERSTOOD),
+        risk,
+        reason,
+        tuple(claim.key for claim, _ in accepted),
+        tuple(left_out),
+        notes=tuple(_notes(accepted, risk)),
+    )
+
+
+def _risk(session: Session, submitted: Understanding, facts: EvidenceFacts) -> tuple[Risk, str]:
+    if facts.changes:
+        return assess_change(facts.changes)
+    if submitted.new_symbols:
+        return Risk.LOW, ONLY_NEW
+    return session.risk, session.risk_reason
+
+
+def _lacks(claim: Claim, facts: SymbolFacts, risk: Risk) -> Iterator[Lack]:
+    """Yield what a claim lacks; a sentence that denies the link is always refused."""
+    if words := denial(claim.explanation):
+        yield Lack(
+            "denial",
+            facts.name,
+            f"has an explanation that denies the link (“{words}”)",
+            "Leave the symbol out, or say what links it to the request",
+        )
+        return
+    yield from lacks(claim, facts, risk)
+
+
+def _new_symbol_lacks(
+    session: Session, new_symbols: Sequence[NewSymbol], facts: EvidenceFacts
+) -> Iterator[Lack]:
+    """Yield what is missing to add new symbols: the code that they will stand beside."""
+    empty_project = session.intent is Intent.IMPLEMENT and facts.nothing_defined
+    for new, neighbour in zip(new_symbols, facts.neighbours, strict=True):
+        if not neighbour.name:
+            if not empty_project:
+                yield Lack(
+                    "beside",
+                    new.name,
+                    "names nothing that it will stand beside",
+                    "Name in beside the symbol or file next to which you will add it",
+                )
+            continue
+        yield from neighbour_lacks(neighbour)
+        if neighbour.file and not _is_near(new.file, neighbour.file, facts):
+            yield Lack(
+                "beside",
+                new.name,
+                f"would be in {new.file}, which is not beside {neighbour.file}",
+                "Name in beside code of the same file or, for a new file, of the same folder",
+            )
+
+
+def _is_near(file: str, neighbour: str, facts: EvidenceFacts) -> bool:
+    """Return whether a file is the neighbour's, or a new one in or below its folder."""
+    folder = neighbour.rpartition("/")[0]
+    is_new = file not in facts.existing_files
+    return file == neighbour or (is_new and (not folder or file.startswith(f"{folder}/")))
+
+
+def _slot_lacks(
+    session: Session, accepted: Sequence[tuple[Claim, SymbolFacts]], risk: Risk, *, is_new: bool
+) -> Iterator[Lack]:
+    """Yield the filled slots of which no quote speaks, although the symbols' code has their words.
+
+    A desired action of something new is met by the place of the new symbol.
+    """
+    if not at_least(risk, Risk.HIGH) or not accepted or session.frame is None:
+        return
+    spoken = frozenset[str]().union(*(facts.speaks_of for _, facts in accepted))
+    possible = frozenset[str]().union(*(facts.could_speak_of for _, facts in accepted))
+    for slot in session.frame.slots:
+        if slot.name in spoken or slot.name not in possible:
+            continue
+        if not (slot.name == "desired_action" and is_new):
+            yield Lack(
+                "slot_quotes",
+                ", ".join(claim.key for claim, _ in accepted),
+                f"has no quote that speaks of {slot.name} “{slot.value}”",
+                "Quote a line that does; a quote may have several lines",
+            )
+
+
+def _data(
+    accepted: Sequence[tuple[Claim, SymbolFacts]],
+    submitted: Understanding,
+    facts: EvidenceFacts,
+    risk: tuple[Risk, str],
+) -> dict[str, Any]:
+    """Return the event's data. Only accepted claims are recorded."""
+    neighbours = [each.file for each in facts.neighbours if each.file]
+    planned = [new.file for new in submitted.new_symbols if new.file not in facts.existing_files]
+    return {
+        "symbols": [
+            {
+                "name": claim.key,
+                "source": SlotSource.FACT.value,
+                "confirmed": True,
+                "confidence": CONFIDENCE,
+                "file": known.file,
+                "evidence": claim.explanation.strip(),
+                "quote": claim.quote.strip("\r\n"),
+            }
+            for claim, known in accepted
+        ],
+        "new_symbols": [new._asdict() for new in submitted.new_symbols],
+        "files": list(dict.fromkeys([*(known.file for _, known in accepted), *neighbours])),
+        "planned": list(dict.fromkeys(planned)),
+        "missing": [],
+        "notes": submitted.notes,
+        "greenfield": facts.nothing_defined and bool(planned),
+        "risk": risk[0].value,
+        "risk_reason": risk[1],
+    }
+
+
+def _doubt(session: Session, facts: EvidenceFacts, risk: Risk, reason: str) -> EvidenceVerdict:
+    """Return the verdict on an empty submission, which leads to SEMANTIC."""
+    greenfield = session.intent is Intent.IMPLEMENT and facts.nothing_defined
+    missing = ("symbols_identified: 0/1",)
+    data = {"symbols": [], "files": [], "missing": list(missing), "greenfield": greenfield}
+    return EvidenceVerdict(
+        Step(Event.DOUBTED, data),
+        advance(session.phase, Event.DOUBTED),
+        risk,
+        reason,
+        missing=missing,
+        hint=f"{_FIND_NOTHING} {GREENFIELD}" if greenfield else _FIND_NOTHING,
+    )
+
+
+def _notes(accepted: Sequence[tuple[Claim, SymbolFacts]], risk: Risk) -> Iterator[str]:
+    """Yield what does not exist, so that the agent need not look for it."""
+    for _, facts in accepted:
+        if at_least(risk, Risk.MEDIUM) and facts.readable and not facts.uses:
+            yield f"Nothing uses {facts.name}."
+        if at_least(risk, Risk.HIGH) and facts.readable and not facts.tests:
+            yield f"No test touches {facts.name}."
+
+
+def _unmet(session: Session, unmet: Sequence[Lack], risk: tuple[Risk, str]) -> RequirementError:
+    """Return the refusal: the first demand as the message, the remedies as the hint."""
+    remedies = list(dict.fromkeys(lack.then for lack in unmet))[:MAX_REMEDIES]
+    return _refusal(
+        session,
+        f"{unmet[0].symbol} {unmet[0].why}.",
+        f"{'. '.join(remedies)}. Then call submit_understanding again.",
+        risk,
+        unmet,
+        {},
+    )
+
+
+def _refusal(
+    session: Session,
+    message: str,
+    hint: str,
+    risk: tuple[Risk, str],
+    unmet: Sequence[Lack],
+    details: dict[str, Any],
+) -> RequirementError:
+    return RequirementError(
+        message,
+        hint=hint,
+        details={
+            "missing_requirements": list(dict.fromkeys(lack.line for lack in unmet)),
+            "consistency_errors": [],
+            "consistency_hint": "",
+            "current_phase": session.phase.value,
+            "risk_level": risk[0].value,
+            "risk_reason": risk[1],
+            **details,
+        },
+    )

@@ -1,0 +1,66 @@
+"""Judge a quote of printed code as evidence for a hypothesis."""
+
+from typing import NamedTuple
+
+from code_intel.session.understanding.claims import denial
+from code_intel.session.wording import content_words, fold, symbol_parts
+
+
+class QuotedCode(NamedTuple):
+    """Code that this session has printed and that an answer quotes.
+
+    Attributes:
+        file: Its file, relative to the root.
+        symbol: The innermost symbol around it; empty if there is none.
+        plausible: Whether it is a plausible place for the request.
+        missing_link: Why it is not.
+    """
+
+    file: str
+    symbol: str = ""
+    plausible: bool = True
+    missing_link: str = ""
+
+
+class QuotedAnswer(NamedTuple):
+    """A confirmation by a quote.
+
+    Attributes:
+        hypothesis: The hypothesis.
+        symbol: The symbol of the agreement that it comes from; empty if the agent stated it.
+        agreed: Whether that agreement is confirmed.
+        quote: The quote.
+        sentence: What the agent says about it.
+        code: The code that it quotes; None if this session has not printed it.
+    """
+
+    hypothesis: str
+    symbol: str
+    agreed: bool
+    quote: str
+    sentence: str
+    code: QuotedCode | None
+
+
+def quote_problem(answer: QuotedAnswer) -> str:
+    """Return why a quote does not confirm a hypothesis, or the empty string."""
+    code = answer.code
+    if words := denial(answer.sentence) or denial(answer.hypothesis):
+        return f"it denies itself (“{words}”)"
+    if code is None:
+        return "its quote stands in no code that this session has printed at its current content"
+    if answer.symbol and not _is_part_of(code.symbol, answer.symbol):
+        return f"quote the code of {answer.symbol} itself"
+    said = content_words(f"{answer.quote} {code.symbol} {code.file}")
+    if not answer.symbol and not said & content_words(answer.hypothesis):
+        return "its quote shares no word with the hypothesis"
+    if not answer.agreed and not code.plausible:
+        return code.missing_link.rstrip(".") or "its quote is not from a plausible place"
+    return ""
+
+
+def _is_part_of(symbol: str, whole: str) -> bool:
+    """Return whether a symbol is `whole`, spelled with or without scopes, or a part of it."""
+    inner, outer = (list(map(fold, symbol_parts(name))) for name in (symbol, whole))
+    size = len(outer)
+    return any(inner[start : start + size] == outer for start in range(len(inner) - size + 1))

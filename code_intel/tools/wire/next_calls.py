@@ -1,0 +1,32 @@
+"""Fill in the next call of a session, so that an agent need not compose it."""
+
+import json
+from typing import Any
+
+from code_intel.session.phases import Phase
+from code_intel.session.state import Session
+
+QUOTE = "…"
+"""Stands for the quote that the agent fills in."""
+
+
+def verification_call(session: Session | None) -> dict[str, Any]:
+    """Return the field `next_call` of an answer in VERIFICATION; {} in other phases.
+
+    Each hypothesis stands in it word for word; only the quotes are left to fill in.
+    """
+    if session is None or session.phase is not Phase.VERIFICATION:
+        return {}
+    answers = [
+        {"hypothesis": item.text, "status": "confirmed", "evidence": {"quote": QUOTE}}
+        for item in session.hypotheses
+    ]
+    return {"next_call": {"tool": "submit_verification", "arguments": {"verified": answers}}}
+
+
+def call_text(fields: dict[str, Any]) -> str:
+    """Return `next_call` as a line of text; empty without one."""
+    if "next_call" not in fields:
+        return ""
+    call = fields["next_call"]
+    return f"next_call: {call['tool']} {json.dumps(call['arguments'], ensure_ascii=False)}"
