@@ -1,4 +1,4 @@
-"""Projects: the shop with vectors, an empty one, and one in a language without a grammar."""
+"""Projects: the shop with vectors, an empty one, one without a grammar, and those of replays."""
 
 import shutil
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from code_intel.cli.setup.init import apply, setup
 from code_intel.tools.context.corpus_service import open_project
+from honest.replays import PROJECTS
 from programs import git
 from served import settings_of
 
@@ -30,6 +31,7 @@ def projects(embedded_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> d
     for name, files in {
         "empty": {},
         "unread": {"src/tax.cbl": COBOL, "README.md": "# 税\n"},
+        **PROJECTS,
     }.items():
         root = tmp_path_factory.mktemp("honest") / name
         for file, text in {".gitignore": "*.log\n", **files}.items():
