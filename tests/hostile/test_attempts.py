@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile import keeping, quoting, teaching, timing, understanding, verifying, writing
+from hostile import foreign, keeping, quoting, teaching, timing, understanding, verifying, writing
 from hostile.agent import SERVICE, Connect, hostile
 from hostile.attempts import CATEGORIES, Attempt
 from projects import BIN, Caller, Project
@@ -26,6 +26,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *teaching.ATTEMPTS,
     *timing.ATTEMPTS,
     *quoting.ATTEMPTS,
+    *foreign.ATTEMPTS,
 )
 TRIED_WITH_PROCESSES = (
     "One server takes READY back, another is asked.",
