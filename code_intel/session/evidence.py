@@ -24,6 +24,7 @@ from code_intel.session.state import (
     SessionCall,
     Step,
 )
+from code_intel.session.understanding.claims import denial
 from code_intel.session.understanding.quotes import QuotedAnswer, QuotedCode, quote_problem
 from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
 
@@ -397,6 +398,8 @@ def _answer_problems(
         elif not evidence.target.strip() or not evidence.result.strip():
             problems.append(f"evidence of {quoted}: target and result must not be empty")
         elif item.status == "confirmed":
+            if words := denial(item.hypothesis) or denial(evidence.result):
+                problems.append(f"evidence of {quoted}: it denies itself (“{words}”)")
             problems += _evidence_problems(session, quoted, evidence, calls)
     return problems
 

@@ -14,6 +14,7 @@ from code_intel.errors import SessionError, UsageError
 from code_intel.session.phases import Event
 from code_intel.session.risk import Risk, assess_risk, higher
 from code_intel.session.state import Session, Step
+from code_intel.session.understanding.claims import denial
 from code_intel.session.wording import (
     content_words,
     fold,
@@ -211,6 +212,13 @@ def _check_evidence(session: Session, evidence: str) -> str:
             f"code_evidence must contain words and have at most {_MAX_EVIDENCE_CHARS} characters.",
             hint="Describe what in the code shows that the symbol implements the feature; give a "
             "file and line.",
+            details={"field": "code_evidence"},
+        )
+    if words := denial(evidence):
+        raise UsageError(
+            f"code_evidence says “{words}”: it denies that the symbols implement the feature.",
+            hint="Leave out symbols that do not, or describe what in the code shows that they do; "
+            "then call confirm_symbol_relevance again.",
             details={"field": "code_evidence"},
         )
     return evidence

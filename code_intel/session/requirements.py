@@ -24,6 +24,7 @@ from code_intel.session.wording import (
     covers,
     fold,
     fold_symbol,
+    is_statement,
     says_something,
     symbol_parts,
 )
@@ -357,7 +358,7 @@ def _entry_points(submission: Submission, known: tuple[str, ...]) -> int:
 
 
 def _distinct_patterns(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(says_something, map(fold, texts))))
+    return tuple(dict.fromkeys(filter(is_statement, map(fold, texts))))
 
 
 def _knows_feature(session: Session, known: tuple[str, ...], facts: UnderstandingFacts) -> bool:

@@ -64,6 +64,8 @@ _MIN_WORD_CHARS = {"han": (2, 2), "katakana": (3, 3), "hangul": (2, 1)}
 """Minimum number of characters before and after a cut in a compound, by script."""
 _MIN_DISTINCTIVE_CHARS = 2
 """A text with fewer word characters occurs in every file."""
+_MIN_STATEMENT_WORDS = 2
+_MIN_STATEMENT_CJK = 4
 
 
 class WordRun(NamedTuple):
@@ -117,6 +119,16 @@ def says_something(text: str, *, pattern: bool = False) -> bool:
     """
     count = min_word_chars(text) if pattern else len(re.findall(r"[^\W_]", text))
     return count >= _MIN_DISTINCTIVE_CHARS
+
+
+def is_statement(text: str) -> bool:
+    """Return whether `text` has two different words, or four Han, kana or Hangul characters.
+
+    >>> is_statement("amounts are Decimal"), is_statement("aaa"), is_statement("aa aa")
+    (True, False, False)
+    """
+    words = set(re.findall(r"[^\W_]+", fold(text)))
+    return len(words) >= _MIN_STATEMENT_WORDS or len(re.findall(_CJK, text)) >= _MIN_STATEMENT_CJK
 
 
 def occurs(quote: str, text: str) -> bool:

@@ -248,6 +248,15 @@ def test_evidence_must_match_a_successful_call(
     assert corroborate(PROOF, [call]) is expected
 
 
+def test_a_confirmation_that_denies_itself_is_refused() -> None:
+    denied = PROOF._replace(result="it has nothing to do with the login")
+    assert "denies itself" in str(lacking(proven(verifying()), one(denied)).as_dict())
+    text = "login is not about AuthService"
+    step = submit_semantic(doubted(), [(text, "high")], "no_definition_found")
+    answers = [HypothesisAnswer(text, "confirmed", PROOF)]
+    assert "denies itself" in str(lacking(proven(after(doubted(), step)), answers).as_dict())
+
+
 def likely(*calls: Step) -> Session:
     """Return a session in which the map led to VERIFICATION, after `calls`."""
     session = low_risk()

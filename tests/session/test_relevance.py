@@ -134,6 +134,16 @@ def test_evidence_without_words_is_refused(evidence: str) -> None:
     assert caught.value.details["field"] == "code_evidence"
 
 
+@pytest.mark.parametrize(
+    "evidence",
+    [f"{NAMED}, and has nothing to do with the login", f"{NAMED}。ログインとは無関係"],
+)
+def test_evidence_that_denies_the_link_is_refused(evidence: str) -> None:
+    with pytest.raises(UsageError, match="denies") as caught:
+        confirm(low_risk(), evidence, 0.9)
+    assert caught.value.details["field"] == "code_evidence"
+
+
 def test_unproven_symbols_are_returned_with_their_next_step() -> None:
     verdict = confirm_symbols(
         low_risk(),

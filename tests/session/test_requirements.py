@@ -99,7 +99,7 @@ def test_an_entry_point_counts_once_and_by_a_whole_name(
 
 def test_empty_and_repeated_patterns_do_not_count() -> None:
     claim = submission(5, 2, 4)._replace(
-        existing_patterns=("..", "--", "Errors raise", "errors  raise")
+        existing_patterns=("..", "--", "aaa", "aa AA", "Errors raise", "errors  raise")
     )
     assert "existing_patterns: 1/2" in missing(explored(high_risk()), claim, FACTS)
 
