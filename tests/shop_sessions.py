@@ -1,5 +1,6 @@
 """Drive whole sessions on the shop as agents do: ask, verify, change a file, report."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ LOGIN, LOGIN_FILE = "AuthService.login", "src/auth/service.py"
 FEE, FEE_FILE = "shipping_fee", "src/cart/shipping.py"
 
 
-def change(shop: Path, file: str, what: str = "") -> None:
-    """Append a comment to a file."""
+def change(shop: Path, file: str) -> None:
+    """Change the code of each function of a Python file that returns something."""
     path = shop / file
     text = path.read_text(encoding="utf-8")
-    path.write_text(f"{text}\n# {what or len(text)}\n", encoding="utf-8")
+    changed = re.sub(r"^( +)return ", rf"\1assert {len(text)}\n\1return ", text, flags=re.MULTILINE)
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
 
 
 async def start(call: Caller, feature: str, intent: str = "MODIFY") -> str:

@@ -4,7 +4,7 @@ The caller decides whether a session has earned a confirmation (docs/decisions/0
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +32,14 @@ MAX_FIELD_CHARS = {"nl_term": 200, "symbol": 300, "alias": 200, "code_evidence":
 MAX_EVIDENCE = 50
 MAX_ALIASES = 50
 """Limits of an agreement. The newest evidence is kept; further aliases are not added."""
+
+Revise = Callable[[str], str]
+"""Returns a sentence of evidence so that it is true of the current code."""
+
+
+def unrevised(evidence: str) -> str:
+    """Return the evidence as it is."""
+    return evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,7 @@ def learn(
     agreement: Agreement,
     *,
     confirmed: bool,
+    revise: Revise = unrevised,
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> LearningResult:
@@ -77,6 +86,7 @@ def learn(
         settings: The project.
         agreement: The agreement; its `confirmed` is ignored.
         confirmed: Whether the session has earned a confirmation.
+        revise: Checks each sentence of older evidence against the code after the session's edit.
         now: The current time, used as `learned_at` if that is empty.
         cache: A cache of the agreements, for servers.
 
@@ -93,7 +103,7 @@ def learn(
         key = agreements.key_of(agreement)
         entry = known.by_key.get(key)
         if confirmed:
-            learned = _store_earned(change, entry, agreement)
+            learned = _store_earned(change, entry, agreement, revise)
             term, session_id = agreement.nl_term, agreement.session_id
             note_in(change.state, key, "confirmed", words=term, session_id=session_id, now=now)
             return learned
@@ -115,6 +125,7 @@ def reconfirm(
     evidence: Sequence[str],
     files: Sequence[FileReference],
     frame: SlotPairs = (),
+    revise: Revise = unrevised,
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
 ) -> LearningResult:
@@ -135,6 +146,7 @@ def reconfirm(
         evidence: What the session found in the code that supports the agreement.
         files: The files that support it.
         frame: The (slot, value) pairs of the session's request.
+        revise: As in `learn`.
         now: The current time.
         cache: A cache of the agreements, for servers.
 
@@ -157,7 +169,7 @@ def reconfirm(
             learned = _learned(change.write(same, confirmed=True, known=known), created=False)
         else:
             earned = replace(earned, similarity=old.similarity, aliases=new)
-            learned = _store_earned(change, entry, earned)
+            learned = _store_earned(change, entry, earned, revise)
         note_in(change.state, key, "confirmed", words=alias, session_id=session_id, now=now)
         return replace(learned, refused=refused)
 
@@ -276,13 +288,14 @@ def _require_length(field: str, text: str) -> None:
 
 
 def _store_earned(
-    change: MapChange, entry: AgreementEntry | None, earned: Agreement
+    change: MapChange, entry: AgreementEntry | None, earned: Agreement, revise: Revise
 ) -> LearningResult:
     """Write a confirmed agreement: replace an unconfirmed one, but merge with a confirmed one."""
     old = entry.agreement if entry else None
     new = canonical(replace(earned, confirmed=True))
     replaced = False
     if entry and old and is_confirmed(change.settings, entry, change.state):
+        old = replace(old, evidence=tuple(map(revise, old.evidence)))
         new = replace(_merged(old, earned), confirmed=True)
     elif entry and old:
         seen = change.state.alias_sessions().get(agreements.key_of(old), {})

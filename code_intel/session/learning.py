@@ -1,96 +1,196 @@
 """Decide what a successful session may teach the map (docs/decisions/0008)."""
 
+import re
 from collections.abc import Callable
+from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.wording import symbol_parts
 
+_NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+_FILLERS = frozenset({"a", "an", "the", "of", "function", "method", "class"})
+_MAX_PLAIN_WORDS = 1
+"""A term with more words describes something, even if one of them is also a name."""
 
-class LearningCondition(NamedTuple):
-    """A condition of learning. If it fails, `why` gives the reason and `then` the remedy."""
 
-    holds: Callable[[Session, bool | None], bool]
+class LearnedAs(StrEnum):
+    """What becomes of a symbol that a session has confirmed."""
+
+    CONFIRMED = "confirmed"
+    UNCONFIRMED = "unconfirmed"
+    NOTHING = "nothing"
+
+
+class SymbolOutcome(NamedTuple):
+    """The facts about a symbol that a session has confirmed, once its outcome is known.
+
+    Attributes:
+        symbol: Its name.
+        defined: Whether it is still defined.
+        changed: Whether its own code has changed since the session began; comments, documentation
+            and blank lines do not count. None if git cannot tell.
+        offered: Whether an agreement that led this session to READY or VERIFICATION names it.
+        plausible: Whether it is a plausible place for the request.
+        rivals: Other defined symbols that the term names exactly.
+        opposite: Whether its name means the opposite of the term, and no person has confirmed it.
+        agreed: Whether a confirmed agreement pairs it with the term already.
+    """
+
+    symbol: str
+    defined: bool = True
+    changed: bool | None = True
+    offered: bool = False
+    plausible: bool = True
+    rivals: tuple[str, ...] = ()
+    opposite: bool = False
+    agreed: bool = False
+
+
+class LearningRule(NamedTuple):
+    """A reason to learn less. `why` is a clause; `{symbol}` and `{rivals}` are replaced.
+
+    If `final`, the user's insistence changes nothing.
+    """
+
+    applies: Callable[[Session, SymbolOutcome], bool]
+    result: LearnedAs
     why: str
-    then: str
+    final: bool = False
 
 
-CONDITIONS: tuple[LearningCondition, ...] = (
-    LearningCondition(
-        lambda session, _: session.intent.writes,
-        "the intent is read-only",
-        "only a session that changes something can be learned from",
-    ),
-    LearningCondition(
-        lambda session, _: session.ready_by != "map",
-        "READY was reached through an agreement, not through understanding or verification",
-        "that agreement counts as used; a new one needs an understanding of the code",
-    ),
-    LearningCondition(
-        lambda session, _: (
-            session.phase is Phase.READY and session.ready_by in {"understanding", "verification"}
-        ),
-        "READY was not reached through understanding or verification",
-        "the next session can learn it, if it reaches READY before its outcome is recorded",
-    ),
-    LearningCondition(
-        lambda session, _: bool(session.frame and session.frame.value("target_feature")),
+LEARNING_RULES: tuple[LearningRule, ...] = (
+    LearningRule(
+        lambda session, _: not _term(session),
+        LearnedAs.NOTHING,
         "the query frame names no target_feature",
-        "give one when the next session starts",
+        final=True,
     ),
-    LearningCondition(
-        lambda session, _: bool(_learnable_symbols(session)),
-        "no symbol was both confirmed and looked up in this session",
-        "confirm the symbols that implement the feature before the next outcome is recorded",
+    LearningRule(
+        lambda _, it: not it.defined,
+        LearnedAs.NOTHING,
+        "{symbol} is no longer defined",
+        final=True,
     ),
-    LearningCondition(
-        lambda _, git_changed: git_changed is not False,
-        "git shows no change in the explored files",
-        "once the change is there, call record_outcome again",
+    LearningRule(
+        lambda session, _: session.intent.writes and session.phase is not Phase.READY,
+        LearnedAs.NOTHING,
+        "READY was not reached through understanding or verification",
+    ),
+    LearningRule(
+        lambda session, it: it.symbol not in session.corroborated_symbols,
+        LearnedAs.NOTHING,
+        "{symbol} was not looked up in this session",
+    ),
+    LearningRule(
+        lambda session, it: session.intent.writes and it.changed is False,
+        LearnedAs.NOTHING,
+        "the code of {symbol} has not changed since the session began",
+    ),
+    LearningRule(
+        lambda session, it: not session.intent.writes and it.agreed,
+        LearnedAs.NOTHING,
+        "a confirmed agreement says so already",
+        final=True,
+    ),
+    LearningRule(
+        lambda session, _: not session.intent.writes,
+        LearnedAs.UNCONFIRMED,
+        "the intent is read-only",
+    ),
+    LearningRule(
+        lambda _, it: it.changed is None,
+        LearnedAs.UNCONFIRMED,
+        "git cannot tell what has changed",
+    ),
+    LearningRule(
+        lambda session, it: session.ready_by == "map" and not it.offered,
+        LearnedAs.NOTHING,
+        "READY was reached through an agreement about another symbol",
+    ),
+    LearningRule(
+        lambda _, it: not (it.plausible or it.agreed),
+        LearnedAs.UNCONFIRMED,
+        "{symbol} is hardly linked to the request",
+    ),
+    LearningRule(
+        lambda _, it: bool(it.rivals) and not it.agreed,
+        LearnedAs.UNCONFIRMED,
+        "the term names {rivals} exactly",
+    ),
+    LearningRule(
+        lambda _, it: it.opposite,
+        LearnedAs.UNCONFIRMED,
+        "the name of {symbol} means the opposite of the term",
     ),
 )
-"""Conditions of learning, in the order in which failures are reported."""
+"""Reasons to learn less than a confirmed agreement. Of those that apply, the first one counts."""
 
 
-def may_learn(session: Session, *, git_changed: bool | None) -> tuple[bool, str]:
-    """Return whether a success of this session may become a confirmed agreement, and why not.
+class LearningVerdict(NamedTuple):
+    """What becomes of a symbol, and the reason if it is less than a confirmed agreement."""
 
-    Args:
-        session: The session.
-        git_changed: Whether git shows a change in the explored files; None if git cannot tell.
+    symbol: str
+    result: LearnedAs
+    why: str = ""
+
+
+def judge_symbol(session: Session, facts: SymbolOutcome, *, insist: bool) -> LearningVerdict:
+    """Return what a success of this session teaches about a symbol that it has confirmed.
+
+    With `insist`, the user wants an unconfirmed agreement where nothing would be learned.
     """
-    for condition in CONDITIONS:
-        if not condition.holds(session, git_changed):
-            return False, f"{condition.why}; {condition.then}"
-    if not pairs_to_learn(session):
-        return False, "everything this session confirmed has been learned already"
-    return True, ""
+    rule = next((rule for rule in LEARNING_RULES if rule.applies(session, facts)), None)
+    if rule is None:
+        return LearningVerdict(facts.symbol, LearnedAs.CONFIRMED)
+    why = rule.why.format(symbol=facts.symbol, rivals=", ".join(facts.rivals))
+    result = rule.result
+    if insist and result is LearnedAs.NOTHING and not rule.final and not facts.agreed:
+        result = LearnedAs.UNCONFIRMED
+    if result is LearnedAs.UNCONFIRMED and facts.agreed:  # it would lose its confirmation
+        result = LearnedAs.NOTHING
+    return LearningVerdict(facts.symbol, result, why)
 
 
-def pairs_to_learn(session: Session, *, corroborated: bool = True) -> tuple[tuple[str, str], ...]:
-    """Return the (nl_term, symbol) pairs to learn: confirmed, corroborated, not yet learned.
+def symbols_to_learn(session: Session) -> tuple[str, ...]:
+    """Return the symbols that the session has confirmed and not yet learned."""
+    term = _term(session)
+    names = (symbol.name for symbol in session.symbols if symbol.confirmed)
+    return tuple(name for name in names if (term, name) not in session.learned)
 
-    With `corroborated` False, symbols that no find_definitions or find_references call of this
-    session has found are included; they can become unconfirmed agreements if the user insists.
+
+def why_no_symbol(session: Session) -> str:
+    """Return why no symbol can be learned, as a clause."""
+    if session.learned:
+        return "everything that this session confirmed has been learned already"
+    return "no symbol was confirmed in this session"
+
+
+def names_of(term: str) -> tuple[str, ...]:
+    """Return the words of a term that are names of code: by their form, or since they stand alone.
+
+    >>> names_of("TaggedJSONSerializer of the session"), names_of("the jsonify function")
+    (('TaggedJSONSerializer',), ('jsonify',))
+    >>> names_of("the login form of the shop")
+    ()
     """
-    term = session.frame.value("target_feature") if session.frame else ""
-    confirmed = tuple(symbol.name for symbol in session.symbols if symbol.confirmed)
-    names = _learnable_symbols(session) if corroborated else confirmed
-    pairs = ((term, name) for name in names if term)
-    return tuple(pair for pair in pairs if pair not in session.learned)
+    words = [word.strip(".") for word in _NAME.findall(term)]
+    shaped = [word for word in words if _is_code(word)]
+    plain = [word for word in words if word not in shaped and word.casefold() not in _FILLERS]
+    return tuple(dict.fromkeys(shaped or (plain if len(plain) <= _MAX_PLAIN_WORDS else ())))
 
 
-def chose_another(session: Session, symbol: str) -> bool:
-    """Return whether the session confirmed symbols of its feature, all unrelated to `symbol`.
+def is_related(one: str, other: str) -> bool:
+    """Return whether two symbols are the same, or one is a member of the other."""
+    first, second = _prefix(one), _prefix(other)
+    return first.startswith(second) or second.startswith(first)
 
-    A method and its class are related.
-    """
-    prefix = _prefix(symbol)
-    others = [_prefix(other) for other in _learnable_symbols(session)]
-    return bool(others) and not any(
-        other.startswith(prefix) or prefix.startswith(other) for other in others
-    )
+
+def has_confirmed(session: Session, symbol: str) -> bool:
+    """Return whether the session has confirmed this symbol, a member of it or its class."""
+    return any(is_related(item.name, symbol) for item in session.symbols if item.confirmed)
 
 
 def _prefix(symbol: str) -> str:
@@ -98,7 +198,12 @@ def _prefix(symbol: str) -> str:
     return ".".join((*symbol_parts(symbol), ""))
 
 
-def _learnable_symbols(session: Session) -> tuple[str, ...]:
-    """Return the confirmed symbols that find_definitions or find_references found."""
-    found = session.corroborated_symbols
-    return tuple(s.name for s in session.symbols if s.confirmed and s.name in found)
+def _term(session: Session) -> str:
+    return session.frame.value("target_feature") if session.frame else ""
+
+
+def _is_code(word: str) -> bool:
+    """Return whether a word can only be a name in code: `a_b`, `aB`, `a.b`."""
+    return any(
+        one in "_." or (one.isupper() and before.islower()) for before, one in pairwise(word)
+    )

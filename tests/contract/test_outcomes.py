@@ -10,6 +10,7 @@ from code_intel.learned.history.state import open_state
 from contract.journeys import CONFIRMED, FRAME, LOGIN, QUERY, SERVICE, framed, to_ready
 from projects import Caller
 from served import AGREEMENTS, gateway
+from shop_sessions import change
 
 pytestmark = pytest.mark.anyio
 
@@ -22,8 +23,7 @@ async def earned(call: Caller, shop: Path) -> str:
     await call("confirm_symbol_relevance", **CONFIRMED)
     await to_ready(call)
     await call("find_references", symbol=LOGIN)
-    service = shop / SERVICE
-    service.write_text(service.read_text("utf-8") + "\n# changed\n", encoding="utf-8")
+    change(shop, SERVICE)
     return session
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from code_intel.tools.table import GATEWAY_TOOLS
 from projects import Caller, complete_answer
 from served import gateway
+from shop_sessions import change
 
 Connect = Callable[[Path], AbstractAsyncContextManager[Caller]]
 TOOLS = tuple(tool.name for tool in GATEWAY_TOOLS)
@@ -184,9 +185,8 @@ class Agent:
         return await self("submit_verification", session_id=handle, verified=verified)
 
     def edit(self, file: str = SERVICE) -> None:
-        """Append a comment to a file."""
-        path = self.root / file
-        path.write_text(path.read_text("utf-8") + "\n# changed\n", encoding="utf-8")
+        """Change the code of the functions in a Python file."""
+        change(self.root, file)
 
 
 def _advice(tool: str, answer: dict[str, Any], *, failed: bool) -> str | None:

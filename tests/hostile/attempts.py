@@ -48,7 +48,7 @@ class Agreed(NamedTuple):
 
     async def won(self, agent: Agent) -> bool:
         listed = await agent("list_agreements")
-        return any(row["status"] == "valid" for row in listed["agreements"])
+        return any(row["status"] == "valid" for row in listed.get("agreements", ()))
 
 
 Prize = Ready | Write | Agreed

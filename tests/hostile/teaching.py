@@ -7,7 +7,7 @@ from pathlib import Path
 
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
-from hostile.agent import LOGIN, QUERY, SERVICE, SLOTS, Agent
+from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, VERIFY, Agent
 from hostile.attempts import Agreed, Prize, Ready, Script, Write, attempts
 from programs import git
 from served import AGREEMENTS
@@ -81,6 +81,46 @@ async def with_an_older_change(agent: Agent) -> Prize:
     )
     await agent("record_outcome", session_id=handle, outcome="success")
     return Agreed()
+
+
+async def comment_only(agent: Agent) -> Prize:
+    handle = await confirmed(agent, LOGIN)
+    source = agent.root / SERVICE
+    text = source.read_text("utf-8").replace(
+        "        user =", "\n        # checked\n        user ="
+    )
+    source.write_text(text, encoding="utf-8")
+    source.chmod(0o755)
+    await agent("record_outcome", session_id=handle, outcome="success")
+    return Agreed()
+
+
+async def another_function(agent: Agent) -> Prize:
+    handle = await confirmed(agent, LOGIN)
+    agent.edit(PASSWORDS)
+    await agent("record_outcome", session_id=handle, outcome="success")
+    return Agreed()
+
+
+async def for_a_name_of_another(agent: Agent) -> Prize:
+    handle = await confirmed(agent, VERIFY)
+    agent.edit(PASSWORDS)
+    answer = await agent("record_outcome", session_id=handle, outcome="success")
+    assert "Unconfirmed: " in answer["note"]
+    await agent("check_write_target", session_id=handle, file_path=PASSWORDS)
+    return Agreed()
+
+
+async def confirmed(agent: Agent, symbol: str) -> str:
+    """Reach READY honestly and confirm a symbol for the login."""
+    handle = await agent.ready()
+    await agent(
+        "confirm_symbol_relevance",
+        session_id=handle,
+        relevant_symbols=[symbol],
+        code_evidence=f"{symbol} checks the login",
+    )
+    return handle
 
 
 async def unconfirmed_symbols(agent: Agent) -> Prize:
@@ -265,6 +305,9 @@ ATTEMPTS = (
             "Nothing that was explored has changed.": without_a_change,
             "The change was there before the session.": with_an_older_change,
             "The report names unconfirmed symbols.": unconfirmed_symbols,
+            "Only a comment, a blank line and the mode of the file have changed.": comment_only,
+            "Another function than the confirmed one has changed.": another_function,
+            "A symbol is confirmed for a term that names another one.": for_a_name_of_another,
         },
     ),
     *attempts(

@@ -1,10 +1,19 @@
 """A success teaches only symbols that the session confirmed and looked up."""
 
+from typing import Any
+
 import pytest
 
 from code_intel.errors import PhaseError, UsageError
 from code_intel.session import steps
-from code_intel.session.learning import chose_another, may_learn, pairs_to_learn
+from code_intel.session.learning import (
+    SymbolOutcome,
+    has_confirmed,
+    judge_symbol,
+    names_of,
+    symbols_to_learn,
+    why_no_symbol,
+)
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.state import Session
 from session.sessions import after, confirmed, explored, found, low_risk, understood
@@ -16,52 +25,71 @@ def earned(intent: Intent = Intent.MODIFY) -> Session:
     return understood(after(session, found("find_definitions", "LoginForm", symbols=["LoginForm"])))
 
 
+def verdict(session: Session, *, insist: bool = False, **facts: Any) -> tuple[str, str]:
+    """Return what a success teaches about the symbol that the session confirmed, and why."""
+    (name,) = symbols_to_learn(session)
+    judged = judge_symbol(session, SymbolOutcome(name, **facts), insist=insist)
+    return judged.result.value, judged.why
+
+
 @pytest.mark.covers("rule.learning.confirmed_only")
-@pytest.mark.parametrize("git_changed", [True, None])
-def test_a_success_teaches_the_confirmed_symbol_only(*, git_changed: bool | None) -> None:
+def test_a_success_teaches_the_confirmed_symbol_only() -> None:
     session = earned()
     assert len(session.symbols) == 3
-    assert may_learn(session, git_changed=git_changed) == (True, "")
-    assert pairs_to_learn(session) == (("ログイン", "AuthService"),)
+    assert symbols_to_learn(session) == ("AuthService",)
+    assert verdict(session) == ("confirmed", "")
 
 
 def test_reports_of_success_teach_nothing_without_ready() -> None:
     reports = [steps.outcome("success", {"related_symbols": ["AuthService"]})] * 3
     session = after(explored(low_risk()), *reports)
     assert [item.phase for item in session.outcomes] == [Phase.EXPLORATION] * 3
-    assert may_learn(session, git_changed=True)[0] is False
-    assert pairs_to_learn(session, corroborated=False) == ()
+    assert symbols_to_learn(session) == ()
+    assert why_no_symbol(session) == "no symbol was confirmed in this session"
 
 
 @pytest.mark.covers("rule.learning.once")
-def test_a_pair_is_learned_once() -> None:
-    session = after(earned(), steps.learned("ログイン", "AuthService"))
-    assert pairs_to_learn(session) == ()
-    again = after(session, steps.outcome("success", {}))
-    why = "everything this session confirmed has been learned already"
-    assert may_learn(again, git_changed=True) == (False, why)
-    assert after(session, steps.learned("ログイン", "AuthService")).learned == session.learned
+def test_a_pair_is_learned_once_until_the_outcome_is_corrected() -> None:
+    step = steps.learned("ログイン", "AuthService", created=True)
+    session = after(earned(), steps.outcome("success", {}), step)
+    assert symbols_to_learn(session) == ()
+    assert "has been learned already" in why_no_symbol(session)
+    assert after(session, step).learned == session.learned == session.created
+    corrected = after(session, steps.outcome("failure", {}))
+    assert (corrected.learned, corrected.created) == ((), ())
+    unsure = after(earned(), steps.learned("ログイン", "AuthService", confirmed=False))
+    assert symbols_to_learn(unsure) == ("AuthService",)
 
 
-@pytest.mark.covers("rule.learning.earned")
+@pytest.mark.covers("rule.learning.earned", "rule.learning.changed")
 @pytest.mark.parametrize(
-    ("session", "git_changed", "why"),
+    ("session", "facts", "result", "why"),
     [
-        (earned(), False, "no change"),
-        (explored(low_risk()), True, "READY was not reached"),
-        (earned()._replace(ready_by="map"), True, "through an agreement, not"),
-        (earned()._replace(intent=Intent.INVESTIGATE), True, "read-only"),
-        (earned()._replace(frame=None), True, "target_feature"),
-        (earned()._replace(calls=()), True, "no symbol was both confirmed"),
-        (after(earned(), steps.revert()), True, "READY was not reached"),
+        (earned(), {"changed": False}, "nothing", "has not changed since"),
+        (earned(), {"changed": None}, "unconfirmed", "git cannot tell"),
+        (earned(), {"defined": False}, "nothing", "no longer defined"),
+        (earned(), {"plausible": False}, "unconfirmed", "hardly linked"),
+        (earned(), {"rivals": ("Auth",)}, "unconfirmed", "the term names Auth exactly"),
+        (earned(), {"opposite": True}, "unconfirmed", "the opposite of the term"),
+        (earned(), {"changed": None, "agreed": True}, "nothing", "git cannot tell"),
+        (earned()._replace(ready_by="map"), {}, "nothing", "an agreement about another symbol"),
+        (earned()._replace(ready_by="map"), {"offered": True}, "confirmed", ""),
+        (earned(Intent.INVESTIGATE), {"changed": False}, "unconfirmed", "read-only"),
+        (earned(Intent.EXPLORE), {"agreed": True}, "nothing", "says so already"),
+        (earned()._replace(frame=None), {}, "nothing", "target_feature"),
+        (earned()._replace(calls=()), {}, "nothing", "was not looked up"),
+        (after(earned(), steps.revert()), {}, "nothing", "READY was not reached"),
     ],
 )
-def test_the_first_unmet_condition_is_reported(
-    session: Session, *, git_changed: bool, why: str
+def test_the_first_rule_that_applies_counts(
+    session: Session, facts: dict[str, Any], result: str, why: str
 ) -> None:
-    learns, reason = may_learn(session, git_changed=git_changed)
-    assert not learns
+    found, reason = verdict(session, **facts)
+    assert found == result
     assert why in reason
+    final = not facts.get("defined", True) or facts.get("agreed") or session.frame is None
+    insisted = {"nothing": "nothing" if final else "unconfirmed"}.get(result, result)
+    assert verdict(session, insist=True, **facts)[0] == insisted
 
 
 def test_an_unknown_outcome_is_refused() -> None:
@@ -89,14 +117,6 @@ def test_files_are_added_in_ready_only(phase: Phase) -> None:
     assert "submit_" in caught.value.hint
 
 
-def test_pairs_that_no_call_has_found_are_returned_on_request() -> None:
-    session = earned()._replace(calls=())
-    assert pairs_to_learn(session) == ()
-    assert pairs_to_learn(session, corroborated=False) == (("ログイン", "AuthService"),)
-    learned = after(session, steps.learned("ログイン", "AuthService"))
-    assert pairs_to_learn(learned, corroborated=False) == ()
-
-
 @pytest.mark.parametrize(
     ("target", "others", "teaches"),
     [("AuthService", 50, True), ("Auth", 50, False), ("Auth", 5, True), ("login", 50, False)],
@@ -107,19 +127,34 @@ def test_a_call_for_a_fragment_of_many_names_looks_up_none_of_them(
     symbols = ["AuthService", *(f"AuthOther{number}" for number in range(others))]
     call = found("find_definitions", target, symbols=symbols)
     session = after(earned()._replace(calls=()), call)
-    assert bool(pairs_to_learn(session)) == teaches
+    assert (verdict(session)[0] == "confirmed") == teaches
 
 
 @pytest.mark.parametrize(
-    ("offered", "other"),
+    ("offered", "same"),
     [
-        ("shipping_fee", True),
-        ("AuthService", False),
-        ("AuthService()", False),
-        ("AuthService.login", False),
-        ("AuthServiceFactory", True),
+        ("shipping_fee", False),
+        ("AuthService", True),
+        ("AuthService()", True),
+        ("AuthService.login", True),
+        ("AuthServiceFactory", False),
     ],
 )
-def test_a_method_and_its_class_count_as_the_same_choice(offered: str, *, other: bool) -> None:
-    assert chose_another(earned(), offered) == other
-    assert not chose_another(earned()._replace(calls=()), offered)
+def test_a_method_and_its_class_count_as_the_same_choice(offered: str, *, same: bool) -> None:
+    assert has_confirmed(earned(), offered) == same
+    assert not has_confirmed(earned()._replace(symbols=()), offered)
+
+
+@pytest.mark.parametrize(
+    ("term", "names"),
+    [
+        ("jsonify", ("jsonify",)),
+        ("the jsonify function", ("jsonify",)),
+        ("TaggedJSONSerializer of the session", ("TaggedJSONSerializer",)),
+        ("session_cookie の署名", ("session_cookie",)),
+        ("the login form", ()),
+        ("ログイン", ()),
+    ],
+)
+def test_a_term_names_code_by_its_form_or_alone(term: str, names: tuple[str, ...]) -> None:
+    assert names_of(term) == names

@@ -39,7 +39,7 @@ DELETE FROM experience WHERE session_id = ?
 AND (kind IN ('accepted', 'confirmed', 'failed') OR (kind = 'rejected' AND detail = ?))
 """
 ANOTHER_SYMBOL = "another symbol"
-"""The detail of a rejection that follows from an outcome."""
+"""The detail of an objection by a success in which something else has changed."""
 _CONTESTED = """
 SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience
 WHERE kind <> 'offered' AND (nl_term, symbol) IN

@@ -45,19 +45,35 @@ class Edits(NamedTuple):
 
         Comments, documentation, blank lines, layout and the mode of the file do not count.
         """
-        if file not in (self.files or ()):
+        both = self._texts(file)
+        if both is None:
             return False
-        old = self.before(file)
-        new = _read(self.root, file)
-        if old is None or new is None:
-            return False
+        old, new = both
         now = code_of(file, new, definition.line, definition.end_line)
-        text = decode(old) or ""
         return now not in {
-            code_of(file, text, symbol.start_line, symbol.end_line)
-            for symbol in _symbols(file, text)
+            code_of(file, old, symbol.start_line, symbol.end_line)
+            for symbol in _symbols(file, old)
             if symbol.qualified == definition.qualified
         }
+
+    def lines_of(self, file: str, definition: Definition) -> tuple[str, str]:
+        """Return the text of a definition at the commit and now; equal if the file is unchanged."""
+        both = self._texts(file)
+        if both is None:
+            return "", ""
+        old, new = both
+        before = next((s for s in _symbols(file, old) if s.qualified == definition.qualified), None)
+        return (
+            _cut(old, before.start_line, before.end_line) if before else "",
+            _cut(new, definition.line, definition.end_line),
+        )
+
+    def _texts(self, file: str) -> tuple[str, str] | None:
+        """Return the text of a changed file at the commit and now; None if it is not known."""
+        if file not in (self.files or ()):
+            return None
+        old, new = self.before(file), _read(self.root, file)
+        return None if old is None or new is None else (decode(old) or "", new)
 
     def renamed(self, name: str) -> str:
         """Return the current name of a symbol that a changed file no longer defines, or "".
@@ -102,6 +118,10 @@ def changed_definitions(
 ) -> list[Definition]:
     """Return the definitions whose code changed; this blocks."""
     return [d for d in definitions if edits.has_changed(project_path_of(context, d.file), d)]
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    return "\n".join(text.splitlines()[first - 1 : last])
 
 
 def _symbols(file: str, text: str) -> Sequence[Symbol]:

@@ -97,6 +97,7 @@ async def record_outcome(
         "cache_note": note,
         "cache_error": error,
         "note": note,
+        **({"silenced": dict(result.silenced)} if result.silenced else {}),
     }
     return Answer(data, f"Recorded {outcome}. {note}")
 

@@ -105,7 +105,9 @@ async def test_symbol_renamed_by_the_session_is_learned_under_its_new_name(
         text = source.read_text(encoding="utf-8")
         source.write_text(text.replace("def login(", "def sign_in("), encoding="utf-8")
         outcome = await call("record_outcome", outcome="success")
-        assert [pair["symbol"] for pair in outcome["cached_pairs"]] == ["AuthService.sign_in"]
+        assert [pair["symbol"] for pair in outcome["cached_pairs"]] == ["AuthService.sign_in"], (
+            outcome["note"]
+        )
         (row,) = (await call("list_agreements"))["agreements"]
         assert (row["nl_term"], row["symbol"]) == (TERM, "AuthService.sign_in")
         assert (row["status"], row["aliases"]) == ("valid", [WORDS])
@@ -259,6 +261,7 @@ async def test_a_corrected_outcome_keeps_agreements_from_before_the_session(shop
         assert (await ask(call, TERM))["next_phase"] == "READY"
 
 
+@pytest.mark.covers("answer.record_outcome.silenced", "rule.learning.counted")
 async def test_success_with_another_symbol_rejects_the_map_answer(shop: Path) -> None:
     async with model(shop) as call:
         assert (await ask(call, TERM))["next_phase"] == "READY"
@@ -266,7 +269,9 @@ async def test_success_with_another_symbol_rejects_the_map_answer(shop: Path) ->
         await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=f"{FEE} is it")
         await call("add_explored_files", files=[FEE_FILE])
         change(shop, FEE_FILE)
-        assert (await call("record_outcome", outcome="success"))["cached_pairs"] == []
+        outcome = await call("record_outcome", outcome="success")
+        assert outcome["cached_pairs"] == []
+        assert outcome["silenced"]["undo"] == f"code-intel map confirm {shlex.join((TERM, LOGIN))}"
         assert ("rejected", TERM, "another symbol") in experiences(shop)
         assert (await ask(call, TERM))["source"] == "forest"
 
@@ -377,3 +382,99 @@ async def test_merged_agreement_opens_no_file_outside_the_project(shop: Path) ->
         assert explored == [LOGIN_FILE]
         for outside in ("../secret.py", "/etc/passwd", str(shop.parent / "secret.py")):
             assert not (await call("check_write_target", file_path=outside))["allowed"]
+
+
+@pytest.mark.covers("rule.learning.changed")
+@pytest.mark.parametrize("edit", ["nothing", "comment", "blank", "mode", "another", "elsewhere"])
+async def test_a_success_without_a_change_in_the_symbol_teaches_nothing(
+    indexed_shop: Path, tmp_path: Path, edit: str
+) -> None:
+    root = Path(shutil.copytree(indexed_shop, tmp_path / "shop", symlinks=True))
+    source = root / LOGIN_FILE
+    text = source.read_text("utf-8")
+    async with gateway(root) as call:
+        await start(call, "login")
+        await explore(call, LOGIN, LOGIN_FILE)
+        if edit == "comment":
+            source.write_text(text.replace("        user =", "        # who\n        user ="))
+        elif edit == "blank":
+            source.write_text(text.replace("        user =", "\n        user ="))
+        elif edit == "mode":
+            source.chmod(0o755)
+        elif edit == "another":
+            source.write_text(text.replace("self.tokens.revoke(token)", "self.tokens.drop(token)"))
+        elif edit == "elsewhere":
+            change(root, FEE_FILE)
+        outcome = await call("record_outcome", outcome="success")
+        assert (outcome["cached_pairs"], outcome["agreement_files"]) == ([], [])
+        reported = "nothing has changed" if edit in {"nothing", "mode"} else "has not changed since"
+        assert reported in outcome["note"]
+        change(root, LOGIN_FILE)
+        again = await call("record_outcome", outcome="success")
+        assert again["cached_pairs"] == [{"nl_term": "login", "symbol": LOGIN}]
+
+
+@pytest.mark.covers("rule.learning.files")
+async def test_an_agreement_names_the_changed_files_and_its_own(shop: Path) -> None:
+    async with model(shop) as call:
+        await start(call, "送料の計算")
+        await call("search_text", pattern="def ", path="src/auth")
+        await explore(call, FEE, FEE_FILE)
+        change(shop, FEE_FILE)
+        (shop / "CHANGES.md").write_text("Fees.\n", encoding="utf-8")
+        outcome = await call("record_outcome", outcome="success")
+        assert outcome["cached_pairs"] == [{"nl_term": "送料の計算", "symbol": FEE}]
+        (row,) = (await call("list_agreements", nl_term="送料の計算"))["agreements"]
+        assert row["status"] == "valid"
+        assert {file.partition(":")[0] for file in row["files"]} - {LOGIN_FILE} == {
+            FEE_FILE,
+            "CHANGES.md",
+        }
+        assert "[Written before the last change; now: `assert" in row["evidence"][0]
+
+
+async def test_a_term_that_names_another_symbol_is_learned_unconfirmed(shop: Path) -> None:
+    async with model(shop) as call:
+        await start(call, "verify_password")
+        await explore(call, LOGIN, LOGIN_FILE)
+        outcome = await succeed(call, shop, LOGIN_FILE)
+        assert "the term names verify_password exactly" in outcome["note"]
+        rows = (await call("list_agreements", nl_term="verify_password"))["agreements"]
+        assert [row["status"] for row in rows] == ["unconfirmed"]
+        assert (await ask(call, "verify_password"))["next_phase"] != "READY"
+
+
+async def test_reading_teaches_unconfirmed_agreements(shop: Path) -> None:
+    async with model(shop) as call:
+        await start(call, "送料の計算", "INVESTIGATE")
+        await explore(call, FEE, FEE_FILE)
+        outcome = await call("record_outcome", outcome="success")
+        assert outcome["cached_pairs"] == [{"nl_term": "送料の計算", "symbol": FEE}]
+        assert "the intent is read-only" in outcome["note"]
+        (row,) = (await call("list_agreements", nl_term="送料の計算"))["agreements"]
+        assert row["status"] == "unconfirmed"
+
+
+@pytest.mark.covers("rule.learning.renewed")
+async def test_a_success_through_the_map_renews_the_agreement(shop: Path) -> None:
+    async with model(shop) as call:
+        for _ in range(3):
+            assert (await ask(call, TERM))["next_phase"] == "READY"
+            outcome = await succeed(call, shop, LOGIN_FILE)
+            assert f"The agreement {TERM} → {LOGIN} is renewed." in outcome["note"]
+        (row,) = (await call("list_agreements"))["agreements"]
+        assert (row["status"], row["aliases"]) == ("valid", [])
+
+
+@pytest.mark.covers("rule.learning.counted")
+async def test_a_success_elsewhere_counts_against_the_offered_agreement(shop: Path) -> None:
+    async with model(shop) as call:
+        for _ in range(2):
+            assert (await ask(call, TERM))["next_phase"] == "READY"
+            change(shop, FEE_FILE)
+            outcome = await call("record_outcome", outcome="success")
+            assert "counts against the agreement" in outcome["note"]
+        kinds = {kind for kind, _, _ in experiences(shop)}
+        assert "failed" in kinds
+        assert "accepted" not in kinds
+        assert (await ask(call, TERM))["guards"] == ["undisputed"]
