@@ -12,8 +12,8 @@ The policies know nothing of the answer, but stop once it was printed. With ripg
 threes, rarest first, and reads 60 lines around the best hit of each file: (a) in single calls,
 (b) a search and five windows in one shell call. With the gateway (`agent_gateway`) it starts a
 session, reads on while the place is missing, and submits what it understood. Every policy has 30
-calls; a place that is never printed costs all of them. A function counts as printed once its
-header and 40 lines (or all) were shown.
+calls; a place that is never printed costs all of them. A file counts as printed once five
+of its lines were shown, a function once its header and 40 lines (or all) were.
 
 Figures: calls and tokens until every changed file was printed, and every function; calls until
 files may be written; files that may be written although the commit did not change them. Tokens

@@ -22,6 +22,8 @@ SLOTS = {
     "issue": "observed_issue",
     "action": "desired_action",
 }
+MIN_LINES = 5
+"""A file is printed once this many of its lines were shown: a line of a search is not enough."""
 MAX_BODY = 40
 """A longer function or class is printed once its header and this many lines were shown."""
 
@@ -115,8 +117,8 @@ class Seen:
             self.lines.setdefault(item.file, set()).update(item.lines)
 
     def has_files(self, files: Iterable[str]) -> bool:
-        """Return whether at least one line of every file was printed."""
-        return all(self.lines.get(file) for file in files)
+        """Return whether of every file at least five lines were printed."""
+        return all(len(self.lines.get(file, ())) >= MIN_LINES for file in files)
 
     def has_functions(self, functions: Sequence[Definition]) -> bool:
         """Return whether of every function the header and 40 lines, or all of it, were printed."""

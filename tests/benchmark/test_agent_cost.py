@@ -34,7 +34,7 @@ from benchmarks.agent_policies import (
     greps,
     step_by_step,
 )
-from benchmarks.agent_tasks import MAX_BODY, Places, Seen, Task, Wording, places_of, tasks_from
+from benchmarks.agent_tasks import MAX_BODY, MIN_LINES, Places, Seen, Task, Wording, places_of, tasks_from
 from benchmarks.plausibility_cases import changed_symbols, project_of
 from code_intel.config import Settings
 from code_intel.index.store import Store
@@ -129,9 +129,11 @@ def test_a_place_that_is_never_printed_costs_all_calls() -> None:
     calls = [Call("text", [Printed("b.py", frozenset({1}))])] * 3
     missed = cost_of(TASK, "p", calls, places)
     assert (missed.calls, missed.found, missed.function_calls) == (MAX_CALLS, False, MAX_CALLS)
-    calls.append(Call("more", [Printed("a.py", frozenset({1}))]))
+    calls.append(Call("line", [Printed("a.py", frozenset({9}))]))
+    assert not cost_of(TASK, "p", calls, places).found
+    calls[-1] = Call("more", [Printed("a.py", frozenset(range(1, 1 + MIN_LINES)))])
     found = cost_of(TASK, "p", calls, places)
-    assert (found.calls, found.found, found.functions_found) == (4, True, False)
+    assert (found.calls, found.found, found.functions_found) == (4, True, True)
     assert found.tokens == 4
 
 
