@@ -34,7 +34,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 
@@ -46,6 +46,7 @@ from benchmarks.plausibility_cases import Project, changed_symbols, project_of
 from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.records import Definition
+from code_intel.session.state import Demands
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.wire.answers import tokens
 
@@ -168,14 +169,19 @@ def _claims(project: Project, task: Task, run: GatewayRun) -> list[Definition]:
     return claims
 
 
-def make(source: Path, root: Path, cache: Path | None, *, vectors: bool) -> Settings:
+def make(
+    source: Path, root: Path, cache: Path | None, *, vectors: bool, demands: Demands = "evidence"
+) -> Settings:
     """Clone a repository at its current commit, set it up and index it; return its settings."""
     clone = ["git", "clone", "-q", "--shared", str(source), str(root)]
     subprocess.run(clone, check=True)
     apply(setup(root))
     settings = load_settings(root)
     settings = replace(
-        settings, cache_dir=cache or root.parent / "cache", state_dir=root.parent / "state"
+        settings,
+        demands=demands,
+        cache_dir=cache or root.parent / "cache",
+        state_dir=root.parent / "state",
     )
     for service in open_project(settings):
         service.index.complete(
@@ -212,6 +218,9 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--limit", type=int, help="only the first tasks of each repository")
     parser.add_argument("--wording", default="", choices=["", "ja", "again_en", "again_ja"])
     parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
+    parser.add_argument(
+        "--demands", default="evidence", choices=get_args(Demands), help="what READY requires"
+    )
     parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
     parser.add_argument("--json", type=Path, help="also write everything here")
     args = parser.parse_args(arguments)
@@ -232,7 +241,9 @@ def main() -> None:
         mine = [task for task in tasks if task.repo == name][: args.limit]
         source = args.sources / name if args.sources else HERE.parent
         with tempfile.TemporaryDirectory() as scratch:
-            settings = make(source, Path(scratch) / name, args.cache, vectors=args.vectors)
+            settings = make(
+                source, Path(scratch) / name, args.cache, vectors=args.vectors, demands=args.demands
+            )
             use = partial(_run, mine, args.wording, costs, listed)
             anyio.run(in_repository, settings, name, use)
     result = summary(costs, listed[0])

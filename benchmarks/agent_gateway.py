@@ -173,7 +173,7 @@ class GatewayAgent:
     async def writable(self, run: GatewayRun, files: Sequence[str]) -> set[str]:
         """Return which of these files may be written; one call for all."""
         answer = await self.call(run, "check_write_target", file_path=list(files))
-        return {str(row["file_path"]) for row in answer.get("targets", ()) if row["allowed"]}
+        return {str(row["file_path"]) for row in answer.get("targets", ()) if row.get("allowed")}
 
 
 def _is_done(seen: Seen, places: Places, *, functions: bool) -> bool:
