@@ -34,7 +34,16 @@ from benchmarks.agent_policies import (
     greps,
     step_by_step,
 )
-from benchmarks.agent_tasks import MAX_BODY, MIN_LINES, Places, Seen, Task, Wording, places_of, tasks_from
+from benchmarks.agent_tasks import (
+    MAX_BODY,
+    MIN_LINES,
+    Places,
+    Seen,
+    Task,
+    Wording,
+    places_of,
+    tasks_from,
+)
 from benchmarks.plausibility_cases import changed_symbols, project_of
 from code_intel.config import Settings
 from code_intel.index.store import Store
