@@ -43,6 +43,7 @@ from benchmarks.agent_policies import MAX_CALLS, POLICIES, Call
 from benchmarks.agent_tasks import Places, Seen, Task, Wording, places_of, tasks_from
 from benchmarks.labels import HERE
 from benchmarks.plausibility_cases import Project, changed_symbols, project_of
+from code_intel.chunking.words import words
 from code_intel.cli.setup.init import apply, setup
 from code_intel.config import Settings, load_settings
 from code_intel.records import Definition
@@ -134,7 +135,7 @@ async def _permission(
 ) -> Cost:
     """Return the cost with what it takes until files may be written, in a session of its own."""
     run = await agent.solve(wording, Places(places.files[:1], ()), functions=False)
-    await agent.understand(run, wording, _claims(agent.project, task, run))
+    await agent.understand(run, wording, _claims(agent.project, task, wording, run))
     ready = run.ready_calls
     spent = sum(tokens(call.text) for call in run.calls[:ready])
     written = wrong = 0
@@ -154,18 +155,22 @@ async def _permission(
     )
 
 
-def _claims(project: Project, task: Task, run: GatewayRun) -> list[Definition]:
-    """Return the smallest changed symbol of each file, whole ones first, as far as printed."""
+def _claims(project: Project, task: Task, wording: Wording, run: GatewayRun) -> list[Definition]:
+    """Return the smallest changed symbol of each printed file, around the best printed line."""
     changed = set(changed_symbols(project, task.files, task.hunks))
+    wanted = set(words(wording.request))
     claims = []
     for path in task.files:
-        file, shown = project.files.get(path), run.seen.lines.get(path, set())
-        symbols = [d for d, _ in file.symbols] if file else []
+        file = project.files.get(path)
+        symbols = [d for d, _ in file.symbols] if file and run.seen.lines.get(path) else []
         known = [d for d in symbols if (path, d.qualified) in changed] or symbols
-        printed = [d for d in known if shown.intersection(range(d.line, d.end_line + 1))]
-        whole = [d for d in printed if shown.issuperset(range(d.line, d.end_line + 1))]
-        if found := whole or printed:
-            claims.append(min(found, key=lambda d: (d.end_line - d.line, d.line)))
+        if file and known:
+
+            def value(d: Definition, tokens: Sequence[frozenset[str]] = file.tokens) -> int:
+                lines = tokens[d.line - 1 : d.end_line]
+                return max((len(wanted & line) for line in lines), default=0)
+
+            claims.append(max(known, key=lambda d: (value(d), d.line - d.end_line)))
     return claims
 
 

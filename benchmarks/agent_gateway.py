@@ -38,6 +38,8 @@ class GatewayRun:
         phase: The phase after the last call.
         refusals: What submit_understanding lacked, each time.
         handle: The session's handle.
+        looked_up: The symbols whose references were looked up.
+        seen: The lines that were printed.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -45,6 +47,7 @@ class GatewayRun:
     phase: str = ""
     refusals: list[str] = field(default_factory=list)
     handle: str = ""
+    looked_up: set[str] = field(default_factory=set)
     seen: Seen = field(default_factory=Seen)
 
 
@@ -139,21 +142,44 @@ class GatewayAgent:
     async def understand(
         self, run: GatewayRun, wording: Wording, claims: Sequence[Definition]
     ) -> None:
-        """Claim symbols; after each refusal, read what the demands name, and claim again."""
-        remedies = [
-            ("snippets_get", [d.qualified for d in claims]),
-            ("find_references", [d.name for d in claims]),
-        ]
-        while run.phase == "EXPLORATION" and len(run.calls) < MAX_CALLS:
+        """Claim symbols; after each refusal, read what it names, and claim again."""
+        unread = [d for d in claims if not _shown(run, d)]
+        for definition in unread:
+            await self._read(run, definition)
+        while claims and run.phase == "EXPLORATION" and len(run.calls) < MAX_CALLS:
             items = [self._claim(run, wording, definition) for definition in claims]
+            before = len(run.calls)
             answer = await self.call(run, "submit_understanding", symbols_identified=items)
-            if run.phase != "EXPLORATION" or not remedies:
-                return
             lacking = [str(item) for item in answer.get("missing_requirements", ())]
+            if run.phase != "EXPLORATION":
+                return
             run.refusals.append("; ".join(lacking) or str(answer.get("message") or answer))
-            tool, symbols = remedies.pop()
-            for symbol in symbols:
-                await self.call(run, tool, symbol=symbol)
+            for definition in claims:
+                if any(item.startswith("read") for item in lacking):
+                    await self._read(run, definition)
+                elif not any(d.name in run.looked_up for d in claims):
+                    await self.call(run, "find_references", symbol=definition.name)
+                    run.looked_up.add(definition.name)
+            if len(run.calls) == before + 1:
+                return
+
+    async def _read(self, run: GatewayRun, definition: Definition) -> None:
+        """Read the lines of a symbol that were not printed yet."""
+        while len(run.calls) < MAX_CALLS:
+            shown = run.seen.lines.get(definition.file, set())
+            missing = set(range(definition.line, definition.end_line + 1)) - shown
+            if not missing:
+                return
+            await self.call(
+                run,
+                "snippets_get",
+                path=definition.file,
+                start_line=min(missing),
+                end_line=definition.end_line,
+                exact_lines=True,
+            )
+            if min(missing) not in run.seen.lines.get(definition.file, set()):
+                return
 
     def _claim(self, run: GatewayRun, wording: Wording, definition: Definition) -> dict[str, str]:
         """Return a claim with the printed line that holds most of the request."""
@@ -174,6 +200,12 @@ class GatewayAgent:
         """Return which of these files may be written; one call for all."""
         answer = await self.call(run, "check_write_target", file_path=list(files))
         return {str(row["file_path"]) for row in answer.get("targets", ()) if row.get("allowed")}
+
+
+def _shown(run: GatewayRun, definition: Definition) -> bool:
+    """Return whether any line of a symbol was printed."""
+    lines = run.seen.lines.get(definition.file, set())
+    return not lines.isdisjoint(range(definition.line, definition.end_line + 1))
 
 
 def _is_done(seen: Seen, places: Places, *, functions: bool) -> bool:
