@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from code_intel.config.client_files import CLIENT_FILES
 from code_intel.config.writable_folders import is_inside
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
@@ -24,7 +25,7 @@ from code_intel.registry.records import (
     VARIABLE_PATTERN,
     Command,
 )
-from code_intel.session.write_gate import is_protected
+from code_intel.session.write_gate import is_guarded, is_protected
 
 MAX_VARIABLES = 50
 MAX_VALUE_CHARS, MAX_INPUT_CHARS = 1000, 200_000
@@ -241,7 +242,12 @@ def _destination(root: Path, value: str) -> str:
     top = real_path(root)
     place = real_path(top / value)
     inside = place.relative_to(top) if place.is_relative_to(top) else None
-    if inside is None or not is_inside(inside.as_posix()) or is_protected(inside):
+    if (
+        inside is None
+        or not is_inside(inside.as_posix())
+        or is_protected(inside)
+        or is_guarded(inside, CLIENT_FILES.values())
+    ):
         raise UsageError(
             f"options.destination is {_shown(value)}, where files must not be written.",
             code="path_outside_root",

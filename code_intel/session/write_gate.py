@@ -6,8 +6,9 @@ command writes.
 """
 
 import os
+import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -27,14 +28,57 @@ WRITABLE = ".code-intel/agreements/*"
 """The part of the protected folder that people and agents may edit; git shows the changes."""
 
 
+class NamedFiles(NamedTuple):
+    """Files that may be written only if the request names them.
+
+    Attributes:
+        patterns: A path below the root, or the name of a file in any folder, in lower case.
+        words: Words of a request that name them, besides the path and the name of the file.
+    """
+
+    patterns: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+
+NAMED_ONLY: tuple[NamedFiles, ...] = (
+    NamedFiles(
+        (
+            "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md",
+            ".cursorrules", ".windsurfrules", "copilot-instructions.md",
+        )
+    ),
+    NamedFiles((".envrc", ".gitmodules")),
+    NamedFiles(
+        (
+            ".husky/*", ".githooks/*", "hooks/*", ".pre-commit-config.yaml",
+            ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml",
+        ),
+        ("hook", "hooks", "pre-commit", "フック"),
+    ),
+    NamedFiles(
+        (
+            ".github/workflows/*", ".github/actions/*", ".gitlab-ci.yml", ".circleci/*",
+            ".travis.yml", "jenkinsfile", "azure-pipelines.yml", ".buildkite/*", ".drone.yml",
+            "bitbucket-pipelines.yml", "appveyor.yml", ".appveyor.yml", ".woodpecker/*",
+            ".woodpecker.yml", ".ci/*",
+        ),
+        (
+            "ci", "workflow", "workflows", "pipeline", "github actions", "ワークフロー",
+            "パイプライン",
+        ),
+    ),
+)  # fmt: skip
+"""Instructions of agents, and files that run programs: an edit takes effect outside the code."""
+
+
 class WriteVerdict(NamedTuple):
     """An answer of check_write_target.
 
     Attributes:
         allowed: Whether the file may be written.
         error: Empty, or one of `read_only_intent`, `not_ready`, `nothing_explored`,
-            `path_outside_root`, `protected_path`, `other_spelling`, `file_not_explored`,
-            `new_files_not_allowed`, `folder_not_explored`.
+            `path_outside_root`, `protected_path`, `not_named`, `other_spelling`,
+            `file_not_explored`, `new_files_not_allowed`, `folder_not_explored`.
         explored_files: The files that may be written, relative to the root.
         hint: The next step; empty if allowed.
     """
@@ -53,6 +97,7 @@ class _Target(NamedTuple):
     lexical: Path
     real: Path
     allow_new: bool
+    client_files: tuple[str, ...] = ()
 
 
 class WriteRule(NamedTuple):
@@ -64,15 +109,33 @@ class WriteRule(NamedTuple):
 
 
 def check_write(
-    session: Session, root: Path, file_path: str, *, allow_new: bool = True
+    session: Session,
+    root: Path,
+    file_path: str,
+    *,
+    allow_new: bool = True,
+    client_files: Iterable[str] = (),
 ) -> WriteVerdict:
-    """Judge one write; `file_path` is absolute or relative to `root`. Never raises for a path."""
+    """Judge one write; never raise for a path.
+
+    Args:
+        session: The session.
+        root: The project.
+        file_path: The file, absolute or relative to `root`.
+        allow_new: Whether the file may be created.
+        client_files: The files in which clients read their settings, relative to `root`.
+    """
     try:
         real_root = _real_path(root)
         # Path would normalize the text; the kernel reads it as it is.
         joined = os.path.join(real_root, file_path)  # noqa: PTH118 - see above
         target = _Target(
-            session, real_root, Path(os.path.normpath(joined)), _real_path(joined), allow_new
+            session,
+            real_root,
+            Path(os.path.normpath(joined)),
+            _real_path(joined),
+            allow_new,
+            tuple(client_files),
         )
         rule = next((rule for rule in WRITE_RULES if rule.denies(target)), None)
     except (OSError, ValueError):  # a NUL, a name too long, a loop of links
@@ -92,6 +155,46 @@ def _is_outside(target: _Target) -> bool:
 def _is_protected(target: _Target) -> bool:
     path = target.lexical if target.lexical.is_relative_to(target.root) else target.real
     return any(is_protected(each.relative_to(target.root)) for each in (path, target.real))
+
+
+def _is_not_named(target: _Target) -> bool:
+    """Return whether the target configures clients, hooks or CI, and the request is silent on it.
+
+    The settings of a client are named by their path or folder, since their names are common.
+    """
+    request = target.session.query.casefold()
+    inside = {path for path in (target.lexical, target.real) if path.is_relative_to(target.root)}
+    for path in inside:
+        text = path.relative_to(target.root).as_posix().casefold()
+        name = text.rpartition("/")[2]
+        for words in _names_of(text, name, target.client_files):
+            if not any(_is_in(word, request) for word in words):
+                return True
+    return False
+
+
+def _names_of(path: str, name: str, client_files: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield, for each rule that guards a path, the words that name it in a request."""
+    for row in NAMED_ONLY:
+        if any(fnmatchcase(path if "/" in each else name, each) for each in row.patterns):
+            yield (path, name, *row.words)
+    for file in client_files:
+        folder = file.casefold().partition("/")[0]
+        if path == file.casefold() or ("/" in file and path.startswith(f"{folder}/")):
+            yield path, folder
+
+
+def _is_in(word: str, request: str) -> bool:
+    """Return whether a request contains a word; ASCII words must stand alone."""
+    if not word.isascii():
+        return word in request
+    return bool(re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", request, re.ASCII))
+
+
+def is_guarded(inside: Path, client_files: Iterable[str]) -> bool:
+    """Return whether a path below the root may be written only if a request names it."""
+    text = inside.as_posix().casefold()
+    return any(_names_of(text, inside.name.casefold(), client_files))
 
 
 def is_protected(inside: Path) -> bool:
@@ -203,6 +306,13 @@ WRITE_RULES: tuple[WriteRule, ...] = (
         _is_protected,
         "This file belongs to git, to code-intel (its state, .mcp.json, devrag-*.json) or to the "
         "client (.claude/settings.json). Leave it unchanged, or ask the user to change it.",
+    ),
+    WriteRule(
+        "not_named",
+        _is_not_named,
+        "This file configures a client, an agent, hooks or CI, and the request does not name it. "
+        "Leave it unchanged. If the user wants it changed, call start_session with a request that "
+        "names the file.",
     ),
     WriteRule(
         "nothing_explored",

@@ -128,6 +128,11 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
         "options.destination",
         "must not be written",
     ),
+    "what another client reads": (
+        {"destination": ".cursor/mcp.json"},
+        "options.destination",
+        "must not be written",
+    ),
     "what says who asks before a write": (
         {"destination": ".Claude/settings.local.json"},
         "options.destination",

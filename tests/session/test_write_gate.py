@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.config.client_files import CLIENT_FILES
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.state import Session
 from code_intel.session.write_gate import check_write
@@ -80,6 +81,46 @@ def test_other_paths_are_denied_with_an_error_and_a_hint(root: Path, path: str, 
     assert verdict.explored_files == ("src/util.py",)
 
 
+@pytest.mark.covers("rule.write.named", "error.not_named")
+@pytest.mark.parametrize(
+    ("path", "naming"),
+    [
+        (".codex/config.toml", "add the server to .codex/config.toml"),
+        (".cursor/mcp.json", "clean .cursor/mcp.json"),
+        (".cursor/rules/x.mdc", "write rules in .cursor"),
+        (".vscode/mcp.json", ".vscode/mcp.json is wrong"),
+        (".vscode/tasks.json", "fix .vscode/tasks.json"),
+        (".gemini/settings.json", ".gemini/settings.json: remove it"),
+        ("CLAUDE.md", "Describe the tests in CLAUDE.md"),
+        ("sub/AGENTS.md", "AGENTS.md を直す"),
+        ("GEMINI.md", "write GEMINI.md"),
+        (".envrc", "load it in .envrc"),
+        (".gitmodules", "drop the module from .gitmodules"),
+        (".husky/pre-commit", "the pre-commit hook is slow"),
+        (".pre-commit-config.yaml", "フックを足す"),
+        (".github/workflows/test.yml", "run the tests in CI on Windows"),
+        (".gitlab-ci.yml", "パイプラインを速くする"),
+        ("Jenkinsfile", "Jenkinsfile: use Python 3.12"),
+    ],
+)
+def test_files_that_take_effect_outside_the_code_must_be_named(
+    root: Path, path: str, naming: str
+) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).touch()
+    explored = ready(path, "README.md")
+    for query in ("the login fails with an error", "the settings in config.toml and mcp.json"):
+        session = explored._replace(query=query)
+        for spelled in (path, path.upper(), f"./{path}"):
+            verdict = check_write(session, root, spelled, client_files=CLIENT_FILES.values())
+            assert (verdict.allowed, verdict.error) == (False, "not_named")
+    named = explored._replace(query=naming)
+    assert check_write(named, root, path, client_files=CLIENT_FILES.values()).allowed
+    if path != ".envrc":
+        new = check_write(ready("README.md"), root, ".envrc", client_files=CLIENT_FILES.values())
+        assert new.error == "not_named"
+
+
 @pytest.mark.covers("rule.write.new_files")
 def test_new_files_go_below_the_nearest_explored_folder(root: Path) -> None:
     assert check_write(ready(), root, "src/new.py").allowed
@@ -91,7 +132,7 @@ def test_new_files_go_below_the_nearest_explored_folder(root: Path) -> None:
 def test_an_explored_file_at_the_top_allows_no_new_folders(root: Path) -> None:
     session = ready("README.md")
     assert check_write(session, root, "CHANGES.md").allowed
-    assert check_write(session, root, ".github/workflows/x.yml").error == "folder_not_explored"
+    assert check_write(session, root, "deploy/scripts/x.yml").error == "folder_not_explored"
 
 
 @pytest.mark.covers("rule.write.links")

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG
+from code_intel.config.client_files import CLIENT_FILES
 from code_intel.errors import UsageError
 
 DESKTOP = "/usr/local/bin:/usr/bin:/bin"
@@ -85,7 +86,7 @@ _THIS_MACHINE = "contains a path of this machine. Keep it out of git, or run ini
 CLIENTS = (
     Client(
         "claude",
-        ".mcp.json",
+        CLIENT_FILES["claude"],
         key="mcpServers",
         fixed=_STDIO,
         expands=_BRACED,
@@ -95,7 +96,7 @@ CLIENTS = (
     ),
     Client(
         "codex",
-        ".codex/config.toml",
+        CLIENT_FILES["codex"],
         format="toml",
         key="mcp_servers",
         project="cwd",
@@ -107,7 +108,7 @@ CLIENTS = (
     ),
     Client(
         "cursor",
-        ".cursor/mcp.json",
+        CLIENT_FILES["cursor"],
         key="mcpServers",
         fixed=_STDIO,
         project=_WORKSPACE,
@@ -119,7 +120,7 @@ CLIENTS = (
     ),
     Client(
         "vscode",
-        ".vscode/mcp.json",
+        CLIENT_FILES["vscode"],
         key="servers",
         fixed=_STDIO,
         project=_WORKSPACE,
@@ -131,7 +132,7 @@ CLIENTS = (
     ),
     Client(
         "gemini",
-        ".gemini/settings.json",
+        CLIENT_FILES["gemini"],
         key="mcpServers",
         project="cwd",
         expands=r"\$\w|\$\{",

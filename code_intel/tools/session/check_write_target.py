@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from code_intel.config.client_files import CLIENT_FILES
 from code_intel.session.state import Session
 from code_intel.session.write_gate import WriteVerdict, check_write
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -58,7 +59,10 @@ async def check_write_target(
 def _check_all(
     session: Session, root: Path, files: Sequence[str], *, allow_new: bool
 ) -> list[WriteVerdict]:
-    return [check_write(session, root, file, allow_new=allow_new) for file in files]
+    return [
+        check_write(session, root, file, allow_new=allow_new, client_files=CLIENT_FILES.values())
+        for file in files
+    ]
 
 
 def _line(row: Mapping[str, Any]) -> str:
