@@ -40,7 +40,7 @@ import anyio
 
 from benchmarks.agent_gateway import GatewayAgent, GatewayRun, connected
 from benchmarks.agent_policies import MAX_CALLS, POLICIES, Call
-from benchmarks.agent_tasks import Places, Seen, Task, Wording, places_of, tasks_from
+from benchmarks.agent_tasks import Places, Seen, Task, Wording, contains, places_of, tasks_from
 from benchmarks.labels import HERE
 from benchmarks.plausibility_cases import Project, changed_symbols, project_of
 from code_intel.chunking.words import words
@@ -156,7 +156,7 @@ async def _permission(
 
 
 def _claims(project: Project, task: Task, wording: Wording, run: GatewayRun) -> list[Definition]:
-    """Return the smallest changed symbol of each printed file, around the best printed line."""
+    """Return an innermost changed symbol of each printed file: that with the best line."""
     changed = set(changed_symbols(project, task.files, task.hunks))
     wanted = set(words(wording.request))
     claims = []
@@ -170,7 +170,9 @@ def _claims(project: Project, task: Task, wording: Wording, run: GatewayRun) -> 
                 lines = tokens[d.line - 1 : d.end_line]
                 return max((len(wanted & line) for line in lines), default=0)
 
-            claims.append(max(known, key=lambda d: (value(d), d.line - d.end_line)))
+            outer = [o for o in known for d in known if contains(o, d)]
+            inner = [d for d in known if d not in outer]
+            claims.append(max(inner, key=lambda d: (value(d), d.line - d.end_line)))
     return claims
 
 

@@ -142,10 +142,11 @@ class GatewayAgent:
     async def understand(
         self, run: GatewayRun, wording: Wording, claims: Sequence[Definition]
     ) -> None:
-        """Claim symbols; after each refusal, read what it names, and claim again."""
-        unread = [d for d in claims if not _shown(run, d)]
-        for definition in unread:
-            await self._read(run, definition)
+        """Look up who uses the symbols, claim them, and read what a refusal names."""
+        for definition in claims if run.phase == "EXPLORATION" else ():
+            await self._look_up(run, definition)
+            if not _shown(run, definition):
+                await self._read(run, definition)
         while claims and run.phase == "EXPLORATION" and len(run.calls) < MAX_CALLS:
             items = [self._claim(run, wording, definition) for definition in claims]
             before = len(run.calls)
@@ -157,11 +158,14 @@ class GatewayAgent:
             for definition in claims:
                 if any(item.startswith("read") for item in lacking):
                     await self._read(run, definition)
-                elif not any(d.name in run.looked_up for d in claims):
-                    await self.call(run, "find_references", symbol=definition.name)
-                    run.looked_up.add(definition.name)
             if len(run.calls) == before + 1:
                 return
+
+    async def _look_up(self, run: GatewayRun, definition: Definition) -> None:
+        """Look up who uses a symbol, once for each name."""
+        if definition.name not in run.looked_up:
+            run.looked_up.add(definition.name)
+            await self.call(run, "find_references", symbol=definition.name)
 
     async def _read(self, run: GatewayRun, definition: Definition) -> None:
         """Read the lines of a symbol that were not printed yet."""

@@ -92,11 +92,12 @@ def places_of(project: Project, task: Task) -> Places:
     for path in task.files:
         file = project.files.get(path)
         inside = [d for d, _ in file.symbols if (path, d.qualified) in named] if file else []
-        found += [d for d in inside if not any(_contains(o, d) for o in inside)]
+        found += [d for d in inside if not any(contains(o, d) for o in inside)]
     return Places(task.files, tuple(found))
 
 
-def _contains(outer: Definition, inner: Definition) -> bool:
+def contains(outer: Definition, inner: Definition) -> bool:
+    """Return whether a symbol is a part of another one."""
     return (
         outer != inner
         and outer.line <= inner.line
