@@ -4,6 +4,7 @@ Scores come from the map that answered, which may be on a server. Validity, conf
 definitions always come from the project's own files and index (docs/decisions/0002).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,8 +35,10 @@ from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
 from code_intel.session.short_circuit import MapFacts, Rival, ShortCircuitVerdict
 from code_intel.session.state import Session
+from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import current_text
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.search.request_match import RequestMatch, match_request
 
@@ -189,22 +192,28 @@ def _matching_files(
     files = (
         file
         for file in spelled_files(context.root, named)
-        if _still_matches(found, definitions, file)
+        if _still_matches(context, found, definitions, file)
     )
     return tuple(dict.fromkeys(f for f in (*proven, *files) if _is_in_project(context.root, f)))
 
 
-def _still_matches(found: AgreementStatus, definitions: Sequence[Definition], file: str) -> bool:
+def _still_matches(
+    context: GatewayContext, found: AgreementStatus, definitions: Sequence[Definition], file: str
+) -> bool:
     """Return whether a file of an agreement may count as explored.
 
     A file that defines the symbol must define it as it was at the time of the agreement. Any other
-    file counts only if the agreement is confirmed.
+    file counts only if the agreement is confirmed and the file names the symbol.
     """
     in_file = [d for d in definitions if d.file == file]
     agreement = found.entry.agreement
     if in_file and not found.heir:
         return agreement is not None and agreement.digest in {"", *(d.digest for d in in_file)}
-    return found.confirmed
+    if not found.confirmed or agreement is None:
+        return False
+    name = found.heir.name if found.heir else symbol_parts(agreement.symbol)[-1]
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return any(map(word.search, current_text(context, file)))
 
 
 def _is_in_project(root: Path, file: str) -> bool:

@@ -365,6 +365,24 @@ async def test_outcome_log_has_the_band_and_the_way_to_ready(shop: Path) -> None
     ]
 
 
+@pytest.mark.covers("rule.short_circuit.files")
+async def test_a_confirmed_agreement_opens_only_files_that_name_its_symbol(shop: Path) -> None:
+    (file,) = (shop / AGREEMENTS).glob("*.md")
+    text = file.read_text(encoding="utf-8")
+    named = f"- `{LOGIN_FILE}"
+    notes = shop / "NOTES.md"
+    notes.write_text("Call login first.\n", encoding="utf-8")
+    padded = text.replace(named, f"- `{FEE_FILE}`\n- `NOTES.md`\n{named}", 1)
+    file.write_text(padded, encoding="utf-8")
+    git(shop, "add", "-f", str(file))
+    git(shop, "commit", "-qm", "Agreed")
+    async with model(shop) as call:
+        assert (await ask(call, TERM))["next_phase"] == "READY"
+        explored = (await call("get_session_status"))["exploration"]["explored_files"]
+        assert sorted(explored) == ["NOTES.md", LOGIN_FILE]
+        assert not (await call("check_write_target", file_path=FEE_FILE))["allowed"]
+
+
 async def test_merged_agreement_opens_no_file_outside_the_project(shop: Path) -> None:
     (shop.parent / "secret.py").write_text("def login():\n    return 1\n", encoding="utf-8")
     (file,) = (shop / AGREEMENTS).glob("*.md")
