@@ -142,6 +142,8 @@ def test_accepted_claim_is_confirmed_and_opens_its_file() -> None:
     (symbol,) = session.symbols
     assert (symbol.confirmed, symbol.file, symbol.quote) == (True, "src/auth.py", CLAIM.quote)
     assert session.explored_files == ("src/auth.py",)
+    used = judged(by_evidence(), CLAIM, facts=FACTS._replace(users=("src/form.py",)))
+    assert used.explored_files == ("src/auth.py", "src/form.py")
     assert "login" in session.corroborated_symbols
 
 

@@ -49,6 +49,7 @@ class SymbolFacts(NamedTuple):
         references_seen: Whether its uses were looked up or printed.
         callers: The nearest uses, at most `MAX_CALLERS`.
         tests: Uses in tests, at most `MAX_TESTS`.
+        users: The files with a use that the session has printed, tests included.
     """
 
     name: str
@@ -70,6 +71,7 @@ class SymbolFacts(NamedTuple):
     references_seen: bool = False
     callers: tuple[UseFacts, ...] = ()
     tests: tuple[UseFacts, ...] = ()
+    users: tuple[str, ...] = ()
 
     @property
     def is_defined(self) -> bool:

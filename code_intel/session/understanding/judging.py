@@ -207,6 +207,7 @@ def _data(
 ) -> dict[str, Any]:
     """Return the event's data. Only accepted claims are recorded."""
     neighbours = [each.file for each in facts.neighbours if each.file]
+    users = [file for _, known in accepted for file in known.users]
     planned = [new.file for new in submitted.new_symbols if new.file not in facts.existing_files]
     return {
         "symbols": [
@@ -222,7 +223,7 @@ def _data(
             for claim, known in accepted
         ],
         "new_symbols": [new._asdict() for new in submitted.new_symbols],
-        "files": list(dict.fromkeys([*(known.file for _, known in accepted), *neighbours])),
+        "files": list(dict.fromkeys([*(known.file for _, known in accepted), *users, *neighbours])),
         "planned": list(dict.fromkeys(planned)),
         "missing": [],
         "notes": submitted.notes,

@@ -274,6 +274,11 @@ async def _symbol_facts(
         or sum(use.printed for use in seen) >= min(len(seen), MAX_CALLERS),
         callers=tuple(seen[:MAX_CALLERS]),
         tests=tuple(tests_seen),
+        users=tuple(
+            dict.fromkeys(
+                use.file for use in (*callers, *tests) if use.line in lines.get(use.file, _NO_LINES)
+            )
+        ),
     )
     change = change._replace(
         symbol=definition.qualified,
