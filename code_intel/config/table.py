@@ -67,7 +67,7 @@ SETTINGS = (
     # 0: sessions never expire.
     Setting("session_hours", 24),
     # What READY requires: evidence, or as many symbols and files as in earlier versions.
-    Setting("demands", "counts", choices=get_args(Demands), table="gate"),
+    Setting("demands", "evidence", choices=get_args(Demands), table="gate"),
     Setting("idle_minutes", 5),
     Setting(
         "tokenization_strategy",
