@@ -15,7 +15,7 @@ from code_intel.session.evidence import (
     submit_semantic,
     submit_verification,
 )
-from code_intel.session.learning import may_learn
+from code_intel.session.learning import symbols_to_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.state import Hypothesis, Session, SessionCall, Step
@@ -275,7 +275,7 @@ def test_a_likely_map_hit_becomes_the_hypothesis_to_verify() -> None:
     ready = after(session, settle(session, of_map(session, "confirmed", PROOF)).step)
     assert (ready.ready_by, ready.explored_files) == ("verification", ("src/auth.py",))
     assert (mapped(ready).confirmed, mapped(ready).evidence) == (True, PROOF.result)
-    assert may_learn(ready, git_changed=True) == (True, "")
+    assert "AuthService" in symbols_to_learn(ready)
 
 
 @pytest.mark.covers("rule.evidence.unagreed")
