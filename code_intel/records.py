@@ -133,7 +133,7 @@ class Agreement:
         body: `Symbol.body` when it was learned; empty if unknown or shared with another symbol.
         frame: (slot, value) pairs of the query frames for which it succeeded, oldest first; a
             repeated slot begins the next frame.
-        extra: Unknown front-matter keys, unchanged, as (key, YAML scalar) pairs.
+        extra: Unknown front-matter keys, unchanged, as (key, YAML value) pairs.
     """
 
     nl_term: str
@@ -149,7 +149,7 @@ class Agreement:
     digest: str = ""
     body: str = ""
     frame: tuple[tuple[str, str], ...] = ()
-    extra: tuple[tuple[str, object], ...] = ()
+    extra: tuple[tuple[str, object], ...] = field(default=(), hash=False)  # may contain lists
 
 
 MAX_HIT_EVIDENCE = 3

@@ -102,6 +102,14 @@ def test_confirmed_agreement_is_found_by_its_term(settings: Settings) -> None:
     assert hit.agreement.files[0].path == "src/cart/shipping.py"
 
 
+def test_list_under_an_unknown_key_does_not_stop_the_map(settings: Settings) -> None:
+    path = agree(settings)
+    page = path.read_text(encoding="utf-8")
+    listed = page.replace("---\n", "---\nowners:\n  - sales\n  - web\n", 1)
+    path.write_text(listed, encoding="utf-8")
+    assert terms(ask(settings, TERM)) == [TERM]
+
+
 @pytest.mark.parametrize(
     ("spoil", "status"),
     [
