@@ -38,7 +38,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.ranking.closeness import SymbolCloseness
 from code_intel.index.facade import Index
-from code_intel.session.plausibility import MAX_COUNTED_WORDS, THRESHOLD, WEIGHTS, Weights
+from code_intel.session.plausibility import MAX_COUNTED_WORDS, THRESHOLD, WEIGHTS, ScoreWeights
 
 LARGE = 40
 """Source files from which a repository is large."""
@@ -77,7 +77,7 @@ class Scores(NamedTuple):
 
 
 def facts_row(close: SymbolCloseness) -> list[float]:
-    """Return the facts in the order of `Weights`."""
+    """Return the facts in the order of `ScoreWeights`."""
     return [
         1.0,
         (close.file_score + close.part_score) / 2,
@@ -105,7 +105,7 @@ def rated(case: Case) -> Rated:
 
 def fit(requests: Sequence[Rated]) -> Matrix:
     """Return the constants: logistic, both classes weighted alike, none below zero."""
-    weights = np.array([-2.0, 4.0, *[0.0] * (len(Weights._fields) - 2)])
+    weights = np.array([-2.0, 4.0, *[0.0] * (len(ScoreWeights._fields) - 2)])
     for _ in range(ROUNDS):
         right = np.array([_best(rows, weights) for each in requests for rows in each.right])
         wrong = np.array([_best(rows, weights) for each in requests for rows in each.wrong])
@@ -278,7 +278,7 @@ def main() -> None:
     weights = fit([each for corpus in fitted for each in corpus.requests])
     result: dict[str, Any] = {
         "fitted": {corpus.name: len(corpus.requests) for corpus in fitted},
-        "weights": dict(zip(Weights._fields, map(float, weights), strict=True)),
+        "weights": dict(zip(ScoreWeights._fields, map(float, weights), strict=True)),
         "threshold": threshold_of(fitted, weights),
         "rows": dict(table(fitted, measured or fitted)),
         "shipped": {"vectors": args.vectors, **WEIGHTS[args.vectors]._asdict()},

@@ -3,8 +3,8 @@
 import re
 from difflib import get_close_matches
 
-MAX_LINE_CHARS = 200
-MIN_LIKENESS = 0.6
+MAX_QUOTE_CHARS = 200
+MIN_LINE_LIKENESS = 0.6
 """Least similarity of a line that replaces a quote."""
 _MIN_LINE_CHARS = 4
 _QUOTE = re.compile(r"`([^`\n]{3,})`")
@@ -40,13 +40,13 @@ def revised(evidence: str, before: str, after: str) -> str:
     for quote in quotes:
         if _folded(quote) in _folded(after):
             continue
-        near = get_close_matches(quote.strip(), new, n=1, cutoff=MIN_LIKENESS)
-        text = text.replace(f"`{quote}`", f"`{near[0][:MAX_LINE_CHARS]}`") if near else text
+        near = get_close_matches(quote.strip(), new, n=1, cutoff=MIN_LINE_LIKENESS)
+        text = text.replace(f"`{quote}`", f"`{near[0][:MAX_QUOTE_CHARS]}`") if near else text
         is_outdated = is_outdated or not near
     if quotes and not is_outdated:
         return text
     now = next(iter((*new, *lines)), "")
-    shown = f"; now: `{now[:MAX_LINE_CHARS]}`" if now else ""
+    shown = f"; now: `{now[:MAX_QUOTE_CHARS]}`" if now else ""
     kind = "Outdated: the quoted code has changed" if quotes else "Written before the last change"
     return f"{text} [{kind}{shown}]"
 

@@ -51,7 +51,7 @@ class PlausibilityFacts(NamedTuple):
     has_vectors: bool = False
 
 
-class Weights(NamedTuple):
+class ScoreWeights(NamedTuple):
     """The constants of the score for one kind of search; see `score`."""
 
     base: float
@@ -63,10 +63,10 @@ class Weights(NamedTuple):
     covered: float
 
 
-WEIGHTS: Mapping[bool, Weights] = MappingProxyType(
+WEIGHTS: Mapping[bool, ScoreWeights] = MappingProxyType(
     {
-        True: Weights(-2.63, 1.65, 2.84, 1.21, 0.0, 0.86, 0.65),
-        False: Weights(-2.48, 1.67, 2.4, 1.33, 0.16, 0.58, 0.58),
+        True: ScoreWeights(-2.63, 1.65, 2.84, 1.21, 0.0, 0.86, 0.65),
+        False: ScoreWeights(-2.48, 1.67, 2.4, 1.33, 0.16, 0.58, 0.58),
     }
 )
 """The constants by whether the search used vectors.

@@ -25,7 +25,7 @@ class MapFacts(NamedTuple):
         score: Its calibrated score, 0 to 1; None if the map sent none or had no hit.
         status: Its validity.
         confirmed: Whether it is confirmed in this project.
-        margin: How much its score exceeds that of the best rival; None if there is none; see
+        margin: How much its score exceeds that of the best rival; None without a rival; see
             `margin`.
         needed_margin: The fitted minimum of `margin`.
         symbol_defined: Whether the local index defines its symbol.

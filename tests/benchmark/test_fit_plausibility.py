@@ -22,7 +22,13 @@ from benchmarks.fit_plausibility import (
 )
 from benchmarks.plausibility_cases import is_source
 from code_intel.forest.ranking.closeness import SymbolCloseness
-from code_intel.session.plausibility import THRESHOLD, WEIGHTS, PlausibilityFacts, Weights, score
+from code_intel.session.plausibility import (
+    THRESHOLD,
+    WEIGHTS,
+    PlausibilityFacts,
+    ScoreWeights,
+    score,
+)
 
 
 def row(file_score: float, words: float = 0.0) -> list[float]:
@@ -43,7 +49,7 @@ def requests(count: int = 20) -> list[Rated]:
 
 def test_the_constants_tell_right_from_wrong_and_none_is_negative() -> None:
     weights = fit(requests())
-    assert len(weights) == len(Weights._fields)
+    assert len(weights) == len(ScoreWeights._fields)
     assert (weights[1:] >= 0).all()
     corpus = Corpus("r", 50, requests())
     found = scores(corpus.requests, weights)
@@ -83,7 +89,7 @@ def test_a_repository_is_measured_without_its_own_name(
     show(
         {
             "fitted": {"a": 20},
-            "weights": dict(zip(Weights._fields, [-1.0] + [1.0] * 6, strict=True)),
+            "weights": dict(zip(ScoreWeights._fields, [-1.0] + [1.0] * 6, strict=True)),
             "threshold": 0.3,
             "rows": rows,
         }

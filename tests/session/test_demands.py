@@ -11,12 +11,12 @@ from code_intel.session.risk import ChangeFacts, Risk, assess_change, provisiona
 from code_intel.session.state import JournalRecord, Session
 from code_intel.session.understanding.claims import NEGATIONS, Claim, NewSymbol, Understanding
 from code_intel.session.understanding.claims import denial as denial_in
-from code_intel.session.understanding.demands import SymbolFacts, UseFacts, lacks
+from code_intel.session.understanding.demands import ClaimFacts, UseFacts, lacks
 from code_intel.session.understanding.judging import EvidenceFacts, submit_evidence
 from session.sessions import after, first_record, framed
 
 CLAIM = Claim("login", "src/auth.py", "checks the password of a login", "if not password:")
-FACTS = SymbolFacts(
+FACTS = ClaimFacts(
     "login",
     "src/auth.py",
     first=10,
@@ -127,7 +127,7 @@ def test_risk_is_provisional_until_the_submission() -> None:
 
 
 def judged(
-    session: Session, *claims: Claim, facts: SymbolFacts, change: dict[str, Any] | None = None
+    session: Session, *claims: Claim, facts: ClaimFacts, change: dict[str, Any] | None = None
 ) -> Session:
     """Return the session after a submission in which every claim has the same facts."""
     changes = ChangeFacts("login", session.intent, **(change or {}))
@@ -198,13 +198,13 @@ NEW = NewSymbol("logout", "src/auth.py", "login")
         (NEW, FACTS._replace(printed=frozenset()), "never printed"),
         (NEW, FACTS._replace(plausible=False), "not a plausible place"),
         (NEW, FACTS._replace(file=""), "not defined"),
-        (NEW._replace(beside=""), SymbolFacts(""), "names nothing"),
+        (NEW._replace(beside=""), ClaimFacts(""), "names nothing"),
         (NEW._replace(file="../auth.py"), FACTS, "no file of the project"),
     ],
 )
 @pytest.mark.covers("rule.evidence_need.new_symbols")
 def test_new_symbol_needs_its_neighbour_to_be_read(
-    new: NewSymbol, neighbour: SymbolFacts, why: str
+    new: NewSymbol, neighbour: ClaimFacts, why: str
 ) -> None:
     facts = EvidenceFacts(neighbours=(neighbour,), existing_files=frozenset({"src/auth.py"}))
     submitted = Understanding((), (new,))
@@ -221,7 +221,7 @@ def test_new_symbol_needs_its_neighbour_to_be_read(
 
 @pytest.mark.covers("rule.evidence_need.greenfield")
 def test_empty_project_needs_only_the_new_file() -> None:
-    facts = EvidenceFacts(neighbours=(SymbolFacts(""),), nothing_defined=True)
+    facts = EvidenceFacts(neighbours=(ClaimFacts(""),), nothing_defined=True)
     submitted = Understanding((), (NewSymbol("todo", "todo.py"),))
     session = by_evidence(Intent.IMPLEMENT)
     ready = after(session, submit_evidence(session, submitted, facts).step)

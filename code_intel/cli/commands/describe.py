@@ -1,6 +1,6 @@
 """Show what a command is for and which options it takes.
 
-If a registry contains several commands of that name, shows all. Exits with 1 if there is none.
+If a registry contains several commands of that name, shows all. Exits with 1 if none exists.
 `--json` prints the answer of the tool `describe`.
 """
 

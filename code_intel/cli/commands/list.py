@@ -2,7 +2,7 @@
 
 C1, C1 C2 or C1 C2 C3 restricts the list. --learned lists what commands were used for. --forget
 removes such records: those of a command, those with the text of --for, or all with --all. Exits
-with 1 if there are none, with 2 if a registry cannot be used.
+with 1 if none exist, with 2 if a registry cannot be used.
 
 --json: `registries` {agent, path, version, description, commandCount, commands, notes} or {agent,
 error, path, details}; `uses` {agent, c1, c2, c3, feature, times, last}, `notes`; `forgotten`.

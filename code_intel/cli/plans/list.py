@@ -1,6 +1,6 @@
 """List plans, the most recently used first: time, status, score, number of uses and goal.
 
-Exits with 1 if there are none.
+Exits with 1 if none exist.
 
 --json: `plans` {planId, goal, status, confidence, iterations, queries, created, used, hits,
 stopReason, source, structuredKnowledgePath, bytes}, `damaged` {file: reason}, `truncated`.

@@ -1,6 +1,6 @@
 """List sessions, the most recently used first, with intent, phase, outcome or state, and query.
 
-Exits with 1 if there are none.
+Exits with 1 if none exist.
 """
 
 import argparse

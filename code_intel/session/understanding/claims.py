@@ -8,7 +8,7 @@ from code_intel.foundation.text import hidden_character, mixed_word
 from code_intel.session.paths import may_be_planned
 from code_intel.session.wording import fold, fold_symbol, says_something
 
-MIN_NAME_CHARS = 2
+MIN_SYMBOL_CHARS = 2
 """A shorter name is contained in everything."""
 MAX_EXPLANATION_CHARS = 2000
 
@@ -96,7 +96,7 @@ def problems(submitted: Understanding) -> Iterator[str]:
 
 
 def _bad_name(field: str, name: str) -> Iterator[str]:
-    if len(name.strip()) < MIN_NAME_CHARS or not says_something(name):
+    if len(name.strip()) < MIN_SYMBOL_CHARS or not says_something(name):
         yield f"{field}: {escaped(name)!r} is too short"
     elif hidden_character(name):
         yield f"{field}: {name!a} contains a control character"

@@ -25,7 +25,7 @@ class UseFacts(NamedTuple):
     printed: bool = False
 
 
-class SymbolFacts(NamedTuple):
+class ClaimFacts(NamedTuple):
     """What the index, the files and the session's prints say about one claimed symbol.
 
     Attributes:
@@ -98,7 +98,7 @@ class Demand(NamedTuple):
 
     name: str
     since: Risk
-    lacks: Callable[[Claim, SymbolFacts], Iterator[tuple[str, str]]]
+    lacks: Callable[[Claim, ClaimFacts], Iterator[tuple[str, str]]]
 
 
 def read_call(file: str, first: int, last: int) -> str:
@@ -106,7 +106,7 @@ def read_call(file: str, first: int, last: int) -> str:
     return f'snippets_get(path="{file}", start_line={first}, end_line={last})'
 
 
-def _undefined(claim: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _undefined(claim: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if facts.is_defined:
         return
     if facts.places:
@@ -121,12 +121,12 @@ def _undefined(claim: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
     )
 
 
-def _added(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _added(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if facts.is_new:
         yield "was added during this session", "Name the existing code that the change rests on"
 
 
-def _unread(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _unread(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     lines = unread_lines(facts.first, facts.last, facts.printed)
     if not facts.readable or lines is None:
         return
@@ -142,7 +142,7 @@ def _unread(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
     yield why, f"Read {where}: {read_call(facts.file, first, last)}"
 
 
-def _unquoted(claim: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _unquoted(claim: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     example = f'{{"symbol": "{claim.key}", "explanation": "…", "quote": "…"}}'
     if not claim.quote.strip():
         yield (
@@ -163,7 +163,7 @@ def _unquoted(claim: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def _implausible(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _implausible(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if not facts.plausible:
         yield (
             f"is not a plausible place. {facts.missing_link}".strip(" ."),
@@ -171,7 +171,7 @@ def _implausible(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def _silent(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _silent(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if not facts.speaks_of & _FEATURE_SLOTS:
         yield (
             "has a quote that speaks of neither the feature nor the action",
@@ -179,7 +179,7 @@ def _silent(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def _unreferenced(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _unreferenced(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if facts.uses and not facts.references_seen:
         yield (
             "has uses that were not looked up",
@@ -187,7 +187,7 @@ def _unreferenced(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def _unread_callers(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _unread_callers(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     unread = [use for use in facts.callers[:MAX_CALLERS] if not use.printed]
     if unread:
         places = ", ".join(f"{use.file}:{use.line}" for use in unread)
@@ -197,7 +197,7 @@ def _unread_callers(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def _unread_tests(_: Claim, facts: SymbolFacts) -> Iterator[tuple[str, str]]:
+def _unread_tests(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     unread = [use for use in facts.tests[:MAX_TESTS] if not use.printed]
     if unread:
         places = ", ".join(f"{use.file}:{use.line}" for use in unread)
@@ -226,10 +226,10 @@ NEIGHBOUR_DEMANDS = frozenset({"defined", "made_since", "read", "plausible"})
 """What is demanded of a symbol that new code will stand beside."""
 
 
-def lacks(claim: Claim, facts: SymbolFacts, risk: Risk) -> Iterator[Lack]:
+def lacks(claim: Claim, facts: ClaimFacts, risk: Risk) -> Iterator[Lack]:
     """Yield what a claim lacks at a risk.
 
-    >>> list(lacks(Claim("login"), SymbolFacts("login"), Risk.LOW))[0].demand
+    >>> list(lacks(Claim("login"), ClaimFacts("login"), Risk.LOW))[0].demand
     'defined'
     """
     for demand in DEMANDS:
@@ -241,7 +241,7 @@ def lacks(claim: Claim, facts: SymbolFacts, risk: Risk) -> Iterator[Lack]:
             return
 
 
-def neighbour_lacks(facts: SymbolFacts) -> Iterator[Lack]:
+def neighbour_lacks(facts: ClaimFacts) -> Iterator[Lack]:
     """Yield what is missing to place new code beside a symbol."""
     for demand in DEMANDS:
         if demand.name in NEIGHBOUR_DEMANDS:

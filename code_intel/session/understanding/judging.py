@@ -1,7 +1,7 @@
 """Judge submit_understanding under the demands of evidence (docs/decisions/0054).
 
-The session becomes READY, or it stays in EXPLORATION and is told what to read. Only an empty
-submission leads to SEMANTIC: then exploration has found nothing to rest on.
+The session becomes READY, or it stays in EXPLORATION, and the answer says what to read. Only an
+empty submission leads to SEMANTIC: then exploration has found nothing to rest on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from code_intel.session.understanding.claims import (
     denial,
     problems,
 )
-from code_intel.session.understanding.demands import Lack, SymbolFacts, lacks, neighbour_lacks
+from code_intel.session.understanding.demands import ClaimFacts, Lack, lacks, neighbour_lacks
 
 CONFIDENCE = 0.9
 """Confidence of a symbol whose quote was accepted."""
@@ -48,9 +48,9 @@ class EvidenceFacts(NamedTuple):
         nothing_defined: Whether the index defines no symbol at all.
     """
 
-    symbols: tuple[SymbolFacts, ...] = ()
+    symbols: tuple[ClaimFacts, ...] = ()
     changes: tuple[ChangeFacts, ...] = ()
-    neighbours: tuple[SymbolFacts, ...] = ()
+    neighbours: tuple[ClaimFacts, ...] = ()
     existing_files: frozenset[str] = frozenset()
     nothing_defined: bool = False
 
@@ -131,7 +131,7 @@ def _risk(session: Session, submitted: Understanding, facts: EvidenceFacts) -> t
     return session.risk, session.risk_reason
 
 
-def _lacks(claim: Claim, facts: SymbolFacts, risk: Risk) -> Iterator[Lack]:
+def _lacks(claim: Claim, facts: ClaimFacts, risk: Risk) -> Iterator[Lack]:
     """Yield what a claim lacks; a sentence that denies the link is always refused."""
     if words := denial(claim.explanation):
         yield Lack(
@@ -177,7 +177,7 @@ def _is_near(file: str, neighbour: str, facts: EvidenceFacts) -> bool:
 
 
 def _slot_lacks(
-    session: Session, accepted: Sequence[tuple[Claim, SymbolFacts]], risk: Risk, *, is_new: bool
+    session: Session, accepted: Sequence[tuple[Claim, ClaimFacts]], risk: Risk, *, is_new: bool
 ) -> Iterator[Lack]:
     """Yield the filled slots of which no quote speaks, although the symbols' code has their words.
 
@@ -200,7 +200,7 @@ def _slot_lacks(
 
 
 def _data(
-    accepted: Sequence[tuple[Claim, SymbolFacts]],
+    accepted: Sequence[tuple[Claim, ClaimFacts]],
     submitted: Understanding,
     facts: EvidenceFacts,
     risk: tuple[Risk, str],
@@ -248,7 +248,7 @@ def _doubt(session: Session, facts: EvidenceFacts, risk: Risk, reason: str) -> E
     )
 
 
-def _notes(accepted: Sequence[tuple[Claim, SymbolFacts]], risk: Risk) -> Iterator[str]:
+def _notes(accepted: Sequence[tuple[Claim, ClaimFacts]], risk: Risk) -> Iterator[str]:
     """Yield what does not exist, so that the agent need not look for it."""
     for _, facts in accepted:
         if at_least(risk, Risk.MEDIUM) and facts.readable and not facts.uses:

@@ -19,7 +19,7 @@ from code_intel.session.understanding.claims import Claim, NewSymbol, Understand
 from code_intel.session.understanding.demands import (
     MAX_CALLERS,
     MAX_TESTS,
-    SymbolFacts,
+    ClaimFacts,
     UseFacts,
 )
 from code_intel.session.understanding.judging import EvidenceFacts
@@ -240,13 +240,13 @@ async def _symbol_facts(
     found: Sequence[Definition],
     lines: Lines,
     links: PlausibilityFacts | None,
-) -> tuple[SymbolFacts, ChangeFacts]:
+) -> tuple[ClaimFacts, ChangeFacts]:
     """Return the facts about one claim, and those that decide its risk."""
     change = ChangeFacts(claim.symbol, session.intent)
     if code is None:
         places = tuple(dict.fromkeys(f"{project_path_of(context, d.file)}:{d.line}" for d in found))
         name = claim.symbol or claim.file
-        return SymbolFacts(name, places=places if len(places) > 1 else ()), change
+        return ClaimFacts(name, places=places if len(places) > 1 else ()), change
     definition, printed = code.definition, lines.get(code.file, _NO_LINES)
     uses = await relations(context, definition, MAX_RELATED) if code.readable else None
     callers, tests = (uses.callers, uses.tests) if uses else ((), ())
@@ -255,7 +255,7 @@ async def _symbol_facts(
     body = "\n".join(code.text[number - 1] for number in code.lines if number <= len(code.text))
     said = " ".join((claim.quote, definition.qualified, context.forest.store.doc_of(definition)))
     spoken = _slots_of(session, said)
-    facts = SymbolFacts(
+    facts = ClaimFacts(
         name=definition.qualified,
         file=code.file,
         first=definition.line,
@@ -372,7 +372,7 @@ def _is_public(definition: Definition) -> bool:
 async def _changes(
     context: GatewayContext,
     session: Session,
-    rows: Sequence[tuple[SymbolFacts, ChangeFacts]],
+    rows: Sequence[tuple[ClaimFacts, ChangeFacts]],
     judged: Sequence[PlausibilityFacts | None],
 ) -> tuple[ChangeFacts, ...]:
     """Return what decides the risk of each claim that names certain code."""

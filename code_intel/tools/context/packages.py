@@ -25,7 +25,7 @@ SEARCH_S = 8.0
 """Maximum seconds of a search in all packages."""
 MAX_PARSED_FILES = 40
 """Maximum files that are parsed to find a definition."""
-MAX_CANDIDATES = 400
+MAX_CANDIDATE_LINES = 400
 """Maximum lines that may define a symbol."""
 LATE = "The search of the packages was stopped after {} seconds. Narrow it with path."
 _KEYWORDS = (
@@ -102,7 +102,7 @@ async def defined_in_packages(
         return [], ""
     escaped = re.escape(name) if exact else rf"\w*{re.escape(name)}\w*"
     pattern = "|".join(part.format(escaped) for part in _DEFINES)
-    query = TextQuery(pattern, path=path, max_results=MAX_CANDIDATES)
+    query = TextQuery(pattern, path=path, max_results=MAX_CANDIDATE_LINES)
     found = await grep_packages(context, query)
     files = list(dict.fromkeys(match.file for match in found.matches))
     folders = await folders_of(context)

@@ -15,7 +15,7 @@ from code_intel.tools.context.source_file import project_path_of
 
 MAX_COMPARED = 20
 """Maximum symbols whose uses to search for."""
-MAX_USES = 200
+MAX_COMPARED_USES = 200
 """Maximum uses of a symbol to compare with the printed lines."""
 MIN_PRINTED_USES = 5
 """Uses of a symbol that must have been printed; fewer if it has fewer."""
@@ -63,7 +63,7 @@ async def _are_uses_printed(
     definitions: Sequence[Definition],
     lines: Mapping[str, frozenset[int]],
 ) -> bool:
-    question = TextQuery(symbol_parts(symbol)[-1], literal=True, max_results=MAX_USES)
+    question = TextQuery(symbol_parts(symbol)[-1], literal=True, max_results=MAX_COMPARED_USES)
     bodies = [
         (project_path_of(context, d.file), range(d.line, d.end_line + 1)) for d in definitions
     ]

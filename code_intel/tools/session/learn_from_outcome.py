@@ -65,7 +65,7 @@ Pair = tuple[str, str]
 """A term and its symbol."""
 
 MAX_AGREEMENT_FILES = 50
-MAX_REFRESHED_FILES = 50
+MAX_CHANGED_FILES = 50
 NOTHING_CHANGED = (
     "Nothing learned: nothing has changed in the project since the session began, so there is no "
     "success to learn from. Once the change is there, record it again with the same session_id."
@@ -127,7 +127,7 @@ async def learn_from_success(
     edits = await run_in_thread(edits_since, context, session)
     if session.intent.writes and edits.files == () and not insist:
         return LearnedOutcome(note=NOTHING_CHANGED)
-    touched = [*(edits.files or ())[:MAX_REFRESHED_FILES], *session.explored_files]
+    touched = [*(edits.files or ())[:MAX_CHANGED_FILES], *session.explored_files]
     await refresh_source(context, [index_path_of(context, file) for file in touched])
     answer = await run_in_thread(with_current_name, context, last_map_answer(session))
     session = await run_in_thread(_with_current_names, context, session, edits, answer)

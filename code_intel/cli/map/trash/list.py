@@ -1,4 +1,4 @@
-"""List the files in the trash, oldest first, with their content. Exits with 1 if there are none.
+"""List the files in the trash, oldest first, with their content. Exits with 1 if none exist.
 
 --json: `trash` {name, at, kind, was, says}, `total`.
 """
