@@ -95,7 +95,10 @@ def make(folder: Path, root: Path, cache: Path) -> Settings:
     git = ["git", "-C", str(root), "-c", "user.name=B", "-c", "user.email=b@example.invalid"]
     for arguments in (["init", "-qb", "main"], ["add", "-A"], ["commit", "-qm", "All of it"]):
         subprocess.run([*git, *arguments], check=True)
-    settings = replace(load_settings(root), cache_dir=cache, state_dir=cache / "state")
+    # The sessions list what they found, without quotes.
+    settings = replace(
+        load_settings(root), cache_dir=cache, state_dir=cache / "state", demands="counts"
+    )
     settings.agreements.mkdir(parents=True, exist_ok=True)
     for service in open_project(settings):
         service.index.complete(progress=lambda done, total: _say(f"{root.name} {done}/{total}"))

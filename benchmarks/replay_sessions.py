@@ -5,6 +5,7 @@ of answers: calls, tokens of the structured answer by the product's own estimate
 """
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -204,18 +205,16 @@ class Agent:
         await self.call("submit_verification", verified=answers, session_id=session)
 
     async def finish(self, session: str, need: Need, term: str, ready: Cost) -> Lesson:
-        """Change the file, report success, and change it back, so that its labels stay true."""
+        """Change a word inside the symbol, and report success. The labels stay true."""
         allowed = await self.call("check_write_target", file_path=need.file, session_id=session)
         if not allowed["allowed"]:
             return Lesson(need.id, term, ready, why=f"{need.file} may not be written")
+        found = await self.call("find_definitions", symbol=need.symbol, exact_match=True)
+        places = [row for row in found.get("definitions", ()) if row["file"] == need.file]
         file = self.root / need.file
-        before = file.read_bytes()
-        try:
-            file.write_bytes(before + b"\n")
-            outcome = await self.call("record_outcome", outcome="success", session_id=session)
-        finally:
-            file.write_bytes(before)
-        learned = [pair["symbol"] for pair in outcome["cached_pairs"]]
+        file.write_bytes(changed_in(file.read_bytes(), places[0]["line"], places[0]["end_line"]))
+        outcome = await self.call("record_outcome", outcome="success", session_id=session)
+        learned = [pair["symbol"] for pair in outcome.get("cached_pairs", ())]
         if not outcome["map_updated"] or outcome["map_sync"] != "done" or not learned:
             return Lesson(need.id, term, ready, why=f"{outcome['note']} {outcome['map_sync']}")
         for symbol in learned:
@@ -278,6 +277,20 @@ class Agent:
         if same_symbol(symbol, need.symbol) and need.file in files_of(answer["results"][0]):
             return "right"
         return "near" if self.known.get(symbol, set()).intersection(need.relevant) else "wrong"
+
+
+def changed_in(content: bytes, first: int, last: int) -> bytes:
+    """Return a file with the longest word inside the lines of a symbol changed.
+
+    It is the last of the longest ones, which is rarely a keyword; so the file can still be parsed.
+    """
+    lines = content.splitlines(keepends=True)
+    start = first if last > first else first - 1  # the header of a longer symbol stays
+    words = [found for line in lines[start:last] for found in re.findall(rb"[A-Za-z_]{2,}", line)]
+    longest = max(reversed(words), key=len)
+    inside = b"".join(lines[start:last])
+    changed = re.sub(rb"\b" + longest + rb"\b", longest + b"2", inside, count=1)
+    return b"".join((*lines[:start], changed, *lines[last:]))
 
 
 def symbol_of(answer: Mapping[str, Any]) -> str:
