@@ -17,8 +17,6 @@ from code_intel.session.state import Print, Session
 from code_intel.tools.context.gateway import GatewayContext
 
 MAX_BLOCK_LINES = 10
-MAX_MOVED_LINES = 2000
-"""Maximum distance, in lines, within which a moved block is found."""
 _DIGEST_CHARS = 16
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 _SIGNATURE_END = " \t:{=;"
@@ -79,7 +77,8 @@ def current_lines(context: GatewayContext, session: Session) -> Mapping[str, fro
     found = {}
     for file, prints in by_file.items():
         lines = current_text(context, file)
-        numbers = {number for item in prints for number in _where(item, lines)}
+        windows: dict[int, dict[str, list[int]]] = {}
+        numbers = {number for item in prints for number in _where(item, lines, windows)}
         if numbers:
             found[file] = frozenset(numbers)
     return found
@@ -129,18 +128,24 @@ def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield run[0], run[-1]
 
 
-def _where(item: Print, lines: Sequence[str]) -> range:
-    """Return the numbers of the lines where a printed block stands now: the nearest place."""
+def _where(item: Print, lines: Sequence[str], windows: dict[int, dict[str, list[int]]]) -> range:
+    """Return the numbers of the lines where a printed block stands now: the nearest place.
+
+    `windows` caches, by the size of a block, where each digest stands in the file.
+    """
     size = item.last - item.first + 1
-    for first in _nearest_starts(item.first, len(lines) - size + 1):
-        if _digest(lines[first - 1 : first - 1 + size]) == item.digest:
-            return range(first, first + size)
-    return range(0)
+    if item.last <= len(lines) and _digest(lines[item.first - 1 : item.last]) == item.digest:
+        return range(item.first, item.last + 1)
+    if size not in windows:
+        windows[size] = _starts_by_digest(lines, size)
+    starts = windows[size].get(item.digest, [])
+    first = min(starts, key=lambda start: abs(start - item.first), default=0)
+    return range(first, first + size) if first else range(0)
 
 
-def _nearest_starts(start: int, last: int) -> Iterator[int]:
-    """Yield the possible first lines of a block, from `start` outwards."""
-    for distance in range(MAX_MOVED_LINES + 1):
-        for first in dict.fromkeys((start - distance, start + distance)):
-            if 1 <= first <= last:
-                yield first
+def _starts_by_digest(lines: Sequence[str], size: int) -> dict[str, list[int]]:
+    """Return the first lines of all blocks of a size, by digest."""
+    found: dict[str, list[int]] = {}
+    for first in range(1, len(lines) - size + 2):
+        found.setdefault(_digest(lines[first - 1 : first - 1 + size]), []).append(first)
+    return found
