@@ -279,8 +279,14 @@ def has_evidence(session: Session, slot: str) -> bool:
         call.is_evidence
         and (call.tool in EVIDENCE_SLOT_TOOLS or _is_corroborated(call, found))
         and (call.slot == slot or _mentions_slot(filled, call.target))
+        and not _is_search_for_query(session, call)
         for call in session.calls
     )
+
+
+def _is_search_for_query(session: Session, call: SessionCall) -> bool:
+    """Return whether start_session asked the raw query, which has the words of every slot."""
+    return call.tool == "start_session" and call.target == session.query
 
 
 def _is_corroborated(call: SessionCall, corroborated: frozenset[str]) -> bool:

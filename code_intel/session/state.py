@@ -18,6 +18,7 @@ from code_intel.session.wording import fold_symbol, says_something, symbol_parts
 
 CORROBORATION_TOOLS = frozenset({"find_definitions", "find_references"})
 FOREST_TOOLS = (
+    "start_session",
     "search_forest",
     "search_smart",
     "files_search",
@@ -34,6 +35,9 @@ _MIN_NAME_COLUMNS = 3
 """A shorter name must be a symbol itself, because too many other names contain it."""
 
 Demands = Literal["counts", "evidence"]
+MAX_PLAIN_CHARS = 300
+"""A longer query is searched for by its slots, if at least `_MIN_SLOTS` are filled."""
+_MIN_SLOTS = 2
 ReadyBy = Literal["", "question", "map", "understanding", "verification"]
 """What led to READY; empty in other phases."""
 
@@ -263,6 +267,17 @@ class Session(NamedTuple):
     def is_risk_provisional(self) -> bool:
         """Whether the risk will be assessed at the submission."""
         return self.demands == "evidence" and not any(s.quote for s in self.symbols)
+
+    @property
+    def all_words(self) -> str:
+        """The words of the request for a search: the raw query, or all slots if it is long.
+
+        A long query has words that do not describe the code, such as a stack trace.
+        """
+        slots = self.frame.slots if self.frame else ()
+        if len(slots) < _MIN_SLOTS or len(self.query) <= MAX_PLAIN_CHARS:
+            return self.query
+        return " ".join(slot.value for slot in slots)
 
     @property
     def unsure(self) -> bool:

@@ -7,6 +7,10 @@ from typing import Any
 from code_intel.index.facade import Index
 from code_intel.learned.learn import learn
 from code_intel.records import Agreement, FileReference
+from code_intel.session import journal
+from code_intel.session.phases import Intent
+from code_intel.session.state import Demands
+from code_intel.tools.context.gateway import sessions_of
 from projects import Caller
 from served import settings_of
 
@@ -27,6 +31,20 @@ CONFIRMED = {
 
 async def begin(call: Caller, intent: str = "MODIFY", query: str = QUERY) -> str:
     return str((await call("start_session", intent=intent, query=query))["session_id"])
+
+
+async def unsearched(
+    call: Caller,
+    shop: Path,
+    intent: str = "MODIFY",
+    query: str = QUERY,
+    demands: Demands = "counts",
+) -> str:
+    """Begin a session in which nothing was searched or printed, as earlier versions did."""
+    paths = sessions_of(settings_of(shop))
+    handle = journal.create(paths, Intent(intent), query, demands=demands).handle
+    await call("get_session_status", session_id=handle)  # now the last session of the connection
+    return handle
 
 
 async def framed(call: Caller, intent: str = "MODIFY") -> str:

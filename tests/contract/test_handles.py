@@ -17,6 +17,7 @@ from contract.journeys import (
     framed,
     to_ready,
     to_semantic,
+    unsearched,
 )
 from projects import Caller
 from served import gateway
@@ -58,7 +59,7 @@ async def calls_of(call: Caller, session: str) -> dict[str, int]:
 )
 async def test_a_call_is_recorded_in_the_session_it_names(shop: Path) -> None:
     async with gateway(shop) as call:
-        mine, other = await begin(call), await begin(call)
+        mine, other = await unsearched(call, shop), await unsearched(call, shop)
         expected: dict[str, int] = {}
         for tool, arguments in NOTED:
             await call(
@@ -85,7 +86,7 @@ async def test_a_call_is_recorded_in_the_session_it_names(shop: Path) -> None:
 )
 async def test_a_decision_is_made_in_the_session_it_names(shop: Path) -> None:
     async with gateway(shop) as call:
-        mine, other = await begin(call), await begin(call, "QUESTION")
+        mine, other = await begin(call), await unsearched(call, shop, "QUESTION")
 
         async def ours(tool: str, **arguments: Any) -> dict[str, Any]:
             await call(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.journeys import begin, framed
+from contract.journeys import begin, framed, unsearched
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -79,7 +79,7 @@ async def test_question_is_answered_by_a_recorded_plan(shop: Path) -> None:
     }
     assert (brief["plan"], brief["results"][0]) == ([], answer["results"][0])
     made_by_plan = Counter(step["tool"] for step in answer["plan"])
-    assert status["tool_calls"] == {**made_by_plan, "query": 1}
+    assert status["tool_calls"] == {**made_by_plan, "start_session": 1, "query": 1}
 
 
 @pytest.mark.covers("field.query: intent path file_path cursor", "row.step_output.error")
@@ -117,7 +117,7 @@ async def test_forest_is_the_fallback_after_a_miss_of_the_map(
     (shop / "src" / "orders.py").write_text(f'OBEY_NOW = "{instruction}"\n', encoding="utf-8")
     async with gateway(shop) as call:
         free = await call("query", question="zzqqy")
-        await begin(call)
+        await unsearched(call, shop)
         early = await call("query", question="zzqqy")
         await call("search_map", query="login")
         later = await call("query", question="zzqqy")
@@ -147,9 +147,8 @@ async def test_files_are_found_by_their_names(shop: Path) -> None:
             "truncated": False,
             "next_cursor": None,
         }
-        assert (await call("get_session_status", session_id=mine))["tool_calls"] == {
-            "search_files": 1
-        }
+        status = await call("get_session_status", session_id=mine)
+        assert status["tool_calls"] == {"start_session": 1, "search_files": 1}
         typed = await call("search_files", pattern="*Cart*", file_type="ts")
         assert typed["files"] == ["web/src/CartView.tsx"]
         none = await call("search_files", pattern="*.rs")

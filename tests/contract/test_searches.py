@@ -9,7 +9,7 @@ import pytest
 from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import write
 from code_intel.records import VERIFICATION_SCORE, Agreement, FileReference
-from contract.journeys import LOGIN, SERVICE, agree, begin, framed
+from contract.journeys import LOGIN, SERVICE, agree, begin, framed, unsearched
 from programs import git
 from served import gateway, index_server, settings_of
 from upstreams import command, point
@@ -161,7 +161,7 @@ async def test_renamed_symbol_is_offered_by_its_current_name(
     text = service.read_text(encoding="utf-8")
     service.write_text(text.replace("def login(", "def sign_in("), encoding="utf-8")
     async with gateway(agreed, embedding="faithful") as call:
-        await begin(call, query=TERM)
+        await unsearched(call, agreed, query=TERM)
         answer = await call("search_smart")
         agreement = answer["results"][0]["agreement"]
         assert (agreement["symbol"], agreement["renamed_to"]) == (LOGIN, "AuthService.sign_in")

@@ -16,6 +16,7 @@ from contract.journeys import (
     to_ready,
     to_semantic,
     to_verification,
+    unsearched,
 )
 from served import gateway
 
@@ -24,45 +25,58 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.covers(
     "tool.start_session",
-    "field.start_session: intent query repo_path",
-    "answer.start_session: success session_id intent current_phase allowed_tools repo_path message",
-    "answer.start_session: query_frame v38_features exploration_hint",
-    "row.frame_request: status slots extraction_prompt next_step",
-    "row.features: map_search forest_search agreements_path",
+    "field.start_session: intent query repo_path token_budget",
+    "field.start_session: target_feature trigger_condition observed_issue desired_action",
+    "field.start_session.target_feature: value quote",
+    "field.start_session.trigger_condition: value quote",
+    "field.start_session.observed_issue: value quote",
+    "field.start_session.desired_action: value quote",
+    "answer.start_session: session_id current_phase risk_level risk_reason message places",
+    "answer.start_session: slot_errors index next_call",
+    "row.place: file symbol start_line end_line whole code callers",
+    "row.next_call: tool arguments",
 )
-async def test_started_session_has_handle_phase_and_allowed_tools(shop: Path) -> None:
+async def test_started_session_has_frame_places_and_next_call(shop: Path) -> None:
     async with gateway(shop) as call:
-        answer = await call("start_session", intent="MODIFY", query=QUERY, repo_path=str(shop))
-        status = await call("get_session_status", session_id=answer["session_id"])
         for wrong in ("src", "/", "nowhere"):
             refused = await call.refused(
                 "start_session", intent="MODIFY", query=QUERY, repo_path=wrong
             )
             assert (refused["error"], refused["field"]) == ("invalid_argument", "repo_path")
-    prompt = answer["query_frame"]["extraction_prompt"]
-    assert answer == answer | {
-        "success": True,
-        "session_id": status["session_id"],
-        "intent": "MODIFY",
-        "current_phase": "EXPLORATION",
-        "allowed_tools": status["allowed_tools"],
-        "repo_path": str(shop),
-        "query_frame": {
-            "status": "pending",
-            "slots": ["target_feature", "trigger_condition", "observed_issue", "desired_action"],
-            "extraction_prompt": prompt,
-            "next_step": "set_query_frame",
-        },
-        "v38_features": {
-            "map_search": True,
-            "forest_search": True,
-            "agreements_path": ".code-intel/agreements",
-        },
+        wrong_slot = {"value": "delete it", "quote": "at night"}
+        answer = await call(
+            "start_session",
+            intent="MODIFY",
+            query=QUERY,
+            repo_path=str(shop),
+            token_budget=1500,
+            desired_action=wrong_slot,
+            **FRAME,
+        )
+        status = await call("get_session_status", session_id=answer["session_id"])
+        (shop / "src/orders.py").write_text("def order():\n    AuthService().login(1)\n", "utf-8")
+        await call("find_definitions", symbol="order", exact_match=True)  # indexes the file
+        login = (await call("start_session", intent="MODIFY", query=LOGIN))["places"][0]
+    assert answer["session_id"] == status["session_id"]
+    assert (answer["current_phase"], answer["risk_level"]) == ("EXPLORATION", "LOW")
+    assert answer["risk_reason"]
+    assert "No agreement matches" in answer["message"]
+    assert answer["index"]["degraded"]
+    assert [item["slot"] for item in answer["slot_errors"]] == ["desired_action"]
+    assert "words" in answer["slot_errors"][0]["error"]
+    filled = {name: row["value"] for name, row in status["slot_evidence"].items() if row["value"]}
+    assert filled == {name: slot["value"] for name, slot in FRAME.items()}
+    first = answer["places"][0]
+    assert first["file"] == SERVICE
+    lines = (shop / SERVICE).read_text("utf-8").splitlines()
+    assert first["code"] == lines[first["start_line"] - 1 : first["end_line"]]
+    assert answer["next_call"]["tool"] == "submit_understanding"
+    assert answer["next_call"]["arguments"] == {
+        "symbols_identified": [first["symbol"]],
+        "files_analyzed": [SERVICE],
     }
-    assert "set_query_frame" in answer["message"]
-    assert all(slot in prompt for slot in answer["query_frame"]["slots"])
-    assert "search_smart" in answer["exploration_hint"]
-    assert (status["intent"], status["query"]) == ("MODIFY", QUERY)
+    assert (login["symbol"], login["whole"]) == (LOGIN, True)
+    assert login["callers"] == ["src/orders.py:2 order: AuthService().login(1)"]
 
 
 @pytest.mark.covers(
@@ -154,7 +168,7 @@ async def test_invalid_frame_names_every_invalid_slot(shop: Path) -> None:
 )
 async def test_status_describes_the_whole_session(shop: Path) -> None:
     async with gateway(shop) as call:
-        session = await begin(call)
+        session = await unsearched(call, shop)
         await call("set_query_frame", **FRAME)
         await call("search_smart")
         await to_verification(call)
@@ -302,7 +316,7 @@ def _journal(shop: Path, session: str) -> str:
 async def test_explored_file_may_be_added_in_ready(shop: Path) -> None:
     other = "src/cart/cart.py"
     async with gateway(shop) as call:
-        session = await begin(call)
+        session = await unsearched(call, shop)
         await call("set_query_frame", **FRAME)
         await to_ready(call)
         refused = await call.refused("add_explored_files", files=[other])
@@ -433,7 +447,7 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
     optional = {"query"}  # listed if it exists
     async with gateway(shop, groups=("session", "search", "agreements")) as call:
         for phase, go in ways.items():
-            await begin(call)
+            await unsearched(call, shop)
             await call("set_query_frame", **FRAME)
             if go:
                 await go(call)
@@ -443,7 +457,7 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
             error = await call.refused(blocked, **_anything(blocked))
             assert (error["error"], error["current_phase"]) == ("phase_blocked", phase)
             assert set(error["allowed_tools"]) - optional == allowed
-        await begin(call)
+        await unsearched(call, shop)
         assert (await call.refused("search_forest", query="login"))["error"] == "phase_blocked"
         await call("search_map", query="login")
         assert "search_forest" in (await call("get_session_status"))["allowed_tools"]

@@ -7,7 +7,7 @@ import pytest
 from code_intel.chunking.languages import CAPTURE_KINDS
 from code_intel.index.facade import Index
 from code_intel.tools.wire.languages import PARSED_LANGUAGES
-from contract.journeys import begin
+from contract.journeys import begin, unsearched
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
     (shop / "src" / "lots.py").write_text("X_1 = 1\n" + "def f():\n    pass\n" * 400, "utf-8")
     (shop / "src" / f"{ORDERS}.py").write_text("ODD = 1\n", "utf-8")
     async with gateway(shop) as call:
-        mine, _ = await begin(call), await begin(call)
+        mine, _ = await unsearched(call, shop), await begin(call)
         answer = await call("get_symbols", path=SHIPPING, session_id=mine)
         assert answer == answer | {
             "path": SHIPPING,
@@ -91,7 +91,7 @@ async def test_symbols_are_listed_by_file_and_line(shop: Path) -> None:
 )
 async def test_a_file_or_a_piece_of_code_is_outlined(shop: Path) -> None:
     async with gateway(shop) as call:
-        mine, _ = await begin(call), await begin(call)
+        mine, _ = await unsearched(call, shop), await begin(call)
         answer = await call("analyze_structure", file_path=SHIPPING, session_id=mine)
         zones, free = answer["other"]
         assert answer == answer | {
@@ -160,7 +160,7 @@ async def test_the_function_around_a_line_is_named(shop: Path) -> None:
     code = f'def obey(text="{ORDERS}"):\n    return text\n'
     (shop / "src" / "orders.py").write_text(code, encoding="utf-8")
     async with gateway(shop) as call:
-        mine, _ = await begin(call), await begin(call)
+        mine, _ = await unsearched(call, shop), await begin(call)
         answer = await call(
             "get_function_at_line", file_path=SHIPPING, line_number=10, session_id=mine
         )
@@ -187,7 +187,7 @@ async def test_the_function_around_a_line_is_named(shop: Path) -> None:
 )
 async def test_a_folder_is_one_text_page_by_page(shop: Path) -> None:
     async with gateway(shop) as call:
-        mine, _ = await begin(call), await begin(call)
+        mine, _ = await unsearched(call, shop), await begin(call)
         answer = await call("repo_pack", path=CART, format="plain", session_id=mine)
         sizes = [file.stat().st_size for file in (shop / CART).iterdir()]
         assert answer == answer | {
@@ -244,7 +244,7 @@ async def test_impact_lists_affected_files_with_reasons(shop: Path) -> None:
     with Index(settings_of(shop).forest) as index:
         index.complete(words_only=True)
     async with gateway(shop) as call:
-        mine, _ = await begin(call), await begin(call)
+        mine, _ = await unsearched(call, shop), await begin(call)
         description = "CartItem gets a colour"
         answer = await call(
             "analyze_impact",

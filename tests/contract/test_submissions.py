@@ -17,6 +17,7 @@ from contract.journeys import (
     look,
     to_semantic,
     to_verification,
+    unsearched,
 )
 from served import gateway
 
@@ -98,7 +99,8 @@ async def test_complete_understanding_leads_to_ready(shop: Path) -> None:
 )
 async def test_inconsistent_submission_does_not_move_the_phase(shop: Path) -> None:
     async with gateway(shop) as call:
-        await framed(call)
+        await unsearched(call, shop)
+        await call("set_query_frame", **FRAME)
         untried = await call.refused(
             "submit_understanding", symbols_identified=[LOGIN], files_analyzed=[SERVICE]
         )

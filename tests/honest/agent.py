@@ -59,17 +59,26 @@ class Agent:
 
     async def run(self) -> None:
         """Work until READY."""
-        await self.do("start_session", intent=self.plan.intent, query=self.plan.query)
+        await self.start()
         while self.phase != "READY":
             assert len(self.calls) < MAX_CALLS, self.story
             tool = self.next_tool()
             await self.do(tool, **self.arguments(tool))
 
+    async def start(self) -> dict[str, Any]:
+        """Start a session with its frame."""
+        slots = {name: {"value": words, "quote": words} for name, words in self.plan.slots.items()}
+        return await self.do(
+            "start_session", intent=self.plan.intent, query=self.plan.query, **slots
+        )
+
     def next_tool(self) -> str:
         """Return the next tool of the agenda, or a search if too few symbols were found."""
         if not self.agenda:
             return "get_session_status"
-        short = 0 < len(self.found) < self.needs.get("symbol", 0)
+        short = 0 < len(self.found) < self.needs.get("symbol", 0) or (
+            0 < len(self.files) < self.needs.get("file", 0)
+        )
         if self.agenda[0] == "submit_understanding" and short and not self.plan.supposes:
             return "query" if "query" not in self.calls else "find_definitions"
         return self.agenda.pop(0)
@@ -112,13 +121,15 @@ class Agent:
             self.found += [row["symbol"] for row in rows]
         definitions = answer.get("definitions", ())
         self.found += [row["name"] for row in definitions]
-        more = (*answer.get("references", ()), *answer.get("matches", ()))
+        places = answer.get("places", ())
+        more = (*answer.get("references", ()), *answer.get("matches", ()), *places)
         for row in (*definitions, *rows, *more):
             file, symbol = (
                 row.get("file") or row.get("document"),
                 row.get("name", row.get("symbol")),
             )
-            self.files += [file] if file not in self.files else []
+            if row not in places:  # the gate counts files that were looked up
+                self.files += [file] if file not in self.files else []
             if symbol:
                 self.symbols += [symbol] if symbol not in self.symbols else []
                 self.places[symbol] = f"{file}:{row.get('line') or row.get('start_line')}"
@@ -128,7 +139,7 @@ class Agent:
         keys = ("next_action", "hint", "message", "next_step")
         texts = [str(answer.get(key) or "") for key in keys]
         self.advice = " ".join(texts)
-        if tool == "set_query_frame":
+        if tool == "start_session":
             self.needs = {thing: int(count) for count, thing in _NEED.findall(self.advice)}
         found_evidence = answer.get("definitions") or answer.get("total_matches")
         if tools := next(filter(None, map(tools_in, texts)), []):
@@ -158,9 +169,6 @@ class Agent:
     def arguments(self, tool: str) -> dict[str, Any]:
         """Return the arguments for a tool."""
         made: dict[str, Callable[[], dict[str, Any]]] = {
-            "set_query_frame": lambda: {
-                name: {"value": words, "quote": words} for name, words in self.plan.slots.items()
-            },
             "query": lambda: {"question": self.plan.query},
             "search_forest": lambda: {"query": self.plan.query},
             "search_text": lambda: {"pattern": self.plan.means},

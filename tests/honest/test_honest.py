@@ -15,8 +15,6 @@ from served import gateway
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
 TODO = '"""Todo lists."""\n\n\ndef todo_list(file):\n    return file.read_text().splitlines()\n'
-AGAIN = 3
-"""Calls of a session that the map answers: its start, its frame, its question."""
 
 
 @pytest.mark.covers(
@@ -99,14 +97,11 @@ def edit(file: Path, intent: str) -> bool:
 async def finds_what_was_learned(call: Caller, plan: Honest) -> None:
     """Ask with the same words again: the map answers if something was learned."""
     again = Agent(call, plan)
-    await again.do("start_session", intent=plan.intent, query=plan.query)
-    await again.do("set_query_frame", **again.arguments("set_query_frame"))
-    answer = await again.do("search_smart")
-    assert again.phase == plan.again, (answer["message"], answer["guards"])
-    assert len(again.calls) == AGAIN
+    answer = await again.start()
+    assert again.phase == plan.again, (answer["message"], again.story)
     if plan.again != "EXPLORATION":
-        assert answer["results"][0]["agreement"]["symbol"] == plan.learns
-        assert plan.writes in answer["explored_files"]
+        assert answer["map"][0]["symbol"] == plan.learns
+        assert plan.writes in {place["file"] for place in answer["places"]}
 
 
 def test_the_sessions_cover_every_intent_language_and_route() -> None:

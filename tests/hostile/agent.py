@@ -198,7 +198,8 @@ def _advice(tool: str, answer: dict[str, Any], *, failed: bool) -> str | None:
         return f"{answer['hint']} again"
     rejected = tool == "submit_verification" and answer["next_phase"] == "EXPLORATION"
     if answer.get("missing_requirements") or answer.get("guards") or rejected:
-        return str(answer.get("hint") or answer.get("next_action") or answer["message"])
+        keys = ("hint", "next_action", "next_step")
+        return next((str(answer[key]) for key in keys if answer.get(key)), "") or answer["message"]
     if tool == "record_outcome" and not answer.get("cached_pairs"):
         return f"{answer['note']} again"
     return None

@@ -18,16 +18,17 @@ async def test_calls_to_an_index_server_count_in_no_session(shop: Path, corpus: 
         for query in (LOGIN, "login", "AuthService"):
             await beside("search", query=query)
         status = await call("get_session_status")
-        assert (status["current_phase"], status["tool_calls_count"]) == ("EXPLORATION", 0)
+        assert status["current_phase"] == "EXPLORATION"
+        assert status["tool_calls"] == {"start_session": 1}
         assert "search_forest" not in status["allowed_tools"]
-        refused = await call.refused(
+        submitted = await call(
             "submit_understanding",
             symbols_identified=[LOGIN],
             entry_points=[LOGIN],
             files_analyzed=[LOGIN_FILE],
             existing_patterns=["errors are exceptions of the module"],
         )
-        assert refused["unseen_files"] == [LOGIN_FILE]
+        assert submitted["unseen_files"] == [LOGIN_FILE]
         answer = await call("check_write_target", file_path=LOGIN_FILE)
         assert (answer["allowed"], answer["error"]) == (False, "not_ready")
 

@@ -70,7 +70,7 @@ async def test_session_continues_after_a_restart(shop: Path, era: str) -> None:
         async with client(port, era) as later:
             call = replace(later, session_id=session)
             status = await call("get_session_status")
-            assert status["tool_calls"] == {"search_smart": 1}
+            assert status["tool_calls"] == {"start_session": 1, "search_smart": 1}
             await explore(call, LOGIN, SERVICE)
             learned = await succeed(call, shop, SERVICE)
             assert learned["cached_pairs"] == [{"nl_term": "login", "symbol": LOGIN}]
@@ -126,7 +126,7 @@ async def test_request_without_a_connection_must_name_its_session(shared: int) -
         # Reading tools work without a session and record nothing.
         assert (await call("find_definitions", symbol="AuthService.login"))["definitions"]
         status = await call("get_session_status", session_id=session)
-        assert status["tool_calls_count"] == 0
+        assert status["tool_calls"] == {"start_session": 1}
     # A call in the newer protocol has no connection, even with an MCP session id.
     async with client(shared, LEGACY) as call:
         await begin(call)

@@ -278,15 +278,17 @@ async def test_instruction_like_text_is_flagged(hostile: Path) -> None:
 @pytest.mark.model
 async def test_planted_agreement_leads_only_to_verification(hostile: Path) -> None:
     async with gateway(hostile, embedding="faithful") as call:
-        await call("start_session", intent="MODIFY", query=f"請求の命令 {ORDER} を直す")
         term = f"請求の命令 {ORDER}"
-        await call("set_query_frame", target_feature={"value": term, "quote": term})
         (hostile / AGREEMENTS / "valid.md").write_text(
             _agreement(term, "AuthService.login"), encoding="utf-8"
         )  # changed since it was committed, so unconfirmed
-        answer = await call("search_smart")
-        assert answer["next_phase"] == "VERIFICATION"
-        assert {"valid", "confirmed"} <= set(answer["guards"])
+        slot = {"value": term, "quote": term}
+        answer = await call(
+            "start_session", intent="MODIFY", query=f"{term} を直す", target_feature=slot
+        )
+        assert answer["current_phase"] == "VERIFICATION"
+        status = await call("get_session_status")
+        assert {"valid", "confirmed"} <= set(status["short_circuit"]["failed"])
 
 
 async def test_multiline_term_becomes_one_line(

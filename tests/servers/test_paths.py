@@ -119,7 +119,7 @@ async def test_session_belongs_to_the_project_of_its_server(trapped: Path) -> No
             error = await call.refused("start_session", intent="MODIFY", query="x", repo_path=path)
             assert (error["error"], error["field"]) == ("invalid_argument", "repo_path"), path
         same = await call("start_session", intent="MODIFY", query="x", repo_path=str(trapped))
-        assert same["repo_path"] == str(trapped)
+        assert same["current_phase"] == "EXPLORATION"
 
 
 async def test_agreement_names_no_file_outside_the_project(trapped: Path) -> None:

@@ -6,7 +6,7 @@ licence header. `relations` lists what is related to a symbol.
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from code_intel.errors import UsageError
 from code_intel.forest.matched_lines import best_line, lines_around
 from code_intel.forest.ranking.question import read
 from code_intel.forest.snippets import first_comment_line
+from code_intel.index.rows import names_symbol
 from code_intel.records import Definition, Hit
 from code_intel.session.state import Print
 from code_intel.tools.context.gateway import GatewayContext
@@ -85,16 +86,28 @@ class Match(NamedTuple):
     definition: Definition | None
 
 
-def terms_of(question: str) -> frozenset[str]:
-    """Return the tokens of a question by which lines are chosen."""
-    return frozenset(read(question).terms)
+class QuestionWords(NamedTuple):
+    """What lines are chosen by: the tokens of a question, and the symbols that it names."""
+
+    terms: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
 
 
-def find_match(context: GatewayContext, hit: Hit, terms: Collection[str]) -> Match | None:
+NO_WORDS = QuestionWords()
+
+
+def words_of(question: str) -> QuestionWords:
+    """Return the words of a question by which lines are chosen."""
+    asked = read(question)
+    return QuestionWords(frozenset(asked.terms), tuple(name.qualified for name in asked.names))
+
+
+def find_match(context: GatewayContext, hit: Hit, words: QuestionWords) -> Match | None:
     """Return the line of a forest hit that matches best; None if its file cannot be read.
 
-    If no line has a term of the question, it is the line of the first symbol of the hit, else its
-    first line after a comment. This blocks.
+    It is where a symbol of the question is defined, else the best line by its terms. If no line has
+    any, it is the line of the first symbol of the hit, else its first line after a comment. This
+    blocks.
     """
     source = _source(context, hit.document)
     if source is None or not source.lines:
@@ -102,8 +115,9 @@ def find_match(context: GatewayContext, hit: Hit, terms: Collection[str]) -> Mat
     first, last = 1, len(source.lines)
     if hit.start_line and not source.has_changed:
         first, last = min(hit.start_line, last), min(hit.end_line, last)
-    found = best_line(source.lines[first - 1 : last], terms)
+    found = best_line(source.lines[first - 1 : last], words.terms)
     line = first + found if found is not None else _start_of_code(source, first, last)
+    line = _line_of_named(source, first, last, words.names) or line
     definition = _innermost(source.definitions, line)
     return Match(source, line, first, last, hit.score or 0.0, definition)
 
@@ -111,7 +125,7 @@ def find_match(context: GatewayContext, hit: Hit, terms: Collection[str]) -> Mat
 def around_match(
     context: GatewayContext,
     hit: Hit,
-    terms: Collection[str],
+    words: QuestionWords,
     *,
     budget: int = AROUND_TOKENS,
 ) -> Place | None:
@@ -122,10 +136,10 @@ def around_match(
     Args:
         context: The project's context.
         hit: The hit.
-        terms: The question's tokens; see `terms_of`.
+        words: The question's words; see `words_of`.
         budget: Maximum tokens of the lines, of which at least one is shown.
     """
-    found = find_match(context, hit, terms)
+    found = find_match(context, hit, words)
     return None if found is None else show_around(found, budget)
 
 
@@ -142,13 +156,13 @@ def show_symbol(
     context: GatewayContext,
     definition: Definition,
     *,
-    terms: Collection[str] = frozenset(),
+    words: QuestionWords = NO_WORDS,
     budget: int = SYMBOL_TOKENS,
     score: float = 0.0,
 ) -> Place | None:
     """Return a whole symbol as it is on disk now; None if the file does not define it any more.
 
-    A symbol beyond the budget is shown around the line that matches `terms` best, else from its
+    A symbol beyond the budget is shown around the line that matches `words` best, else from its
     start. This blocks.
     """
     source = _source(context, definition.file)
@@ -159,7 +173,7 @@ def show_symbol(
     if source is None or now is None:
         return None
     first, last = _span_of(source, now)
-    found = best_line(source.lines[first - 1 : last], terms)
+    found = best_line(source.lines[first - 1 : last], words.terms)
     return _show(source, now, first + (found or 0), budget, score)
 
 
@@ -205,6 +219,13 @@ def _shortened(line: str) -> str:
 def cost(line: str) -> int:
     """Return the tokens of a line in an answer; as JSON, because that is longer than its text."""
     return tokens(json.dumps(line, ensure_ascii=False)) + 1
+
+
+def _line_of_named(source: SourceText, first: int, last: int, names: Iterable[str]) -> int:
+    """Return the first line in a range that defines one of the names; 0 if none does."""
+    inside = [d for d in source.definitions if first <= d.line <= last]
+    named = (d.line for name in names for d in inside if names_symbol(name, d.qualified, d.file))
+    return next(named, 0)
 
 
 def _start_of_code(source: SourceText, first: int, last: int) -> int:

@@ -12,6 +12,7 @@ from code_intel.forest.text.grep import TextMatch, TextQuery, grep
 from code_intel.index.corpus import priority
 from code_intel.index.walk import bases
 from code_intel.records import Definition
+from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage
 from code_intel.tools.context.source_file import index_path_of, project_path_of, read_source
@@ -25,6 +26,8 @@ MAX_TEXT_CHARS = 120
 IMPORT_STEPS = 2
 """If several files define a name, its uses count only in files that import the definition in at
 most so many steps."""
+MAX_REFRESHED_FILES = 20
+"""Maximum files with uses to index again if they have changed."""
 MAX_CALLED_NAMES = 60
 MAX_DEFINITIONS_PER_CALL = 10
 MIN_NAME_CHARS = 2
@@ -34,9 +37,16 @@ CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "_
 """Methods that callers reach by the name of the class."""
 _CALLED = re.compile(r"([^\W\d]\w*)[!?]?\s*\(")
 _MENTION = re.compile(
-    r"\s*(?:#|//|/\*|\*|--|;|<!--|(?:import|from|use|using|require|package|export\s*[{*])\b).*"
+    r"\s*(?:#|//|/\*|\*|--|;|<!--|:\w|``|(?:import|from|use|using|require|package|export\s*[{*])\b).*"
 )
 _SINGLE_NAME = re.compile(r"[^\w(]*\w+[^\w(]*")
+
+_KEYWORDS = frozenset(
+    """and as assert async await case const defer def else elif fn for from fun func function go if
+    import in is lambda let new not of or raise return then throw type typeof unless until use val
+    var when where while with yield""".split()  # noqa: SIM905 - a text is easier to read and edit
+)
+"""Words that stand before a name in code; other words stand before it in prose."""
 
 
 class Relation(NamedTuple):
@@ -143,7 +153,8 @@ def _uses(
 ) -> list[Relation]:
     """Return the first use in each symbol, or in each file outside symbols, nearest file first."""
     store, own_file = context.forest.store, project_path_of(context, definition.file)
-    named = store.definitions(_name_in_uses(definition), exact=True, limit=MAX_USES)
+    name = _name_in_uses(definition)
+    named = store.definitions(name, exact=True, limit=MAX_USES)
     defining = {(project_path_of(context, d.file), d.line) for d in named}
     near = _near(context, definition) if len({d.file for d in named}) > 1 else None
     code = [
@@ -154,9 +165,9 @@ def _uses(
         and row_of(use.file).complete
         and priority(use.file) != PROSE
         and (near is None or use.file in near)
-        and not _is_mention(use.content)
+        and not _is_mention(use.content, name)
     ]
-    called = re.compile(rf"\b{re.escape(_name_in_uses(definition))}\s*[!?]?[(<]")
+    called = re.compile(rf"\b{re.escape(name)}\s*[!?]?[(<]")
     code.sort(key=lambda use: called.search(use.content) is None)  # a call says more
     scopes = _scopes(context, {use.file for use in code})
     found: dict[tuple[str, str], Relation] = {}
@@ -186,9 +197,12 @@ def _near(context: GatewayContext, definition: Definition) -> frozenset[str]:
     return frozenset(project_path_of(context, document) for document in documents)
 
 
-def _is_mention(line: str) -> bool:
-    """Return whether a line only names the symbol: an import, a comment, an item of a list."""
-    return any(pattern.fullmatch(line) for pattern in (_MENTION, _SINGLE_NAME))
+def _is_mention(line: str, name: str) -> bool:
+    """Return whether a line only names the symbol: an import, an item of a list, or prose."""
+    if any(pattern.fullmatch(line) for pattern in (_MENTION, _SINGLE_NAME)):
+        return True
+    around = re.search(rf"(\w+) {re.escape(name)} [a-z]\w*", line)  # `the login form`
+    return around is not None and around[1] not in _KEYWORDS
 
 
 def _shown(line: str) -> str:
@@ -198,7 +212,8 @@ def _shown(line: str) -> str:
 
 def _scopes(context: GatewayContext, files: Collection[str]) -> dict[str, list[Definition]]:
     """Return the symbols of files, by file."""
-    documents = {index_path_of(context, file): file for file in files}
+    documents = {index_path_of(context, file): file for file in sorted(files)}
+    refresh_changed(context, list(documents)[:MAX_REFRESHED_FILES])
     found: dict[str, list[Definition]] = {}
     for definition in context.forest.store.defined_in(documents):
         found.setdefault(documents[definition.file], []).append(definition)

@@ -1,6 +1,6 @@
 """Implement the tool `search_smart`."""
 
-import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -8,11 +8,10 @@ from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.records import VERIFICATION_SCORE, Freshness, Hit, SearchAnswer
-from code_intel.session import short_circuit, steps
+from code_intel.session import short_circuit
 from code_intel.session.guidance import after_search, next_step
 from code_intel.session.state import Session, Step
 from code_intel.session.wording import fold
-from code_intel.tools.context import decision_log
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.degraded import (
     MEANWHILE,
@@ -21,17 +20,18 @@ from code_intel.tools.context.degraded import (
     unavailable_lines,
     unavailable_message,
 )
-from code_intel.tools.context.gateway import GatewayContext, LockedSession
-from code_intel.tools.context.searchers import UnavailableCorpus, try_search
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.searchers import UnavailableCorpus
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.search.map_answers import last_map_answer, record_feedback
-from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
+from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
+from code_intel.tools.search.map_verdict import JudgedAnswer
 from code_intel.tools.search.search_forest import forest_call
-from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
 from code_intel.tools.wire.next_calls import call_text, verification_call
 from code_intel.tools.wire.suspicion import flags_of
+
+ANSWERED = "An agreement answers this; the forest was not searched."
 
 
 async def search_smart(
@@ -57,128 +57,59 @@ async def search_smart(
             details={"field": "query"},
         )
     check_query(query)
-    since = time.monotonic()
-    answer, missing = await try_search(
-        context.searcher, "map", context.searcher.search_map(query, max(top_k, MIN_MAP_HITS))
-    )
-    judged = None
-    if answer is not None:
-        judged = await judge(context, session, query, answer, since=since)
-        if _is_answered_by_map(judged, session):
-            async with context.optional_session(handle, "search_smart") as locked:
-                session = await _record_hit(locked, judged, query, session)
-            shown = replace(answer, hits=judged.hits[:top_k])
-            return _from_map(query, shown, judged, session)
-        answer = replace(answer, hits=judged.hits)
-    found, forest_missing = await try_search(
-        context.searcher, "forest", context.searcher.search_forest(query, top_k)
-    )
-    missing += forest_missing
-    if answer is None and found is None:
-        raise no_answer(missing)
+    found = await look_up(context, session, query, top_k)
+    if found.map is None and found.forest is None:
+        raise no_answer(found.missing)
+    if session is None:
+        return _answer(found, top_k, None)
+    if session.frame is None:
+        context.warnings.append(_without_frame(context))
+    step = await _call_step(context, found)
     async with context.optional_session(handle, "search_smart") as locked:
-        session = await _record_miss(locked, judged, query, found)
-    if found is None and answer is not None:
-        return _from_map_alone(query, answer, top_k, session, missing)
-    return _from_forest(query, found or SearchAnswer(()), answer, session, missing)
+        if locked is not None:
+            session = await record(locked, found, step)
+    return _answer(found, top_k, session)
 
 
-def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
-    """Return whether a hit is good enough and the session has not rejected its symbol."""
-    if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
-        return False
-    return session is None or symbol_now(judged.best.agreement) not in session.refuted
+def _without_frame(context: GatewayContext) -> str:
+    """Return a note on a session whose request was not split into slots."""
+    tools = ("set_query_frame",) if "set_query_frame" in context.offered else ()
+    remedy = " or ".join(("the slots of start_session", *tools))
+    return f"This session has no query frame. With {remedy}, a search can tell the feature apart."
 
 
-async def _record_hit(
-    locked: LockedSession | None, judged: JudgedAnswer, query: str, judged_session: Session | None
-) -> Session | None:
-    """Record a hit; it changes the phase only if the session still is as `judged_session`."""
-    if locked is None or judged.best is None or judged.best.agreement is None:
-        return None
-    agreement = judged.best.agreement
-    call_step = steps.called(
-        "search_smart",
-        query,
-        found=1,
-        files=judged.files,
-        symbols=(symbol_now(agreement),),
-        map_results=logged_hits(judged.hits),
+async def _call_step(context: GatewayContext, found: Lookup) -> Step:
+    """Return the journal's record of the call."""
+    if found.is_hit:
+        return map_call("search_smart", found)
+    map_hits = found.judged.hits if found.judged else None
+    hits = found.forest or SearchAnswer(())
+    return await forest_call(context, "search_smart", found.query, hits, map_hits)
+
+
+def _answer(found: Lookup, top_k: int, session: Session | None) -> Answer:
+    if found.is_hit and found.map is not None and found.judged is not None:
+        shown = replace(found.map, hits=found.map.hits[:top_k])
+        return _from_map(found.query, shown, found.judged, session)
+    if found.forest is None and found.map is not None:
+        return _from_map_alone(found.query, found.map, top_k, session, found.missing)
+    return _from_forest(
+        found.query, found.forest or SearchAnswer(()), found.map, session, found.missing
     )
-
-    def judgement(session: Session) -> tuple[Step | None, list[Step]]:
-        if judged_session is None or (session.frame, session.risk) != (
-            judged_session.frame,
-            judged_session.risk,
-        ):
-            return None, [call_step]
-        step = short_circuit.map_step(
-            session,
-            judged.verdict,
-            query=query,
-            nl_term=agreement.nl_term,
-            symbol=symbol_now(agreement),
-            agreed=agreement.symbol,
-            score=judged.best.score if judged.best else None,
-            symbol_defined=judged.symbol_defined,
-            files=judged.files,
-        )
-        return step, _present_steps(call_step, step)
-
-    step = await locked.decide(judgement)
-    if step is not None:
-        await record_feedback(
-            locked.context, locked.session, "offered", last_map_answer(locked.session)
-        )
-    await locked.context.note(
-        locked.session,
-        *decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart"),
-    )
-    return locked.session
-
-
-async def _record_miss(
-    locked: LockedSession | None,
-    judged: JudgedAnswer | None,
-    query: str,
-    found: SearchAnswer | None,
-) -> Session | None:
-    """Record the search. It is no miss of the map if the map did not answer (`judged` is None)."""
-    if locked is None:
-        return None
-    map_hits = judged.hits if judged else None
-    call_step = await forest_call(
-        locked.context, "search_smart", query, found or SearchAnswer(()), map_hits
-    )
-    if judged is None:
-        return await locked.append(call_step)
-    symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
-    step = short_circuit.map_step(locked.session, judged.verdict, query=query, symbol=symbol)
-    decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_smart")
-    await locked.context.note(locked.session, *decided)
-    return await locked.append(*_present_steps(call_step, step))
-
-
-def _present_steps(call_step: Step, step: Step | None) -> list[Step]:
-    return [call_step, step] if step else [call_step]
 
 
 def _from_map(
     query: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
 ) -> Answer:
     phase = session.phase if session else judged.verdict.phase
-    message = "An agreement answers this; the forest was not searched."
     guards = list(judged.verdict.failed)
     if session and fold(query) != fold(session.own_words):
-        message += (
-            " The query is not the session's target feature, so the phase does not change. "
-            f"Omit query to search for “{session.own_words}”."
+        message = (
+            f"{ANSWERED} The query is not the session's target feature, so the phase does not "
+            f"change. Omit query to search for “{session.own_words}”."
         )
-    elif guards:
-        reasons = "; ".join(
-            f"{item['guard']} ({item['reason']})" for item in short_circuit.explain(guards)
-        )
-        message += f" This does not lead to READY: {reasons}."
+    else:
+        message = hit_message(guards)
     action = next_step(session) if session else "Read the agreement and its files."
     fields = {
         "source": "map",
@@ -195,6 +126,14 @@ def _from_map(
     }
     after = "\n".join(filter(None, (action, call_text(fields))))
     return hit_answer(answer, fields, before=[message], nothing="", after=after)
+
+
+def hit_message(guards: Sequence[str]) -> str:
+    """Say that an agreement answers, and which guards it fails."""
+    reasons = "; ".join(
+        f"{item['guard']} ({item['reason']})" for item in short_circuit.explain(guards)
+    )
+    return f"{ANSWERED} This does not lead to READY: {reasons}." if guards else ANSWERED
 
 
 def _from_forest(

@@ -14,13 +14,17 @@ from code_intel.tools.declaration import Answer, SessionId
 
 
 class SlotValue(BaseModel):
-    """One slot of the query frame."""
+    """One slot of the query frame.
 
-    value: Annotated[
-        str,
-        Field(description="What the quote says, in its words."),
-    ]
-    quote: Annotated[str, Field(description="Copied from the request.")]
+    Its fields have no descriptions, because every tool with slots would repeat them four times.
+
+    Attributes:
+        value: What the quote says about this slot, using only words from the quote.
+        quote: Copied word for word from the user's request.
+    """
+
+    value: str
+    quote: str
 
 
 Slot = SlotValue | None
@@ -28,7 +32,13 @@ Slot = SlotValue | None
 
 async def set_query_frame(
     context: GatewayContext,
-    target_feature: Annotated[Slot, Field(description="The feature in question.")] = None,
+    target_feature: Annotated[
+        Slot,
+        Field(
+            description="The feature in question. quote: copied from the request; value: what the "
+            "quote says, in its words."
+        ),
+    ] = None,
     trigger_condition: Annotated[Slot, Field(description="When it happens.")] = None,
     observed_issue: Annotated[Slot, Field(description="What is wrong.")] = None,
     desired_action: Annotated[Slot, Field(description="What to do.")] = None,

@@ -1,38 +1,59 @@
 """Implement the tool `start_session`."""
 
+import json
 import os
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from code_intel.errors import UsageError
+from code_intel.errors import SessionError, UsageError
 from code_intel.foundation.git import head
-from code_intel.session import journal, phases
-from code_intel.session.frame import SLOTS
-from code_intel.session.phases import Intent, Phase
-from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.records import Definition
+from code_intel.session import journal, steps
+from code_intel.session.phases import Intent
+from code_intel.session.state import Session, Step
+from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
+from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
+from code_intel.tools.context.symbol_facts import definitions_of, nearest
 from code_intel.tools.declaration import UNLISTED, Answer
+from code_intel.tools.search.found_places import places_of_hits, places_of_symbols
+from code_intel.tools.search.map_then_forest import Lookup, look_up, record
+from code_intel.tools.search.map_verdict import symbol_now
+from code_intel.tools.session.set_query_frame import Slot
+from code_intel.tools.session.start_answer import Start
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, logged_hits, tokens
 
-EXTRACTION_PROMPT = (
-    "From the query, fill the slots target_feature, trigger_condition, observed_issue and "
-    "desired_action. Each is {value, quote}; copy the quote from the query word for word. "
-    "Leave out slots that the query does not mention."
-)
+START_TOKENS = 2500
+"""Default budget of an answer: two whole functions, three places, and what is related."""
+FOREST_HITS = 8
+"""Number of files to search for; some cannot be shown."""
+CANDIDATE_SHARE = 3
+"""The part of the budget, as 1/n, for the code of agreements that score too low."""
 
 
 async def start_session(
     context: GatewayContext,
     intent: Annotated[
         Literal["IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
-        Field(description="Purpose of the work; MODIFY if unsure. Only the first three can write."),
+        Field(description="MODIFY if unsure. Only the first three can write."),
     ],
     query: Annotated[
         str,
-        Field(min_length=1, max_length=4000, description="The user's request, word for word."),
+        Field(min_length=1, max_length=4000, description="The user's request, verbatim."),
     ],
+    target_feature: Annotated[
+        Slot,
+        Field(description="The feature. quote: copied from query; value: in words of the quote."),
+    ] = None,
+    trigger_condition: Annotated[Slot, Field(description="When it happens.")] = None,
+    observed_issue: Annotated[Slot, Field(description="What is wrong.")] = None,
+    desired_action: Annotated[Slot, Field(description="What to do.")] = None,
+    token_budget: Annotated[
+        int, Field(ge=300, le=MAX_ROW_TOKENS, description="Maximum tokens.")
+    ] = START_TOKENS,
     repo_path: Annotated[
         str,
         Field(
@@ -41,60 +62,36 @@ async def start_session(
         ),
     ] = ".",
 ) -> Answer:
-    """Start a session. Call this first, before exploring or changing code.
+    """Start a session and search for the request. Call this first.
 
-    Returns `session_id` for the other tools, the phase, and the tools that the phase allows. Files
-    may be written only in the phase READY. A session expires a day after its last use.
+    Returns phase, risk, what the map (the project's agreements) knows or the best places of the
+    source with callers and tests, and the next call. Only slots let the map change the phase.
+    Files may be written only in READY.
     """
     await run_in_thread(_check_project, context.root, repo_path)
-    before = await run_in_thread(baseline, context.root)
-    commit = await run_in_thread(head, context.root)
-    session, handle = await run_in_thread(
-        partial(
-            journal.create,
-            context.sessions,
-            Intent(intent),
-            query,
-            baseline=before,
-            commit=commit,
-            demands=context.settings.demands,
-        )
-    )
-    context.remember(handle)
-    allowed = list(phases.allowed_tools(session, context.offered or None))
-    read_only = session.phase is Phase.READY
-    step = (
-        "Answer from search_smart and search_text." if read_only else "Call set_query_frame next."
-    )
-    message = f"Session {session.name} is in {session.phase}. {step}"
-    data = {
-        "success": True,
-        "session_id": handle,
-        "intent": session.intent.value,
-        "current_phase": session.phase.value,
-        "allowed_tools": allowed,
-        "repo_path": str(context.root),
-        "message": message,
-        "query_frame": {
-            "status": "pending",
-            "slots": list(SLOTS),
-            "extraction_prompt": EXTRACTION_PROMPT,
-            "next_step": "set_query_frame",
-        },
-        "v38_features": {
-            "map_search": True,
-            "forest_search": True,
-            "agreements_path": str(context.settings.agreements.relative_to(context.root))
-            if context.settings.agreements.is_relative_to(context.root)
-            else str(context.settings.agreements),
-        },
-        "exploration_hint": (
-            "search_smart searches the map first (agreements on which symbol a term means; these "
-            "are facts), then the forest (the project's source; its hits are hypotheses)."
-        ),
+    handle = await _begin(context, intent, query)
+    slots = {
+        "target_feature": target_feature,
+        "trigger_condition": trigger_condition,
+        "observed_issue": observed_issue,
+        "desired_action": desired_action,
     }
-    # Some clients show the model only the text, so the text contains the handle.
-    return Answer(data, f"{message} session_id: {handle}\n{EXTRACTION_PROMPT}")
+    given = {name: slot.model_dump() for name, slot in slots.items() if slot is not None}
+    async with context.session(handle, "start_session") as locked:
+        refused = await _set_frame(locked, given)
+        session = locked.session
+    found = await _search(context, session)
+    start = Start(handle, session, found, tuple(refused))
+    budget = max(token_budget - tokens(json.dumps(start.data, ensure_ascii=False)), 0)
+    shown = await _places(context, session, found, budget)
+    call_step = await _call_step(context, found, shown)
+    async with context.session(handle, "start_session") as locked:
+        if session.frame is None:  # slots let the map answer, as a later set_query_frame may
+            session = await locked.append(call_step)
+        else:
+            session = await record(locked, found, call_step)
+    start = start._replace(session=session, shown=tuple(shown))
+    return Answer(start.data, start.text)
 
 
 def _check_project(root: Path, repo_path: str) -> None:
@@ -110,3 +107,87 @@ def _check_project(root: Path, repo_path: str) -> None:
             "another project.",
             details={"field": "repo_path"},
         )
+
+
+async def _begin(context: GatewayContext, intent: str, query: str) -> str:
+    """Create the session's journal, and return its handle."""
+
+    def create() -> str:
+        before, commit = baseline(context.root), head(context.root)
+        return journal.create(
+            context.sessions,
+            Intent(intent),
+            query,
+            baseline=before,
+            commit=commit,
+            demands=context.settings.demands,
+        ).handle
+
+    handle = await run_in_thread(create)
+    context.remember(handle)
+    return handle
+
+
+async def _set_frame(
+    locked: LockedSession, slots: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, str]]:
+    """Set the slots that are valid, and return the errors of the others."""
+    try:
+        if slots:
+            await locked.decide(lambda session: (None, steps.set_frame(session, slots)))
+    except SessionError as error:
+        refused: list[dict[str, str]] = error.details["validation_errors"]
+        names = {item["slot"] for item in refused}
+        return refused + await _set_frame(
+            locked, {name: slot for name, slot in slots.items() if name not in names}
+        )
+    return []
+
+
+async def _search(context: GatewayContext, session: Session) -> Lookup:
+    """Ask map and forest; commands that search neither get an empty answer."""
+    if context.upstream is None:
+        return Lookup(session.own_words, session, None, None)
+    return await look_up(
+        context, session, session.own_words, FOREST_HITS, forest_query=session.all_words
+    )
+
+
+async def _places(
+    context: GatewayContext, session: Session, found: Lookup, budget: int
+) -> list[ShownPlace]:
+    """Return the places to show: of the agreements that the map found, then of the forest."""
+    definitions = await _agreed_definitions(context, found)
+    if found.is_hit:
+        return await places_of_symbols(context, definitions, budget)
+    agreed = await places_of_symbols(context, definitions[:1], budget // CANDIDATE_SHARE)
+    hits = found.forest.hits if found.forest else ()
+    left = max(budget - sum(place.cost for place in agreed), 0)
+    others = await places_of_hits(context, hits, session.all_words, left)
+    names = {(item.place.file, item.place.symbol) for item in agreed}
+    return agreed + [item for item in others if (item.place.file, item.place.symbol) not in names]
+
+
+async def _agreed_definitions(context: GatewayContext, found: Lookup) -> list[Definition]:
+    """Return where the symbols of the map's best agreements are defined, each once."""
+    symbols = dict.fromkeys(
+        symbol_now(hit.agreement) for hit in found.known if hit.agreement is not None
+    )
+    files = found.judged.files if found.judged else ()
+    defined = await definitions_of(context, list(symbols))
+    return [nearest(definitions, files)[0] for definitions in defined.values() if definitions]
+
+
+async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[ShownPlace]) -> Step:
+    """Return the journal's record of the search and of what the answer prints."""
+    hits = found.forest.hits if found.forest else ()
+    return steps.called(
+        "start_session",
+        found.query,
+        found=len(shown),
+        files=[item.place.file for item in shown],
+        symbols=[item.place.symbol for item in shown if item.place.symbol],
+        map_results=logged_hits(found.judged.hits) if found.judged else None,
+        forest_results=None if found.is_hit else logged_hits(hits),
+        printed=await run_in_thread(prints_of_places, context, shown),
+    )

@@ -83,7 +83,7 @@ async def test_packages_are_not_indexed_and_not_counted_as_seen(installed: Path)
         await call("search_text", pattern="leftPad", scope="dependencies")
         await call("find_definitions", symbol="leftPad", scope="dependencies")
         await call("snippets_get", symbol="leftPad", scope="dependencies")
-        assert (await call("get_session_status"))["tool_calls_count"] == 0
+        assert (await call("get_session_status"))["tool_calls"] == {"start_session": 1}
         assert (await call("find_definitions", symbol="leftPad"))["definitions"] == []
         assert (await call("search_text", pattern="leftPad"))["matches"] == []
 

@@ -13,7 +13,7 @@ from code_intel.tools.context.places import (
     Place,
     around_match,
     show_symbol,
-    terms_of,
+    words_of,
 )
 from code_intel.tools.context.prints import prints_in, prints_of
 from code_intel.tools.context.relations import Relation, Relations, relations
@@ -48,14 +48,14 @@ def hit(file: str, first: int = 0, last: int = 0) -> Hit:
 
 
 def shown(context: GatewayContext, found: Hit, question: str, budget: int = 250) -> Place:
-    place = around_match(context, found, terms_of(question), budget=budget)
+    place = around_match(context, found, words_of(question), budget=budget)
     assert place is not None
     return place
 
 
 def whole(context: GatewayContext, symbol: str, budget: int = 1200, question: str = "") -> Place:
     place = show_symbol(
-        context, definition(context, symbol), terms=terms_of(question), budget=budget
+        context, definition(context, symbol), words=words_of(question), budget=budget
     )
     assert place is not None
     return place
@@ -117,6 +117,11 @@ def test_lines_around_the_match_are_shown_instead_of_the_licence(context: Gatewa
     assert "Licensed" in header.lines[0]
 
 
+def test_symbol_that_the_question_names_is_the_match(context: GatewayContext) -> None:
+    assert shown(context, hit(SERVICE, 1, 60), "AuthService.login").symbol == "AuthService.login"
+    assert shown(context, hit(SERVICE, 1, 60), "AuthService").symbol == "AuthService"
+
+
 @pytest.mark.parametrize("rest", ["RATE = 19", "def vat(net):\n    return net"])
 def test_code_is_shown_instead_of_the_licence_if_no_word_matches(
     context: GatewayContext, rest: str
@@ -136,7 +141,7 @@ def test_hit_in_changed_file_is_found_at_its_new_place(context: GatewayContext) 
 
 def test_file_that_cannot_be_read_has_no_place(context: GatewayContext) -> None:
     for file in ("src/gone.py", ".env", "../outside.py"):
-        assert around_match(context, hit(file), terms_of("cart")) is None
+        assert around_match(context, hit(file), words_of("cart")) is None
 
 
 def test_place_notes_its_lines_but_not_cut_ones(context: GatewayContext) -> None:

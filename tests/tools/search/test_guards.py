@@ -15,7 +15,7 @@ from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
 from code_intel.records import Agreement, FileReference
 from code_intel.session.short_circuit import GUARDS
-from contract.journeys import agree
+from contract.journeys import agree, unsearched
 from privileges import without_root
 from programs import git
 from projects import Caller
@@ -116,8 +116,7 @@ async def undefined(call: Caller, shop: Path) -> dict[str, Any]:
 
 
 async def risky(call: Caller, shop: Path) -> dict[str, Any]:
-    del shop
-    await call("start_session", intent="MODIFY", query=TERM)
+    await unsearched(call, shop, query=TERM)
     return await call("search_smart")
 
 

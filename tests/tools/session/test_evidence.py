@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from code_intel.config import load_settings
+from contract.journeys import unsearched
 from projects import Caller
 from served import gateway, settings_of
 
@@ -25,10 +26,19 @@ THEME = {
 
 async def begun(call: Caller, intent: str = "MODIFY", **slots: str) -> str:
     session = await call("start_session", intent=intent, query=QUERY)
+    return await framed(call, str(session["session_id"]), **slots)
+
+
+async def unread(call: Caller, shop: Path, intent: str = "MODIFY") -> str:
+    """Begin a session that has printed nothing."""
+    return await framed(call, await unsearched(call, shop, intent, QUERY, "evidence"))
+
+
+async def framed(call: Caller, handle: str, **slots: str) -> str:
     named = slots or {"target_feature": "login", "observed_issue": "accepts an empty password"}
     frame = {name: {"value": text, "quote": text} for name, text in named.items()}
-    await call("set_query_frame", session_id=session["session_id"], **frame)
-    return str(session["session_id"])
+    await call("set_query_frame", session_id=handle, **frame)
+    return handle
 
 
 async def read(call: Caller, handle: str, symbol: str = LOGIN) -> None:
@@ -70,7 +80,7 @@ async def test_bare_name_is_answered_with_what_to_read_and_then_with_the_missing
     shop: Path,
 ) -> None:
     async with gateway(shop, demands="evidence") as call:
-        handle = await begun(call)
+        handle = await unread(call, shop)
         refused = await submit(call, handle, LOGIN)
         assert refused["message"] == f"{LOGIN} was never printed in this session."
         assert f'snippets_get(path="{SERVICE}"' in refused["hint"]
@@ -147,7 +157,7 @@ async def test_unrelated_symbol_is_refused_and_padding_neither_counts_nor_opens(
 async def test_prints_of_another_session_do_not_count(shop: Path) -> None:
     async with gateway(shop, demands="evidence") as call:
         await read(call, await begun(call))
-        refused = await submit(call, await begun(call), CLAIM)
+        refused = await submit(call, await unread(call, shop), CLAIM)
         assert "never printed" in refused["message"]
 
 
@@ -184,7 +194,7 @@ async def test_name_with_several_definitions_needs_its_file(shop: Path) -> None:
 async def test_new_symbol_opens_its_neighbour_and_its_new_file(shop: Path) -> None:
     new = {"name": "lock_account", "file": "src/auth/locking.py", "beside": LOGIN}
     async with gateway(shop, demands="evidence") as call:
-        handle = await begun(call, "IMPLEMENT")
+        handle = await unread(call, shop, "IMPLEMENT")
         refused = await submit(call, handle, new_symbols=[new])
         assert "never printed" in refused["message"]
         await read(call, handle)
@@ -276,7 +286,7 @@ async def test_session_keeps_the_rules_with_which_it_began(shop: Path) -> None:
         handle = await begun(call)
     async with gateway(shop, demands="counts") as call:
         refused = await submit(call, handle, LOGIN)
-        assert refused["message"] == f"{LOGIN} was never printed in this session."
+        assert refused["message"] == f"{LOGIN} has no quote."
     (shop / ".code-intel" / "config.toml").write_text('[gate]\ndemands = "evidence"\n', "utf-8")
     assert load_settings(shop, {}).demands == "evidence"
     assert settings_of(shop).demands == "counts"

@@ -9,7 +9,7 @@ import pytest
 from code_intel.session import heads, journal, steps
 from code_intel.session.heads import session_paths
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
-from contract.journeys import begin
+from contract.journeys import begin, unsearched
 from projects import Caller, both_eras
 from served import AGREEMENTS, gateway, settings_of
 
@@ -25,7 +25,7 @@ async def test_status_has_the_last_results_of_map_and_forest(shop: Path) -> None
     text = "---\nnl_term: 決済\nsymbol: PaymentGateway\n---\n\n## Evidence\n\n- it charges\n"
     (shop / AGREEMENTS / "payment.md").write_text(text, encoding="utf-8")
     async with gateway(shop) as call:
-        await begin(call)
+        await unsearched(call, shop)
         status = await call("get_session_status")
         assert (status["map_results"], status["forest_results"]) == ([], [])
         answer = await call("search_smart", query="login of a customer")
@@ -81,7 +81,7 @@ async def test_status_stays_small_after_five_hundred_calls(shop: Path) -> None:
         ]
         journal.append(place, handle, *recorded)
         status = await call("get_session_status")
-        assert status["tool_calls_count"] == 500
+        assert status["tool_calls_count"] == 501
         assert tokens(json.dumps(status, ensure_ascii=False)) <= MAX_SEARCH_TOKENS
         assert status["truncated"]
         assert status["recovery_options"]

@@ -1,0 +1,154 @@
+"""Search the map, then the forest if no agreement answers, and record the search in a session."""
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+from code_intel.records import FAIR_SCORE, VERIFICATION_SCORE, Hit, SearchAnswer
+from code_intel.session import short_circuit, steps
+from code_intel.session.state import Session, Step
+from code_intel.tools.context import decision_log
+from code_intel.tools.context.gateway import GatewayContext, LockedSession
+from code_intel.tools.context.searchers import UnavailableCorpus, try_search
+from code_intel.tools.search.map_answers import last_map_answer, record_feedback
+from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
+from code_intel.tools.wire.answers import logged_hits
+
+MAX_KNOWN = 3
+
+
+class Lookup(NamedTuple):
+    """What map and forest answered.
+
+    Attributes:
+        query: What the map was asked.
+        session: The session for which the answer was judged, if there is one.
+        judged: The judged answer of the map; None if it did not answer.
+        map: The map's hits that may be returned; None if it did not answer.
+        forest: The forest's hits; None if it was not asked or did not answer.
+        missing: The corpora that did not answer.
+        is_hit: Whether an agreement answers the query, so that the forest was not asked.
+    """
+
+    query: str
+    session: Session | None
+    judged: JudgedAnswer | None
+    map: SearchAnswer | None
+    forest: SearchAnswer | None = None
+    missing: tuple[UnavailableCorpus, ...] = ()
+    is_hit: bool = False
+
+    @property
+    def known(self) -> tuple[Hit, ...]:
+        """The agreements to show, at most `MAX_KNOWN`: those that answer, else the fair ones."""
+        least = VERIFICATION_SCORE if self.is_hit else FAIR_SCORE
+        hits = self.map.hits if self.map else ()
+        return tuple(h for h in hits if h.agreement and (h.score or 0.0) >= least)[:MAX_KNOWN]
+
+
+async def look_up(
+    context: GatewayContext,
+    session: Session | None,
+    query: str,
+    top_k: int,
+    *,
+    forest_query: str = "",
+) -> Lookup:
+    """Ask the map and, if no agreement answers, the forest; `forest_query` is its query if set."""
+    since = time.monotonic()
+    answer, missing = await try_search(
+        context.searcher, "map", context.searcher.search_map(query, max(top_k, MIN_MAP_HITS))
+    )
+    judged = None
+    if answer is not None:
+        judged = await judge(context, session, query, answer, since=since)
+        answer = replace(answer, hits=judged.hits)
+        if _is_answered_by_map(judged, session):
+            return Lookup(query, session, judged, answer, is_hit=True)
+    found, forest_missing = await try_search(
+        context.searcher, "forest", context.searcher.search_forest(forest_query or query, top_k)
+    )
+    return Lookup(query, session, judged, answer, found, missing + forest_missing)
+
+
+def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
+    """Return whether a hit is good enough and the session has not rejected its symbol."""
+    if judged.verdict.phase is None or judged.best is None or judged.best.agreement is None:
+        return False
+    return session is None or symbol_now(judged.best.agreement) not in session.refuted
+
+
+def map_call(tool: str, lookup: Lookup) -> Step:
+    """Return the journal's record of a search that an agreement has answered."""
+    judged = lookup.judged
+    assert judged is not None  # noqa: S101 - the map has answered
+    assert judged.best is not None  # noqa: S101 - as above
+    assert judged.best.agreement is not None  # noqa: S101 - as above
+    return steps.called(
+        tool,
+        lookup.query,
+        found=1,
+        files=judged.files,
+        symbols=(symbol_now(judged.best.agreement),),
+        map_results=logged_hits(judged.hits),
+    )
+
+
+async def record(locked: LockedSession, lookup: Lookup, call_step: Step) -> Session:
+    """Record a search and its effect on the phase; `call_step` is the call to record."""
+    if lookup.is_hit and lookup.judged is not None:
+        return await _record_hit(locked, lookup, lookup.judged, call_step)
+    return await _record_miss(locked, lookup, call_step)
+
+
+async def _record_hit(
+    locked: LockedSession, lookup: Lookup, judged: JudgedAnswer, call_step: Step
+) -> Session:
+    """Record a hit; it changes the phase only if the session still is as it was judged."""
+    best = judged.best
+    assert best is not None  # noqa: S101 - the lookup is a hit
+    assert best.agreement is not None  # noqa: S101 - as above
+    agreement = best.agreement
+
+    def judgement(session: Session) -> tuple[Step | None, list[Step]]:
+        before = lookup.session
+        if before is None or (session.frame, session.risk) != (before.frame, before.risk):
+            return None, [call_step]
+        step = short_circuit.map_step(
+            session,
+            judged.verdict,
+            query=lookup.query,
+            nl_term=agreement.nl_term,
+            symbol=symbol_now(agreement),
+            agreed=agreement.symbol,
+            score=best.score,
+            symbol_defined=judged.symbol_defined,
+            files=judged.files,
+        )
+        return step, _present_steps(call_step, step)
+
+    step = await locked.decide(judgement)
+    if step is not None:
+        await record_feedback(
+            locked.context, locked.session, "offered", last_map_answer(locked.session)
+        )
+    await locked.context.note(
+        locked.session, *decision_log.map_decisions(best, judged.verdict, step, locked.tool)
+    )
+    return locked.session
+
+
+async def _record_miss(locked: LockedSession, lookup: Lookup, call_step: Step) -> Session:
+    """Record the search. It is no miss of the map if the map did not answer."""
+    judged = lookup.judged
+    if judged is None:
+        return await locked.append(call_step)
+    symbol = symbol_now(judged.best.agreement) if judged.best and judged.best.agreement else ""
+    step = short_circuit.map_step(locked.session, judged.verdict, query=lookup.query, symbol=symbol)
+    decided = decision_log.map_decisions(judged.best, judged.verdict, step, locked.tool)
+    await locked.context.note(locked.session, *decided)
+    return await locked.append(*_present_steps(call_step, step))
+
+
+def _present_steps(call_step: Step, step: Step | None) -> list[Step]:
+    return [call_step, step] if step else [call_step]

@@ -1,0 +1,176 @@
+"""Format the answer of start_session."""
+
+from typing import Any, NamedTuple
+
+from code_intel.foundation.text import visible
+from code_intel.records import VERIFICATION_SCORE, Hit
+from code_intel.session.guidance import after_search, next_step, risk_reason
+from code_intel.session.phases import Phase
+from code_intel.session.progress import describe_requirements
+from code_intel.session.state import Session
+from code_intel.tools.context.degraded import (
+    unavailable_data,
+    unavailable_lines,
+    unavailable_message,
+)
+from code_intel.tools.context.place_answers import ShownPlace
+from code_intel.tools.context.places import Place
+from code_intel.tools.context.symbol_facts import can_read_symbols
+from code_intel.tools.search.map_then_forest import Lookup
+from code_intel.tools.search.search_smart import ANSWERED, hit_message
+from code_intel.tools.wire.answers import files_data, index_data, index_text
+from code_intel.tools.wire.next_calls import QUOTE, call_text, verification_call
+from code_intel.tools.wire.suspicion import flags_of, note_of
+
+BUILDING = "The index is being built, so search_smart may find more in a few seconds."
+WITHOUT_SLOTS = "The request has no slots, so the phase does not change."
+RISK_REASON = "it follows from the filled slots"
+
+
+class Start(NamedTuple):
+    """What start_session answers.
+
+    Attributes:
+        handle: The session's handle.
+        session: The session.
+        found: What map and forest answered.
+        slot_errors: The slots that were not accepted, with the reasons.
+        shown: The places of the source.
+    """
+
+    handle: str
+    session: Session
+    found: Lookup
+    slot_errors: tuple[dict[str, str], ...] = ()
+    shown: tuple[ShownPlace, ...] = ()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The answer as data, without empty fields."""
+        answer = self.found.forest or self.found.map
+        optional = {
+            "slot_errors": list(self.slot_errors),
+            "map": [agreement_data(hit) for hit in self.found.known],
+            "places": [item.data for item in self.shown],
+            "index": index_data(answer.index) if answer and index_text(answer.index) else None,
+            **unavailable_data(self.found.missing),
+            **self.next_call,
+        }
+        return {
+            "session_id": self.handle,
+            "current_phase": self.session.phase.value,
+            "risk_level": self.session.risk.value,
+            "risk_reason": RISK_REASON,
+            **risk_reason(self.session),
+            "message": self.message,
+            **{name: value for name, value in optional.items() if value},
+        }
+
+    @property
+    def text(self) -> str:
+        """The same as text."""
+        session = self.session
+        agreements = [agreement_data(hit) for hit in self.found.known]
+        answer = self.found.forest or self.found.map
+        lines = (
+            note_of([*agreements, *(item.data for item in self.shown)]),
+            f"session_id: {self.handle}",
+            f"{session.phase}. Risk {session.risk}: {session.risk_reason or RISK_REASON}.",
+            *(f"{item['slot']} is left out: {item['error']}." for item in self.slot_errors),
+            self.message,
+            *unavailable_lines(self.found.missing),
+            *map(_agreement_line, agreements),
+            *(item.text for item in self.shown),
+            call_text(self.next_call),
+        )
+        return "\n".join(filter(None, lines)) + (index_text(answer.index) if answer else "")
+
+    @property
+    def message(self) -> str:
+        """What the map says, and what to do."""
+        return " ".join(filter(None, (self._map_message, self._advice)))
+
+    @property
+    def _map_message(self) -> str:
+        found = self.found
+        if found.is_hit and self.session.frame is None:
+            return f"{ANSWERED} {WITHOUT_SLOTS}"
+        if found.is_hit and found.judged is not None:
+            return hit_message(found.judged.verdict.failed)
+        if found.map is None:
+            return unavailable_message(found.missing)
+        if not found.known:
+            return "No agreement matches."
+        best = max(hit.score or 0.0 for hit in found.known)
+        return f"No agreement scores enough ({best:.2f}; needed: {VERIFICATION_SCORE:.2f})."
+
+    @property
+    def _advice(self) -> str:
+        session = self.session
+        if session.phase is not Phase.EXPLORATION:
+            return next_step(session)
+        answer = self.found.forest or self.found.map
+        building = BUILDING if answer and answer.index.state == "building" else ""
+        has_symbol = self.first_symbol is not None
+        is_enough = session.demands == "evidence" and has_symbol
+        action = "" if is_enough else after_search(session, found=has_symbol)
+        return " ".join(filter(None, (building, describe_requirements(session), action)))
+
+    @property
+    def first_symbol(self) -> ShownPlace | None:
+        """The first place that is a symbol of a programming language."""
+        symbols = (item for item in self.shown if item.place.symbol)
+        return next((item for item in symbols if can_read_symbols([item.place.file])), None)
+
+    @property
+    def next_call(self) -> dict[str, Any]:
+        """The field `next_call` with the next call filled in; {} if there is none to suggest."""
+        session, first = self.session, self.first_symbol
+        if session.phase is Phase.READY and session.intent.writes and session.explored_files:
+            arguments: dict[str, Any] = {"file_path": session.explored_files[0]}
+            return {"next_call": {"tool": "check_write_target", "arguments": arguments}}
+        if session.phase is Phase.EXPLORATION and first is not None:
+            arguments = _submission(session, first.place)
+            return {"next_call": {"tool": "submit_understanding", "arguments": arguments}}
+        return verification_call(session)
+
+
+def _submission(session: Session, place: Place) -> dict[str, Any]:
+    """Return the arguments of submit_understanding for one symbol."""
+    if session.demands == "counts":
+        return {"symbols_identified": [place.symbol], "files_analyzed": [place.file]}
+    claim = {
+        "symbol": place.symbol,
+        "file": place.file,
+        "explanation": QUOTE,
+        "quote": QUOTE,
+    }
+    return {"symbols_identified": [claim]}
+
+
+def agreement_data(hit: Hit) -> dict[str, Any]:
+    """Return what the map knows, without empty fields."""
+    agreement = hit.agreement
+    assert agreement is not None  # noqa: S101 - only agreements are shown
+    row = {
+        "nl_term": agreement.nl_term,
+        "symbol": agreement.symbol,
+        "renamed_to": agreement.renamed_to,
+        "status": agreement.status,
+        "score": None if hit.score is None else round(hit.score, 2),
+        "files": files_data(agreement.files),
+        "reasons": list(agreement.reasons),
+    }
+    texts = (agreement.nl_term, agreement.symbol, *agreement.reasons)
+    return {name: value for name, value in row.items() if value} | flags_of(*texts)
+
+
+def _agreement_line(row: dict[str, Any]) -> str:
+    now = f" (now {row['renamed_to']})" if "renamed_to" in row else ""
+    parts = (
+        f"{row['nl_term']} → {row['symbol']}{now}  [{row['status']}]",
+        f"{row['score']:.2f}" if "score" in row else "",
+        ", ".join(row.get("files", ())),
+        "; ".join(row.get("reasons", ())),
+    )
+    return visible("  ".join(filter(None, parts)))
