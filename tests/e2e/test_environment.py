@@ -117,4 +117,4 @@ def test_a_server_survives_the_deletion_of_its_working_folder(words: Project) ->
         pipe.greet()
         shutil.rmtree(folder)
         assert pipe.call("search_text", pattern="login")["matches"]
-        assert pipe.call("start_session", intent="MODIFY", query="fix the login")["success"]
+        assert pipe.call("start_session", intent="MODIFY", query="fix the login")["session_id"]

@@ -120,7 +120,7 @@ async def ask_everything(call: Caller) -> list[object]:
     assert planned["savedAt"]
     assert planned["structuredKnowledgePath"]
     session = await ask("start_session", intent="MODIFY", query=query)
-    assert session["success"]
+    assert session["session_id"]
     framed = await ask(
         "set_query_frame",
         target_feature={"value": f"配送業者の設定を {token}", "quote": f"配送業者の設定を {token}"},
