@@ -44,9 +44,10 @@ async def ask_whole(call: Caller, feature: str, trigger: str, action: str) -> di
 async def start_whole(call: Caller, feature: str, trigger: str, action: str) -> str:
     """Start a session whose other slots have content; return its handle."""
     query = f"{feature}: {trigger} {action} (動作のバグ)"
-    session = await call("start_session", intent="MODIFY", query=query)
-    await call(
-        "set_query_frame",
+    session = await call(
+        "start_session",
+        intent="MODIFY",
+        query=query,
         target_feature={"value": feature, "quote": feature},
         trigger_condition={"value": trigger, "quote": trigger},
         observed_issue={"value": "動作のバグ", "quote": "動作のバグ"},

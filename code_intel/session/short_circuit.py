@@ -151,7 +151,15 @@ GUARDS: tuple[ReadyGuard, ...] = (
 )
 """Conditions for READY in addition to the score, in the order in which failures are reported."""
 
-_BY_NAME = MappingProxyType({guard.name: guard for guard in GUARDS})
+UNSHOWN = ReadyGuard(
+    "shown",
+    lambda _: True,
+    "the current code of its symbol could not be shown",
+    "read it with snippets_get",
+)
+"""A condition that only the answer decides; see `unshown`."""
+
+_BY_NAME = MappingProxyType({guard.name: guard for guard in (*GUARDS, UNSHOWN)})
 
 
 def explain(failed: Iterable[str]) -> list[dict[str, str]]:
@@ -209,6 +217,13 @@ def judge(facts: MapFacts) -> ShortCircuitVerdict:
     failed = tuple(guard.name for guard in GUARDS if not guard.holds(facts))
     phase = Phase.VERIFICATION if failed else Phase.READY
     return ShortCircuitVerdict("ready", phase, failed, agreed)
+
+
+def unshown(verdict: ShortCircuitVerdict) -> ShortCircuitVerdict:
+    """Return a verdict without READY, because the answer does not show the symbol's code."""
+    if verdict.phase is not Phase.READY:
+        return verdict
+    return verdict._replace(phase=Phase.VERIFICATION, failed=(*verdict.failed, UNSHOWN.name))
 
 
 def map_step(

@@ -1,12 +1,14 @@
 """Search the map, then the forest if no agreement answers, and record the search in a session."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from code_intel.learned.files.agreements import make_key
 from code_intel.records import FAIR_SCORE, VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
-from code_intel.session.state import Session, Step
+from code_intel.session.state import Print, Session, Step
 from code_intel.tools.context import decision_log
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
@@ -40,10 +42,20 @@ class Lookup(NamedTuple):
 
     @property
     def known(self) -> tuple[Hit, ...]:
-        """The agreements to show, at most `MAX_KNOWN`: those that answer, else the fair ones."""
+        """The agreements to show, at most `MAX_KNOWN`: those that answer, else the fair ones.
+
+        An agreement for the same feature with another request is a fair one.
+        """
         least = VERIFICATION_SCORE if self.is_hit else FAIR_SCORE
-        hits = self.map.hits if self.map else ()
-        return tuple(h for h in hits if h.agreement and (h.score or 0.0) >= least)[:MAX_KNOWN]
+        hits = [hit for hit in (self.map.hits if self.map else ()) if hit.agreement]
+        fair = [hit for hit in hits if max(hit.score or 0.0, self._feature_score(hit)) >= least]
+        return tuple(fair)[:MAX_KNOWN]
+
+    def _feature_score(self, hit: Hit) -> float:
+        if self.is_hit or self.judged is None or hit.agreement is None:
+            return 0.0
+        key = make_key(hit.agreement.nl_term, hit.agreement.symbol)
+        return self.judged.features.get(key, 0.0)
 
 
 async def look_up(
@@ -78,7 +90,7 @@ def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
-def map_call(tool: str, lookup: Lookup) -> Step:
+def map_call(tool: str, lookup: Lookup, printed: Iterable[Print] = ()) -> Step:
     """Return the journal's record of a search that an agreement has answered."""
     judged = lookup.judged
     assert judged is not None  # noqa: S101 - the map has answered
@@ -91,6 +103,7 @@ def map_call(tool: str, lookup: Lookup) -> Step:
         files=judged.files,
         symbols=(symbol_now(judged.best.agreement),),
         map_results=logged_hits(judged.hits),
+        printed=printed,
     )
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.errors import UsageError
@@ -70,6 +71,7 @@ class JudgedAnswer(NamedTuple):
         symbol_defined: Whether the local index defines the agreement's symbol now.
         files: The agreement's files that still match.
         hits: The hits that may be returned, with the local validity of their agreements.
+        features: The score of the target feature alone, by agreement, where it differs.
     """
 
     best: Hit | None
@@ -77,6 +79,7 @@ class JudgedAnswer(NamedTuple):
     symbol_defined: bool = False
     files: tuple[str, ...] = ()
     hits: tuple[Hit, ...] = ()
+    features: Mapping[Key, float] = MappingProxyType({})
 
 
 async def judge(
@@ -129,7 +132,9 @@ def _judged(
     )
     files = _matching_files(context, found, definitions) if found else ()
     served = tuple(hit for hit in local_hits if not hit.agreement or hit.agreement.status in SERVED)
-    return JudgedAnswer(best, short_circuit.judge(facts), bool(definitions), files, served)
+    return JudgedAnswer(
+        best, short_circuit.judge(facts), bool(definitions), files, served, match.features
+    )
 
 
 def _refresh_index(context: GatewayContext, agreement: AgreementHit) -> None:

@@ -1,7 +1,7 @@
 """Implement the tool `search_forest`."""
 # ruff: noqa: N803 - the names of seed 003, on the wire
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from code_intel.index.cancellation import run_read
 from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.guidance import VERIFY
-from code_intel.session.state import Step
+from code_intel.session.state import Print, Step
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.degraded import (
     MEANWHILE,
@@ -26,7 +26,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import FilePattern, Query
 from code_intel.tools.plans.plan_sources import found_in
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
-from code_intel.tools.wire.answers import fit, logged_hits
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, fit, logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
 
 NO_MAP_HITS = "No agreement matches “{}”."
@@ -86,14 +86,24 @@ async def forest_call(
     query: str,
     found: SearchAnswer,
     map_hits: Sequence[Hit] | None = None,
+    *,
+    budget: int = MAX_SEARCH_TOKENS,
+    printed: Iterable[Print] = (),
 ) -> Step:
     """Return the journal's record of a search; its files and symbols are only hypotheses.
 
-    `map_hits` are the hits of the map, if it was searched as well.
+    Args:
+        context: The project's context.
+        tool: The tool.
+        query: The query.
+        found: The hits of the forest.
+        map_hits: The hits of the map, if it was searched as well.
+        budget: Maximum tokens of the texts of all hits; see `hit_answer`.
+        printed: What else the answer prints.
     """
     passages = [
         Passage(project_path_of(context, hit.document), hit.start_line, text)
-        for hit, text in fit(found.hits)[0]
+        for hit, text in fit(found.hits, budget)[0]
     ]
     return steps.called(
         tool,
@@ -103,7 +113,7 @@ async def forest_call(
         symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
         map_results=None if map_hits is None else logged_hits(map_hits),
         forest_results=logged_hits(found.hits),
-        printed=await run_in_thread(prints_in, context, passages),
+        printed=(*await run_in_thread(prints_in, context, passages), *printed),
     )
 
 

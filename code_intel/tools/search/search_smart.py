@@ -1,6 +1,6 @@
 """Implement the tool `search_smart`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -20,17 +20,22 @@ from code_intel.tools.context.degraded import (
     unavailable_lines,
     unavailable_message,
 )
-from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.searchers import UnavailableCorpus
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.search.agreed_places import agreed_places, if_shown
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
 from code_intel.tools.search.search_forest import forest_call
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
 from code_intel.tools.wire.next_calls import call_text, verification_call
-from code_intel.tools.wire.suspicion import flags_of
+from code_intel.tools.wire.suspicion import flags_of, note_of
 
+MIN_HIT_TOKENS = 400
+"""Budget of the hits beside the code of agreements."""
 ANSWERED = "An agreement answers this; the forest was not searched."
 
 
@@ -60,15 +65,17 @@ async def search_smart(
     found = await look_up(context, session, query, top_k)
     if found.map is None and found.forest is None:
         raise no_answer(found.missing)
+    shown = await agreed_places(context, found, MAX_SEARCH_TOKENS)
+    found = if_shown(found, shown)
     if session is None:
-        return _answer(found, top_k, None)
+        return _answer(found, top_k, None, shown)
     if session.frame is None:
         context.warnings.append(_without_frame(context))
-    step = await _call_step(context, found)
+    step = await _call_step(context, found, shown)
     async with context.optional_session(handle, "search_smart") as locked:
         if locked is not None:
             session = await record(locked, found, step)
-    return _answer(found, top_k, session)
+    return _answer(found, top_k, session, shown)
 
 
 def _without_frame(context: GatewayContext) -> str:
@@ -78,28 +85,56 @@ def _without_frame(context: GatewayContext) -> str:
     return f"This session has no query frame. With {remedy}, a search can tell the feature apart."
 
 
-async def _call_step(context: GatewayContext, found: Lookup) -> Step:
-    """Return the journal's record of the call."""
+async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[ShownPlace]) -> Step:
+    """Return the journal's record of the call and of what the answer prints."""
+    printed = await run_in_thread(prints_of_places, context, shown)
     if found.is_hit:
-        return map_call("search_smart", found)
+        return map_call("search_smart", found, printed)
     map_hits = found.judged.hits if found.judged else None
     hits = found.forest or SearchAnswer(())
-    return await forest_call(context, "search_smart", found.query, hits, map_hits)
-
-
-def _answer(found: Lookup, top_k: int, session: Session | None) -> Answer:
-    if found.is_hit and found.map is not None and found.judged is not None:
-        shown = replace(found.map, hits=found.map.hits[:top_k])
-        return _from_map(found.query, shown, found.judged, session)
-    if found.forest is None and found.map is not None:
-        return _from_map_alone(found.query, found.map, top_k, session, found.missing)
-    return _from_forest(
-        found.query, found.forest or SearchAnswer(()), found.map, session, found.missing
+    return await forest_call(
+        context,
+        "search_smart",
+        found.query,
+        hits,
+        map_hits,
+        budget=hit_budget(shown),
+        printed=printed,
     )
 
 
+def _answer(
+    found: Lookup, top_k: int, session: Session | None, shown: Sequence[ShownPlace]
+) -> Answer:
+    answer = _found_answer(found, top_k, session, hit_budget(shown))
+    if not shown:
+        return answer
+    places = [item.data for item in shown]
+    text = "\n".join((note_of(places), *(item.text for item in shown))).strip()
+    return replace(answer, data={**answer.data, "places": places}, text=f"{answer.text}\n{text}")
+
+
+def hit_budget(shown: Iterable[ShownPlace]) -> int:
+    """Return the tokens that are left for the hits beside the code of agreements."""
+    return max(MAX_SEARCH_TOKENS - sum(item.cost for item in shown), MIN_HIT_TOKENS)
+
+
+def _found_answer(found: Lookup, top_k: int, session: Session | None, budget: int) -> Answer:
+    if found.is_hit and found.map is not None and found.judged is not None:
+        shown = replace(found.map, hits=found.map.hits[:top_k])
+        return _from_map(found.query, shown, found.judged, session, budget)
+    if found.forest is None and found.map is not None:
+        return _from_map_alone(found.query, found.map, top_k, session, found.missing)
+    forest = found.forest or SearchAnswer(())
+    return _from_forest(found.query, forest, found.map, session, found.missing, budget)
+
+
 def _from_map(
-    query: str, answer: SearchAnswer, judged: JudgedAnswer, session: Session | None
+    query: str,
+    answer: SearchAnswer,
+    judged: JudgedAnswer,
+    session: Session | None,
+    budget: int,
 ) -> Answer:
     phase = session.phase if session else judged.verdict.phase
     guards = list(judged.verdict.failed)
@@ -125,7 +160,7 @@ def _from_map(
         **verification_call(session),
     }
     after = "\n".join(filter(None, (action, call_text(fields))))
-    return hit_answer(answer, fields, before=[message], nothing="", after=after)
+    return hit_answer(answer, fields, before=[message], nothing="", after=after, budget=budget)
 
 
 def hit_message(guards: Sequence[str]) -> str:
@@ -142,6 +177,7 @@ def _from_forest(
     map_answer: SearchAnswer | None,
     session: Session | None,
     missing: tuple[UnavailableCorpus, ...],
+    budget: int,
 ) -> Answer:
     best = _best_agreement_hit(map_answer) if map_answer else None
     map_message = (
@@ -162,6 +198,7 @@ def _from_forest(
         before=[map_message, *unavailable_lines(missing), _pair_text(best)],
         nothing=f"Nothing in the forest matches “{query}”.",
         after=action,
+        budget=budget,
     )
 
 

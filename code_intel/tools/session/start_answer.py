@@ -18,7 +18,7 @@ from code_intel.tools.context.places import Place
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.search.map_then_forest import Lookup
 from code_intel.tools.search.search_smart import ANSWERED, hit_message
-from code_intel.tools.wire.answers import files_data, index_data, index_text
+from code_intel.tools.wire.answers import MAX_EVIDENCE_CHARS, files_data, index_data, index_text
 from code_intel.tools.wire.next_calls import QUOTE, call_text, verification_call
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
@@ -160,8 +160,9 @@ def agreement_data(hit: Hit) -> dict[str, Any]:
         "score": None if hit.score is None else round(hit.score, 2),
         "files": files_data(agreement.files),
         "reasons": list(agreement.reasons),
+        "evidence": [item[:MAX_EVIDENCE_CHARS] for item in agreement.evidence],
     }
-    texts = (agreement.nl_term, agreement.symbol, *agreement.reasons)
+    texts = (agreement.nl_term, agreement.symbol, *agreement.reasons, *agreement.evidence)
     return {name: value for name, value in row.items() if value} | flags_of(*texts)
 
 
@@ -172,5 +173,6 @@ def _agreement_line(row: dict[str, Any]) -> str:
         f"{row['score']:.2f}" if "score" in row else "",
         ", ".join(row.get("files", ())),
         "; ".join(row.get("reasons", ())),
+        *(f"根拠: {item}" for item in row.get("evidence", ())),
     )
     return visible("  ".join(filter(None, parts)))

@@ -10,18 +10,16 @@ from pydantic import Field
 
 from code_intel.errors import SessionError, UsageError
 from code_intel.foundation.git import head
-from code_intel.records import Definition
 from code_intel.session import journal, steps
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
-from code_intel.tools.context.symbol_facts import definitions_of, nearest
 from code_intel.tools.declaration import UNLISTED, Answer
-from code_intel.tools.search.found_places import places_of_hits, places_of_symbols
+from code_intel.tools.search.agreed_places import agreed_places, if_shown
+from code_intel.tools.search.found_places import places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
-from code_intel.tools.search.map_verdict import symbol_now
 from code_intel.tools.session.set_query_frame import Slot
 from code_intel.tools.session.start_answer import Start
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, logged_hits, tokens
@@ -30,8 +28,6 @@ START_TOKENS = 2500
 """Default budget of an answer: two whole functions, three places, and what is related."""
 FOREST_HITS = 8
 """Number of files to search for; some cannot be shown."""
-CANDIDATE_SHARE = 3
-"""The part of the budget, as 1/n, for the code of agreements that score too low."""
 
 
 async def start_session(
@@ -84,6 +80,7 @@ async def start_session(
     start = Start(handle, session, found, tuple(refused))
     budget = max(token_budget - tokens(json.dumps(start.data, ensure_ascii=False)), 0)
     shown = await _places(context, session, found, budget)
+    found = if_shown(found, shown)
     call_step = await _call_step(context, found, shown)
     async with context.session(handle, "start_session") as locked:
         if session.frame is None:  # slots let the map answer, as a later set_query_frame may
@@ -157,25 +154,14 @@ async def _places(
     context: GatewayContext, session: Session, found: Lookup, budget: int
 ) -> list[ShownPlace]:
     """Return the places to show: of the agreements that the map found, then of the forest."""
-    definitions = await _agreed_definitions(context, found)
+    agreed = await agreed_places(context, found, budget)
     if found.is_hit:
-        return await places_of_symbols(context, definitions, budget)
-    agreed = await places_of_symbols(context, definitions[:1], budget // CANDIDATE_SHARE)
+        return agreed
     hits = found.forest.hits if found.forest else ()
     left = max(budget - sum(place.cost for place in agreed), 0)
     others = await places_of_hits(context, hits, session.all_words, left)
     names = {(item.place.file, item.place.symbol) for item in agreed}
     return agreed + [item for item in others if (item.place.file, item.place.symbol) not in names]
-
-
-async def _agreed_definitions(context: GatewayContext, found: Lookup) -> list[Definition]:
-    """Return where the symbols of the map's best agreements are defined, each once."""
-    symbols = dict.fromkeys(
-        symbol_now(hit.agreement) for hit in found.known if hit.agreement is not None
-    )
-    files = found.judged.files if found.judged else ()
-    defined = await definitions_of(context, list(symbols))
-    return [nearest(definitions, files)[0] for definitions in defined.values() if definitions]
 
 
 async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[ShownPlace]) -> Step:

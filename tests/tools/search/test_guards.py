@@ -26,7 +26,6 @@ from shop_sessions import (
     LOGIN,
     LOGIN_FILE,
     ask,
-    ask_whole,
     claim,
     start,
     succeed,
@@ -98,7 +97,11 @@ async def ambiguous(call: Caller, shop: Path) -> dict[str, Any]:
 
 async def other_request(call: Caller, shop: Path) -> dict[str, Any]:
     del shop
-    return await ask_whole(call, TERM, "値が空のとき", "shipping_fee を確かめる")
+    action = "shipping_fee を確かめる"
+    await call("start_session", intent="MODIFY", query=f"{TERM} {action} (動作のバグ)")
+    slots = {"target_feature": TERM, "observed_issue": "動作のバグ", "desired_action": action}
+    await call("set_query_frame", **{k: {"value": v, "quote": v} for k, v in slots.items()})
+    return await call("search_smart")
 
 
 async def undefined(call: Caller, shop: Path) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import pytest
 
 from code_intel.learned.learn import learn as learn_pair
 from code_intel.records import VERIFICATION_SCORE, Agreement, FileReference
+from code_intel.session.phases import Phase
+from code_intel.session.short_circuit import ShortCircuitVerdict, unshown
 from contract.journeys import agree
 from projects import Caller
 from served import AGREEMENTS, gateway, settings_of
@@ -55,8 +57,8 @@ async def test_request_without_slots_is_compared_by_its_own_words(shop: Path) ->
     async with gateway(shop, embedding="faithful") as call:
         await learn_request(call, shop)
         query = f"{TERM}で期限が切れたときに監査ログに記録する"
-        await call("start_session", intent="MODIFY", query=query)
-        await call("set_query_frame", target_feature={"value": TERM, "quote": TERM})
+        feature = {"value": TERM, "quote": TERM}
+        await call("start_session", intent="MODIFY", query=query, target_feature=feature)
         assert (await call("search_smart"))["next_phase"] == "EXPLORATION"
 
 
@@ -100,3 +102,36 @@ async def test_unconfirmed_agreement_neither_precedes_nor_blocks_a_confirmed_one
         answer = await ask(call, TERM)
         assert answer["next_phase"] == "READY", answer
         assert answer["results"][0]["agreement"]["symbol"] == LOGIN
+
+
+@pytest.mark.covers("answer.search_smart.places", "rule.shown")
+async def test_answer_of_the_map_prints_the_current_code(shop: Path) -> None:
+    agree(shop, TERM, LOGIN)
+    source = shop / LOGIN_FILE
+    source.write_text(f"# moved down\n\n{source.read_text(encoding='utf-8')}", encoding="utf-8")
+    async with gateway(shop, embedding="faithful") as call:
+        answer = await ask(call, TERM)
+        assert answer["next_phase"] == "READY", answer
+        (place,) = answer["places"]
+        assert (place["file"], place["symbol"]) == (LOGIN_FILE, LOGIN)
+        lines = source.read_text(encoding="utf-8").splitlines()
+        assert place["code"] == lines[place["start_line"] - 1 : place["end_line"]]
+        assert answer["results"][0]["agreement"]["evidence"] == ["It is."]
+
+
+@pytest.mark.covers("answer.search_smart.places")
+async def test_candidates_below_verification_are_shown_with_their_code(shop: Path) -> None:
+    async with gateway(shop, embedding="faithful") as call:
+        await learn_request(call, shop)
+        answer = await ask_whole(call, TERM, "期限が切れたとき", "監査ログに記録する")
+        assert answer["next_phase"] == "EXPLORATION", answer
+        assert answer["best_map_score"] < VERIFICATION_SCORE
+        (place,) = answer["places"]
+        assert (place["file"], place["symbol"]) == (LOGIN_FILE, LOGIN)
+
+
+def test_ready_needs_the_code_of_the_symbol() -> None:
+    ready = ShortCircuitVerdict("ready", Phase.READY)
+    assert unshown(ready)[:3] == ("ready", Phase.VERIFICATION, ("shown",))
+    likely = ShortCircuitVerdict("verification", Phase.VERIFICATION)
+    assert unshown(likely) == likely

@@ -148,7 +148,7 @@ async def test_wrong_slots_are_left_out_and_the_session_starts(shop: Path) -> No
 @pytest.mark.model
 @pytest.mark.covers(
     "answer.start_session.map",
-    "row.known_agreement: nl_term symbol status score files reasons renamed_to",
+    "row.known_agreement: nl_term symbol status score files reasons renamed_to evidence",
     "transition.EXPLORATION.map_confident",
 )
 async def test_map_hit_moves_the_phase_and_shows_the_code(agreed: Path) -> None:
@@ -162,6 +162,7 @@ async def test_map_hit_moves_the_phase_and_shows_the_code(agreed: Path) -> None:
         assert answer["current_phase"] in {"READY", "VERIFICATION"}
         (known,) = answer["map"]
         assert (known["nl_term"], known["symbol"], known["status"]) == (TERM, LOGIN, "valid")
+        assert known["evidence"]
         assert (known["score"], known["files"][0].partition(":")[0]) == (1.0, SERVICE)
         first = answer["places"][0]
         assert (first["symbol"], first["whole"]) == (LOGIN, True)

@@ -1,0 +1,54 @@
+"""Show the current code of the symbols that the map's agreements name."""
+
+from collections.abc import Sequence
+
+from code_intel.learned.status.validity import lookup_name
+from code_intel.records import AgreementHit, Definition
+from code_intel.session import short_circuit
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.place_answers import ShownPlace
+from code_intel.tools.context.symbol_facts import nearest
+from code_intel.tools.search.found_places import places_of_symbols
+from code_intel.tools.search.map_then_forest import Lookup
+from code_intel.tools.search.map_verdict import symbol_now
+
+CANDIDATE_SHARE = 3
+"""The part of the budget, as 1/n, for the code of agreements that score too low."""
+MAX_DEFINITIONS_SHOWN = 3
+"""Limit of the definitions to show if several files define a symbol and none is the agreement's."""
+
+
+async def agreed_places(context: GatewayContext, found: Lookup, budget: int) -> list[ShownPlace]:
+    """Return the code of the agreements that answer, else of the best candidates, at most three."""
+    definitions = await run_in_thread(_agreed_definitions, context, found)
+    share = budget if found.is_hit else budget // CANDIDATE_SHARE
+    return await places_of_symbols(context, definitions, share)
+
+
+def if_shown(found: Lookup, shown: Sequence[ShownPlace]) -> Lookup:
+    """Return what the map answered, without READY if the code of its symbol is not shown."""
+    judged = found.judged
+    best = judged.best.agreement if judged and judged.best else None
+    if judged is None or best is None or not found.is_hit:
+        return found
+    name = lookup_name(symbol_now(best))
+    symbols = (item.place.symbol for item in shown)
+    if any(symbol == name or symbol.endswith(f".{name}") for symbol in symbols):
+        return found
+    return found._replace(judged=judged._replace(verdict=short_circuit.unshown(judged.verdict)))
+
+
+def _agreed_definitions(context: GatewayContext, found: Lookup) -> list[Definition]:
+    """Return where the symbols of the agreements to show are defined, each once."""
+    agreements = [hit.agreement for hit in found.known if hit.agreement]
+    rows = (row for agreement in agreements for row in _definitions_of(context, agreement))
+    return list(dict.fromkeys(rows))
+
+
+def _definitions_of(context: GatewayContext, agreement: AgreementHit) -> list[Definition]:
+    """Return the definition in the agreement's file; all if several files have one."""
+    name = lookup_name(symbol_now(agreement))
+    found = context.forest.store.definitions(name, exact=True, limit=50)
+    meant = nearest(found, [file.path for file in agreement.files])
+    own = {file.path for file in agreement.files} & {definition.file for definition in meant}
+    return meant[:1] if own else meant[:MAX_DEFINITIONS_SHOWN]
