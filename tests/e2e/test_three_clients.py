@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -155,4 +156,4 @@ def session_of(root: Path, handle: str) -> Session:
 
 
 def other_in(target: str, name: str) -> bool:
-    return "worker" in target and f"{name}_" not in target
+    return "worker" in target and not re.search(rf"\b{name}[_ ]", target)

@@ -115,7 +115,7 @@ async def test_frequent_matches_do_not_count_as_seen(many: Path) -> None:
             ("find_references", {"symbol": "needle_hub"}),
             ("find_definitions", {"symbol": "needle"}),
         ):
-            await call("start_session", intent="MODIFY", query="fix the needle")
+            await call("start_session", intent="MODIFY", query="fix the refund")
             await every_page(call, tool, given)
             refused = await call.refused(
                 "submit_understanding", symbols_identified=["needle_hub"], files_analyzed=[first]

@@ -173,8 +173,8 @@ async def test_commands_do_not_count_as_exploration(stock: Path) -> None:
         error = await call.refused(
             "submit_understanding",
             session_id=session,
-            symbols_identified=["AuthService.login"],
-            files_analyzed=["src/auth/service.py"],
+            symbols_identified=["shipping_fee"],
+            files_analyzed=["src/cart/shipping.py"],
         )
         assert error["error"] == "requirements_missing"
         await look(call)

@@ -48,8 +48,8 @@ def session_of(shop: Path, handle: str) -> Session:
     return journal.load(sessions_of(settings_of(shop)), handle)
 
 
-async def begun(call: Caller) -> str:
-    answer = await call("start_session", intent="MODIFY", query="login accepts an empty password")
+async def begun(call: Caller, query: str = "login accepts an empty password") -> str:
+    answer = await call("start_session", intent="MODIFY", query=query)
     return str(answer["session_id"])
 
 
@@ -69,7 +69,8 @@ async def test_list_of_symbols_prints_no_line(shop: Path) -> None:
     async with gateway(shop) as call:
         handle = await begun(call)
         await call("get_symbols", session_id=handle, path=SERVICE)
-    assert [item for one in session_of(shop, handle).calls for item in one.printed] == []
+    (noted,) = (one for one in session_of(shop, handle).calls if one.tool == "get_symbols")
+    assert noted.printed == ()
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ async def test_printed_code_stands_for_the_required_tools(
     shop: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     async with gateway(shop) as call:
-        handle = await begun(call)
+        handle = await begun(call, "the shipping fee abroad")
         claims = {"session_id": handle, "symbols_identified": ["verify_password"]}
         refused = await call.refused("submit_understanding", **claims)
         assert MISSING.format("find_definitions, find_references") in refused["message"]

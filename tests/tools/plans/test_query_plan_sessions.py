@@ -16,14 +16,16 @@ from served import gateway
 pytestmark = pytest.mark.anyio
 
 GOAL = "where does the login check a password"
+SIGN_UP = "src/users/registration.py"
 MISSED = {"keywords": ["password", "nowheretobefound"], "confidence": 1}
 
 
 def calls(root: Path) -> list[dict[str, Any]]:
-    """Return the recorded calls of the only session."""
+    """Return the recorded calls of the only session, without its start."""
     (journal,) = (root / ".code-intel" / "sessions").glob("*.jsonl")
     lines = map(json.loads, journal.read_text("utf-8").splitlines())
-    return [line["data"] for line in lines if line["event"] == "called"]
+    recorded = (line["data"] for line in lines if line["event"] == "called")
+    return [call for call in recorded if call["tool"] != "start_session"]
 
 
 async def plan(call: Caller, **more: object) -> dict[str, Any]:
@@ -125,8 +127,8 @@ async def test_plan_alone_is_no_understanding_or_evidence(shop: Path) -> None:
         answer = await plan(call)
         early = await call.refused(
             "submit_understanding",
-            symbols_identified=[LOGIN],
-            files_analyzed=[answer["finalResults"]["data"][0]["document"]],
+            symbols_identified=["EmailTakenError"],
+            files_analyzed=[answer["finalResults"]["data"][-1]["document"]],
         )
         await look(call)
         await to_verification(call)
@@ -146,7 +148,7 @@ async def test_plan_alone_is_no_understanding_or_evidence(shop: Path) -> None:
             for tool in ("gistdex_query_plan", "query_plan", "search_forest")
         ]
         status = await call("get_session_status")
-    assert early["error"] == "requirements_missing"
+    assert (early["error"], early["unseen_files"]) == ("requirements_missing", [SIGN_UP])
     assert {each["error"] for each in refused} <= {"requirements_missing", "validation_failed"}
     assert status["current_phase"] == "VERIFICATION"
 
