@@ -275,7 +275,7 @@ HONEST = (
     "パスワードが空でない場合だけ確認する",
     "カートの合計金額を数量から計算する",
     "端数を切り捨てている",
-    "the theme switch that nobody calls since the redesign",
+    "the theme switch, which has no caller since the redesign",
 )
 """Sentences with a negation that explain the code."""
 

@@ -1,4 +1,4 @@
-"""Whole requests: near misses and other actions are told apart, with the real model."""
+"""Test that the real model distinguishes a request from near misses and from other actions."""
 
 import pytest
 
