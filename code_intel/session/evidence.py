@@ -24,7 +24,7 @@ from code_intel.session.state import (
     SessionCall,
     Step,
 )
-from code_intel.session.understanding.claims import denial
+from code_intel.session.understanding.denials import denial
 from code_intel.session.understanding.quotes import QuotedAnswer, QuotedCode, quote_problem
 from code_intel.session.wording import content_words, fold, fold_symbol, symbol_parts
 

@@ -14,7 +14,7 @@ from code_intel.errors import SessionError, UsageError
 from code_intel.session.phases import Event
 from code_intel.session.risk import Risk, assess_risk, higher
 from code_intel.session.state import Session, Step
-from code_intel.session.understanding.claims import denial
+from code_intel.session.understanding.denials import denial
 from code_intel.session.wording import (
     content_words,
     fold,

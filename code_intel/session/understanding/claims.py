@@ -1,32 +1,15 @@
-"""Define the claims of submit_understanding, and find the malformed ones and the denials."""
+"""Define the claims of submit_understanding, and find the malformed ones."""
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from code_intel.foundation.text import hidden_character, mixed_word
 from code_intel.session.paths import may_be_planned
-from code_intel.session.wording import fold, fold_symbol, says_something
+from code_intel.session.wording import fold_symbol, says_something
 
 MIN_SYMBOL_CHARS = 2
 """A shorter name is contained in everything."""
 MAX_EXPLANATION_CHARS = 2000
-
-NEGATIONS = (
-    r"\bnothing (?:at all )?to do with\b",
-    r"\bno (?:relation|connection|link|bearing|relevance)\b",
-    r"\b(?:not|n't|isn't|hardly) (?:really )?(?:about|related|relevant|connected|concerned)\b",
-    r"\b(?:unrelated|irrelevant)\b",
-    r"\b(?:not|n't|isn't) (?:the|a|an|where|what|part of)\b",
-    r"\b(?:does not|doesn't|do not|don't|never) (?:implement|concern|involve|handle|deal|relate)",
-    r"\bhas? no(?:thing)? in common\b",
-    r"無関係",
-    r"関係(?:が|は|も|の)?(?:一切|全く|まったく)?(?:な|あり?ませ)",
-    r"関連(?:が|は|も|の)?(?:な|し(?:て(?:い)?)?(?:な|ませ))",
-    r"(?:では|じゃ|で)(?:な(?:い|かった)|あり?ません)(?:です)?(?:。|．|\.|!|$)",
-    r"(?:扱|実装し|処理し|担当し|関わ)(?:わ|ら|て(?:い|お)?ら?)?(?:ない|ません)",
-)
-"""Patterns of sentences that deny the link between a symbol and the request (decision 0054)."""
 
 
 class Claim(NamedTuple):
@@ -64,18 +47,6 @@ class Understanding(NamedTuple):
     claims: tuple[Claim, ...] = ()
     new_symbols: tuple[NewSymbol, ...] = ()
     notes: str = ""
-
-
-def denial(sentence: str) -> str:
-    """Return the words with which a sentence denies its own claim, or the empty string.
-
-    >>> denial("create_logger has nothing to do with the session cookie")
-    'nothing to do with'
-    >>> denial("login does not check for an empty password")
-    ''
-    """
-    folded = fold(sentence)
-    return next((found.group() for each in NEGATIONS if (found := re.search(each, folded))), "")
 
 
 def problems(submitted: Understanding) -> Iterator[str]:

@@ -17,10 +17,10 @@ from code_intel.session.understanding.claims import (
     Claim,
     NewSymbol,
     Understanding,
-    denial,
     problems,
 )
 from code_intel.session.understanding.demands import ClaimFacts, Lack, lacks, neighbour_lacks
+from code_intel.session.understanding.denials import denial
 
 CONFIDENCE = 0.9
 """Confidence of a symbol whose quote was accepted."""

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from code_intel.session.understanding.claims import denial
+from code_intel.session.understanding.denials import denial
 from code_intel.session.wording import content_words, fold, symbol_parts
 
 
