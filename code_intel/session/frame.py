@@ -162,7 +162,7 @@ def _repeated(filled: Sequence[Slot], old: Frame | None) -> list[dict[str, str]]
     for slot in filled:
         twin = next((other for other in others if says_the_same(slot.value, other.value)), None)
         if twin:
-            errors.append({"slot": slot.name, "error": f"repeats {twin.name}; leave it out"})
+            errors.append({"slot": slot.name, "error": f"repeats {twin.name}"})
         others.append(slot)
     return errors
 

@@ -43,7 +43,7 @@ async def test_started_session_has_frame_places_and_next_call(shop: Path) -> Non
                 "start_session", intent="MODIFY", query=QUERY, repo_path=wrong
             )
             assert (refused["error"], refused["field"]) == ("invalid_argument", "repo_path")
-        wrong_slot = {"value": "delete it", "quote": "at night"}
+        wrong_slot = {"value": "delete it", "quote": "delete it"}
         answer = await call(
             "start_session",
             intent="MODIFY",
@@ -63,7 +63,7 @@ async def test_started_session_has_frame_places_and_next_call(shop: Path) -> Non
     assert "No agreement matches" in answer["message"]
     assert answer["index"]["degraded"]
     assert [item["slot"] for item in answer["slot_errors"]] == ["desired_action"]
-    assert "words" in answer["slot_errors"][0]["error"]
+    assert "does not occur" in answer["slot_errors"][0]["error"]
     filled = {name: row["value"] for name, row in status["slot_evidence"].items() if row["value"]}
     assert filled == {name: slot["value"] for name, slot in FRAME.items()}
     first = answer["places"][0]

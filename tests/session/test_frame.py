@@ -373,7 +373,7 @@ def test_function_words_alone_fill_no_slot(words: str) -> None:
 def test_two_slots_cannot_have_the_same_content(one: str, other: str) -> None:
     query = f"{one}, {other}"
     said = refusal(query, target_feature=slot(one, one), observed_issue=slot(other, other))
-    assert said == "repeats target_feature; leave it out"
+    assert said == "repeats target_feature"
     session = framed(started(query=query), target_feature=one)
     with pytest.raises(SessionError) as caught:
         framed(session, trigger_condition=other)

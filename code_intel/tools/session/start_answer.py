@@ -1,5 +1,7 @@
 """Format the answer of start_session."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.foundation.text import visible
@@ -34,14 +36,14 @@ class Start(NamedTuple):
         handle: The session's handle.
         session: The session.
         found: What map and forest answered.
-        slot_errors: The slots that were not accepted, with the reasons.
+        slot_errors: Why slots were left out or changed, by slot.
         shown: The places of the source.
     """
 
     handle: str
     session: Session
     found: Lookup
-    slot_errors: tuple[dict[str, str], ...] = ()
+    slot_errors: Mapping[str, str] = MappingProxyType({})
     shown: tuple[ShownPlace, ...] = ()
 
     @property
@@ -49,7 +51,9 @@ class Start(NamedTuple):
         """The answer as data, without empty fields."""
         answer = self.found.forest or self.found.map
         optional = {
-            "slot_errors": list(self.slot_errors),
+            "slot_errors": [
+                {"slot": name, "error": error} for name, error in self.slot_errors.items()
+            ],
             "map": [agreement_data(hit) for hit in self.found.known],
             "places": [item.data for item in self.shown],
             "index": index_data(answer.index) if answer and index_text(answer.index) else None,
@@ -76,7 +80,7 @@ class Start(NamedTuple):
             note_of([*agreements, *(item.data for item in self.shown)]),
             f"session_id: {self.handle}",
             f"{session.phase}. Risk {session.risk}: {session.risk_reason or RISK_REASON}.",
-            *(f"{item['slot']} is left out: {item['error']}." for item in self.slot_errors),
+            *(f"{name}: {error}." for name, error in self.slot_errors.items()),
             self.message,
             *unavailable_lines(self.found.missing),
             *map(_agreement_line, agreements),

@@ -77,7 +77,7 @@ async def start_session(
         refused = await _set_frame(locked, given)
         session = locked.session
     found = await _search(context, session)
-    start = Start(handle, session, found, tuple(refused))
+    start = Start(handle, session, found, refused)
     budget = max(token_budget - tokens(json.dumps(start.data, ensure_ascii=False)), 0)
     shown = await _places(context, session, found, budget)
     found = if_shown(found, shown)
@@ -127,18 +127,37 @@ async def _begin(context: GatewayContext, intent: str, query: str) -> str:
 
 async def _set_frame(
     locked: LockedSession, slots: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, str]]:
-    """Set the slots that are valid, and return the errors of the others."""
+) -> dict[str, str]:
+    """Set the slots that are valid, and return what was wrong with the others, by slot.
+
+    If a value is refused, its quote becomes the value; if that is refused, the slot is left out.
+    """
+    errors = await _refused_slots(locked, slots)
+    if not errors:
+        return {}
+    quoted = {
+        name: {**slot, "value": slot["quote"]}
+        for name, slot in slots.items()
+        if name not in errors or slot["value"] != slot["quote"]
+    }
+    changes = {
+        name: f"{error}; {'its quote is the value now' if name in quoted else 'it is left out'}"
+        for name, error in errors.items()
+    }
+    valid = {name: quoted[name] if name in errors else slots[name] for name in quoted}
+    return changes | await _set_frame(locked, valid)
+
+
+async def _refused_slots(
+    locked: LockedSession, slots: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    """Set all slots, or none and return the errors by slot."""
     try:
         if slots:
             await locked.decide(lambda session: (None, steps.set_frame(session, slots)))
     except SessionError as error:
-        refused: list[dict[str, str]] = error.details["validation_errors"]
-        names = {item["slot"] for item in refused}
-        return refused + await _set_frame(
-            locked, {name: slot for name, slot in slots.items() if name not in names}
-        )
-    return []
+        return {item["slot"]: item["error"] for item in error.details["validation_errors"]}
+    return {}
 
 
 async def _search(context: GatewayContext, session: Session) -> Lookup:

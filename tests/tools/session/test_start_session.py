@@ -122,6 +122,18 @@ async def test_several_places_of_one_file_are_shown_if_they_are_best(tmp_path: P
     assert symbols >= {"send_invoice", "print_invoice", "archive_invoice"}
 
 
+async def test_quote_replaces_a_value_that_says_more(shop: Path) -> None:
+    wrong = {**SLOTS["target_feature"], "value": "payment and refunds"}
+    async with gateway(shop) as call:
+        data, _ = await text_of(call, **{**SLOTS, "target_feature": wrong})
+    (error,) = data["slot_errors"]
+    assert error["slot"] == "target_feature"
+    assert error["error"].endswith("its quote is the value now")
+    frame = session_of(shop, data).frame
+    assert frame is not None
+    assert frame.value("target_feature") == SLOTS["target_feature"]["quote"]
+
+
 @pytest.mark.parametrize("budget", [300, 800, 2500])
 async def test_answer_fits_its_budget_as_data_and_as_text(shop: Path, budget: int) -> None:
     async with gateway(shop) as call:
@@ -138,7 +150,8 @@ async def test_wrong_slots_are_left_out_and_the_session_starts(shop: Path) -> No
         empty, _ = await text_of(call, target_feature=wrong)
     (error,) = data["slot_errors"]
     assert (error["slot"], "does not occur" in error["error"]) == ("desired_action", True)
-    assert "desired_action is left out" in text
+    assert "desired_action: quote does not occur" in text
+    assert error["error"].endswith("it is left out")
     frame = session_of(shop, data).frame
     assert frame is not None
     assert {slot.name for slot in frame.slots} == SLOTS.keys()
