@@ -40,7 +40,16 @@ import anyio
 
 from benchmarks.agent_gateway import GatewayAgent, GatewayRun, connected
 from benchmarks.agent_policies import MAX_CALLS, POLICIES, Call
-from benchmarks.agent_tasks import Places, Seen, Task, Wording, contains, places_of, tasks_from
+from benchmarks.agent_tasks import (
+    MIN_LINES,
+    Places,
+    Seen,
+    Task,
+    Wording,
+    contains,
+    places_of,
+    tasks_from,
+)
 from benchmarks.labels import HERE
 from benchmarks.plausibility_cases import Project, changed_symbols, project_of
 from code_intel.chunking.words import words
@@ -70,6 +79,8 @@ class Cost:
         write_calls: Calls until every changed file was known to be writable; 0 if it never was.
         wrong: Source files that may be written although the commit did not change them.
         refusals: What submit_understanding lacked.
+        claimed: The symbol that the agent would change.
+        is_right: Whether the commit changed it.
     """
 
     repo: str
@@ -86,6 +97,8 @@ class Cost:
     write_calls: int = 0
     wrong: int = 0
     refusals: tuple[str, ...] = ()
+    claimed: str = ""
+    is_right: bool = False
 
 
 def cost_of(task: Task, policy: str, calls: Iterable[Call], places: Places) -> Cost:
@@ -134,8 +147,10 @@ async def _permission(
     agent: GatewayAgent, task: Task, wording: Wording, places: Places, cost: Cost
 ) -> Cost:
     """Return the cost with what it takes until files may be written, in a session of its own."""
-    run = await agent.solve(wording, Places(places.files[:1], ()), functions=False)
-    await agent.understand(run, wording, _claims(agent.project, task, wording, run))
+    run = await agent.solve(wording, places, functions=False, first=True)
+    claims = _claims(agent.project, task, wording, run)
+    await agent.understand(run, wording, claims)
+    changed = set(changed_symbols(agent.project, task.files, task.hunks))
     ready = run.ready_calls
     spent = sum(tokens(call.text) for call in run.calls[:ready])
     written = wrong = 0
@@ -152,28 +167,35 @@ async def _permission(
         write_calls=written,
         wrong=wrong,
         refusals=tuple(run.refusals),
+        claimed=claims[0].qualified if claims else "",
+        is_right=bool(claims) and (claims[0].file, claims[0].qualified) in changed,
     )
 
 
 def _claims(project: Project, task: Task, wording: Wording, run: GatewayRun) -> list[Definition]:
-    """Return an innermost changed symbol of each printed file: that with the best line."""
+    """Return, of each changed file of which code was shown, the shown symbol that the agent claims.
+
+    It knows the changed symbol when it sees it. If the file shows another one only, it claims that.
+    Among several, it takes the one with the most words of the request in the shown lines.
+    """
     changed = set(changed_symbols(project, task.files, task.hunks))
     wanted = set(words(wording.request))
-    claims = []
+    claims: list[tuple[tuple[bool, int, int], Definition]] = []
     for path in task.files:
-        file = project.files.get(path)
-        symbols = [d for d, _ in file.symbols] if file and run.seen.lines.get(path) else []
-        known = [d for d in symbols if (path, d.qualified) in changed] or symbols
-        if file and known:
-
-            def value(d: Definition, tokens: Sequence[frozenset[str]] = file.tokens) -> int:
-                lines = tokens[d.line - 1 : d.end_line]
-                return max((len(wanted & line) for line in lines), default=0)
-
-            outer = [o for o in known for d in known if contains(o, d)]
-            inner = [d for d in known if d not in outer]
-            claims.append(max(inner, key=lambda d: (value(d), d.line - d.end_line)))
-    return claims
+        file, shown = project.files.get(path), run.seen.lines.get(path, set())
+        found = []
+        for definition, _ in file.symbols if file else ():
+            lines = shown.intersection(range(definition.line, definition.end_line + 1))
+            size = definition.end_line - definition.line + 1
+            if file and len(lines) >= min(MIN_LINES, size):
+                held = max(len(wanted & file.tokens[n - 1]) for n in lines)
+                is_changed = (path, definition.qualified) in changed
+                found.append(((is_changed, held, -size), definition))
+        inner = [item for item in found if not any(contains(item[1], o[1]) for o in found)]
+        if inner:
+            claims.append(max(inner, key=lambda item: item[0]))
+    claims.sort(key=lambda item: item[0], reverse=True)
+    return [definition for _, definition in claims]
 
 
 def make(

@@ -1,11 +1,13 @@
 """What an honest agent does with the gateway: start, read until it has the place, understand.
 
-The agent knows a place when it sees it, as the agent with ripgrep does. It claims the symbol that
-it would change, with the line of it that holds most of the request. What the server printed is
-read from the session's journal; what the model got is the structured content, as JSON.
+The agent knows a place when it sees it, as the agent with ripgrep does. It claims only symbols that
+were shown to it, with the shown lines that hold most of the request, and makes the calls that a
+refusal fills in. What the server printed is read from the session's journal; what the model got is
+the structured content, as JSON.
 """
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from typing import Any
 
 from mcp import Client
 
-from benchmarks.agent_policies import MAX_CALLS, Call, Printed, greps
+from benchmarks.agent_policies import MAX_CALLS, WINDOW, Call, Printed, greps
 from benchmarks.agent_tasks import Places, Seen, Wording
 from benchmarks.plausibility_cases import Project
 from code_intel.chunking.words import words
@@ -25,6 +27,12 @@ from code_intel.session import journal
 from code_intel.tools.context.gateway import sessions_of
 
 MORE_HITS = 10
+READ_LINES = 20
+"""Lines of a long symbol, its first among them, that the agent reads before it claims it."""
+QUOTED_LINES = 3
+_CALL = re.compile(r"(snippets_get|find_references|find_definitions)\(([^)]*)\)")
+_ARGUMENT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\d+)')
+_QUOTE = re.compile(r"Quote (\S+):(\d+),")
 
 
 @dataclass
@@ -38,7 +46,7 @@ class GatewayRun:
         phase: The phase after the last call.
         refusals: What submit_understanding lacked, each time.
         handle: The session's handle.
-        looked_up: The symbols whose references were looked up.
+        lines_to_quote: The files and lines that refusals said to quote.
         seen: The lines that were printed.
     """
 
@@ -47,7 +55,7 @@ class GatewayRun:
     phase: str = ""
     refusals: list[str] = field(default_factory=list)
     handle: str = ""
-    looked_up: set[str] = field(default_factory=set)
+    lines_to_quote: frozenset[tuple[str, int]] = frozenset()
     seen: Seen = field(default_factory=Seen)
 
 
@@ -68,12 +76,18 @@ class GatewayAgent:
         ]
         return json.dumps(tools, ensure_ascii=False)
 
-    async def solve(self, wording: Wording, places: Places, *, functions: bool) -> GatewayRun:
-        """Start a session, read until the places are printed, and understand."""
+    async def solve(
+        self, wording: Wording, places: Places, *, functions: bool, first: bool = False
+    ) -> GatewayRun:
+        """Start, and read until the places (with `first`, one of the files) are printed."""
         run = GatewayRun()
         await self.start(run, wording)
         reading = self._reading(run, wording)
-        while not _is_done(run.seen, places, functions=functions) and len(run.calls) < MAX_CALLS:
+        while len(run.calls) < MAX_CALLS:
+            if first and any(run.seen.has_files([file]) for file in places.files):
+                break
+            if _is_done(run.seen, places, functions=functions):
+                break
             try:
                 await anext(reading)
             except StopAsyncIteration:
@@ -142,62 +156,59 @@ class GatewayAgent:
     async def understand(
         self, run: GatewayRun, wording: Wording, claims: Sequence[Definition]
     ) -> None:
-        """Look up who uses the symbols, claim them, and read what a refusal names."""
-        for definition in claims if run.phase == "EXPLORATION" else ():
-            await self._look_up(run, definition)
-            if not _shown(run, definition):
-                await self._read(run, definition)
-        while claims and run.phase == "EXPLORATION" and len(run.calls) < MAX_CALLS:
-            items = [self._claim(run, wording, definition) for definition in claims]
+        """Claim symbols that were shown; make the calls that a refusal fills in, and claim again.
+
+        The first one is the place to change. Others count only if they were read, too.
+        """
+        if not claims or run.phase != "EXPLORATION":
+            return
+        first, *others = claims
+        if not run.seen.has_function(first, READ_LINES):
+            await self._read(run, first)
+        read = [d for d in others if run.seen.has_function(d, READ_LINES)]
+        while len(run.calls) < MAX_CALLS:
+            items = [self._claim(run, wording, definition) for definition in (first, *read)]
             before = len(run.calls)
             answer = await self.call(run, "submit_understanding", symbols_identified=items)
-            lacking = [str(item) for item in answer.get("missing_requirements", ())]
             if run.phase != "EXPLORATION":
                 return
+            lacking = [str(item) for item in answer.get("missing_requirements", ())]
             run.refusals.append("; ".join(lacking) or str(answer.get("message") or answer))
-            for definition in claims:
-                if any(item.startswith("read") for item in lacking):
-                    await self._read(run, definition)
-            if len(run.calls) == before + 1:
+            named = run.lines_to_quote
+            for tool, arguments in calls_in(str(answer.get("hint", ""))):
+                await self.call(run, tool, **arguments)
+            run.lines_to_quote = named | lines_in(str(answer.get("hint", "")))
+            if len(run.calls) == before + 1 and run.lines_to_quote == named:
                 return
-
-    async def _look_up(self, run: GatewayRun, definition: Definition) -> None:
-        """Look up who uses a symbol, once for each name."""
-        if definition.name not in run.looked_up:
-            run.looked_up.add(definition.name)
-            await self.call(run, "find_references", symbol=definition.name)
 
     async def _read(self, run: GatewayRun, definition: Definition) -> None:
-        """Read the lines of a symbol that were not printed yet."""
-        while len(run.calls) < MAX_CALLS:
-            shown = run.seen.lines.get(definition.file, set())
-            missing = set(range(definition.line, definition.end_line + 1)) - shown
-            if not missing:
-                return
-            await self.call(
-                run,
-                "snippets_get",
-                path=definition.file,
-                start_line=min(missing),
-                end_line=definition.end_line,
-                exact_lines=True,
-            )
-            if min(missing) not in run.seen.lines.get(definition.file, set()):
-                return
+        """Read the rest of a symbol that was shown in part."""
+        shown = run.seen.lines.get(definition.file, set())
+        missing = set(range(definition.line, definition.end_line + 1)) - shown
+        await self.call(
+            run,
+            "snippets_get",
+            path=definition.file,
+            start_line=min(missing),
+            end_line=min(max(missing), min(missing) + WINDOW),
+            exact_lines=True,
+        )
 
     def _claim(self, run: GatewayRun, wording: Wording, definition: Definition) -> dict[str, str]:
-        """Return a claim with the printed line that holds most of the request."""
-        lines = self.project.files[definition.file].lines
-        shown = run.seen.lines.get(definition.file, set())
+        """Return a claim with the printed lines that hold most of the request."""
+        file = definition.file
+        shown = run.seen.lines.get(file, set())
         span = [n for n in range(definition.line, definition.end_line + 1) if n in shown]
-        wanted = set(words(wording.request))
-        best = max(span, key=lambda n: len(wanted.intersection(words(lines[n - 1]))), default=0)
+        quote = best_lines(self.project.files[file].lines, span, wording)
+        if named := [n for f, n in run.lines_to_quote if f == file and n in span]:
+            quote = range(min(*named, *quote), max(*named, *quote) + 1)
         feature = wording.slots.get("target_feature", wording.request[:80])
+        lines = self.project.files[file].lines
         return {
             "symbol": definition.qualified,
-            "file": definition.file,
+            "file": file,
             "explanation": f"{definition.qualified} is where {feature} is done.",
-            "quote": lines[best - 1].strip() if best else "",
+            "quote": "\n".join(lines[n - 1] for n in quote),
         }
 
     async def writable(self, run: GatewayRun, files: Sequence[str]) -> set[str]:
@@ -206,10 +217,32 @@ class GatewayAgent:
         return {str(row["file_path"]) for row in answer.get("targets", ()) if row.get("allowed")}
 
 
-def _shown(run: GatewayRun, definition: Definition) -> bool:
-    """Return whether any line of a symbol was printed."""
-    lines = run.seen.lines.get(definition.file, set())
-    return not lines.isdisjoint(range(definition.line, definition.end_line + 1))
+def best_lines(lines: Sequence[str], shown: Sequence[int], wording: Wording) -> range:
+    """Return up to `QUOTED_LINES` consecutive shown lines with the most words of the request."""
+    wanted = set(words(" ".join((wording.request, *wording.slots.values()))))
+    held = {n: wanted.intersection(words(lines[n - 1])) for n in shown}
+
+    def value(first: int) -> tuple[int, int]:
+        group = [held.get(n, set()) for n in range(first, first + QUOTED_LINES)]
+        return len(set().union(*group)), len(group[0])
+
+    first = max(shown, key=value, default=0)
+    last = max((n for n in range(first, first + QUOTED_LINES) if held.get(n)), default=first)
+    run = next((n for n in range(first, last + 1) if n not in held), last + 1)
+    return range(first, max(run, first + 1)) if shown else range(0)
+
+
+def calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls that a refusal has filled in."""
+    return [
+        (tool, {name: json.loads(value) for name, value in _ARGUMENT.findall(arguments)})
+        for tool, arguments in _CALL.findall(text)
+    ]
+
+
+def lines_in(text: str) -> frozenset[tuple[str, int]]:
+    """Return the lines that a refusal says to quote."""
+    return frozenset((file, int(line)) for file, line in _QUOTE.findall(text))
 
 
 def _is_done(seen: Seen, places: Places, *, functions: bool) -> bool:

@@ -125,10 +125,8 @@ class Seen:
         """Return whether of every function the header and 40 lines, or all of it, were printed."""
         return all(self.has_function(definition) for definition in functions)
 
-    def has_function(self, definition: Definition) -> bool:
-        """Return whether a function was printed."""
+    def has_function(self, definition: Definition, body: int = MAX_BODY) -> bool:
+        """Return whether the header of a function and `body` lines, or all of it, were printed."""
         shown = self.lines.get(definition.file, set())
         span = range(definition.line, definition.end_line + 1)
-        return definition.line in shown and len(shown.intersection(span)) >= min(
-            len(span), MAX_BODY
-        )
+        return definition.line in shown and len(shown.intersection(span)) >= min(len(span), body)

@@ -10,7 +10,12 @@ from code_intel.session.replay import apply
 from code_intel.session.risk import ChangeFacts, Risk, assess_change, provisional_risk
 from code_intel.session.state import JournalRecord, Session
 from code_intel.session.understanding.claims import Claim, NewSymbol, Understanding
-from code_intel.session.understanding.demands import ClaimFacts, UseFacts, lacks
+from code_intel.session.understanding.demands import (
+    ClaimFacts,
+    UseFacts,
+    lacks,
+    uses_to_list,
+)
 from code_intel.session.understanding.denials import denial as denial_in
 from code_intel.session.understanding.judging import EvidenceFacts, submit_evidence
 from session.sessions import after, first_record, framed
@@ -24,6 +29,7 @@ FACTS = ClaimFacts(
     printed=frozenset(range(10, 20)),
     quote_stands=True,
     speaks_of=frozenset({"target_feature"}),
+    slot_lines={"target_feature": 12},
     uses=2,
     references_seen=True,
     callers=(UseFacts("src/form.py", 3, printed=True), UseFacts("src/api.py", 8, printed=True)),
@@ -50,7 +56,8 @@ def by_evidence(intent: Intent = Intent.MODIFY) -> Session:
         ({"printed": frozenset()}, {}, "read", Risk.LOW),
         ({"printed": frozenset(range(11, 20))}, {}, "read", Risk.LOW),
         ({"printed": frozenset(range(10, 19))}, {}, "read", Risk.LOW),
-        ({"last": 200, "printed": frozenset(range(10, 50))}, {}, "", Risk.LOW),
+        ({"last": 200, "printed": frozenset({10, *range(90, 109)})}, {}, "", Risk.LOW),
+        ({"last": 200, "printed": frozenset({10, *range(90, 108)})}, {}, "read", Risk.LOW),
         ({"printed": frozenset(), "readable": False}, {}, "", Risk.LOW),
         ({}, {"quote": ""}, "quote", Risk.LOW),
         ({}, {"explanation": ""}, "quote", Risk.LOW),
@@ -59,16 +66,14 @@ def by_evidence(intent: Intent = Intent.MODIFY) -> Session:
         ({"plausible": False, "missing_link": "x"}, {}, "plausible", Risk.LOW),
         ({"speaks_of": frozenset({"observed_issue"})}, {}, "feature_quote", Risk.MEDIUM),
         ({"speaks_of": frozenset({"desired_action"})}, {}, "", Risk.LOW),
-        ({"references_seen": False}, {}, "references", Risk.MEDIUM),
-        ({"references_seen": False, "uses": 0, "callers": ()}, {}, "", Risk.LOW),
-        ({"callers": UNREAD_CALLER}, {}, "callers", Risk.HIGH),
-        ({"callers": ()}, {}, "", Risk.LOW),
-        ({"tests": (UseFacts("tests/test_auth.py", 5),)}, {}, "tests", Risk.HIGH),
-        ({"tests": ()}, {}, "", Risk.LOW),
+        ({"speaks_of": frozenset(), "slot_lines": {"observed_issue": 12}}, {}, "", Risk.LOW),
     ],
 )
 @pytest.mark.covers(
-    "rule.evidence_need.LOW", "rule.evidence_need.MEDIUM", "rule.evidence_need.HIGH"
+    "rule.evidence_need.LOW",
+    "rule.evidence_need.MEDIUM",
+    "rule.evidence_need.HIGH",
+    "rule.evidence_need.long",
 )
 def test_demand_holds_from_its_risk_on(
     facts: dict[str, Any], claim: dict[str, Any], demand: str, since: Risk
@@ -78,6 +83,38 @@ def test_demand_holds_from_its_risk_on(
         expected = [demand] if demand and LEVELS.index(risk) >= LEVELS.index(since) else []
         assert [lack.demand for lack in found] == expected, risk
         assert all(lack.why and lack.then for lack in found)
+
+
+@pytest.mark.parametrize(
+    ("facts", "files", "since"),
+    [
+        ({}, [], Risk.LOW),
+        ({"references_seen": False, "callers": UNREAD_CALLER}, ["src/api.py"], Risk.MEDIUM),
+        ({"references_seen": False, "uses": 0, "callers": ()}, [], Risk.LOW),
+        ({"callers": UNREAD_CALLER}, ["src/api.py"], Risk.HIGH),
+        ({"callers": ()}, [], Risk.LOW),
+        ({"tests": (UseFacts("tests/test_auth.py", 5),)}, ["tests/test_auth.py"], Risk.HIGH),
+        ({"tests": ()}, [], Risk.LOW),
+    ],
+)
+@pytest.mark.covers(
+    "rule.evidence_need.MEDIUM", "rule.evidence_need.HIGH", "rule.evidence_need.uses"
+)
+def test_answer_lists_the_uses_that_were_not_printed(
+    facts: dict[str, Any], files: list[str], since: Risk
+) -> None:
+    known = FACTS._replace(**facts)
+    for risk in LEVELS:
+        expected = files if LEVELS.index(risk) >= LEVELS.index(since) else []
+        assert [use.file for use in uses_to_list(CLAIM, known, risk)] == expected, risk
+        assert not list(lacks(CLAIM, known, risk))
+
+
+@pytest.mark.covers("rule.evidence_need.MEDIUM")
+def test_refusal_of_a_quote_names_a_line_that_speaks_of_the_feature() -> None:
+    (lack,) = lacks(CLAIM, FACTS._replace(speaks_of=frozenset()), Risk.MEDIUM)
+    assert lack.demand == "feature_quote"
+    assert "Quote src/auth.py:12" in lack.then
 
 
 @pytest.mark.covers("rule.prints.changed")
@@ -179,9 +216,10 @@ def test_claim_about_code_that_was_never_printed_is_refused_by_name() -> None:
 def test_high_risk_wants_a_quote_for_each_slot_that_the_code_has_words_of() -> None:
     session = by_evidence()
     high = {"using_files": 11}
-    with_words = FACTS._replace(could_speak_of=frozenset({"target_feature", "observed_issue"}))
-    with pytest.raises(RequirementError, match="no quote that speaks of observed_issue"):
+    with_words = FACTS._replace(slot_lines={"target_feature": 12, "observed_issue": 15})
+    with pytest.raises(RequirementError, match="no quote that speaks of observed_issue") as caught:
         judged(session, CLAIM, facts=with_words, change=high)
+    assert "Quote src/auth.py:15" in caught.value.hint
     assert judged(session, CLAIM, facts=FACTS, change=high).phase is Phase.READY
     assert judged(session, CLAIM, facts=with_words).phase is Phase.READY
 

@@ -1,9 +1,11 @@
 """State what READY demands, by risk, as one table; judge each claim by it (docs/decisions/0054).
 
-No demand exceeds what the index shows: a symbol without callers or tests has none to read.
+No demand exceeds what the index shows: a symbol without callers or tests has none to list. Who uses
+a symbol and what tests it need not be looked up: the answer lists what was not printed yet.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.session.risk import Risk, at_least
@@ -18,11 +20,27 @@ _FEATURE_SLOTS = frozenset({"target_feature", "desired_action", "query"})
 
 
 class UseFacts(NamedTuple):
-    """A line that uses a symbol, and whether the session has printed it."""
+    """A line that uses a symbol.
+
+    Attributes:
+        file: Its file.
+        line: The line, counted from 1.
+        printed: Whether the session has printed it; for a test, whether an answer listed its file.
+        symbol: The symbol around it; empty at the top level.
+        text: The line as an answer shows it; cut if it is long.
+    """
 
     file: str
     line: int
     printed: bool = False
+    symbol: str = ""
+    text: str = ""
+
+    @property
+    def row(self) -> str:
+        """The use as a line of an answer."""
+        symbol = f"{self.symbol}: " if self.symbol else ""
+        return f"{self.file}:{self.line} {symbol}{self.text}"
 
 
 class ClaimFacts(NamedTuple):
@@ -44,7 +62,7 @@ class ClaimFacts(NamedTuple):
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not, and what the search ranks first.
         speaks_of: The slots of which quote, name or documentation speak.
-        could_speak_of: The slots of whose words its code has any.
+        slot_lines: For each slot, a printed line of its code that speaks of it, if there is one.
         uses: Number of lines that use it.
         references_seen: Whether its uses were looked up or printed.
         callers: The nearest uses, at most `MAX_CALLERS`.
@@ -66,7 +84,7 @@ class ClaimFacts(NamedTuple):
     plausible: bool = True
     missing_link: str = ""
     speaks_of: frozenset[str] = frozenset()
-    could_speak_of: frozenset[str] = frozenset()
+    slot_lines: Mapping[str, int] = MappingProxyType({})
     uses: int = 0
     references_seen: bool = False
     callers: tuple[UseFacts, ...] = ()
@@ -94,11 +112,19 @@ class Lack(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """A row of `DEMANDS`: what is demanded of each symbol from a risk on."""
+    """A row of `DEMANDS`: what is demanded of each symbol from a risk on.
+
+    Attributes:
+        name: Its name.
+        since: The lowest risk that demands it.
+        lacks: Yields what a claim lacks, and the remedy.
+        is_supplied: Whether the answer lists what is missing, so that it never leads to a refusal.
+    """
 
     name: str
     since: Risk
     lacks: Callable[[Claim, ClaimFacts], Iterator[tuple[str, str]]]
+    is_supplied: bool = False
 
 
 def read_call(file: str, first: int, last: int) -> str:
@@ -172,38 +198,36 @@ def _implausible(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
 
 
 def _silent(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
-    if not facts.speaks_of & _FEATURE_SLOTS:
+    lines = [line for slot, line in facts.slot_lines.items() if slot in _FEATURE_SLOTS]
+    if lines and not facts.speaks_of & _FEATURE_SLOTS:
         yield (
             "has a quote that speaks of neither the feature nor the action",
-            "Quote a line of it that does, or rest on a symbol whose code does",
+            f"Quote {facts.file}:{min(lines)}, or rest on a symbol whose code does",
         )
 
 
-def _unreferenced(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+def _unlisted_uses(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if facts.uses and not facts.references_seen:
         yield (
-            "has uses that were not looked up",
+            "has uses that no answer listed",
             f'Call find_references(symbol="{facts.name}")',
         )
 
 
-def _unread_callers(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
-    unread = [use for use in facts.callers[:MAX_CALLERS] if not use.printed]
-    if unread:
-        places = ", ".join(f"{use.file}:{use.line}" for use in unread)
-        yield (
-            "has callers that were not printed",
-            f"Read {places}: {read_call(unread[0].file, unread[0].line, unread[0].line)}",
-        )
+def _unlisted_callers(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+    yield from _unlisted("is called in", facts.name, facts.callers[:MAX_CALLERS])
 
 
-def _unread_tests(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
-    unread = [use for use in facts.tests[:MAX_TESTS] if not use.printed]
-    if unread:
-        places = ", ".join(f"{use.file}:{use.line}" for use in unread)
+def _unlisted_tests(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+    yield from _unlisted("is tested in", facts.name, facts.tests[:MAX_TESTS])
+
+
+def _unlisted(verb: str, name: str, uses: Iterable[UseFacts]) -> Iterator[tuple[str, str]]:
+    places = [f"{use.file}:{use.line}" for use in uses if not use.printed]
+    if places:
         yield (
-            "is used by tests that no answer listed",
-            f'Read {places}: find_references(symbol="{facts.name}", path="{unread[0].file}")',
+            f"{verb} {', '.join(places)}, which no answer listed",
+            f'Call find_references(symbol="{name}")',
         )
 
 
@@ -214,31 +238,43 @@ DEMANDS: tuple[Demand, ...] = (
     Demand("quote", Risk.LOW, _unquoted),
     Demand("plausible", Risk.LOW, _implausible),
     Demand("feature_quote", Risk.MEDIUM, _silent),
-    Demand("references", Risk.MEDIUM, _unreferenced),
-    Demand("callers", Risk.HIGH, _unread_callers),
-    Demand("tests", Risk.HIGH, _unread_tests),
+    Demand("references", Risk.MEDIUM, _unlisted_uses, is_supplied=True),
+    Demand("callers", Risk.HIGH, _unlisted_callers, is_supplied=True),
+    Demand("tests", Risk.HIGH, _unlisted_tests, is_supplied=True),
 )
 """What is demanded of each symbol, in the order in which an agent can supply it."""
 
-_COMES_FIRST = frozenset({"defined", "made_since", "read", "references"})
-"""Demands without which the next ones cannot be judged, or are met by the way."""
+_COMES_FIRST = frozenset({"defined", "made_since", "read"})
+"""Demands without which the next ones cannot be judged."""
 NEIGHBOUR_DEMANDS = frozenset({"defined", "made_since", "read", "plausible"})
 """What is demanded of a symbol that new code will stand beside."""
 
 
 def lacks(claim: Claim, facts: ClaimFacts, risk: Risk) -> Iterator[Lack]:
-    """Yield what a claim lacks at a risk.
+    """Yield what a claim lacks at a risk, except what the answer supplies.
 
     >>> list(lacks(Claim("login"), ClaimFacts("login"), Risk.LOW))[0].demand
     'defined'
     """
     for demand in DEMANDS:
-        if not at_least(risk, demand.since):
+        if demand.is_supplied or not at_least(risk, demand.since):
             continue
         found = list(demand.lacks(claim, facts))
         yield from (Lack(demand.name, facts.name, *item) for item in found)
         if found and demand.name in _COMES_FIRST:
             return
+
+
+def uses_to_list(claim: Claim, facts: ClaimFacts, risk: Risk) -> tuple[UseFacts, ...]:
+    """Return the uses that the answer must list, so that the session has seen them in READY."""
+    lacking = {
+        demand.name
+        for demand in DEMANDS
+        if demand.is_supplied and at_least(risk, demand.since) and list(demand.lacks(claim, facts))
+    }
+    callers = facts.callers[:MAX_CALLERS] if lacking & {"references", "callers"} else ()
+    tests = facts.tests[:MAX_TESTS] if "tests" in lacking else ()
+    return tuple(use for use in (*callers, *tests) if not use.printed)
 
 
 def neighbour_lacks(facts: ClaimFacts) -> Iterator[Lack]:

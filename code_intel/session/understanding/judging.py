@@ -19,7 +19,14 @@ from code_intel.session.understanding.claims import (
     Understanding,
     problems,
 )
-from code_intel.session.understanding.demands import ClaimFacts, Lack, lacks, neighbour_lacks
+from code_intel.session.understanding.demands import (
+    ClaimFacts,
+    Lack,
+    UseFacts,
+    lacks,
+    neighbour_lacks,
+    uses_to_list,
+)
 from code_intel.session.understanding.denials import denial
 
 CONFIDENCE = 0.9
@@ -66,6 +73,7 @@ class EvidenceVerdict(NamedTuple):
         accepted: The symbols on which the change may rest.
         left_out: Symbols that do not count, with the reason.
         missing: What is missing; empty if the session becomes READY.
+        uses: Uses of the accepted symbols that the answer must list.
         notes: What the server knows and the agent need not look for.
         hint: The next step; empty if nothing is missing.
     """
@@ -77,6 +85,7 @@ class EvidenceVerdict(NamedTuple):
     accepted: tuple[str, ...] = ()
     left_out: tuple[Lack, ...] = ()
     missing: tuple[str, ...] = ()
+    uses: tuple[UseFacts, ...] = ()
     notes: tuple[str, ...] = ()
     hint: str = ""
 
@@ -119,6 +128,7 @@ def submit_evidence(
         reason,
         tuple(claim.key for claim, _ in accepted),
         tuple(left_out),
+        uses=tuple(dict.fromkeys(use for row in accepted for use in uses_to_list(*row, risk))),
         notes=tuple(_notes(accepted, risk)),
     )
 
@@ -186,16 +196,17 @@ def _slot_lacks(
     if not at_least(risk, Risk.HIGH) or not accepted or session.frame is None:
         return
     spoken = frozenset[str]().union(*(facts.speaks_of for _, facts in accepted))
-    possible = frozenset[str]().union(*(facts.could_speak_of for _, facts in accepted))
     for slot in session.frame.slots:
-        if slot.name in spoken or slot.name not in possible:
+        rows = [facts for _, facts in accepted if slot.name in facts.slot_lines]
+        if slot.name in spoken or not rows:
             continue
         if not (slot.name == "desired_action" and is_new):
             yield Lack(
                 "slot_quotes",
-                ", ".join(claim.key for claim, _ in accepted),
+                rows[0].name,
                 f"has no quote that speaks of {slot.name} “{slot.value}”",
-                "Quote a line that does; a quote may have several lines",
+                f"Quote {rows[0].file}:{rows[0].slot_lines[slot.name]}, too; a quote may have "
+                "several lines",
             )
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Container, Iterator
 
-READ_LINES = 40
-"""Lines of a symbol, its first among them, that must have been printed; fewer if it has fewer."""
+READ_LINES = 20
+"""Lines of a symbol, its first among them, that must have been printed; fewer if it has fewer.
+
+start_session shows about as many of a long symbol: its first line, and those around the match."""
 
 
 def is_read(first: int, last: int, printed: Container[int]) -> bool:
@@ -11,7 +13,7 @@ def is_read(first: int, last: int, printed: Container[int]) -> bool:
 
     `printed` contains the current lines of its file that the session has printed.
 
-    >>> is_read(5, 7, {5, 6, 7}), is_read(5, 7, {6, 7}), is_read(1, 90, range(1, 41))
+    >>> is_read(5, 7, {5, 6, 7}), is_read(5, 7, {6, 7}), is_read(1, 90, range(1, 21))
     (True, False, True)
     """
     count = sum(line in printed for line in range(first, last + 1))

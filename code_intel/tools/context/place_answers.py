@@ -32,13 +32,20 @@ class ShownPlace(NamedTuple):
             "start_line": place.first,
             "end_line": place.last,
             "whole": place.whole,
+            "header": self._header,
             "code": list(place.lines),
             **self._related_data(),
         }
         texts = [text for rows in self._related_data().values() for text in rows]
         return {key: value for key, value in row.items() if value} | flags_of(
-            "\n".join(place.lines), place.file, place.symbol, "\n".join(texts)
+            "\n".join((self._header, *place.lines)), place.file, place.symbol, "\n".join(texts)
         )
+
+    @property
+    def _header(self) -> str:
+        """The first line of a symbol of which a later part is shown, with its number."""
+        header = self.place.header
+        return f"{header[0]}: {header[1].strip()}" if header else ""
 
     def _related_data(self) -> dict[str, list[str]]:
         if self.related is None:
@@ -56,6 +63,7 @@ class ShownPlace(NamedTuple):
         name = f"  {visible(place.symbol)}" if place.symbol else ""
         whole = "  (whole)" if place.whole else ""
         lines = [f"{visible(place.file)}:{place.first}-{place.last}{name}{whole}"]
+        lines += [visible(self._header)] if self._header else []
         lines += [visible(line, keep="\t") for line in place.lines]
         for kind, rows in self._related_data().items():
             lines += [f"{kind}:", *(f"  {visible(row)}" for row in rows)] if rows else []

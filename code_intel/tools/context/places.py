@@ -43,6 +43,7 @@ class Place(NamedTuple):
         lines: The lines, without line endings; long ones are cut.
         score: Score of the search, relative to its best hit; 0 if no search found the place.
         whole: Whether these are all lines of the symbol, with the comment above it.
+        header: The number of the symbol's first line and its text, if it is not among the lines.
     """
 
     file: str
@@ -52,6 +53,7 @@ class Place(NamedTuple):
     lines: tuple[str, ...]
     score: float = 0.0
     whole: bool = False
+    header: tuple[int, str] | None = None
 
     @property
     def prints(self) -> tuple[Print, ...]:
@@ -59,6 +61,8 @@ class Place(NamedTuple):
         numbered = enumerate(self.lines, self.first)
         runs = groupby(numbered, key=lambda item: len(item[1]) <= MAX_LINE_CHARS)
         found: list[Print] = []
+        if self.header is not None and len(self.header[1]) <= MAX_LINE_CHARS:
+            found += prints_of(self.file, self.header[0], [self.header[1]])
         for is_complete, run in runs:
             if is_complete:
                 rows = list(run)
@@ -193,9 +197,14 @@ def _span_of(source: SourceText, definition: Definition) -> tuple[int, int]:
 def _show(
     source: SourceText, definition: Definition, line: int, budget: int, score: float
 ) -> Place:
-    """Return a symbol whole or, if it does not fit, the lines around `line` in it."""
+    """Return a symbol whole or, if it does not fit, its first line and those around `line`."""
     span = _span_of(source, definition)
     place = _cut(source, definition.qualified, span, line, budget)
+    if place.first > definition.line:
+        header = _shortened(source.lines[definition.line - 1])
+        place = _cut(source, definition.qualified, span, line, budget - cost(header))
+        if place.first > definition.line:
+            place = place._replace(header=(definition.line, header))
     return place._replace(score=score, whole=(place.first, place.last) == span)
 
 

@@ -8,9 +8,9 @@ from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
 from code_intel.session.state import CORROBORATION_TOOLS, Session, Step
-from code_intel.tools.context.evidence_facts import quoted_code
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import spelled_files
+from code_intel.tools.context.quoted_code import quoted_code
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
     can_read_symbols,

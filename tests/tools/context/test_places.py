@@ -8,6 +8,7 @@ import pytest
 from code_intel.records import Definition, Hit
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.place_answers import ShownPlace
 from code_intel.tools.context.places import (
     MAX_LINE_CHARS,
     Place,
@@ -104,6 +105,19 @@ def test_long_symbol_is_shown_around_the_match(context: GatewayContext) -> None:
     assert not place.whole
     assert "    send_invoice(step_3)" in place.lines
     assert whole(context, "long", 100).lines[0] == "def long():"
+
+
+@pytest.mark.covers("row.place.header")
+def test_part_of_a_long_symbol_is_shown_with_its_first_line(context: GatewayContext) -> None:
+    body = "".join(f"    step_{n} = {n}\n" for n in range(200))
+    write(context, "src/long.py", f"\n\ndef long():\n{body}    send_invoice(step_3)\n")
+    place = whole(context, "long", 100, "send the invoice")
+    assert place.header == (3, "def long():")
+    assert place.prints[0][:3] == ("src/long.py", 3, 3)
+    answer = ShownPlace(place)
+    assert answer.data["header"] == "3: def long():"
+    assert "3: def long():" in answer.text
+    assert whole(context, "long", 100).header is None
 
 
 def test_lines_around_the_match_are_shown_instead_of_the_licence(context: GatewayContext) -> None:

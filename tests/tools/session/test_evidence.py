@@ -75,6 +75,28 @@ async def test_read_and_quoted_symbol_leads_to_ready(shop: Path) -> None:
         assert "risk_provisional" not in status
 
 
+@pytest.mark.covers("answer.submit_understanding.uses", "rule.evidence_need.uses")
+async def test_answer_lists_who_uses_a_symbol_if_no_other_answer_has(shop: Path) -> None:
+    code = "def form(service, given):\n    return service.login(given)\n"
+    for name in ("orders", "returns"):
+        (shop / "src/auth" / f"{name}.py").write_text(code, encoding="utf-8")
+    async with gateway(shop, demands="evidence") as call:
+        for name in ("orders", "returns"):  # indexes the files
+            await call("snippets_get", path=f"src/auth/{name}.py")
+        handle = await unread(call, shop)
+        await call("snippets_get", session_id=handle, symbol=LOGIN)
+        answer = await submit(call, handle, CLAIM)
+        assert answer["next_phase"] == "READY"
+        listed = [row for row in answer["uses"] if row.startswith("src/auth/")]
+        assert listed == [
+            f"src/auth/{name}.py:2 form: return service.login(given)"
+            for name in ("orders", "returns")
+        ]
+        handle = await unread(call, shop)
+        await read(call, handle)
+        assert "uses" not in await submit(call, handle, CLAIM)
+
+
 @pytest.mark.covers("rule.evidence_need.never_printed")
 async def test_bare_name_is_answered_with_what_to_read_and_then_with_the_missing_quote(
     shop: Path,
