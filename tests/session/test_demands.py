@@ -66,7 +66,7 @@ def by_evidence(intent: Intent = Intent.MODIFY) -> Session:
         ({"plausible": False, "missing_link": "x"}, {}, "plausible", Risk.LOW),
         ({"speaks_of": frozenset({"observed_issue"})}, {}, "feature_quote", Risk.MEDIUM),
         ({"speaks_of": frozenset({"desired_action"})}, {}, "", Risk.LOW),
-        ({"speaks_of": frozenset(), "slot_lines": {"observed_issue": 12}}, {}, "", Risk.LOW),
+        ({"speaks_of": frozenset(), "slot_lines": {}}, {}, "feature_quote", Risk.MEDIUM),
     ],
 )
 @pytest.mark.covers(

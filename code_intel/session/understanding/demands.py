@@ -198,12 +198,14 @@ def _implausible(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
 
 
 def _silent(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+    if facts.speaks_of & _FEATURE_SLOTS:
+        return
     lines = [line for slot, line in facts.slot_lines.items() if slot in _FEATURE_SLOTS]
-    if lines and not facts.speaks_of & _FEATURE_SLOTS:
-        yield (
-            "has a quote that speaks of neither the feature nor the action",
-            f"Quote {facts.file}:{min(lines)}, or rest on a symbol whose code does",
-        )
+    quote = f"Quote {facts.file}:{min(lines)}, or rest" if lines else "Rest"
+    yield (
+        "has a quote that speaks of neither the feature nor the action",
+        f"{quote} on a symbol whose code does",
+    )
 
 
 def _unlisted_uses(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
