@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.index.facade import Index
+from code_intel.learned.files.frames import SlotPairs
 from code_intel.learned.learn import learn
 from code_intel.records import Agreement, FileReference
 from code_intel.session import journal
@@ -87,13 +88,19 @@ async def to_ready(call: Caller) -> dict[str, Any]:
     return await call("submit_verification", verified=answered())
 
 
-def agree(shop: Path, term: str, symbol: str = LOGIN, aliases: tuple[str, ...] = ()) -> None:
+def agree(
+    shop: Path,
+    term: str,
+    symbol: str = LOGIN,
+    aliases: tuple[str, ...] = (),
+    frame: SlotPairs = (),
+) -> None:
     """Add a confirmed agreement to the map and its index."""
     config = settings_of(shop)
     with Index(config.forest) as forest:
         (found,) = forest.store.definitions(symbol, exact=True, limit=2)
     place = FileReference(found.file, found.line)
     agreement = Agreement(term, symbol, ("It is.",), (place,), digest=found.digest, body=found.body)
-    learn(config, replace(agreement, aliases=aliases), confirmed=True)
+    learn(config, replace(agreement, aliases=aliases, frame=frame), confirmed=True)
     with Index(config.map) as index:
         index.complete(words_only=True)

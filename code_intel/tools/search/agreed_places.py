@@ -1,12 +1,16 @@
 """Show the current code of the symbols that the map's agreements name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from code_intel.learned.status.validity import lookup_name
 from code_intel.records import AgreementHit, Definition
 from code_intel.session import short_circuit
+from code_intel.session.understanding.reading import is_read
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace
+from code_intel.tools.context.places import Place
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.symbol_facts import nearest
 from code_intel.tools.search.found_places import places_of_symbols
 from code_intel.tools.search.map_then_forest import Lookup
@@ -18,24 +22,42 @@ MAX_DEFINITIONS_SHOWN = 3
 """Limit of the definitions to show if several files define a symbol and none is the agreement's."""
 
 
-async def agreed_places(context: GatewayContext, found: Lookup, budget: int) -> list[ShownPlace]:
-    """Return the code of the agreements that answer, else of the best candidates, at most three."""
+class AgreedCode(NamedTuple):
+    """The code of the agreements that answer, else of the best candidates.
+
+    Attributes:
+        places: The code, with what is related to it.
+        found: What the map answered, without READY if the code of its symbol is not shown.
+    """
+
+    places: list[ShownPlace]
+    found: Lookup
+
+
+async def agreed_code(context: GatewayContext, found: Lookup, budget: int) -> AgreedCode:
+    """Show the code of the agreements that answer, else of the best candidates, at most three."""
     definitions = await run_in_thread(_agreed_definitions, context, found)
     share = budget if found.is_hit else budget // CANDIDATE_SHARE
-    return await places_of_symbols(context, definitions, share)
+    shown = await places_of_symbols(context, definitions, share)
+    best = found.judged.best if found.judged else None
+    if found.judged is None or best is None or best.agreement is None or not found.is_hit:
+        return AgreedCode(shown, found)
+    meant = await run_in_thread(_definitions_of, context, best.agreement)
+    if any(_shows(context, item.place, meant) for item in shown):
+        return AgreedCode(shown, found)
+    verdict = short_circuit.unshown(found.judged.verdict)
+    return AgreedCode(shown, found._replace(judged=found.judged._replace(verdict=verdict)))
 
 
-def if_shown(found: Lookup, shown: Sequence[ShownPlace]) -> Lookup:
-    """Return what the map answered, without READY if the code of its symbol is not shown."""
-    judged = found.judged
-    best = judged.best.agreement if judged and judged.best else None
-    if judged is None or best is None or not found.is_hit:
-        return found
-    name = lookup_name(symbol_now(best))
-    symbols = (item.place.symbol for item in shown)
-    if any(symbol == name or symbol.endswith(f".{name}") for symbol in symbols):
-        return found
-    return found._replace(judged=judged._replace(verdict=short_circuit.unshown(judged.verdict)))
+def _shows(context: GatewayContext, place: Place, definitions: Iterable[Definition]) -> bool:
+    """Return whether a place shows so much of one of the definitions that it counts as read."""
+    lines = range(place.first, place.last + 1)
+    return any(
+        place.symbol == definition.qualified
+        and place.file == project_path_of(context, definition.file)
+        and is_read(definition.line, definition.end_line, lines)
+        for definition in definitions
+    )
 
 
 def _agreed_definitions(context: GatewayContext, found: Lookup) -> list[Definition]:

@@ -1,11 +1,12 @@
 """Search the map, then the forest if no agreement answers, and record the search in a session."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from code_intel.learned.files.agreements import make_key
+from code_intel.learned.recall.recall import fold
 from code_intel.records import FAIR_SCORE, VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
 from code_intel.session.state import Print, Session, Step
@@ -17,6 +18,7 @@ from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judg
 from code_intel.tools.wire.answers import logged_hits
 
 MAX_KNOWN = 3
+"""Limit of the agreements of several terms to show."""
 
 
 class Lookup(NamedTuple):
@@ -42,14 +44,17 @@ class Lookup(NamedTuple):
 
     @property
     def known(self) -> tuple[Hit, ...]:
-        """The agreements to show, at most `MAX_KNOWN`: those that answer, else the fair ones.
+        """The agreements to show: those that answer and their siblings, else the fair ones.
 
-        An agreement for the same feature with another request is a fair one.
+        An agreement for the same feature with another request is a fair one. Without siblings,
+        they are at most `MAX_KNOWN`.
         """
         least = VERIFICATION_SCORE if self.is_hit else FAIR_SCORE
         hits = [hit for hit in (self.map.hits if self.map else ()) if hit.agreement]
-        fair = [hit for hit in hits if max(hit.score or 0.0, self._feature_score(hit)) >= least]
-        return tuple(fair)[:MAX_KNOWN]
+        siblings = sum(_term(hit) == _term(hits[0]) for hit in hits) if self.is_hit else 0
+        others = hits[siblings:]
+        fair = [hit for hit in others if max(hit.score or 0.0, self._feature_score(hit)) >= least]
+        return (*hits[:siblings], *fair[: max(MAX_KNOWN - siblings, 0)])
 
     def _feature_score(self, hit: Hit) -> float:
         if self.is_hit or self.judged is None or hit.agreement is None:
@@ -74,13 +79,23 @@ async def look_up(
     judged = None
     if answer is not None:
         judged = await judge(context, session, query, answer, since=since)
-        answer = replace(answer, hits=judged.hits)
+        answer = replace(answer, hits=_siblings_together(judged.hits))
         if _is_answered_by_map(judged, session):
             return Lookup(query, session, judged, answer, is_hit=True)
     found, forest_missing = await try_search(
         context.searcher, "forest", context.searcher.search_forest(forest_query or query, top_k)
     )
     return Lookup(query, session, judged, answer, found, missing + forest_missing)
+
+
+def _siblings_together(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return hits with the agreements of the best one's term next to it: one feature."""
+    terms = [_term(hit) for hit in hits if hit.agreement][:1]
+    return tuple(sorted(hits, key=lambda hit: _term(hit) not in terms)) if terms else tuple(hits)
+
+
+def _term(hit: Hit) -> str:
+    return fold(hit.agreement.nl_term) if hit.agreement else ""
 
 
 def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -25,13 +25,14 @@ from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.searchers import UnavailableCorpus
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.search.agreed_places import agreed_places, if_shown
+from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
 from code_intel.tools.search.search_forest import forest_call
+from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
-from code_intel.tools.wire.next_calls import call_text, verification_call
+from code_intel.tools.wire.next_calls import call_text, submission_call, verification_call
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MIN_HIT_TOKENS = 400
@@ -65,8 +66,7 @@ async def search_smart(
     found = await look_up(context, session, query, top_k)
     if found.map is None and found.forest is None:
         raise no_answer(found.missing)
-    shown = await agreed_places(context, found, MAX_SEARCH_TOKENS)
-    found = if_shown(found, shown)
+    shown, found = await agreed_code(context, found, MAX_SEARCH_TOKENS - MIN_HIT_TOKENS)
     if session is None:
         return _answer(found, top_k, None, shown)
     if session.frame is None:
@@ -107,11 +107,21 @@ def _answer(
     found: Lookup, top_k: int, session: Session | None, shown: Sequence[ShownPlace]
 ) -> Answer:
     answer = _found_answer(found, top_k, session, hit_budget(shown))
-    if not shown:
-        return answer
+    candidates = [] if found.is_hit else [agreement_data(hit) for hit in found.known]
     places = [item.data for item in shown]
-    text = "\n".join((note_of(places), *(item.text for item in shown))).strip()
-    return replace(answer, data={**answer.data, "places": places}, text=f"{answer.text}\n{text}")
+    call: dict[str, Any] = {}
+    if shown and not found.is_hit:
+        first = shown[0].place
+        call = submission_call(session, first.symbol, first.file)
+    lines = (
+        note_of([*candidates, *places]),
+        *map(agreement_line, candidates),
+        *(item.text for item in shown),
+        call_text(call),
+    )
+    added = {"map": candidates, "places": places}
+    data = {**answer.data, **{name: rows for name, rows in added.items() if rows}, **call}
+    return replace(answer, data=data, text="\n".join(filter(None, (answer.text, *lines))))
 
 
 def hit_budget(shown: Iterable[ShownPlace]) -> int:

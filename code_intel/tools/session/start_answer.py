@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel.foundation.text import visible
-from code_intel.records import VERIFICATION_SCORE, Hit
+from code_intel.records import VERIFICATION_SCORE
 from code_intel.session.guidance import after_search, next_step, risk_reason
 from code_intel.session.phases import Phase
 from code_intel.session.progress import describe_requirements
@@ -16,13 +15,13 @@ from code_intel.tools.context.degraded import (
     unavailable_message,
 )
 from code_intel.tools.context.place_answers import ShownPlace
-from code_intel.tools.context.places import Place
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.search.map_then_forest import Lookup
 from code_intel.tools.search.search_smart import ANSWERED, hit_message
-from code_intel.tools.wire.answers import MAX_EVIDENCE_CHARS, files_data, index_data, index_text
-from code_intel.tools.wire.next_calls import QUOTE, call_text, verification_call
-from code_intel.tools.wire.suspicion import flags_of, note_of
+from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
+from code_intel.tools.wire.answers import index_data, index_text
+from code_intel.tools.wire.next_calls import call_text, submission_call, verification_call
+from code_intel.tools.wire.suspicion import note_of
 
 BUILDING = "The index is being built, so search_smart may find more in a few seconds."
 WITHOUT_SLOTS = "The request has no slots, so the phase does not change."
@@ -83,7 +82,7 @@ class Start(NamedTuple):
             *(f"{name}: {error}." for name, error in self.slot_errors.items()),
             self.message,
             *unavailable_lines(self.found.missing),
-            *map(_agreement_line, agreements),
+            *map(agreement_line, agreements),
             *(item.text for item in self.shown),
             call_text(self.next_call),
         )
@@ -134,49 +133,5 @@ class Start(NamedTuple):
             arguments: dict[str, Any] = {"file_path": session.explored_files[0]}
             return {"next_call": {"tool": "check_write_target", "arguments": arguments}}
         if session.phase is Phase.EXPLORATION and first is not None:
-            arguments = _submission(session, first.place)
-            return {"next_call": {"tool": "submit_understanding", "arguments": arguments}}
+            return submission_call(session, first.place.symbol, first.place.file)
         return verification_call(session)
-
-
-def _submission(session: Session, place: Place) -> dict[str, Any]:
-    """Return the arguments of submit_understanding for one symbol."""
-    if session.demands == "counts":
-        return {"symbols_identified": [place.symbol], "files_analyzed": [place.file]}
-    claim = {
-        "symbol": place.symbol,
-        "file": place.file,
-        "explanation": QUOTE,
-        "quote": QUOTE,
-    }
-    return {"symbols_identified": [claim]}
-
-
-def agreement_data(hit: Hit) -> dict[str, Any]:
-    """Return what the map knows, without empty fields."""
-    agreement = hit.agreement
-    assert agreement is not None  # noqa: S101 - only agreements are shown
-    row = {
-        "nl_term": agreement.nl_term,
-        "symbol": agreement.symbol,
-        "renamed_to": agreement.renamed_to,
-        "status": agreement.status,
-        "score": None if hit.score is None else round(hit.score, 2),
-        "files": files_data(agreement.files),
-        "reasons": list(agreement.reasons),
-        "evidence": [item[:MAX_EVIDENCE_CHARS] for item in agreement.evidence],
-    }
-    texts = (agreement.nl_term, agreement.symbol, *agreement.reasons, *agreement.evidence)
-    return {name: value for name, value in row.items() if value} | flags_of(*texts)
-
-
-def _agreement_line(row: dict[str, Any]) -> str:
-    now = f" (now {row['renamed_to']})" if "renamed_to" in row else ""
-    parts = (
-        f"{row['nl_term']} → {row['symbol']}{now}  [{row['status']}]",
-        f"{row['score']:.2f}" if "score" in row else "",
-        ", ".join(row.get("files", ())),
-        "; ".join(row.get("reasons", ())),
-        *(f"根拠: {item}" for item in row.get("evidence", ())),
-    )
-    return visible("  ".join(filter(None, parts)))

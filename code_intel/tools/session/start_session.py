@@ -17,7 +17,7 @@ from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
 from code_intel.tools.declaration import UNLISTED, Answer
-from code_intel.tools.search.agreed_places import agreed_places, if_shown
+from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.found_places import places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
 from code_intel.tools.session.set_query_frame import Slot
@@ -79,15 +79,15 @@ async def start_session(
     found = await _search(context, session)
     start = Start(handle, session, found, refused)
     budget = max(token_budget - tokens(json.dumps(start.data, ensure_ascii=False)), 0)
-    shown = await _places(context, session, found, budget)
-    found = if_shown(found, shown)
+    agreed, found = await agreed_code(context, found, budget)
+    shown = await _with_forest(context, session, found, agreed, budget)
     call_step = await _call_step(context, found, shown)
     async with context.session(handle, "start_session") as locked:
         if session.frame is None:  # slots let the map answer, as a later set_query_frame may
             session = await locked.append(call_step)
         else:
             session = await record(locked, found, call_step)
-    start = start._replace(session=session, shown=tuple(shown))
+    start = start._replace(session=session, found=found, shown=tuple(shown))
     return Answer(start.data, start.text)
 
 
@@ -169,11 +169,14 @@ async def _search(context: GatewayContext, session: Session) -> Lookup:
     )
 
 
-async def _places(
-    context: GatewayContext, session: Session, found: Lookup, budget: int
+async def _with_forest(
+    context: GatewayContext,
+    session: Session,
+    found: Lookup,
+    agreed: list[ShownPlace],
+    budget: int,
 ) -> list[ShownPlace]:
-    """Return the places to show: of the agreements that the map found, then of the forest."""
-    agreed = await agreed_places(context, found, budget)
+    """Return the code of the agreements and, unless one answers, the forest's places."""
     if found.is_hit:
         return agreed
     hits = found.forest.hits if found.forest else ()

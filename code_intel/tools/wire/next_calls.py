@@ -24,6 +24,21 @@ def verification_call(session: Session | None) -> dict[str, Any]:
     return {"next_call": {"tool": "submit_verification", "arguments": {"verified": answers}}}
 
 
+def submission_call(session: Session | None, symbol: str, file: str) -> dict[str, Any]:
+    """Return the field `next_call` that rests an understanding on one symbol, in EXPLORATION."""
+    if session is None or session.phase is not Phase.EXPLORATION:
+        return {}
+    if session.demands == "counts":
+        arguments: dict[str, Any] = {
+            "symbols_identified": [symbol],
+            "files_analyzed": [file],
+        }
+    else:
+        claim = {"symbol": symbol, "file": file, "explanation": QUOTE, "quote": QUOTE}
+        arguments = {"symbols_identified": [claim]}
+    return {"next_call": {"tool": "submit_understanding", "arguments": arguments}}
+
+
 def call_text(fields: dict[str, Any]) -> str:
     """Return `next_call` as a line of text; empty without one."""
     if "next_call" not in fields:

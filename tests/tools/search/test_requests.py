@@ -119,15 +119,64 @@ async def test_answer_of_the_map_prints_the_current_code(shop: Path) -> None:
         assert answer["results"][0]["agreement"]["evidence"] == ["It is."]
 
 
-@pytest.mark.covers("answer.search_smart.places")
+@pytest.mark.covers("answer.search_smart.places", "answer.search_smart.map")
 async def test_candidates_below_verification_are_shown_with_their_code(shop: Path) -> None:
     async with gateway(shop, embedding="faithful") as call:
         await learn_request(call, shop)
         answer = await ask_whole(call, TERM, "期限が切れたとき", "監査ログに記録する")
         assert answer["next_phase"] == "EXPLORATION", answer
         assert answer["best_map_score"] < VERIFICATION_SCORE
-        (place,) = answer["places"]
+        (known,), (place,) = answer["map"], answer["places"]
+        assert (known["symbol"], len(known["evidence"])) == (LOGIN, 1)
         assert (place["file"], place["symbol"]) == (LOGIN_FILE, LOGIN)
+
+
+@pytest.mark.covers("answer.search_smart.next_call")
+async def test_understanding_may_rest_on_a_candidate_directly(shop: Path) -> None:
+    agree(shop, TERM, LOGIN, frame=(("target_feature", TERM), ("desired_action", "消す")))
+    feature, action = {"value": TERM, "quote": TERM}, "監査ログに記録する"
+    async with gateway(shop, embedding="faithful", demands="evidence") as call:
+        await call("start_session", intent="MODIFY", query=f"{TERM} {action}")
+        slot = {"value": action, "quote": action}
+        await call("set_query_frame", target_feature=feature, desired_action=slot)
+        answer = await call("search_smart")
+        assert (answer["source"], answer["next_phase"]) == ("forest", "EXPLORATION"), answer
+        (place,) = answer["places"]
+        next_call = answer["next_call"]
+        (claim,) = next_call["arguments"]["symbols_identified"]
+        assert (claim["symbol"], claim["file"]) == (LOGIN, LOGIN_FILE)
+        claim |= {"explanation": f"{TERM}: {LOGIN}", "quote": place["code"][0].strip()}
+        accepted = await call(next_call["tool"], **next_call["arguments"])
+        assert accepted["next_phase"] == "READY", accepted
+
+
+async def test_siblings_are_shown_with_the_agreement_that_answers(shop: Path) -> None:
+    agree(shop, TERM, LOGIN)
+    frame = (("target_feature", TERM), ("desired_action", "配送料を計算する"))
+    agree(shop, TERM, FEE, frame=frame)
+    agree(shop, f"{TERM}の確認", "ShoppingCart.total")
+    async with gateway(shop, embedding="faithful") as call:
+        answer = await ask_whole(call, TERM, TRIGGER, ACTION)
+        assert answer["source"] == "map"
+        assert [place["symbol"] for place in answer["places"][:2]] == [LOGIN, FEE]
+
+
+@pytest.mark.covers("rule.shown")
+async def test_ready_needs_room_for_the_code(shop: Path) -> None:
+    agree(shop, TERM, LOGIN)
+    slots = {
+        "target_feature": TERM,
+        "trigger_condition": "見直す時",
+        "observed_issue": "動作のバグ",
+    }
+    given = {name: {"value": text, "quote": text} for name, text in slots.items()}
+    request = {"intent": "MODIFY", "query": f"{TERM} を見直す時に動作のバグ", **given}
+    async with gateway(shop, embedding="faithful") as call:
+        small = await call("start_session", **request, token_budget=300)
+        assert small["current_phase"] == "VERIFICATION", small
+        assert "shown" in small["message"]
+        large = await call("start_session", **request)
+        assert large["current_phase"] == "READY", large
 
 
 def test_ready_needs_the_code_of_the_symbol() -> None:

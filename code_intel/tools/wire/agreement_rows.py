@@ -1,0 +1,39 @@
+"""Format an agreement with its evidence, without the file that defines it."""
+
+from typing import Any
+
+from code_intel.foundation.text import visible
+from code_intel.records import Hit
+from code_intel.tools.wire.answers import MAX_EVIDENCE_CHARS, files_data
+from code_intel.tools.wire.suspicion import flags_of
+
+
+def agreement_data(hit: Hit) -> dict[str, Any]:
+    """Return what the map knows, without empty fields."""
+    agreement = hit.agreement
+    assert agreement is not None  # noqa: S101 - only agreements are shown
+    row = {
+        "nl_term": agreement.nl_term,
+        "symbol": agreement.symbol,
+        "renamed_to": agreement.renamed_to,
+        "status": agreement.status,
+        "score": None if hit.score is None else round(hit.score, 2),
+        "files": files_data(agreement.files),
+        "reasons": list(agreement.reasons),
+        "evidence": [item[:MAX_EVIDENCE_CHARS] for item in agreement.evidence],
+    }
+    texts = (agreement.nl_term, agreement.symbol, *agreement.reasons, *agreement.evidence)
+    return {name: value for name, value in row.items() if value} | flags_of(*texts)
+
+
+def agreement_line(row: dict[str, Any]) -> str:
+    """Return such a row as a line of text."""
+    now = f" (now {row['renamed_to']})" if "renamed_to" in row else ""
+    parts = (
+        f"{row['nl_term']} → {row['symbol']}{now}  [{row['status']}]",
+        f"{row['score']:.2f}" if "score" in row else "",
+        ", ".join(row.get("files", ())),
+        "; ".join(row.get("reasons", ())),
+        *(f"根拠: {item}" for item in row.get("evidence", ())),
+    )
+    return visible("  ".join(filter(None, parts)))
