@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +75,16 @@ def complete_answer(tool: str, result: types.CallToolResult) -> dict[str, Any]:
 def code_of(row: Mapping[str, Any]) -> str:
     """Return the code of a row of an answer of the gateway, from its numbered lines."""
     return "".join(f"{line.partition(': ')[2]}\n" for line in row["lines"])
+
+
+def places_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return the files and numbers of found lines, without the lines around them."""
+    return [
+        (row["file"], int(number))
+        for row in rows
+        for line in row["lines"]
+        if (number := line.partition(":")[0]).isdigit()
+    ]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class QuotingAgent:
             return {"symbols_identified": [], "new_symbols": [new]}
         if plan.project == "unread":
             found = await self.do("search_text", pattern=plan.means, context_lines=2)
-            quote = found["matches"][0]["line_content"]
+            quote = found["matches"][0]["lines"][0]
         else:
             await self.do("search_smart")
             quote = "\n".join((await self.do("snippets_get", symbol=plan.means))["lines"])

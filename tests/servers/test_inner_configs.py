@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.tools.context.corpus_service import open_project
+from projects import places_of
 from served import gateway, settings_of
 from shop_sessions import LOGIN, LOGIN_FILE, explore, start, succeed
 
@@ -38,7 +39,7 @@ async def test_every_tool_uses_project_paths(inner: Path) -> None:
         assert [row["file"] for row in defined] == [LOGIN_FILE]
         used = (await call("find_references", symbol=LOGIN, path="./src/"))["references"]
         assert used
-        assert (LOGIN_FILE, defined[0]["line"]) not in {(row["file"], row["line"]) for row in used}
+        assert (LOGIN_FILE, defined[0]["line"]) not in places_of(used)
         hits = (await call("search_smart"))["results"]
         assert LOGIN_FILE in {hit["document"] for hit in hits}
         closure = await call("deps_closure", path=LOGIN_FILE)

@@ -114,7 +114,7 @@ async def _grep(context: GatewayContext, question: TextQuery) -> TextMatches:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    return f"{visible(row['file'])}:{row['line']}  {visible(row['content'].strip()[:200])}"
+    return visible(f"{row['file']}:{row['line']}: {row['content']}", keep="\t")
 
 
 def _reference_data(match: TextMatch) -> dict[str, Any]:

@@ -12,11 +12,9 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.packages import Scope, grep_packages
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.compact import by_file
 from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
-
-MAX_LINE_MATCHES = 20
-"""Maximum matches returned for one line; a minified line may contain thousands."""
 
 
 async def search_text(
@@ -61,7 +59,7 @@ async def search_text(
             await locked.append(
                 steps.called("search_text", pattern, found=total, files=files, printed=printed)
             )
-    lines = part.lines(_line, "matches", total)
+    lines = part.lines(_lines, "matches", total)
     if result.truncated and part.next_cursor is None:
         lines.append("There are more matches. Narrow with path or file_type, or raise max_results.")
     if not total:
@@ -90,9 +88,10 @@ def _passages(row: Mapping[str, Any]) -> Iterator[Passage]:
         yield Passage(file, line, text)
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    location = f"{visible(row['file'])}:{row['line_number']}"
-    return f"{location}  {visible(row['line_content'].strip()[:200])}"
+def _lines(row: Mapping[str, Any]) -> str:
+    """Format a match with the lines around it as grep does."""
+    (found,) = by_file([row], "line_number", "line_content")
+    return "\n".join(visible(f"{row['file']}:{line}", keep="\t") for line in found["lines"])
 
 
 def _match_data(match: TextMatch) -> dict[str, Any]:
@@ -100,9 +99,6 @@ def _match_data(match: TextMatch) -> dict[str, Any]:
         "file": match.file,
         "line_number": match.line,
         "line_content": match.content,
-        "submatches": [
-            {"match": m, "start": s, "end": e} for m, s, e in match.spans[:MAX_LINE_MATCHES]
-        ],
     }
     if match.before or match.after:
         data |= {"before": list(match.before), "after": list(match.after)}

@@ -2,17 +2,21 @@
 
 Tools return complete data, which terminals and other tools use. The gateway sends it without empty
 fields and without values that only programs need. It sends code as numbered lines, because JSON
-escapes the line endings within a text (docs/decisions/0051).
+escapes the line endings within a text, and lines that a search found by file (docs/decisions/0051).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-OMITTED = {"line_content": ("submatches",), "chunk": ("similarity", "position")}
+OMITTED = {"chunk": ("similarity", "position")}
 """Fields that a model does not need in a row with this field."""
 CODE = ("chunk", "text")
 """Fields that contain code, if `start_line` is beside them."""
+FOUND_LINES = {"matches": ("line_number", "line_content"), "references": ("line", "content")}
+"""Fields with lines of files, and their fields for the number and the text of a line."""
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
@@ -27,6 +31,8 @@ def compact(data: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in data.items():
         if key in CODE and data.get("start_line") and isinstance(value, str):
             shown["lines"] = numbered(data["start_line"], value)
+        elif key in FOUND_LINES and value:
+            shown[key] = by_file(value, *FOUND_LINES[key])
         elif key not in omitted and not _is_empty(value):
             shown[key] = _compact(value)
     return shown
@@ -36,6 +42,36 @@ def numbered(first: int, text: str) -> list[str]:
     """Return the lines of a text, each with its number, counted from `first`."""
     lines = _LINE_ENDING.split(text.removesuffix("\n").removesuffix("\r"))
     return [f"{number}: {line}" for number, line in enumerate(lines, first)]
+
+
+def by_file(rows: Sequence[Mapping[str, Any]], number: str, text: str) -> list[dict[str, Any]]:
+    """Return found lines by file, each line once, with its number.
+
+    As in grep, `:` follows the number of a found line, and `-` that of a line around one.
+
+    >>> row = {"file": "a.py", "line": 8, "content": "f()", "after": ["g()"]}
+    >>> by_file([row], "line", "content")
+    [{'file': 'a.py', 'lines': ['8: f()', '9- g()']}]
+    """
+    found = []
+    for file, group in groupby(rows, key=itemgetter("file")):
+        rows_of_file = list(group)
+        lines: dict[int, str] = {}
+        for row in rows_of_file:
+            lines |= {
+                at: f"{at}- {line}" for at, line in _around(row, row[number]) if at not in lines
+            }
+        lines |= {row[number]: f"{row[number]}: {row[text]}" for row in rows_of_file}
+        flags = sorted({flag for row in rows_of_file for flag in row.get("flags", ())})
+        shown = {"file": file, "lines": [lines[at] for at in sorted(lines)]}
+        found.append(shown | ({"flags": flags} if flags else {}))
+    return found
+
+
+def _around(row: Mapping[str, Any], number: int) -> Iterator[tuple[int, str]]:
+    before = row.get("before", ())
+    yield from enumerate(before, number - len(before))
+    yield from enumerate(row.get("after", ()), number + 1)
 
 
 def _compact(value: Any) -> Any:

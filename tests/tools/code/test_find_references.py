@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from projects import places_of
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ async def test_definition_is_no_reference_wherever_the_search_begins(shop: Path)
             {"path": "src/../src/auth/service.py"},
         ):
             found = await call("find_references", symbol="AuthService.login", **arguments)
-            places = [(row["file"], row["line"]) for row in found["references"]]
+            places = places_of(found["references"])
             assert (defined["file"], defined["line"]) not in places, arguments
             if not arguments.get("path", "").endswith(".py"):
                 assert "src/auth/caller.py" in [file for file, _ in places], arguments
@@ -40,7 +41,7 @@ async def test_longer_name_is_not_a_reference(shop: Path) -> None:
     )
     async with gateway(shop) as call:
         found = await call("find_references", symbol="login", path="src/names.py")
-        assert [row["line"] for row in found["references"]] == [2]
+        assert places_of(found["references"]) == [("src/names.py", 2)]
 
 
 async def test_line_in_another_encoding_does_not_hide_other_lines(shop: Path) -> None:
@@ -52,9 +53,7 @@ async def test_line_in_another_encoding_does_not_hide_other_lines(shop: Path) ->
         assert {"src/latin.py", "src/sjis.py"} <= files
         assert len(files) > 2
         text = await call("search_text", pattern="login\\('ok'\\)")
-        assert [(row["file"], row["line_number"]) for row in text["matches"]] == [
-            ("src/latin.py", 2)
-        ]
+        assert places_of(text["matches"]) == [("src/latin.py", 2)]
 
 
 async def test_language_narrows_definitions_and_references_alike(shop: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.tools.context.corpus_service import open_project
-from projects import Caller, both_eras, code_of
+from projects import Caller, both_eras, code_of, places_of
 from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
@@ -61,8 +61,7 @@ async def test_installed_packages_are_searched_and_read(installed: Path, era: st
         assert part["path"] == "node_modules/left-pad/index.js"
         assert "padStart" in code_of(part)
         matches = await call("search_text", pattern="padStart", scope="dependencies")
-        (row,) = matches["matches"]
-        assert (row["file"], row["line_number"]) == ("node_modules/left-pad/index.js", 5)
+        assert places_of(matches["matches"]) == [("node_modules/left-pad/index.js", 5)]
         below = await call(
             "search_text", pattern="IniConfig", path="left-pad", scope="dependencies"
         )
@@ -115,7 +114,7 @@ async def test_links_and_secrets_of_packages_stay_hidden(installed: Path, tmp_pa
         assert KEY not in shown
         assert "aws_key" in shown
         for row in (await call("search_text", pattern="AKIA", scope="dependencies"))["matches"]:
-            assert KEY not in row["line_content"]
+            assert KEY not in str(row)
         await call.refused("snippets_get", path="iniconfig/.env", scope="dependencies")
 
 

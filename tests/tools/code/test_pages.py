@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from code_intel.tools.wire.answers import tokens
-from projects import Caller, both_eras, complete_answer
+from projects import Caller, both_eras, complete_answer, places_of
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ def many(shop: Path) -> Path:
 
 PAGED: dict[str, tuple[dict[str, Any], str, str]] = {
     "search_text": (
-        {"pattern": "needle", "path": "src/many", "max_results": 150, "context_lines": 2},
+        {"pattern": "needle", "path": "src/many", "max_results": 1000, "context_lines": 2},
         "matches",
         "total_matches",
     ),
@@ -64,7 +64,7 @@ async def test_pages_have_every_row_once(many: Path, era: str) -> None:
         await call("get_symbols", path="src/many")
         for tool, (given, rows, total) in PAGED.items():
             pages = await every_page(call, tool, given)
-            seen = [str(row) for page in pages for row in page[rows]]
+            seen = [row for page in pages for row in rows_of(tool, page[rows])]
             assert len(seen) == len(set(seen)) == pages[0][total], tool
             assert all(page["truncated"] for page in pages[:-1]), tool
             if tool in {"search_text", "find_references", "get_symbols", "files_search"}:
@@ -78,6 +78,13 @@ async def test_pages_have_every_row_once(many: Path, era: str) -> None:
                 assert error["field"] == "cursor", tool
             for bad in ("x", "-1.00000000", "0.0000", "9" * 50):
                 assert (await call.refused(tool, **given, cursor=bad))["field"] == "cursor"
+
+
+def rows_of(tool: str, rows: list[Any]) -> list[str]:
+    """Return the rows of a page; those of a search are its places."""
+    if tool in {"search_text", "find_references"}:
+        return [str(place) for place in places_of(rows)]
+    return [str(row) for row in rows]
 
 
 async def every_page(call: Caller, tool: str, given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.anyio
         ({"names": ["", "a"]}, {"names": ["", "a"]}),
         ({"chunk": "x\n", "similarity": 0.5, "position": 1}, {"chunk": "x\n"}),
         ({"similarity": 0.5}, {"similarity": 0.5}),
-        ({"line_content": "x", "submatches": [{"start": 0}]}, {"line_content": "x"}),
         ({"start_line": 0, "text": "x"}, {"start_line": 0, "text": "x"}),
     ],
 )
@@ -43,6 +42,20 @@ def test_empty_fields_and_those_for_programs_are_left_out(
 def test_code_is_an_array_of_numbered_lines(text: str, lines: list[str]) -> None:
     assert numbered(7, text) == lines
     assert compact({"start_line": 7, "chunk": text})["lines"] == lines
+
+
+def test_found_lines_are_grouped_by_file_and_shown_once() -> None:
+    rows = [
+        {"file": "a.py", "line_number": 4, "line_content": "d", "before": ["c"], "after": ["e"]},
+        {"file": "a.py", "line_number": 5, "line_content": "e", "before": ["d"], "after": ["f"]},
+        {"file": "b.py", "line_number": 1, "line_content": "x", "flags": ["instruction-like text"]},
+    ]
+    assert compact({"matches": rows}) == {
+        "matches": [
+            {"file": "a.py", "lines": ["3- c", "4: d", "5: e", "6- f"]},
+            {"file": "b.py", "lines": ["1: x"], "flags": ["instruction-like text"]},
+        ]
+    }
 
 
 @pytest.mark.covers("rule.answer.compact")
