@@ -157,8 +157,8 @@ async def test_references_exclude_the_definition(shop: Path) -> None:
                     "lines": [
                         "5: from auth.passwords import verify_password",
                         (
-                            "32:         if user is None or not verify_password(credentials.password"
-                            ", user.password_hash):"
+                            "32:         if user is None or not verify_password(credentials."
+                            "password, user.password_hash):"
                         ),
                     ],
                 },

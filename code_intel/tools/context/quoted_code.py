@@ -16,7 +16,7 @@ from code_intel.tools.context.source_file import index_path_of
 
 MIN_QUOTE_WORDS = 3
 """A quote with fewer different words must be a whole line."""
-_LINE_NUMBER = re.compile(r"^\s*\d+\s*[:|→\t]\s?", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"^\s*\d+(?:\s*[:|→\t]|-)\s?", re.MULTILINE)
 
 
 def stands(quote: str, code: ClaimedCode, printed: frozenset[int]) -> bool:
