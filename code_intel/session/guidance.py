@@ -203,7 +203,11 @@ SUGGESTED_CALLS: tuple[SuggestedCall, ...] = (
         "name the symbol that implements the target feature",
         lambda session: _has_feature(session) and not any(s.confirmed for s in session.symbols),
     ),
-    SuggestedCall("submit_understanding", "submit what was understood", lambda _: True),
+    SuggestedCall(
+        "submit_understanding",
+        "submit what was understood; in READY, add a symbol or file",
+        lambda session: session.intent.writes or session.phase is not Phase.READY,
+    ),
     SuggestedCall("submit_semantic", "submit hypotheses to verify next", lambda _: True),
     SuggestedCall(
         "submit_verification", "confirm or reject each hypothesis with evidence", lambda _: True

@@ -63,6 +63,7 @@ class Event(StrEnum):
         VERIFIED: A verification confirmed a hypothesis.
         REFUTED: A verification rejected every hypothesis.
         EXPLORED: Files were added to the explored files.
+        PERMITTED: The write gate allowed files.
         RISK_RAISED: A new frame raised the risk.
         REVERTED: The session went back to EXPLORATION by request.
         LEARNED: A pair of a term and a symbol was learned.
@@ -82,6 +83,7 @@ class Event(StrEnum):
     VERIFIED = "verified"
     REFUTED = "refuted"
     EXPLORED = "explored"
+    PERMITTED = "permitted"
     RISK_RAISED = "risk_raised"
     REVERTED = "reverted"
     LEARNED = "learned"
@@ -131,7 +133,9 @@ TRANSITIONS: Mapping[Phase, Mapping[Event, Phase]] = MappingProxyType(
         Phase.READY: _row(
             Phase.READY,
             {
+                Event.UNDERSTOOD: Phase.READY,
                 Event.EXPLORED: Phase.READY,
+                Event.PERMITTED: Phase.READY,
                 Event.RISK_RAISED: Phase.EXPLORATION,
                 Event.REVERTED: Phase.EXPLORATION,
             },
@@ -215,6 +219,7 @@ ALLOWED: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
             "search_map",
             "search_smart",
             "search_forest",
+            "submit_understanding",
             "add_explored_files",
             "command_execute",
             "revert_to_exploration",
@@ -250,6 +255,12 @@ AFTER_MAP_MISS = frozenset({(Phase.EXPLORATION, "search_forest")})
 """Tools in `ALLOWED` that are allowed only once the map has had no answer in this session.
 
 See seed 004 §4.3.
+"""
+
+BY_EVIDENCE = frozenset({(Phase.READY, "submit_understanding")})
+"""Tools in `ALLOWED` that are allowed only under the demands of evidence.
+
+In READY, a further submission adds symbols and files.
 """
 
 _MAX_HINT_CHARS = 300
@@ -322,7 +333,8 @@ def allowed_tools(session: "Session", offered: Container[str] | None = None) -> 
     gated = (
         tool
         for tool in ALLOWED[session.phase]
-        if session.map_missed or (session.phase, tool) not in AFTER_MAP_MISS
+        if (session.map_missed or (session.phase, tool) not in AFTER_MAP_MISS)
+        and (session.demands == "evidence" or (session.phase, tool) not in BY_EVIDENCE)
     )
     tools = AFTER_OUTCOME if session.ended else (*gated, *UNGATED)
     return tuple(tool for tool in tools if offered is None or tool in offered)

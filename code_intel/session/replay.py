@@ -5,12 +5,15 @@ A session is the replay of its journal; nothing else is stored.
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from code_intel.errors import SessionError
 from code_intel.session.frame import Frame, Slot, SlotSource
 from code_intel.session.phases import START, Event, Intent, Phase, advance
 from code_intel.session.risk import UNFRAMED_RISK, Risk, provisional_risk
 from code_intel.session.state import (
+    CodePlace,
+    FileQuote,
     Hypothesis,
     JournalRecord,
     MappedSymbol,
@@ -28,6 +31,7 @@ JOURNAL_VERSION = 3
 SUBMITTED_CONFIDENCE = 0.5
 """Confidence of a symbol that was only named in a submission (seed 004 §4.5)."""
 _MAX_EVIDENCE_CHARS = 2000
+Item = TypeVar("Item")
 
 
 def apply(session: Session | None, record: JournalRecord) -> Session:
@@ -112,6 +116,7 @@ def _enter_phase(session: Session, record: JournalRecord, phase: Phase) -> Sessi
         # Once the session is back in EXPLORATION, the map's answer no longer counts.
         short_circuit={} if phase is Phase.EXPLORATION else session.short_circuit,
         greenfield=session.greenfield and phase is not Phase.EXPLORATION,
+        permitted_files=(),
     )
 
 
@@ -209,11 +214,13 @@ def _apply_understanding(session: Session, record: JournalRecord) -> Session:
         for item in data["symbols"]
     ]
     session = _with_files(_with_symbols(session, symbols), data["files"])
-    planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
     return session._replace(
         missing=tuple(data["missing"]),
         greenfield=data.get("greenfield", False),
-        planned_files=tuple(planned),
+        planned_files=_joined(session.planned_files, data.get("planned", ())),
+        neighbours=_joined(
+            session.neighbours, (CodePlace(*item) for item in data.get("beside", ()))
+        ),
         risk=Risk(data.get("risk", session.risk)),
         risk_reason=data.get("risk_reason", session.risk_reason),
     )
@@ -230,8 +237,15 @@ def _apply_hypotheses(session: Session, record: JournalRecord) -> Session:
 def _apply_verification(session: Session, record: JournalRecord) -> Session:
     data = record.data
     session = _with_files(session, data["files"])
-    planned = dict.fromkeys((*session.planned_files, *data.get("planned", ())))
-    session = session._replace(planned_files=tuple(planned))
+    looked_up = (
+        item["evidence"]["target"]
+        for item in data["answers"]
+        if item["status"] == "confirmed" and item["corroborated"] and not _has_quote(item)
+    )
+    session = session._replace(
+        planned_files=_joined(session.planned_files, data.get("planned", ())),
+        verified=_joined(session.verified, (*data["symbols"], *looked_up)),
+    )
     results = {
         fold(item["hypothesis"]): str(item["evidence"]["result"]).strip()[:_MAX_EVIDENCE_CHARS]
         for item in data["answers"]
@@ -261,6 +275,10 @@ def _apply_verification(session: Session, record: JournalRecord) -> Session:
     return _with_symbols(session, quoted)
 
 
+def _has_quote(answer: Mapping[str, Any]) -> bool:
+    return bool(answer["evidence"].get("quote", "").strip())
+
+
 def _apply_rejection(session: Session, record: JournalRecord) -> Session:
     symbols = tuple(record.data["symbols"])
     if not symbols:
@@ -273,7 +291,13 @@ def _apply_rejection(session: Session, record: JournalRecord) -> Session:
 
 
 def _apply_explored_files(session: Session, record: JournalRecord) -> Session:
+    quotes = (FileQuote(*item) for item in record.data.get("quotes", ()))
+    session = session._replace(quoted_files=_joined(session.quoted_files, quotes))
     return _with_files(session, record.data["files"])
+
+
+def _apply_permission(session: Session, record: JournalRecord) -> Session:
+    return session._replace(permitted_files=_joined(session.permitted_files, record.data["files"]))
 
 
 def _apply_learning(session: Session, record: JournalRecord) -> Session:
@@ -312,8 +336,12 @@ def _with_symbols(session: Session, added: Iterable[MappedSymbol]) -> Session:
     return session._replace(symbols=tuple(known.values()))
 
 
+def _joined(known: tuple[Item, ...], added: Iterable[Item]) -> tuple[Item, ...]:
+    return tuple(dict.fromkeys((*known, *added)))
+
+
 def _with_files(session: Session, files: Iterable[str]) -> Session:
-    return session._replace(explored_files=tuple(dict.fromkeys((*session.explored_files, *files))))
+    return session._replace(explored_files=_joined(session.explored_files, files))
 
 
 REDUCERS: Mapping[Event, Callable[[Session, JournalRecord], Session]] = MappingProxyType(
@@ -330,6 +358,7 @@ REDUCERS: Mapping[Event, Callable[[Session, JournalRecord], Session]] = MappingP
         Event.VERIFIED: _apply_verification,
         Event.REFUTED: _apply_rejection,
         Event.EXPLORED: _apply_explored_files,
+        Event.PERMITTED: _apply_permission,
         Event.LEARNED: _apply_learning,
         Event.OUTCOME: _apply_outcome,
     }

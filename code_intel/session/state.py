@@ -158,6 +158,21 @@ class MappedSymbol(NamedTuple):
     quote: str = ""
 
 
+class CodePlace(NamedTuple):
+    """A symbol and the file that defines it, if the session has settled on one."""
+
+    symbol: str
+    file: str = ""
+    quote: str = ""
+
+
+class FileQuote(NamedTuple):
+    """A quote that was accepted as the reason to write a file."""
+
+    file: str
+    quote: str
+
+
 class Hypothesis(NamedTuple):
     """A statement to verify.
 
@@ -212,6 +227,10 @@ class Session(NamedTuple):
             could not tell.
         greenfield: Whether the last submit_understanding found a project without code.
         planned_files: Announced files, which may be created although their folder was not explored.
+        neighbours: The code beside which the submission places new symbols.
+        verified: What the calls looked up that verified a hypothesis.
+        quoted_files: Files that were opened by a quote of them.
+        permitted_files: Files that check_write_target has allowed since READY.
         refuted: Symbols that the map proposed and verification rejected.
         map_results: Hits of the last map search: `document`, `symbol`, `score`, `status`.
         forest_results: Hits of the last forest search, likewise.
@@ -249,6 +268,10 @@ class Session(NamedTuple):
     commit: str | None = None
     greenfield: bool = False
     planned_files: tuple[str, ...] = ()
+    neighbours: tuple[CodePlace, ...] = ()
+    verified: tuple[str, ...] = ()
+    quoted_files: tuple[FileQuote, ...] = ()
+    permitted_files: tuple[str, ...] = ()
     map_results: tuple[Mapping[str, Any], ...] = ()
     forest_results: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
@@ -287,6 +310,15 @@ class Session(NamedTuple):
     def symbol(self, name: str) -> MappedSymbol | None:
         """Return the mapped symbol `name`, or None."""
         return next((symbol for symbol in self.symbols if symbol.name == name), None)
+
+    @property
+    def change_places(self) -> tuple[CodePlace, ...]:
+        """What the change rests on: quoted symbols, verified ones, and the one the map answered."""
+        places = [CodePlace(s.name, s.file, s.quote) for s in self.symbols if s.quote]
+        places += map(CodePlace, self.verified)
+        if self.ready_by == "map":
+            places.append(CodePlace(str(self.short_circuit["symbol"])))
+        return tuple(dict.fromkeys(places))
 
     @property
     def seen_files(self) -> frozenset[str]:

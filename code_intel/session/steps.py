@@ -183,6 +183,16 @@ def add_explored(
     return Step(Event.EXPLORED, {"files": files})
 
 
+def open_by_quote(files: Iterable[str], quotes: Iterable[tuple[str, str]]) -> Step:
+    """Allow writes to files in READY that were judged by a quote of them."""
+    return Step(Event.EXPLORED, {"files": list(files), "quotes": [list(each) for each in quotes]})
+
+
+def permitted(files: Iterable[str]) -> Step:
+    """Record that the write gate has allowed files; they stay open until EXPLORATION."""
+    return Step(Event.PERMITTED, {"files": list(files)})
+
+
 def revert(reason: str = "") -> Step:
     """Move back to EXPLORATION; calls, symbols and explored files are kept."""
     return Step(Event.REVERTED, {"reason": reason[:_MAX_TARGET_CHARS]})

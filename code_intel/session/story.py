@@ -1,7 +1,7 @@
 """Describe a session for people, one line per event of its journal.
 
     asked framed map found executed claimed noted believed doubted risk supposed confirmed rejected
-    opened reverted learned ended; and `phase` for each change of phase
+    opened permitted reverted learned ended; and `phase` for each change of phase
 
 Each text is one line without hidden characters or secret values. Long lists are cut.
 """
@@ -226,6 +226,10 @@ def _describe_explored_files(data: Data) -> Iterator[KindAndText]:
     yield "opened", _join(map(plain, data["files"]))
 
 
+def _describe_permission(data: Data) -> Iterator[KindAndText]:
+    yield "permitted", _join(map(plain, data["files"]))
+
+
 def _describe_raised_risk(_: Data) -> Iterator[KindAndText]:
     yield "doubted", "the risk is now higher than when READY was reached"
 
@@ -263,6 +267,7 @@ DESCRIPTIONS: Mapping[Event, Callable[[Data], Iterable[KindAndText]]] = MappingP
         Event.VERIFIED: _describe_verification,
         Event.REFUTED: _describe_verification,
         Event.EXPLORED: _describe_explored_files,
+        Event.PERMITTED: _describe_permission,
         Event.RISK_RAISED: _describe_raised_risk,
         Event.REVERTED: _describe_revert,
         Event.LEARNED: _describe_learning,

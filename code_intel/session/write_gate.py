@@ -1,19 +1,23 @@
-"""Decide whether a session may write a file (docs/decisions/0008).
+"""Decide whether a session may write a file (docs/decisions/0008 and 0059).
 
-It may do so only in READY, and only to explored files, compared by real path, and to new files
-beside them; in a project without code, also to announced files. The gate does not see what a shell
-command writes.
+It may do so only in READY, and only to open files, compared by real path, and to new files beside
+them; also to announced files. Under the demands of evidence, `open_files` says which files are
+open; under those of counts, the explored files are. The gate does not see what a shell command
+writes.
 """
 
 import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from code_intel.foundation.text import visible
 from code_intel.session.guidance import next_step
+from code_intel.session.open_files import WriteFacts, how_to_open, is_related, open_files
 from code_intel.session.phases import LOOKUP_TOOLS, Phase
 from code_intel.session.state import Session
 
@@ -78,19 +82,25 @@ class WriteVerdict(NamedTuple):
         allowed: Whether the file may be written.
         error: Empty, or one of `read_only_intent`, `not_ready`, `nothing_explored`,
             `path_outside_root`, `protected_path`, `not_named`, `other_spelling`,
-            `file_not_explored`, `new_files_not_allowed`, `folder_not_explored`.
+            `file_not_related`, `file_not_explored`, `new_files_not_allowed`,
+            `folder_not_explored`.
         explored_files: The files that may be written, relative to the root.
         hint: The next step; empty if allowed.
+        file: The path relative to the root, with all links resolved; empty if denied.
     """
 
     allowed: bool
     error: str
     explored_files: tuple[str, ...]
     hint: str
+    file: str = ""
 
 
 class _Target(NamedTuple):
-    """A path to write: `lexical` as given, and `real` with all links resolved."""
+    """A path to write: `lexical` as given, and `real` with all links resolved.
+
+    `open` are the files that may be written; `facts` is None under the demands of counts.
+    """
 
     session: Session
     root: Path
@@ -98,14 +108,21 @@ class _Target(NamedTuple):
     real: Path
     allow_new: bool
     client_files: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+    facts: WriteFacts | None = None
+
+    @property
+    def file(self) -> str:
+        """Its real path relative to the root."""
+        return self.real.relative_to(self.root).as_posix()
 
 
 class WriteRule(NamedTuple):
-    """A reason to deny a write; if `hint` is empty, the session's next step is given."""
+    """A reason to deny a write; without a hint, the session's next step is given."""
 
     error: str
     denies: Callable[[_Target], bool]
-    hint: str = ""
+    hint: str | Callable[[_Target], str] = ""
 
 
 def check_write(
@@ -115,6 +132,7 @@ def check_write(
     *,
     allow_new: bool = True,
     client_files: Iterable[str] = (),
+    facts: WriteFacts | None = None,
 ) -> WriteVerdict:
     """Judge one write; never raise for a path.
 
@@ -124,7 +142,10 @@ def check_write(
         file_path: The file, absolute or relative to `root`.
         allow_new: Whether the file may be created.
         client_files: The files in which clients read their settings, relative to `root`.
+        facts: What the change rests on and what was printed; None under the demands of counts.
     """
+    opened = session.explored_files if facts is None else open_files(session, facts)
+    target = None
     try:
         real_root = _real_path(root)
         # Path would normalize the text; the kernel reads it as it is.
@@ -136,15 +157,36 @@ def check_write(
             _real_path(joined),
             allow_new,
             tuple(client_files),
+            opened,
+            facts,
         )
         rule = next((rule for rule in WRITE_RULES if rule.denies(target)), None)
     except (OSError, ValueError):  # a NUL, a name too long, a loop of links
         rule = UNUSABLE
-    explored = session.explored_files
-    if rule is None:
-        return WriteVerdict(allowed=True, error="", explored_files=explored, hint="")
-    hint = rule.hint or next_step(session)
-    return WriteVerdict(allowed=False, error=rule.error, explored_files=explored, hint=hint)
+    if rule is None and target is not None:
+        return WriteVerdict(
+            allowed=True, error="", explored_files=opened, hint="", file=target.file
+        )
+    rule = rule or UNUSABLE
+    hint = rule.hint(target) if callable(rule.hint) and target else rule.hint
+    return WriteVerdict(
+        allowed=False,
+        error=rule.error,
+        explored_files=opened,
+        hint=visible(str(hint)) or next_step(session),
+    )
+
+
+def real_files(root: Path, files: Iterable[str]) -> list[str]:
+    """Return the paths of files relative to `root`, with links resolved; without those outside."""
+    real_root = _real_path(root)
+    found = []
+    for file in files:
+        with suppress(OSError, ValueError):
+            # As in check_write.
+            path = _real_path(os.path.join(real_root, file))  # noqa: PTH118
+            found.append(path.relative_to(real_root).as_posix())
+    return found
 
 
 def _is_outside(target: _Target) -> bool:
@@ -250,7 +292,7 @@ def _has_link(folder: Path, root: Path) -> bool:
 
 
 def _is_explored(target: _Target) -> bool:
-    """Return whether the target is explored, ignoring case if the file system does."""
+    """Return whether the target is open, ignoring case if the file system does."""
     return not target.real.is_dir() and any(
         path == target.real or _is_same_file(path, target.real) for path in _explored_paths(target)
     )
@@ -263,8 +305,8 @@ def _is_same_file(one: Path, other: Path) -> bool:
 
 
 def _explored_paths(target: _Target) -> list[Path]:
-    """Return the real paths of the explored files inside the root."""
-    return _paths_inside(target, target.session.explored_files)
+    """Return the real paths of the open files inside the root."""
+    return _paths_inside(target, target.open)
 
 
 def _planned_paths(target: _Target) -> list[Path]:
@@ -284,6 +326,27 @@ def _real_path(path: Path | str) -> Path:
 
 def _casefold(path: Path) -> str:
     return unicodedata.normalize("NFC", str(path)).casefold()
+
+
+def _is_unrelated(target: _Target) -> bool:
+    facts = target.facts
+    return facts is not None and _is_unexplored(target) and not is_related(target.file, facts)
+
+
+def _how_to_open(target: _Target) -> str:
+    if target.facts is None:
+        return f"This file was not explored in this session; {_LOOK_AND_ADD}"
+    return how_to_open(target.file, target.facts)
+
+
+def _how_to_create(target: _Target) -> str:
+    start = "Create new files in a folder that contains an explored file, not through a link. "
+    if target.facts is None:
+        return f"{start}Look at a file there with {LOOKUP_TOOLS}, then call add_explored_files."
+    return (
+        f"{start}To create this one, call submit_understanding with new_symbols: its name, its "
+        "file, and in beside the existing code that it will join."
+    )
 
 
 _LOOK_AND_ADD = f"look at the file with {LOOKUP_TOOLS}, then call add_explored_files."
@@ -316,7 +379,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     ),
     WriteRule(
         "nothing_explored",
-        lambda target: not (target.session.explored_files or target.session.planned_files),
+        lambda target: target.facts is None and not (target.open or target.session.planned_files),
         f"No file was explored in this session; {_LOOK_AND_ADD}",
     ),
     WriteRule(
@@ -325,11 +388,8 @@ WRITE_RULES: tuple[WriteRule, ...] = (
         "A file of this name exists in another Unicode form. Write to the path that the search "
         "tools return.",
     ),
-    WriteRule(
-        "file_not_explored",
-        _is_unexplored,
-        f"This file was not explored in this session; {_LOOK_AND_ADD}",
-    ),
+    WriteRule("file_not_related", _is_unrelated, _how_to_open),
+    WriteRule("file_not_explored", _is_unexplored, _how_to_open),
     WriteRule(
         "new_files_not_allowed",
         lambda target: _is_new(target) and not target.allow_new,
@@ -339,8 +399,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     WriteRule(
         "folder_not_explored",
         _is_in_unexplored_folder,
-        "Create new files in a folder that contains an explored file, not through a link. Look at "
-        f"a file there with {LOOKUP_TOOLS}, then call add_explored_files.",
+        _how_to_create,
     ),
 )
 """Reasons to deny a write, in the order in which they are reported."""

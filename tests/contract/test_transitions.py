@@ -51,6 +51,7 @@ STEPS = MappingProxyType(
         "verified": Step(Event.VERIFIED, SETTLED),
         "refuted": Step(Event.REFUTED, SETTLED),
         "explored": Step(Event.EXPLORED, {"files": ["src/auth.py"]}),
+        "permitted": steps.permitted(["src/auth.py"]),
         "risk_raised": Step(Event.RISK_RAISED, {}),
         "reverted": steps.revert("another feature"),
         "learned": steps.learned("login", "AuthService.login"),

@@ -134,11 +134,15 @@ def submit_evidence(
 
 
 def _risk(session: Session, submitted: Understanding, facts: EvidenceFacts) -> tuple[Risk, str]:
+    """Return the risk with its reason; a further submission in READY never lowers it."""
+    before = session.risk, session.risk_reason
     if facts.changes:
-        return assess_change(facts.changes)
-    if submitted.new_symbols:
-        return Risk.LOW, ONLY_NEW
-    return session.risk, session.risk_reason
+        found = assess_change(facts.changes)
+    elif submitted.new_symbols:
+        found = Risk.LOW, ONLY_NEW
+    else:
+        return before
+    return before if session.phase is Phase.READY and at_least(before[0], found[0]) else found
 
 
 def _lacks(claim: Claim, facts: ClaimFacts, risk: Risk) -> Iterator[Lack]:
@@ -217,7 +221,7 @@ def _data(
     risk: tuple[Risk, str],
 ) -> dict[str, Any]:
     """Return the event's data. Only accepted claims are recorded."""
-    neighbours = [each.file for each in facts.neighbours if each.file]
+    neighbours = [(each.name, each.file) for each in facts.neighbours if each.file]
     users = [file for _, known in accepted for file in known.users]
     planned = [new.file for new in submitted.new_symbols if new.file not in facts.existing_files]
     return {
@@ -234,7 +238,12 @@ def _data(
             for claim, known in accepted
         ],
         "new_symbols": [new._asdict() for new in submitted.new_symbols],
-        "files": list(dict.fromkeys([*(known.file for _, known in accepted), *users, *neighbours])),
+        "beside": list(dict.fromkeys(neighbours)),
+        "files": list(
+            dict.fromkeys(
+                [*(known.file for _, known in accepted), *users, *(file for _, file in neighbours)]
+            )
+        ),
         "planned": list(dict.fromkeys(planned)),
         "missing": [],
         "notes": submitted.notes,
@@ -246,6 +255,11 @@ def _data(
 
 def _doubt(session: Session, facts: EvidenceFacts, risk: Risk, reason: str) -> EvidenceVerdict:
     """Return the verdict on an empty submission, which leads to SEMANTIC."""
+    if session.phase is Phase.READY:
+        why = "names nothing that the change rests on further"
+        then = "Name a symbol or a file, with a sentence and a quote"
+        lack = Lack("symbols_identified", "The submission", why, then)
+        raise _unmet(session, [lack], (risk, reason))
     greenfield = session.intent is Intent.IMPLEMENT and facts.nothing_defined
     missing = ("symbols_identified: 0/1",)
     data = {"symbols": [], "files": [], "missing": list(missing), "greenfield": greenfield}

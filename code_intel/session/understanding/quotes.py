@@ -14,12 +14,14 @@ class QuotedCode(NamedTuple):
         symbol: The innermost symbol around it; empty if there is none.
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not.
+        words: Number of rare words of the request in the quote or in the names around it.
     """
 
     file: str
     symbol: str = ""
     plausible: bool = True
     missing_link: str = ""
+    words: int = 0
 
 
 class QuotedAnswer(NamedTuple):

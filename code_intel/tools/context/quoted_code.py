@@ -43,12 +43,17 @@ def _plain(text: str) -> str:
 
 
 async def quoted_code(
-    context: GatewayContext, session: Session, quotes: Sequence[str]
+    context: GatewayContext, session: Session, quotes: Sequence[str], file: str = ""
 ) -> dict[str, QuotedCode]:
-    """Return the code of each quote that stands in lines that the session has printed."""
+    """Return the code of each quote that stands in lines that the session has printed.
+
+    With `file`, only lines of that file count.
+    """
     if not quotes:
         return {}
     lines = await run_in_thread(current_lines, context, session)
+    if file:
+        lines = {file: lines[file]} if file in lines else {}
     found = await run_in_thread(_places_of, context, quotes, lines)
     claims = [ClaimedSymbol(definition, quote) for quote, (definition, _) in found.items()]
     judged = await plausibility_facts(context, session, claims)
@@ -58,6 +63,7 @@ async def quoted_code(
             "" if definition.kind == OUTSIDE_SYMBOLS else definition.qualified,
             is_plausible(links),
             missing_link(links),
+            len(links.words),
         )
         for (quote, (definition, file)), links in zip(found.items(), judged, strict=True)
     }
@@ -72,7 +78,7 @@ def _places_of(
         text = current_text(context, file)
         symbols = context.forest.store.defined_in([index_path_of(context, file)])
         for quote in quotes:
-            line = _line_of(quote, text, lines[file]) if quote not in found else 0
+            line = line_of_quote(quote, text, lines[file]) if quote not in found else 0
             if not line:
                 continue
             around = [d for d in symbols if d.line <= line <= d.end_line]
@@ -87,7 +93,7 @@ def _places_of(
     return found
 
 
-def _line_of(quote: str, text: Sequence[str], printed: frozenset[int]) -> int:
+def line_of_quote(quote: str, text: Sequence[str], printed: frozenset[int]) -> int:
     """Return the first line of a quote that stands in printed lines; 0 if it stands in none."""
     size = len([line for line in quote.splitlines() if line.strip()]) + 1
     for start in sorted(number for number in printed if number <= len(text)):

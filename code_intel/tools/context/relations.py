@@ -98,14 +98,14 @@ async def relations(
     Uses are whole-word matches of the name. If other files define the name, too, uses count only in
     files near the definition: the same file or folder, and files that import it.
     """
-    name = _name_in_uses(definition)
+    name = name_in_uses(definition)
     if len(name) < MIN_NAME_CHARS:
         return Relations()
     uses = await grep(context.root, TextQuery(name, literal=True, max_results=MAX_USES))
     return await run_in_thread(_relations, context, definition, uses.matches, limit)
 
 
-def _name_in_uses(definition: Definition) -> str:
+def name_in_uses(definition: Definition) -> str:
     """Return the name by which callers reach a symbol."""
     scope = definition.qualified.rpartition(".")[0].rpartition(".")[2]
     return scope if scope and definition.name in CONSTRUCTORS else definition.name
@@ -153,10 +153,10 @@ def _uses(
 ) -> list[Relation]:
     """Return the first use in each symbol, or in each file outside symbols, nearest file first."""
     store, own_file = context.forest.store, project_path_of(context, definition.file)
-    name = _name_in_uses(definition)
+    name = name_in_uses(definition)
     named = store.definitions(name, exact=True, limit=MAX_USES)
     defining = {(project_path_of(context, d.file), d.line) for d in named}
-    near = _near(context, definition) if len({d.file for d in named}) > 1 else None
+    near = near_files(context, definition) if len({d.file for d in named}) > 1 else None
     code = [
         use
         for use in uses
@@ -165,7 +165,7 @@ def _uses(
         and row_of(use.file).complete
         and priority(use.file) != PROSE
         and (near is None or use.file in near)
-        and not _is_mention(use.content, name)
+        and not is_mention(use.content, name)
     ]
     called = re.compile(rf"\b{re.escape(name)}\s*[!?]?[(<]")
     code.sort(key=lambda use: called.search(use.content) is None)  # a call says more
@@ -186,7 +186,7 @@ def _uses(
     return sorted(found.values(), key=distance)
 
 
-def _near(context: GatewayContext, definition: Definition) -> frozenset[str]:
+def near_files(context: GatewayContext, definition: Definition) -> frozenset[str]:
     """Return the files in the folder of a definition, and those that import its file."""
     store = context.forest.store
     graph = graph_of(store, bases(context.forest.config))
@@ -197,7 +197,7 @@ def _near(context: GatewayContext, definition: Definition) -> frozenset[str]:
     return frozenset(project_path_of(context, document) for document in documents)
 
 
-def _is_mention(line: str, name: str) -> bool:
+def is_mention(line: str, name: str) -> bool:
     """Return whether a line only names the symbol: an import, an item of a list, or prose."""
     if any(pattern.fullmatch(line) for pattern in (_MENTION, _SINGLE_NAME)):
         return True

@@ -7,9 +7,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from code_intel.config.client_files import CLIENT_FILES
+from code_intel.session import steps
+from code_intel.session.open_files import WriteFacts
+from code_intel.session.phases import Phase
 from code_intel.session.state import Session
-from code_intel.session.write_gate import WriteVerdict, check_write
+from code_intel.session.write_gate import WriteVerdict, check_write, real_files
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.write_facts import write_facts
 from code_intel.tools.declaration import Answer, SessionId, from_json
 
 MAX_TARGETS = 50
@@ -30,13 +34,18 @@ async def check_write_target(
 ) -> Answer:
     """Check whether this session may write to a file. Call it before every edit.
 
-    Writing is allowed only in READY, to explored files and to new files beside them.
+    In READY, the session may write files that define, use, test or name the confirmed symbols and
+    whose lines it has printed, and new files beside them. A file stays open once it was allowed.
     """
     files = [file_path] if isinstance(file_path, str) else file_path
     async with context.session(session_id, "check_write_target") as locked:
+        facts = await _facts(context, locked.session, files)
         verdicts = await run_in_thread(
-            _check_all, locked.session, context.root, files, allow_new=allow_new_files
+            _check_all, locked.session, context.root, files, facts, allow_new=allow_new_files
         )
+        allowed = dict.fromkeys(verdict.file for verdict in verdicts if verdict.file)
+        if new := [file for file in allowed if file not in locked.session.permitted_files]:
+            await locked.append(steps.permitted(new))
     rows = [
         {
             "file_path": file,
@@ -56,11 +65,34 @@ async def check_write_target(
     return Answer(data, "\n".join(map(_line, rows)))
 
 
+async def _facts(
+    context: GatewayContext, session: Session, files: Sequence[str]
+) -> WriteFacts | None:
+    """Return the facts for the write gate; None under the demands of counts."""
+    if session.demands == "counts":
+        return None
+    if session.phase is not Phase.READY or not session.intent.writes:
+        return WriteFacts()
+    return await write_facts(context, session, real_files(context.root, files))
+
+
 def _check_all(
-    session: Session, root: Path, files: Sequence[str], *, allow_new: bool
+    session: Session,
+    root: Path,
+    files: Sequence[str],
+    facts: WriteFacts | None,
+    *,
+    allow_new: bool,
 ) -> list[WriteVerdict]:
     return [
-        check_write(session, root, file, allow_new=allow_new, client_files=CLIENT_FILES.values())
+        check_write(
+            session,
+            root,
+            file,
+            allow_new=allow_new,
+            client_files=CLIENT_FILES.values(),
+            facts=facts,
+        )
         for file in files
     ]
 

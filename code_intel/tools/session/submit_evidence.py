@@ -5,27 +5,52 @@ from typing import Any
 from code_intel.foundation.text import visible
 from code_intel.session import steps
 from code_intel.session.guidance import next_step
+from code_intel.session.paths import plain_path
+from code_intel.session.phases import Phase
 from code_intel.session.state import Session, Step
 from code_intel.session.understanding import judging
-from code_intel.session.understanding.claims import Understanding
+from code_intel.session.understanding.claims import Claim, Understanding
+from code_intel.session.understanding.files import FileClaim
 from code_intel.session.understanding.judging import EvidenceVerdict
 from code_intel.tools.context.evidence_facts import evidence_facts
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.declaration import Answer
+from code_intel.tools.session.open_by_quote import open_by_quote
 
 
 async def submit_evidence(
     context: GatewayContext, locked: LockedSession, submitted: Understanding
 ) -> Answer:
-    """Judge a submission by the quotes of code that this session has printed."""
-    spelled, facts = await evidence_facts(context, locked.session, submitted)
+    """Judge a submission by the quotes of code that this session has printed.
+
+    In READY, a claim may name a file instead of a symbol.
+    """
+    files: list[Claim] = []
+    if locked.session.phase is Phase.READY:
+        files = [claim for claim in submitted.claims if _is_file(context, claim.symbol)]
+    opened = [FileClaim(claim.symbol, claim.explanation, claim.quote) for claim in files]
+    opening = [await open_by_quote(context, locked.session, opened)] if opened else []
+    rest = submitted._replace(claims=tuple(c for c in submitted.claims if c not in files))
+    if opened and not rest.claims and not rest.new_symbols:
+        await locked.decide(lambda _: (None, opening))
+        session = locked.session
+        verdict = EvidenceVerdict(opening[0], session.phase, session.risk, session.risk_reason)
+        return _answer(locked, verdict)
+    spelled, facts = await evidence_facts(context, locked.session, rest)
 
     def judgement(session: Session) -> tuple[EvidenceVerdict, list[Step]]:
         verdict = judging.submit_evidence(session, spelled, facts)
-        return verdict, [*_listing(context, verdict), verdict.step]
+        return verdict, [*_listing(context, verdict), verdict.step, *opening]
 
     return _answer(locked, await locked.decide(judgement))
+
+
+def _is_file(context: GatewayContext, name: str) -> bool:
+    """Return whether a claim names a file of the project."""
+    path = plain_path(name)
+    return bool(path) and bool(existing_files(context.root, [path]))
 
 
 def _listing(context: GatewayContext, verdict: EvidenceVerdict) -> list[Step]:

@@ -1,0 +1,108 @@
+"""Decide which files the work of a session has opened for writing (docs/decisions/0059).
+
+A file is open if it has to do with a symbol that the change rests on, and if the session has
+printed the lines that show it, at their current content.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from code_intel.session.state import Session
+
+RELATIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "defines": "defines {symbol}",
+        "joins": "is where new code joins {symbol}",
+        "quoted": "was quoted",
+        "uses": "uses {symbol}",
+        "tests": "tests {symbol}",
+        "names": "is a document that names {symbol}",
+    }
+)
+"""How a file may have to do with a symbol that the change rests on, in the order of preference."""
+_MAX_SYMBOLS = 3
+"""Maximum symbols that a hint names."""
+
+
+class FileFacts(NamedTuple):
+    """How a file relates to what the change rests on, and what the session has printed of it.
+
+    Attributes:
+        file: Path relative to the root.
+        relation: A key of `RELATIONS`; empty if it has nothing to do with the change.
+        symbol: The symbol to which it is related.
+        first: The first of the lines that show the relation.
+        last: The last of them.
+        printed: Whether these lines were printed in the session, at their current content.
+        was_printed: Whether lines of the file were printed that have changed since.
+    """
+
+    file: str
+    relation: str = ""
+    symbol: str = ""
+    first: int = 0
+    last: int = 0
+    printed: bool = False
+    was_printed: bool = False
+
+
+class WriteFacts(NamedTuple):
+    """The facts about the files to write and about the files that the session has printed.
+
+    Attributes:
+        files: The facts of each of these files, by path.
+        symbols: The symbols that the change rests on.
+    """
+
+    files: Mapping[str, FileFacts] = MappingProxyType({})
+    symbols: tuple[str, ...] = ()
+
+
+def is_open(facts: FileFacts) -> bool:
+    """Return whether a file may be written: related to the change, and printed.
+
+    >>> is_open(FileFacts("a.py", "uses", "login", 3, 3, printed=True))
+    True
+    >>> is_open(FileFacts("a.py", printed=True)) or is_open(FileFacts("a.py", "uses", "login"))
+    False
+    """
+    return facts.relation in RELATIONS and facts.printed
+
+
+def best_relation(found: Iterable[FileFacts]) -> FileFacts | None:
+    """Return the relation that opens a file or, if none does, the preferred one."""
+    order = list(RELATIONS)
+    return min(
+        found, key=lambda each: (not is_open(each), order.index(each.relation)), default=None
+    )
+
+
+def open_files(session: Session, facts: WriteFacts) -> tuple[str, ...]:
+    """Return the files that the session may write: those permitted before, and those open now."""
+    now = (file for file, known in facts.files.items() if is_open(known))
+    return tuple(dict.fromkeys((*session.permitted_files, *now)))
+
+
+def is_related(file: str, facts: WriteFacts) -> bool:
+    """Return whether a file has to do with the change."""
+    return bool(facts.files.get(file, FileFacts(file)).relation)
+
+
+def how_to_open(file: str, facts: WriteFacts) -> str:
+    """Return how to open a file that may not be written yet."""
+    known = facts.files.get(file, FileFacts(file))
+    if not known.relation:
+        symbols = ", ".join(facts.symbols[:_MAX_SYMBOLS]) or "a symbol that the change rests on"
+        return (
+            f"The file does not define, use, test or name {symbols}. If the change needs it, read "
+            f'the lines to change with snippets_get(path="{file}"), then call '
+            f'submit_understanding(symbols_identified=[{{"symbol": "{file}", "explanation": "…", '
+            '"quote": "…"}]).'
+        )
+    why = "have changed since they were printed" if known.was_printed else "were not printed"
+    return (
+        f"The file {RELATIONS[known.relation].format(symbol=known.symbol)}, but these lines {why}. "
+        f'Read them: snippets_get(path="{file}", start_line={known.first}, '
+        f"end_line={known.last}). Then call check_write_target again."
+    )

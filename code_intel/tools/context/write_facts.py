@@ -1,0 +1,242 @@
+"""Gather the facts by which the write gate decides: index, files, and the session's prints."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from code_intel.chunking.languages import row_of
+from code_intel.index.corpus import priority
+from code_intel.records import Definition
+from code_intel.session.open_files import FileFacts, WriteFacts, best_relation
+from code_intel.session.state import CodePlace, Session
+from code_intel.session.understanding.reading import READ_LINES, is_read, unread_lines
+from code_intel.session.wording import symbol_parts
+from code_intel.tools.context.freshness import refresh_changed
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import current_lines, current_text
+from code_intel.tools.context.quoted_code import line_of_quote
+from code_intel.tools.context.relations import (
+    MIN_NAME_CHARS,
+    PROSE,
+    TESTS,
+    is_mention,
+    name_in_uses,
+    near_files,
+)
+from code_intel.tools.context.source_file import index_path_of, project_path_of
+from code_intel.tools.context.symbol_facts import definitions_of
+
+MAX_FILES = 300
+"""Maximum files to read for one check."""
+_BOILERPLATE = re.compile(
+    r"(?i)\W*|.*\b(?:copyright|licen[cs]e[ds]?|spdx-license-identifier|all rights reserved|"
+    r"without warrant\w+)\b.*"
+)
+_TEST_AFFIX = re.compile(r"(?i)^tests?[_-]|[_-]?(?:tests?|spec)$")
+_SINGLE_WORD = re.compile(r"[a-z]+")
+
+
+class ChangedCode(NamedTuple):
+    """What the change rests on.
+
+    Attributes:
+        name: The name of the symbol.
+        word: The name by which other files use it.
+        definitions: Its definitions in the current files.
+        files: The files of these, relative to the project.
+        near: The files in which a use of the name means this symbol; None if all do.
+        joined: Whether new code will stand beside it.
+        quote: The quote that was accepted, in a file whose symbols cannot be read.
+    """
+
+    name: str
+    word: str
+    definitions: tuple[Definition, ...] = ()
+    files: tuple[str, ...] = ()
+    near: frozenset[str] | None = None
+    joined: bool = False
+    quote: str = ""
+
+
+class _File(NamedTuple):
+    """A file: its path, its current lines, and the numbers of those that were printed."""
+
+    path: str
+    text: Sequence[str]
+    printed: frozenset[int]
+    was_printed: bool
+
+
+async def write_facts(
+    context: GatewayContext, session: Session, files: Iterable[str]
+) -> WriteFacts:
+    """Return the facts about `files` and about every file that the session has printed."""
+    names = [place.symbol for place in (*session.change_places, *session.neighbours)]
+    found = await definitions_of(context, names)
+    defining = dict.fromkeys(d.file for rows in found.values() for d in rows)
+    wanted = list(dict.fromkeys((*files, *_printed_files(session))))[:MAX_FILES]
+    known = [*defining, *(index_path_of(context, file) for file in wanted)]
+    await run_in_thread(partial(refresh_changed, context, list(dict.fromkeys(known)), exactly=True))
+    found = await definitions_of(context, names)
+    return await run_in_thread(_write_facts, context, session, found, wanted)
+
+
+def _printed_files(session: Session) -> Iterator[str]:
+    for call in session.calls:
+        yield from (item.file for item in call.printed)
+
+
+def _write_facts(
+    context: GatewayContext,
+    session: Session,
+    found: Mapping[str, Sequence[Definition]],
+    wanted: Iterable[str],
+) -> WriteFacts:
+    printed = current_lines(context, session)
+    codes = [
+        _code(context, session, place, found.get(place.symbol, ()))._replace(joined=joined)
+        for joined, places in ((False, session.change_places), (True, session.neighbours))
+        for place in places
+    ]
+    facts = {}
+    for path in wanted:
+        lines = printed.get(path, frozenset())
+        file = _File(path, current_text(context, path), lines, _has_changed(session, path, lines))
+        relations = (each for code in codes for each in _relations(context, file, code))
+        facts[path] = best_relation((*relations, *_quotes(session, file))) or FileFacts(path)
+    return WriteFacts(facts, tuple(dict.fromkeys(code.name for code in codes)))
+
+
+def _has_changed(session: Session, path: str, lines: frozenset[int]) -> bool:
+    """Return whether lines of a file were printed that have changed since."""
+    return any(
+        item.file == path and not lines.issuperset(range(item.first, item.last + 1))
+        for call in session.calls
+        for item in call.printed
+    )
+
+
+def _code(
+    context: GatewayContext, session: Session, place: CodePlace, found: Sequence[Definition]
+) -> ChangedCode:
+    """Return the code of a symbol that the change rests on."""
+    agreed = session.short_circuit.get("files", ()) if session.ready_by == "map" else ()
+    files = {d: project_path_of(context, d.file) for d in found}
+    wanted = [place.file] if place.file else agreed
+    chosen = [d for d in found if files[d] in wanted] or ([] if place.file else list(found))
+    several = len({d.file for d in found}) > 1
+    return ChangedCode(
+        place.symbol,
+        name_in_uses(chosen[0]) if chosen else symbol_parts(place.symbol)[-1],
+        tuple(chosen),
+        tuple(dict.fromkeys(files[d] for d in chosen)) or (place.file,) * bool(place.file),
+        near_files(context, chosen[0]) if chosen and several else None,
+        quote="" if chosen else place.quote,
+    )
+
+
+def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:
+    """Yield how a file relates to a symbol."""
+    relation = partial(_relation, file, code.name)
+    here = [d for d in code.definitions if project_path_of(context, d.file) == file.path]
+    for definition in here:
+        lines = unread_lines(definition.line, definition.end_line, file.printed)
+        first, last = lines or (definition.line, definition.end_line)
+        read = is_read(definition.line, definition.end_line, file.printed)
+        kind = "joins" if code.joined else "defines"
+        yield relation(kind, first, last)._replace(printed=read)
+    if not here and file.path in code.files and (line := _first_line(file, code.quote)):
+        yield relation("joins" if code.joined else "defines", line, line)
+    if code.joined:
+        if not code.definitions and file.path in code.files:
+            yield _whole(file, "joins", code.name)
+        return
+    yield from (_shown_uses(file, code) if not here else ())
+    if _tests_module(file.path, code.files):
+        yield _whole(file, "tests", code.name)
+
+
+def _relation(file: _File, symbol: str, relation: str, first: int, last: int) -> FileFacts:
+    printed = file.printed.issuperset(range(first, last + 1))
+    return FileFacts(file.path, relation, symbol, first, last, printed, file.was_printed)
+
+
+def _first_line(file: _File, quote: str) -> int:
+    """Return the first line of a quote that stands in printed lines; 0 if it stands in none."""
+    return line_of_quote(quote, file.text, file.printed) if quote else 0
+
+
+def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
+    """Yield the lines that use or name a symbol: the first that was printed, or the first."""
+    if len(code.word) < MIN_NAME_CHARS or (code.near is not None and file.path not in code.near):
+        return
+    is_code = row_of(file.path).complete and priority(file.path) != PROSE
+    lines = [
+        number
+        for number, line in enumerate(file.text, 1)
+        if code.word in line
+        and not is_boilerplate(line)
+        and (_is_use(line, code.word) if is_code else _is_named(line, code))
+    ]
+    if lines:
+        line = next((number for number in lines if number in file.printed), lines[0])
+        kind = ("tests" if priority(file.path) == TESTS else "uses") if is_code else "names"
+        yield _relation(file, code.name, kind, line, line)
+
+
+def is_boilerplate(line: str) -> bool:
+    """Return whether a line stands in any file: blank, only signs, or of a licence.
+
+    >>> is_boilerplate("# Copyright 2026 login"), is_boilerplate("  }"), is_boilerplate("login()")
+    (True, True, False)
+    """
+    return bool(_BOILERPLATE.fullmatch(line))
+
+
+def _is_use(line: str, word: str) -> bool:
+    has_word = re.search(rf"(?<![\w$]){re.escape(word)}(?![\w$])", line)
+    return has_word is not None and not is_mention(line, word)
+
+
+def _is_named(line: str, code: ChangedCode) -> bool:
+    """Return whether a line of a document names a symbol.
+
+    A name that is also a word of prose must be written as code: `login`, login(), Auth.login.
+    """
+    word = re.escape(code.word)
+    if not _SINGLE_WORD.fullmatch(code.word):
+        return re.search(rf"(?<![\w$]){word}(?![\w$])", line) is not None
+    return re.search(rf"[`.:#]{word}(?!\w)|(?<!\w){word}(?:`|\()", line) is not None
+
+
+def _tests_module(path: str, modules: Iterable[str]) -> bool:
+    """Return whether a file is named as the test of a module: `test_shop.py` of `shop.py`."""
+    if priority(path) != TESTS or not row_of(path).complete:
+        return False
+    stems = {_stem(module) for module in modules}
+    return _TEST_AFFIX.sub("", _stem(path)) in stems
+
+
+def _stem(path: str) -> str:
+    return re.sub(r"\.(?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0]).casefold()
+
+
+def _whole(file: _File, relation: str, symbol: str) -> FileFacts:
+    """Return the relation of a file as a whole: as much of it must be printed as of a symbol."""
+    lines = [number for number, line in enumerate(file.text, 1) if not is_boilerplate(line)]
+    unread = [number for number in lines if number not in file.printed]
+    needed = min(len(lines), READ_LINES) - (len(lines) - len(unread))
+    first, last = (unread[0], unread[needed - 1]) if needed > 0 else (1, len(file.text))
+    shown = _relation(file, symbol, relation, first, last)
+    return shown._replace(printed=needed <= 0)
+
+
+def _quotes(session: Session, file: _File) -> Iterator[FileFacts]:
+    """Yield the quotes by which the session has opened a file."""
+    for each in session.quoted_files:
+        if each.file == file.path:
+            line = line_of_quote(each.quote, file.text, file.printed)
+            last = min(len(file.text), READ_LINES)
+            found = _relation(file, file.path, "quoted", line or 1, line or last)
+            yield found._replace(printed=bool(line))

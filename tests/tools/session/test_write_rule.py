@@ -1,0 +1,243 @@
+"""A file opens if it has to do with a confirmed symbol and its lines were printed (0059)."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from programs import git
+from projects import Caller
+from served import gateway
+
+pytestmark = pytest.mark.anyio
+
+QUERY = "login accepts an empty password when the form is sent"
+SLOTS = {
+    "target_feature": "login",
+    "observed_issue": "accepts an empty password",
+    "trigger_condition": "when the form is sent",
+}
+LOGIN, SERVICE = "AuthService.login", "src/auth/service.py"
+QUOTE = "if user is None or not verify_password(credentials.password, user.password_hash):"
+CALLER, TEST, MODULE_TEST = "src/web/handler.py", "tests/test_signin.py", "tests/test_service.py"
+LOG, PAGE, LICENCE = "CHANGES.md", "docs/signin.md", "LICENSE.md"
+IMPORTER, UNRELATED, FORM = "src/web/app.py", "src/cart/cart.py", "docs/form.md"
+FILES = {
+    CALLER: "from auth.service import AuthService\n\n\n"
+    "def sign_in(service: AuthService, form: dict) -> str:\n    return service.login(form)\n",
+    TEST: "from auth.service import AuthService\n\n\n"
+    "def test_sign_in(service: AuthService) -> None:\n    assert service.login({})\n",
+    MODULE_TEST: "import pytest\n\n\ndef test_customer_is_let_in(client) -> None:\n"
+    "    assert client.post('/sign-in').ok\n",
+    LOG: "# Changes\n\n- `AuthService.login` opens a session.\n",
+    PAGE: "# Sign-in\n\nThe server calls `login()` with the form.\n",
+    LICENCE: "Copyright 2026 AuthService.login() and others\n",
+    IMPORTER: "from auth.service import AuthService, login\n\nAPP = object()\n",
+    FORM: "# The sign-in form\n\nThe login form refuses an empty password before it is sent.\n",
+}
+
+
+@pytest.fixture
+async def call(shop: Path) -> AsyncIterator[Caller]:
+    for file, text in FILES.items():
+        (shop / file).parent.mkdir(parents=True, exist_ok=True)
+        (shop / file).write_text(text, "utf-8")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Add files")
+    async with gateway(shop, demands="evidence") as caller:
+        yield caller
+
+
+async def start(call: Caller) -> str:
+    frame = {name: {"value": text, "quote": text} for name, text in SLOTS.items()}
+    answer = await call("start_session", intent="MODIFY", query=QUERY, **frame)
+    return str(answer["session_id"])
+
+
+async def ready(call: Caller) -> str:
+    """Read the login and its uses, quote it, and be READY."""
+    handle = await start(call)
+    await call("snippets_get", symbol=LOGIN)
+    await call("find_references", symbol=LOGIN, path="src")
+    claim = {"symbol": LOGIN, "explanation": "it checks the password", "quote": QUOTE}
+    await call("submit_understanding", symbols_identified=[claim])
+    return handle
+
+
+async def check(call: Caller, file: str, **given: Any) -> tuple[bool, str]:
+    answer = await call("check_write_target", file_path=file, **given)
+    return answer["allowed"], answer["error"] or ""
+
+
+async def refused(call: Caller, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await call.client.call_tool(tool, arguments)
+    assert result.is_error, result.structured_content
+    return dict(result.structured_content or {})
+
+
+@pytest.mark.covers("rule.write.related", "error: file_not_related file_not_explored")
+async def test_file_opens_once_its_lines_are_printed(call: Caller) -> None:
+    await ready(call)
+    assert await check(call, SERVICE) == (True, "")
+    for file in (TEST, MODULE_TEST, LOG, PAGE):
+        denied = await call("check_write_target", file_path=file)
+        assert (denied["allowed"], denied["error"]) == (False, "file_not_explored"), file
+        assert f'snippets_get(path="{file}"' in denied["hint"]
+        await call("snippets_get", path=file)
+        assert await check(call, file) == (True, ""), file
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_listed_use_opens_the_callers_file(call: Caller) -> None:
+    await ready(call)
+    await call("find_references", symbol=LOGIN)
+    assert await check(call, CALLER) == (True, "")
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_new_file_goes_beside_an_open_one(call: Caller) -> None:
+    await ready(call)
+    assert await check(call, "src/auth/lockout.py") == (True, "")
+    assert await check(call, "src/cart/lockout.py") == (False, "folder_not_explored")
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_printed_file_without_relation_stays_closed(call: Caller) -> None:
+    await ready(call)
+    for file in (UNRELATED, LICENCE, IMPORTER, FORM):
+        await call("snippets_get", path=file)
+        assert await check(call, file) == (False, "file_not_related"), file
+    assert await check(call, "src/cart/new.py") == (False, "folder_not_explored")
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_boilerplate_opens_nothing(call: Caller) -> None:
+    await ready(call)
+    await call("search_text", pattern="import|^$|Copyright")
+    for file in (UNRELATED, LICENCE, IMPORTER, TEST, MODULE_TEST, LOG):
+        assert not (await check(call, file))[0], file
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_file_in_a_list_of_hits_stays_closed(call: Caller) -> None:
+    await ready(call)
+    await call("search_files", pattern="test")
+    await call("files_search", query="sign in handler form")
+    for file in (TEST, MODULE_TEST, UNRELATED):
+        assert not (await check(call, file))[0], file
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_lines_that_have_changed_must_be_read_again(call: Caller, shop: Path) -> None:
+    await ready(call)
+    await call("snippets_get", path=TEST)
+    path = shop / TEST
+    path.write_text(path.read_text("utf-8").replace("login({})", "login({}) is None"), "utf-8")
+    denied = await call("check_write_target", file_path=TEST)
+    assert denied["error"] == "file_not_explored"
+    assert "have changed since they were printed" in denied["hint"]
+    await call("snippets_get", path=TEST)
+    assert await check(call, TEST) == (True, "")
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_prints_of_another_session_open_nothing(call: Caller) -> None:
+    first = await ready(call)
+    await call("snippets_get", path=TEST)
+    second = await ready(call)
+    assert await check(call, TEST, session_id=second) == (False, "file_not_explored")
+    assert await check(call, TEST, session_id=first) == (True, "")
+
+
+@pytest.mark.covers("rule.write.stays_open")
+async def test_allowed_file_stays_open_after_its_edit_until_exploration(
+    call: Caller, shop: Path
+) -> None:
+    await ready(call)
+    await call("snippets_get", path=TEST)
+    files = [SERVICE, TEST, "src/auth/lockout.py"]
+    assert (await call("check_write_target", file_path=files))["allowed"]
+    for file in files:
+        (shop / file).write_text("def sign_in():\n    return None\n", "utf-8")
+        assert await check(call, file) == (True, ""), file
+    await call("revert_to_exploration")
+    assert await check(call, TEST) == (False, "not_ready")
+
+
+@pytest.mark.covers("rule.write.stays_open")
+async def test_file_that_was_never_allowed_closes_with_its_lines(call: Caller, shop: Path) -> None:
+    await ready(call)
+    (shop / SERVICE).write_text("class AuthService:\n    def login(self): return 1\n", "utf-8")
+    assert await check(call, SERVICE) == (False, "file_not_explored")
+
+
+@pytest.mark.covers(
+    "rule.write.by_quote",
+    "field.add_explored_files.files.file",
+    "field.add_explored_files.files.explanation",
+    "field.add_explored_files.files.quote",
+)
+@pytest.mark.parametrize("tool", ["add_explored_files", "submit_understanding"])
+async def test_quote_opens_a_plausible_file(call: Caller, tool: str) -> None:
+    await ready(call)
+    await call("snippets_get", path=FORM)
+    assert await check(call, FORM) == (False, "file_not_related")
+    quote = "The login form refuses an empty password before it is sent."
+    await call(tool, **by_quote(tool, FORM, "the page describes the empty password", quote))
+    assert await check(call, FORM) == (True, "")
+
+
+def by_quote(tool: str, file: str, explanation: str, quote: str) -> dict[str, Any]:
+    claim = {"explanation": explanation, "quote": quote}
+    if tool == "add_explored_files":
+        return {"files": [{"file": file, **claim}]}
+    return {"symbols_identified": [{"symbol": file, **claim}]}
+
+
+@pytest.mark.covers("rule.write.by_quote")
+@pytest.mark.parametrize("tool", ["add_explored_files", "submit_understanding"])
+async def test_foreign_quote_opens_nothing(call: Caller, tool: str) -> None:
+    await ready(call)
+    says = "the login needs it for the empty password"
+    for file, explanation, quote, demand in (
+        (UNRELATED, says, QUOTE, "quote"),
+        (UNRELATED, says, "", "quote"),
+        (UNRELATED, "", "return total", "quote"),
+        (FORM, says, "The login form refuses an empty password", "quote"),
+    ):
+        answer = await refused(call, tool, **by_quote(tool, file, explanation, quote))
+        assert answer["missing_requirements"][0].startswith(f"{demand}: {file}"), answer
+    await call("snippets_get", path=UNRELATED)
+    await call("snippets_get", path=FORM)
+    total = "return sum((item.unit_price * item.quantity for item in self.items), Decimal(0))"
+    for file, explanation, quote, demand in (
+        (UNRELATED, says, total, "plausible"),
+        (UNRELATED, says, "from decimal import Decimal", "quote"),
+        (FORM, "the page has nothing to do with it", "# The sign-in form", "denial"),
+    ):
+        answer = await refused(call, tool, **by_quote(tool, file, explanation, quote))
+        assert answer["missing_requirements"][0].startswith(f"{demand}: {file}"), answer
+    for file in (UNRELATED, FORM):
+        assert await check(call, file) == (False, "file_not_related")
+
+
+@pytest.mark.covers("rule.write.by_quote")
+async def test_further_symbol_opens_its_file_and_never_lowers_the_risk(call: Caller) -> None:
+    await ready(call)
+    other, file = "verify_password", "src/auth/passwords.py"
+    await call("snippets_get", symbol=other)
+    await call("find_references", symbol=other)
+    source = (await call("snippets_get", symbol=other))["lines"]
+    quote = next(line for line in source if "def " in str(line))
+    assert (await check(call, file)) == (False, "file_not_related")
+    claim = {"symbol": other, "explanation": "it compares the password", "quote": quote}
+    answer = await call("submit_understanding", symbols_identified=[claim])
+    assert (answer["next_phase"], answer["risk_level"]) == ("READY", "HIGH")
+    assert await check(call, file) == (True, "")
+    claim = {"symbol": LOGIN, "explanation": "it checks the password", "quote": QUOTE}
+    await call("find_references", symbol=LOGIN)
+    again = await call("submit_understanding", symbols_identified=[claim])
+    assert again["risk_level"] == "HIGH"
+    answer = await refused(call, "submit_understanding", symbols_identified=[])
+    assert "symbols_identified" in answer["missing_requirements"][0]
