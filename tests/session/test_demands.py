@@ -257,6 +257,34 @@ def test_new_symbol_needs_its_neighbour_to_be_read(
     assert ready.planned_files == (() if new.file == "src/auth.py" else (new.file,))
 
 
+@pytest.mark.parametrize(
+    ("file", "neighbour", "why"),
+    [
+        ("src/switches.py", "src/switches.py", ""),
+        ("docs/new.md", "docs/old.md", ""),
+        ("docs/old.md", "docs/old.md", "not a plausible place"),
+        ("lib/other.py", "lib/other.py", "not a plausible place"),
+    ],
+)
+@pytest.mark.covers("rule.evidence_need.neighbours")
+def test_neighbour_need_not_be_plausible_near_the_change_or_for_a_new_file(
+    file: str, neighbour: str, why: str
+) -> None:
+    existing = frozenset({"src/auth.py", "src/switches.py", "docs/old.md", "lib/other.py"})
+    facts = EvidenceFacts(
+        (FACTS,),
+        (ChangeFacts("login", Intent.MODIFY),),
+        neighbours=(FACTS._replace(name="beside", file=neighbour, plausible=False),),
+        existing_files=existing,
+    )
+    submitted = Understanding((CLAIM,), (NewSymbol("new", file, "beside"),))
+    if why:
+        with pytest.raises(RequirementError, match=why):
+            submit_evidence(by_evidence(), submitted, facts)
+        return
+    assert submit_evidence(by_evidence(), submitted, facts).next_phase is Phase.READY
+
+
 @pytest.mark.covers("rule.evidence_need.greenfield")
 def test_empty_project_needs_only_the_new_file() -> None:
     facts = EvidenceFacts(neighbours=(ClaimFacts(""),), nothing_defined=True)

@@ -279,10 +279,11 @@ def uses_to_list(claim: Claim, facts: ClaimFacts, risk: Risk) -> tuple[UseFacts,
     return tuple(use for use in (*callers, *tests) if not use.printed)
 
 
-def neighbour_lacks(facts: ClaimFacts) -> Iterator[Lack]:
+def neighbour_lacks(facts: ClaimFacts, *, must_be_plausible: bool) -> Iterator[Lack]:
     """Yield what is missing to place new code beside a symbol."""
+    omitted = frozenset[str]() if must_be_plausible else {"plausible"}
     for demand in DEMANDS:
-        if demand.name in NEIGHBOUR_DEMANDS:
+        if demand.name in NEIGHBOUR_DEMANDS - omitted:
             found = list(demand.lacks(Claim(facts.name), facts))
             yield from (Lack(demand.name, facts.name, *item) for item in found)
             if found:

@@ -4,7 +4,7 @@ The session becomes READY, or it stays in EXPLORATION, and the answer says what 
 empty submission leads to SEMANTIC: then exploration has found nothing to rest on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from code_intel.errors import RequirementError
@@ -115,7 +115,8 @@ def submit_evidence(
     unmet = [lack for lack in everything if lack.demand not in _OMISSIBLE]
     if not accepted and not submitted.new_symbols:
         unmet = everything
-    unmet += _new_symbol_lacks(session, submitted.new_symbols, facts)
+    carrying = {_folder(row.file) for _, row in accepted}
+    unmet += _new_symbol_lacks(session, submitted.new_symbols, facts, carrying)
     if not unmet:
         unmet += _slot_lacks(session, accepted, risk, is_new=bool(submitted.new_symbols))
     if unmet:
@@ -159,9 +160,20 @@ def _lacks(claim: Claim, facts: ClaimFacts, risk: Risk) -> Iterator[Lack]:
 
 
 def _new_symbol_lacks(
-    session: Session, new_symbols: Sequence[NewSymbol], facts: EvidenceFacts
+    session: Session,
+    new_symbols: Sequence[NewSymbol],
+    facts: EvidenceFacts,
+    carrying: Collection[str],
 ) -> Iterator[Lack]:
-    """Yield what is missing to add new symbols: the code that they will stand beside."""
+    """Yield what is missing to add new symbols: the code that they will stand beside.
+
+    Args:
+        session: The session.
+        new_symbols: The new symbols.
+        facts: The facts about the submission.
+        carrying: Folders of the accepted symbols. If there are any, a neighbour in one of them and
+            the neighbour of a new file need not be plausible, only read.
+    """
     empty_project = session.intent is Intent.IMPLEMENT and facts.nothing_defined
     for new, neighbour in zip(new_symbols, facts.neighbours, strict=True):
         if not neighbour.name:
@@ -173,7 +185,9 @@ def _new_symbol_lacks(
                     "Name in beside the symbol or file next to which you will add it",
                 )
             continue
-        yield from neighbour_lacks(neighbour)
+        is_near_change = _folder(neighbour.file) in carrying
+        is_new_file = bool(carrying) and new.file not in facts.existing_files
+        yield from neighbour_lacks(neighbour, must_be_plausible=not (is_near_change or is_new_file))
         if neighbour.file and not _is_near(new.file, neighbour.file, facts):
             yield Lack(
                 "beside",
@@ -183,9 +197,13 @@ def _new_symbol_lacks(
             )
 
 
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
 def _is_near(file: str, neighbour: str, facts: EvidenceFacts) -> bool:
     """Return whether a file is the neighbour's, or a new one in or below its folder."""
-    folder = neighbour.rpartition("/")[0]
+    folder = _folder(neighbour)
     is_new = file not in facts.existing_files
     return file == neighbour or (is_new and (not folder or file.startswith(f"{folder}/")))
 

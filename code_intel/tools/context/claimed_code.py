@@ -78,7 +78,10 @@ def _top(text: Sequence[str], definition: Definition) -> int:
 
 
 def _code_of_file(context: GatewayContext, file: str, lines: Lines) -> ClaimedCode | None:
-    """Return the symbol of a file of which the most was printed; without any, its first lines."""
+    """Return the symbol of a file of which the most was printed.
+
+    A file without symbols stands for its printed lines, or if there are none for its first lines.
+    """
     printed = lines.get(file, NO_LINES)
     text = current_text(context, file)
     symbols = context.forest.store.defined_in([index_path_of(context, file)])
@@ -86,9 +89,19 @@ def _code_of_file(context: GatewayContext, file: str, lines: Lines) -> ClaimedCo
     definition = max(
         read or symbols,
         key=lambda d: (len(printed.intersection(range(d.line, d.end_line + 1))), -d.line),
-        default=passage(context, file, file, 1, min(len(text), READ_LINES)),
+        default=passage(context, file, file, *_printed_run(printed, len(text))),
     )
     return ClaimedCode(definition, file, text, definition.line) if text else None
+
+
+def _printed_run(printed: frozenset[int], count: int) -> tuple[int, int]:
+    """Return the last consecutive lines that were printed; without any, the first ones to read."""
+    if not printed:
+        return 1, min(count, READ_LINES)
+    first = last = max(printed)
+    while first - 1 in printed:
+        first -= 1
+    return first, last
 
 
 def passage(context: GatewayContext, name: str, file: str, first: int, last: int) -> Definition:

@@ -207,6 +207,18 @@ async def test_name_with_several_definitions_needs_its_file(shop: Path) -> None:
         assert answer["explored_files"] == ["b/check.py"]
 
 
+async def test_any_printed_lines_of_a_document_stand_for_it_beside_a_new_file(shop: Path) -> None:
+    text = "".join(f"Line {number} of the guide.\n" for number in range(1, 121))
+    (shop / "GUIDE.md").write_text(text, encoding="utf-8")
+    async with gateway(shop, demands="evidence") as call:
+        handle = await begun(call)
+        await read(call, handle)
+        await call("snippets_get", session_id=handle, path="GUIDE.md", start_line=90, end_line=99)
+        new = {"name": "RELEASE", "file": "RELEASE.md", "beside": "GUIDE.md"}
+        answer = await submit(call, handle, CLAIM, new_symbols=[new])
+    assert answer["next_phase"] == "READY"
+
+
 @pytest.mark.covers(
     "rule.evidence_need.new_symbols",
     "field.submit_understanding.new_symbols",
