@@ -18,6 +18,7 @@ RELATIONS: Mapping[str, str] = MappingProxyType(
         "uses": "uses {symbol}",
         "tests": "tests {symbol}",
         "names": "is a document that names {symbol}",
+        "lists": "lists changes",
     }
 )
 """How a file may have to do with a symbol that the change rests on, in the order of preference."""

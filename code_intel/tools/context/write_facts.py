@@ -33,6 +33,9 @@ _BOILERPLATE = re.compile(
     r"(?i)\W*|.*\b(?:copyright|licen[cs]e[ds]?|spdx-license-identifier|all rights reserved|"
     r"without warrant\w+)\b.*"
 )
+_CHANGE_LOG = re.compile(
+    r"(?i)(?:change[_-]?log|changes|history|news|releases?|release[_-]?notes)(?:\.\w+)?"
+)
 _TEST_AFFIX = re.compile(r"(?i)^tests?[_-]|[_-]?(?:tests?|spec)$")
 _SINGLE_WORD = re.compile(r"[a-z]+")
 
@@ -103,8 +106,9 @@ def _write_facts(
     for path in wanted:
         lines = printed.get(path, frozenset())
         file = _File(path, current_text(context, path), lines, _has_changed(session, path, lines))
-        relations = (each for code in codes for each in _relations(context, file, code))
-        facts[path] = best_relation((*relations, *_quotes(session, file))) or FileFacts(path)
+        relations = [each for code in codes for each in _relations(context, file, code)]
+        found_here = (*relations, *_change_log(file), *_quotes(session, file))
+        facts[path] = best_relation(found_here) or FileFacts(path)
     return WriteFacts(facts, tuple(dict.fromkeys(code.name for code in codes)))
 
 
@@ -171,7 +175,7 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
     """Yield the lines that use or name a symbol: the first that was printed, or the first."""
     if len(code.word) < MIN_NAME_CHARS or (code.near is not None and file.path not in code.near):
         return
-    is_code = row_of(file.path).complete and priority(file.path) != PROSE
+    is_code = _is_code(file.path)
     lines = [
         number
         for number, line in enumerate(file.text, 1)
@@ -183,6 +187,19 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
         line = next((number for number in lines if number in file.printed), lines[0])
         kind = ("tests" if priority(file.path) == TESTS else "uses") if is_code else "names"
         yield _relation(file, code.name, kind, line, line)
+
+
+def _is_code(path: str) -> bool:
+    return row_of(path).complete and priority(path) != PROSE
+
+
+def _change_log(file: _File) -> Iterator[FileFacts]:
+    """Yield the relation of a change log. It names a change only after it was written."""
+    if _CHANGE_LOG.fullmatch(file.path.rpartition("/")[2]) and not _is_code(file.path):
+        shown = (n for n in sorted(file.printed) if not is_boilerplate(file.text[n - 1]))
+        line = next(shown, 0)
+        last = min(len(file.text), READ_LINES)
+        yield _relation(file, file.path, "lists", line or 1, line or last)
 
 
 def is_boilerplate(line: str) -> bool:

@@ -111,6 +111,18 @@ async def test_printed_file_without_relation_stays_closed(call: Caller) -> None:
     assert await check(call, "src/cart/new.py") == (False, "folder_not_explored")
 
 
+@pytest.mark.covers("rule.write.change_log")
+async def test_change_log_opens_once_a_line_is_printed(call: Caller, shop: Path) -> None:
+    (shop / "NEWS.rst").write_text("News\n====\n\nNothing so far.\n", encoding="utf-8")
+    (shop / "src" / "history.py").write_text("EVENTS = []\n", encoding="utf-8")
+    await ready(call)
+    assert await check(call, "NEWS.rst") == (False, "file_not_explored")
+    await call("search_text", pattern="^News")
+    assert await check(call, "NEWS.rst") == (True, "")
+    await call("snippets_get", path="src/history.py")
+    assert await check(call, "src/history.py") == (False, "file_not_related")
+
+
 @pytest.mark.covers("rule.write.related")
 async def test_boilerplate_opens_nothing(call: Caller) -> None:
     await ready(call)
