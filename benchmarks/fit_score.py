@@ -6,49 +6,22 @@ model give the same file. What is fitted and why: docs/decisions/0009.
 """
 
 import argparse
-import base64
 import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.engines import ENGINES
-from benchmarks.map_asking import CachingEmbedder
-from benchmarks.map_fit import (
-    Array,
-    FitResult,
-    Store,
-    cross_validated,
-    fit,
-    pairs_of,
-    platt,
-    sigmoid,
-    stack,
-)
-from benchmarks.map_judging import Judgements, curve, judged, pooled, reliability
-from benchmarks.map_labels import FOLDER, Labels, sets_from
+from benchmarks.map_judging import curve, judged, pooled, reliability
+from benchmarks.map_labels import FOLDER, sets_from
 from benchmarks.map_tables import show_curve, show_rates, show_reliability
-from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
+from code_intel.learned.fit.regression import Array, Store
+from code_intel.learned.fit.score import ScoreFit, fit_score, raw_constants
+from code_intel.learned.fit.texts import CachingEmbedder
 from code_intel.learned.recall import calibration
-from code_intel.learned.recall.calibration import FEATURES, Calibration
-from code_intel.learned.recall.evidence import measure, wording
-from code_intel.learned.recall.recall import Card, lower_limit, upper_limit
-from code_intel.records import READY_SCORE, VERIFICATION_SCORE
-
-LIMITS = (
-    (READY_SCORE, "near_miss", 0.04),
-    (READY_SCORE, "unrelated", 0.0),
-    (VERIFICATION_SCORE, "unrelated", 0.01),
-)
-"""Limits for the scale: the largest shares of each kind that a score may accept."""
-
-MARGIN_LOSS = 0.05
-"""Share of the right answers at READY_SCORE that the margin may send to verification."""
 
 STEPS = np.arange(0.5, 0.96, 0.05).round(2).tolist()
 
@@ -68,77 +41,14 @@ def main() -> None:
 
 def fitted_for(embedder: Embedder, data: Path, out: Path) -> None:
     """Fit, print and write the constants of one engine."""
-    space = make_space(embedder)
     names = [(name, other) for other in (False, True) for name in sets_from(data)]
-    stores = [
-        store_of(sets_from(data, other_evidence=other)[name], embedder, space)
-        for name, other in names
-    ]
-    held_out = cross_validated(stores)
-    slope, even = platt(stores, held_out)
-    shift = even + operating_point(stores, [logits * slope + even for logits in held_out])
-    scaled = [logits * slope + shift for logits in held_out]
+    fitted = fit_score(
+        [sets_from(data, other_evidence=other)[name] for name, other in names], embedder
+    )
+    slope, shift, even = fitted.scale
     print(f"{embedder.identity}: slope {slope:.3f}, shift {shift:.2f}, calibrated {even:.2f}")
-    report(names, stores, scaled)
-    fitted = fit(stack(stores, [pairs_of(store) for store in stores])).stretched(slope, shift)
-    margin = ready_margin(stores, scaled)
-    write(out, embedder.identity, digest_of(data), space, fitted, margin, stores)
-
-
-def make_space(embedder: Embedder) -> calibration.Space:
-    """Fit centre and language axis to the generic phrases; languages and forms weigh the same."""
-    rows = calibration.background()
-    texts = [row["text"] for row in rows]
-    groups = sorted({(row["language"], row["form"]) for row in rows})
-    places = {g: [i for i, r in enumerate(rows) if (r["language"], r["form"]) == g] for g in groups}
-    queries, passages = embedder.queries(texts), embedder.passages(texts)
-    mean = {group: queries[at].mean(axis=0) for group, at in places.items()}
-    axis = sum(mean[g] if g[0] == "ja" else -mean[g] for g in groups)
-    generic = [*texts, *(row["text"] for row in calibration.chatter())]
-    arrays = {
-        "query_centre": np.mean(list(mean.values()), axis=0),
-        "passage_centre": np.mean([passages[at].mean(axis=0) for at in places.values()], axis=0),
-        "axis": axis / np.linalg.norm(axis),
-        "generic": embedder.passages(generic),
-    }
-    return calibration.Space(**{name: half(array) for name, array in arrays.items()})
-
-
-def store_of(labels: Labels, embedder: Embedder, space: calibration.Space) -> Store:
-    """Measure every question of a set against every agreement, as recall does."""
-    said = [wording(agreement) for agreement in labels.agreements]
-    cards = [Card(agreement) for agreement in labels.agreements]
-    vectors = embedder.passages([card(agreement) for agreement in labels.agreements])
-    asked = zip(labels.queries, embedder.queries(labels.queries), strict=True)
-    evidence = np.array([measure(query, vector, said, vectors, space) for query, vector in asked])
-    floors = np.array([[lower_limit(query, each)[0] for each in cards] for query in labels.queries])
-    ceilings = np.array(
-        [[upper_limit(query, words)[0] for words in said] for query in labels.queries]
-    )
-    return Store(labels, evidence, floors, np.where(floors == 1, 1, ceilings))
-
-
-def operating_point(stores: Sequence[Store], logits: Sequence[Array]) -> float:
-    """Return the greatest shift that keeps wrong acceptances within `LIMITS`."""
-    good = -2.0
-    for shift in np.arange(-2, 3, 0.01):
-        whole = judged_all(stores, [values + shift for values in logits])
-        if all(
-            (whole.value >= score)[whole.kinds == kind].mean() <= limit
-            for score, kind, limit in LIMITS
-        ):
-            good = float(shift)
-    return round(good, 2)
-
-
-def judged_all(stores: Sequence[Store], logits: Sequence[Array]) -> Judgements:
-    """Judge the questions of all stores, each asked of its own map."""
-    return pooled(
-        [
-            judged(store.labels, store.scores(values))
-            for store, values in zip(stores, logits, strict=True)
-        ]
-    )
+    report(names, fitted.stores, fitted.held_out)
+    write(out, embedder.identity, digest_of(data), fitted)
 
 
 def report(
@@ -162,57 +72,18 @@ def report(
                           "all": reliability(whole)})  # fmt: skip
 
 
-def ready_margin(stores: Sequence[Store], logits: Sequence[Array]) -> float:
-    """Return the margin that all but `MARGIN_LOSS` of the right answers at READY_SCORE keep."""
-    margins: list[float] = []
-    for store, values in zip(stores, logits, strict=True):
-        scores = sigmoid(values)
-        ranked = np.sort(scores, axis=1)[:, ::-1]
-        right = scores.argmax(axis=1) == np.array(store.labels.expected)
-        ready = right & (ranked[:, 0] >= READY_SCORE)
-        margins += (ranked[ready, 0] - ranked[ready, 1]).tolist()
-    return round(float(np.quantile(margins, MARGIN_LOSS)), 3)
-
-
-def write(
-    out: Path, identity: str, digest: str, space: calibration.Space, fitted: FitResult,
-    margin: float, stores: Sequence[Store],
-) -> None:  # fmt: skip
+def write(out: Path, identity: str, digest: str, fitted: ScoreFit) -> None:
     """Write the constants and read them back."""
-    every = np.concatenate([store.evidence.reshape(-1, len(FEATURES)) for store in stores])
-    low, high = every.min(axis=0), every.max(axis=0)
-    raw: dict[str, Any] = {
-        "identity": identity,
-        "data_sha256": digest,
-        "bias": round(fitted.bias, 4),
-        "ready_margin": margin,
-        "features": {
-            name: {
-                "weight": round(float(w), 4),
-                "low": round(float(a), 4),
-                "high": round(float(b), 4),
-            }
-            for name, w, a, b in zip(FEATURES, fitted.weights, low, high, strict=True)
-        },
-        "space": {
-            name: encoded_array(getattr(space, name))
-            for name in ("query_centre", "passage_centre", "axis", "generic")
-        },
-    }
+    raw = raw_constants(identity, digest, fitted)
     file = out / calibration.slug(identity)
     if file.is_file():  # fitted by benchmarks.map_requests, which must be run afterwards
         old = json.loads(file.read_text(encoding="utf-8"))
         raw |= {"request": old["request"]} if "request" in old else {}
     file.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
-    read_back: Calibration = calibration.decoded(raw, identity)
+    read_back = calibration.decoded(raw, identity)
     print(f"\nwrote {file.name}: bias {read_back.bias}, READY margin {read_back.ready_margin}")
     for name, row in raw["features"].items():
         print(f"  {name:9} {row['weight']:8.3f}   {row['low']:7.3f} to {row['high']:.3f}")
-
-
-def encoded_array(array: NDArray[Any]) -> str:
-    """Return an array as half-precision numbers in base64, as `calibration.decoded` reads it."""
-    return base64.b64encode(array.astype("<f2").tobytes()).decode("ascii")
 
 
 def digest_of(data: Path) -> str:
@@ -224,11 +95,6 @@ def digest_of(data: Path) -> str:
 def constants_folder() -> Path:
     """Return where the package keeps its constants."""
     return Path(calibration.__file__).parent / "constants"
-
-
-def half(array: NDArray[Any]) -> Array:
-    """Round to what the file can hold, so that the fit sees what recall will see."""
-    return array.astype("<f2").astype(np.float64)
 
 
 if __name__ == "__main__":

@@ -9,61 +9,30 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.map_judging import Judgements, Scores, judged
 from benchmarks.map_labels import Labels, chosen
-from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
+from code_intel.learned.fit.texts import CachingEmbedder, cards_of
+from code_intel.learned.recall.calibration import fitted
 from code_intel.learned.recall.recall import Card, fold, recall
 from code_intel.records import Agreement
+
+__all__ = ["CachingEmbedder", "asked", "cards_of"]
 
 NO_QUOTE = ("sentence", "request")
 """Kinds that a session does not name a feature by, so that they become no alias."""
 
 
-class CachingEmbedder:
-    """An embedder that embeds each text once."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._known: dict[tuple[bool, str], NDArray[np.float32]] = {}
-        self.identity, self.dimensions = embedder.identity, embedder.dimensions
-
-    def can_search(self, identity: str) -> bool:
-        """Whether query vectors may be compared with passages stored as `identity`."""
-        return self._embedder.can_search(identity)
-
-    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed questions."""
-        return self._embedded(texts, asked=True)
-
-    def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed what questions should find."""
-        return self._embedded(texts, asked=False)
-
-    def _embedded(self, texts: Sequence[str], *, asked: bool) -> NDArray[np.float32]:
-        new = [text for text in dict.fromkeys(texts) if (asked, text) not in self._known]
-        embed = self._embedder.queries if asked else self._embedder.passages
-        self._known |= {(asked, text): row for text, row in zip(new, embed(new), strict=True)}
-        rows = [self._known[asked, text] for text in texts]
-        return np.array(rows, dtype=np.float32).reshape(len(rows), self.dimensions)
-
-
-def cards_of(agreements: Sequence[Agreement], embedder: Embedder) -> list[Card]:
-    """Return a map as recall sees it."""
-    vectors = embedder.passages([card(agreement) for agreement in agreements])
-    return [Card(*both) for both in zip(agreements, vectors, strict=True)]
-
-
 def asked(labels: Labels, embedder: Embedder, cards: Sequence[Card] | None = None) -> Scores:
     """Return the score of every question for every card; cards default to the set's agreements."""
     cards = cards_of(labels.agreements, embedder) if cards is None else cards
+    constants = fitted(embedder.identity)
     scores = np.zeros((len(labels.queries), len(cards)))
     for row, (query, vector) in enumerate(
         zip(labels.queries, embedder.queries(labels.queries), strict=True)
     ):
-        for answer in recall(query, vector, cards, embedder.identity):
+        for answer in recall(query, vector, cards, constants):
             scores[row, answer.card] = answer.score
     return scores
 

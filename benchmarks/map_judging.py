@@ -5,7 +5,7 @@ bootstrap that draws them together; an unrelated question stands alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from benchmarks.map_labels import WITHOUT_ANSWER, Labels
 from benchmarks.scoring import SEED, bootstrap
+from code_intel.learned.fit.judging import Judgements, Mask, Scores, hit, judged, pooled, wrong
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 
-Scores = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+__all__ = ["Judgements", "Mask", "Scores", "hit", "judged", "pooled", "wrong"]
 
 THRESHOLDS = (VERIFICATION_SCORE, READY_SCORE)
 BINS = 10
@@ -38,34 +38,6 @@ class Rates:
         for threshold, shares in self.at.items():
             print(f"  {threshold:<4}" + " ".join(f"{shares[name]:9.3f}" for name in names))
         print(f"  AUC {self.auc:.3f}, right agreement first {self.first:.3f}")
-
-
-@dataclass(frozen=True)
-class Judgements:
-    """Questions and their judgements, one array per property, of shape (questions,).
-
-    Attributes:
-        kinds: Kind of question.
-        value: Score of the best agreement.
-        right: Whether that is the labelled one; False without a label.
-        answerable: Whether there is one.
-        stranger: Whether the best agreement came from another set than the question.
-        group: The agreement that a question is about, as set/id; an unrelated question is its own
-            group.
-        disputed: Whether two readers disagree about the label.
-    """
-
-    kinds: NDArray[np.str_]
-    value: Scores
-    right: Mask
-    answerable: Mask
-    stranger: Mask
-    group: NDArray[np.str_]
-    disputed: Mask
-
-    def only(self, kept: Mask) -> "Judgements":
-        """Return some of the questions."""
-        return Judgements(*(getattr(self, each.name)[kept] for each in fields(self)))
 
 
 class Share(NamedTuple):
@@ -120,33 +92,6 @@ def rates(labels: Labels, scores: Scores) -> Rates:
     return found
 
 
-def judged(labels: Labels, scores: Scores) -> Judgements:
-    """Judge scores by each question's best agreement.
-
-    Args:
-        labels: The questions.
-        scores: Shape (questions, agreements or more); columns beyond are strangers.
-    """
-    expected = np.array(labels.expected)
-    best = scores.argmax(axis=1)
-    about = zip(labels.queries, labels.near, strict=True)
-    return Judgements(
-        np.array(labels.kinds),
-        scores.max(axis=1),
-        (best == expected) & (expected >= 0),
-        expected >= 0,
-        best >= len(labels.agreements),
-        np.array([labels.names[near] if near >= 0 else query for query, near in about]),
-        np.array(labels.disputed),
-    )
-
-
-def pooled(sets: Sequence[Judgements]) -> Judgements:
-    """Return the questions of several sets, each asked of its own map."""
-    columns = ([getattr(one, each.name) for one in sets] for each in fields(Judgements))
-    return Judgements(*map(np.concatenate, columns))
-
-
 Counted = Callable[[Judgements, float], Mask]
 
 
@@ -161,16 +106,6 @@ def measures(questions: Judgements) -> Iterator[tuple[str, Counted, Mask]]:
     for kind in WITHOUT_ANSWER:
         if (among := questions.kinds == kind).any():
             yield kind, wrong, among
-
-
-def hit(questions: Judgements, threshold: float) -> Mask:
-    """Say which questions get their right agreement."""
-    return np.asarray((questions.value >= threshold) & questions.right)
-
-
-def wrong(questions: Judgements, threshold: float) -> Mask:
-    """Say which questions get an agreement that is not theirs."""
-    return np.asarray((questions.value >= threshold) & ~questions.right)
 
 
 def shares(questions: Judgements, threshold: float) -> dict[str, Share]:

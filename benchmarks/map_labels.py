@@ -1,86 +1,21 @@
-"""Labelled questions to the map, each with the agreement it is about.
+"""Combine the labelled sets of questions to the map (code_intel/learned/fit/labels.py)."""
 
-A set is a JSON file of `store` (id, nl_term, symbol, code_evidence, other_evidence) and `queries`
-(query, kind, expected, near). `expected` is the id of the agreement that answers, or null. `near`
-is the one the question is about or almost about, null for unrelated ones. `same_as` lists
-agreements of other sets, as set/id, that mean the same; `also` lists those that answer a question.
-`disputed` marks a question that a second reader would label otherwise, and says why. `expected` and
-`near` never name an agreement of another set.
-"""
-
-import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
-from code_intel.records import Agreement
+from code_intel.learned.fit.labels import QUESTIONS, WITHOUT_ANSWER, Labels, read_labels, sets_from
 
-FOLDER = Path(__file__).parent / "data" / "map_labels"
+__all__ = ["DATA", "FOLDER", "WITHOUT_ANSWER", "Labels", "labels_from", "sets_from"]
+
+FOLDER = QUESTIONS
 DATA = FOLDER / "general.json"
 """The set that the constants were fitted on first."""
 
-WITHOUT_ANSWER = ("near_miss", "unrelated")
 
-
-@dataclass(frozen=True)
-class Labels:
-    """A labelled set: places instead of ids, -1 for none.
-
-    Attributes:
-        agreements: The map that is asked.
-        queries: What it is asked; `kinds`, `expected`, `near`, `disputed`, `elsewhere` go with it.
-        expected: Place of the agreement that answers.
-        near: Place of the agreement that a question is about or almost about.
-        names: The agreements as set/id.
-        elsewhere: Whether an agreement of another set answers.
-        twins: What each agreement means the same as, as set/id.
-    """
-
-    agreements: list[Agreement]
-    queries: list[str]
-    kinds: list[str]
-    expected: list[int]
-    near: list[int]
-    disputed: list[bool]
-    elsewhere: list[bool]
-    names: list[str]
-    twins: list[frozenset[str]]
-
-
-def labels_from(path: Path, *, other_evidence: bool = False) -> Labels:
-    """Read a set; a folder's sets as one map, twins included.
-
-    Args:
-        path: A file, or a folder of files.
-        other_evidence: Take each agreement's evidence in the other language.
-    """
-    if path.is_dir():
-        return joined(list(sets_from(path, other_evidence=other_evidence).values()))
-    raw = json.loads(path.read_text(encoding="utf-8"))
-    evidence = "other_evidence" if other_evidence else "code_evidence"
-    place = {row["id"]: at for at, row in enumerate(raw["store"])} | {None: -1}
-    rows: list[dict[str, Any]] = raw["queries"]
-    return Labels(
-        [
-            Agreement(nl_term=row["nl_term"], symbol=row["symbol"], evidence=(row[evidence],))
-            for row in raw["store"]
-        ],
-        [row["query"] for row in rows],
-        [row["kind"] for row in rows],
-        [place[row["expected"]] for row in rows],
-        [place[row.get("near", row["expected"])] for row in rows],
-        ["disputed" in row for row in rows],
-        ["also" in row for row in rows],
-        [f"{path.stem}/{row['id']}" for row in raw["store"]],
-        [frozenset(row.get("same_as", ())) for row in raw["store"]],
-    )
-
-
-def sets_from(path: Path, *, other_evidence: bool = False) -> dict[str, Labels]:
-    """Return every set of a folder, or the one of a file, by name: each is asked of its own map."""
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-    return {file.stem: labels_from(file, other_evidence=other_evidence) for file in files}
+def labels_from(path: Path) -> Labels:
+    """Read a set; a folder's sets as one map, twins included."""
+    return joined(list(sets_from(path).values())) if path.is_dir() else read_labels(path)
 
 
 def joined(sets: Sequence[Labels]) -> Labels:

@@ -5,8 +5,8 @@
 Asks labelled questions of a map that holds the agreements of their set, through the product's own
 `recall`, and prints for each set and over all of them what is answered, rightly and wrongly, with
 95 % intervals; the curve over thresholds; whether scores mean what they say; and what maps of one
-agreement answer. `map_labels.py` says how sets look. Figures on sets that the constants were fitted
-on are those of a fit; `fit_score.py` prints the cross-validated ones.
+agreement answer. `learned/fit/labels.py` says how sets look. Figures on sets that the constants
+were fitted on are those of a fit; `fit_score.py` prints the cross-validated ones.
 
     --size N...        the same questions of maps filled up to N agreements from the other sets;
                        an answer from these is wrong only if `same_as` and `also` are complete

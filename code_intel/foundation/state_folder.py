@@ -1,4 +1,12 @@
-"""The `.gitignore` of `.code-intel`, written when the folder is created (docs/decisions/0037)."""
+"""Name the state of a project.
+
+`.code-intel` gets a `.gitignore` when it is created (docs/decisions/0037). State that a repository
+must not contain is in the user's state folder, under the name that `project_digest` returns.
+"""
+
+import hashlib
+import os
+from pathlib import Path
 
 STATE_FOLDER = ".code-intel"
 GITIGNORE_NAME = ".gitignore"
@@ -17,3 +25,9 @@ sessions/
 trash/
 backup/
 """
+
+
+def project_digest(root: Path) -> str:
+    """Return the name of a project in the user's state folder."""
+    real = os.fsencode(os.path.realpath(root))
+    return hashlib.sha256(real).hexdigest()[:32]

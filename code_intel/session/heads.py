@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 from code_intel.errors import BusyError, SessionError, StorageError
 from code_intel.foundation import durable
+from code_intel.foundation.state_folder import project_digest
 
 Token = Callable[[], str]
 """Returns the last part of a name: 8 hex digits."""
@@ -137,8 +138,7 @@ class SessionPaths(NamedTuple):
 
 def session_paths(root: Path, journals: Path, state: Path) -> SessionPaths:
     """Return the paths of a project's sessions; `state` is the user's state folder."""
-    real = os.fsencode(os.path.realpath(root))
-    project = hashlib.sha256(real).hexdigest()[:32]
+    project = project_digest(root)
     return SessionPaths(root, journals, state / "sessions" / project)
 
 

@@ -13,6 +13,7 @@ from code_intel.embedding.sentence_transformers_engine import (
     SentenceTransformersEngine,
     prefixes,
     require_hub,
+    revision,
 )
 from code_intel.errors import EmbeddingError, UsageError
 
@@ -119,6 +120,22 @@ def test_hub_that_cannot_be_reached_is_reported_before_its_client_tries(
         require_hub(endpoint)
     with pytest.raises(OSError, match="cannot be reached"):
         require_hub(endpoint)
+
+
+@pytest.mark.skipif(
+    not sentence_transformers_engine.installed(), reason="the extra is not installed"
+)
+@pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
+def test_revision_is_the_commit_of_the_local_copy(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    assert revision(model) == ""
+    refs = tmp_path / "models--sentence-transformers--all-MiniLM-L6-v2" / "refs"
+    refs.mkdir(parents=True)
+    (refs / "main").write_text("0123abc\n", encoding="utf-8")
+    assert revision(model) == "0123abc"
+    assert revision(str(tmp_path)) == ""
 
 
 @pytest.mark.skipif(sentence_transformers_engine.installed(), reason="the extra is installed")

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from code_intel.chunking.words import words
+from code_intel.forest.snippets import first_comment_line
 from code_intel.index.rows import ChunkRow
 from code_intel.records import Definition
 
@@ -30,8 +31,6 @@ Range = tuple[int, int]
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 """Lines as the index counts them; a form feed does not end a line."""
-_COMMENTS = ("//", "/*", "*", "#", "--", ";;", '"""')
-"""Prefixes of comment lines."""
 
 
 class Size(IntEnum):
@@ -186,23 +185,16 @@ def _ranges(
     if symbol is None:
         first, last = max(line - around, chunk.start_line), min(line + around, chunk.end_line)
         return [_trim_range(source, first, last)]
-    first, last = _first_comment_line(source, symbol.line), symbol.end_line
+    first = first_comment_line(
+        lambda number: source.lines.get(number, ""), symbol.line, MAX_COMMENT_LINES
+    )
+    last = symbol.end_line
     if wide and last - symbol.line < MAX_SYMBOL_LINES:
         return [_trim_range(source, first, last)]
     head = _trim_range(source, first, min(symbol.line + HEAD_LINES - 1, last))
     if not word_count:
         return [head]
     return [head, _trim_range(source, max(line - around, first), min(line + around, last))]
-
-
-def _first_comment_line(source: FragmentSource, line: int) -> int:
-    """Return the first line of the comment directly above `line`, or `line` without a comment."""
-    first = line
-    while line - first < MAX_COMMENT_LINES and source.lines.get(first - 1, "").lstrip().startswith(
-        _COMMENTS
-    ):
-        first -= 1
-    return first
 
 
 def _trim_range(source: FragmentSource, start: int, end: int) -> Range:

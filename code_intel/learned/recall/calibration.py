@@ -1,9 +1,10 @@
 """Map evidence to a calibrated score.
 
 The thresholds of the score are the same for every embedding model. The constants of the map differ:
-`benchmarks/fit_score.py` fits them for one model and writes them to `constants/`, to a file named
-after the model's identity (weights, precision, engine). They are refused for any other model
-(seed 004 §5.2; docs/decisions/0009).
+they are fitted for one model, and are refused for any other (seed 004 §5.2; docs/decisions/0009).
+`benchmarks/fit_score.py` writes those of the default model to `constants/`, to a file named after
+the model's identity (weights, precision, engine). `code-intel calibrate` writes a project's own
+constants to the user's state folder, where no repository can put a file (docs/decisions/0060).
 """
 
 import base64
@@ -15,9 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from code_intel.config import Settings
+from code_intel.embedding.lazy import model_revision
 from code_intel.errors import EmbeddingError
+from code_intel.learned.files.stat_cache import MISSING, Stat, file_stat
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +44,8 @@ The fit leaves out a feature whose weight would have the other sign.
 
 REQUEST_FEATURES = ("score", "align", "shared", "action", "wide")
 """Names of the numbers that `requests.evidence` returns, in its order and explained there."""
+
+RECALIBRATE = "Run `code-intel calibrate`."
 
 NEIGHBOURS = 3
 """Number of generic phrases, the closest ones, that `Space.crowd` averages."""
@@ -102,9 +109,11 @@ class RequestFit:
         return 1 / (1 + math.exp(-min(max(total, -30.0), 30.0)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """The map from evidence to score that was fitted for one model.
+
+    Compared by identity: a calibration that is read again is another one.
 
     Attributes:
         identity: The model it was fitted for.
@@ -147,7 +156,7 @@ def slug(identity: str) -> str:
 
 @lru_cache(maxsize=4)
 def load(identity: str) -> Calibration:
-    """Return the constants of one model.
+    """Return the shipped constants of one model.
 
     Raises:
         EmbeddingError: No constants have been fitted for `identity`, or the file is invalid.
@@ -156,17 +165,72 @@ def load(identity: str) -> Calibration:
     if not file.is_file():
         raise EmbeddingError(
             f"No score is calibrated for {identity}.",
-            hint="Use the default model, or fit constants with benchmarks/fit_score.py.",
+            hint="Use the default model, or run `code-intel calibrate`.",
         )
     return decoded(json.loads(file.read_text(encoding="utf-8")), identity)
 
 
 def fitted(identity: str) -> Calibration | None:
-    """Return the constants of one model; None if they cannot be loaded."""
+    """Return the shipped constants of one model; None if they cannot be loaded."""
     try:
         return load(identity)
     except EmbeddingError:
         return None
+
+
+def of_project(settings: Settings, identity: str) -> Calibration | None:
+    """Return the constants that a project uses with a model: its own, else the shipped ones.
+
+    A new calibration is used from the next call, without a restart.
+    """
+    try:
+        return own(settings, identity) or fitted(identity)
+    except EmbeddingError:  # `code-intel doctor` reports it
+        return fitted(identity)
+
+
+def own(settings: Settings, identity: str) -> Calibration | None:
+    """Return the constants that `code-intel calibrate` has written for a project and model.
+
+    Returns None if there are none, or if they are for another revision of the model or for vectors
+    of another length.
+
+    Raises:
+        EmbeddingError: The file is damaged.
+    """
+    file = own_file(settings, identity)
+    stat = file_stat(file)
+    if not identity or stat == MISSING:
+        return None
+    constants, revision = _read(file, stat, identity)
+    if revision and revision != model_revision(settings.map):
+        return None
+    return constants if len(constants.space.axis) == settings.map.dimensions else None
+
+
+def described(settings: Settings, identity: str) -> str:
+    """Return which constants a project uses with a model, as `code-intel status` shows it."""
+    try:
+        if own(settings, identity):
+            return "this project's own"
+    except EmbeddingError as error:
+        return f"{error.message} {RECALIBRATE}"
+    return "shipped with the model" if fitted(identity) else f"none. {RECALIBRATE}"
+
+
+def own_file(settings: Settings, identity: str) -> Path:
+    """Return the file for a project's own constants of a model."""
+    return settings.calibrations / slug(identity)
+
+
+@lru_cache(maxsize=8)
+def _read(file: Path, stat: Stat, identity: str) -> tuple[Calibration, str]:  # noqa: ARG001
+    """Read a file as it is at a stat; return the constants and the model's revision."""
+    try:
+        raw = json.loads(file.read_text(encoding="utf-8"))
+        return decoded(raw, identity), str(raw.get("revision", ""))
+    except (OSError, ValueError, AttributeError) as error:
+        raise EmbeddingError(f"The calibration in {file} cannot be read: {error}.") from error
 
 
 def decoded(raw: Mapping[str, Any], identity: str) -> Calibration:

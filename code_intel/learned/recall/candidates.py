@@ -16,8 +16,7 @@ from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.history.experience import NO_OBJECTIONS
-from code_intel.learned.recall import calibration
-from code_intel.learned.recall.calibration import Space
+from code_intel.learned.recall.calibration import Calibration, Space
 from code_intel.learned.recall.recall import Card, fold
 from code_intel.learned.status.snapshot import Snapshot, SnapshotCache
 from code_intel.records import Agreement
@@ -110,25 +109,30 @@ class MapCache(SnapshotCache):
         super().__init__()
         self._cards: tuple[object, CardIndex] | None = None
 
-    def cards(self, index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
+    def cards(
+        self, index: Index, snapshot: Snapshot, identity: str, constants: Calibration | None
+    ) -> CardIndex:
         """Return the cards of a map with an engine's vectors; rebuild them after a change.
 
         Args:
             index: The index of the map; the same in every call.
             snapshot: A snapshot of the agreements.
             identity: The identity of the engine that embeds questions.
+            constants: The constants of that engine, if it is calibrated.
         """
         with self._lock:
             state = index.store.version_token()
-            basis, cached = (state, snapshot.revision, identity), self._cards
+            basis, cached = (state, snapshot.revision, identity, constants), self._cards
             if cached and state is not None and cached[0] == basis and cached[1].is_complete:
                 return cached[1]
-            cards = card_index(index, snapshot, identity)
+            cards = card_index(index, snapshot, identity, constants)
             self._cards = basis, cards
             return cards
 
 
-def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
+def card_index(
+    index: Index, snapshot: Snapshot, identity: str, constants: Calibration | None
+) -> CardIndex:
     """Return the cards of a map.
 
     If the index does not contain the current content of a card's file, the vector comes from the
@@ -151,7 +155,6 @@ def card_index(index: Index, snapshot: Snapshot, identity: str) -> CardIndex:
     card_numbers = [*have, *(late[at] for at in extra)]
     vector_at = {number: stacked[row] for row, number in enumerate(card_numbers)}
     cards = tuple(_card(snapshot, row, vector_at.get(at)) for at, row in enumerate(rows))
-    constants = calibration.fitted(identity)
     space = constants.space if constants else None
     if space is not None and len(stacked):
         stacked = space.passages(stacked).astype(np.float32)

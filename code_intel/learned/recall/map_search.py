@@ -14,6 +14,7 @@ from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.index.rows import ChunkRow
 from code_intel.learned.files.agreements import AgreementEntry
+from code_intel.learned.recall import calibration
 from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCache
 from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
@@ -77,10 +78,11 @@ def search(
     now = datetime.now(UTC)
     words = _word_hits(index, query)
     found = cache.snapshot(settings, now=now)
-    known = cache.cards(index, found, identity)
+    constants = calibration.of_project(settings, identity)
+    known = cache.cards(index, found, identity, constants)
     numbers = known.candidates(query, vector, words.documents)
     cards = [known.cards[number] for number in numbers]
-    recalled = recall(query, vector, cards, identity) if cards else []
+    recalled = recall(query, vector, cards, constants) if cards else []
     judge = judging(settings, forest, found, now)
     ranked = ((known.rows[numbers[item.card]], item) for item in recalled)
     hits = _best(index, judge, ranked, top_k)

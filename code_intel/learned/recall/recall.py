@@ -15,7 +15,7 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.chunking.words import query_words, words
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import UsageError
-from code_intel.learned.recall import calibration
+from code_intel.learned.recall.calibration import FEATURES, Calibration
 from code_intel.learned.recall.contrast import (
     foreign_words,
     lacking_aspect,
@@ -120,7 +120,10 @@ class RecallMatch:
 
 
 def recall(
-    query: str, query_vector: "NDArray[np.float32] | None", cards: Sequence[Card], identity: str
+    query: str,
+    query_vector: "NDArray[np.float32] | None",
+    cards: Sequence[Card],
+    constants: Calibration | None,
 ) -> list[RecallMatch]:
     """Return every card with its score, best first; equal scores keep the order of the cards.
 
@@ -129,7 +132,7 @@ def recall(
         query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
         cards: The cards of the map that are closest to the question. A card's score depends on its
             own evidence, and on the closest card of a different symbol.
-        identity: The identity of the model that computed the vectors. If it is not calibrated, only
+        constants: The constants of the model that computed the vectors. If there are none, only
             words are compared, and all scores but those of exact terms are below the thresholds.
 
     Raises:
@@ -137,7 +140,6 @@ def recall(
     """
     if not fold(query):
         raise UsageError("query is empty.", details={"field": "query"})
-    constants = calibration.fitted(identity) if query_vector is not None else None
     wordings = [wording(card.agreement) for card in cards]
     found: list[_Judgement | None] = [None] * len(cards)
     if constants is not None and query_vector is not None:
@@ -150,29 +152,30 @@ def recall(
             said,
             known or _by_words(tokens, said),
             has_vector=query_vector is not None,
-            is_calibrated=constants is not None,
+            is_calibrated=constants is not None and query_vector is not None,
         )
         for card, said, known in zip(cards, wordings, found, strict=True)
     ]
     return _ranked(judged, cards)
 
 
-def ready_margin(identity: str) -> float:
-    """Return the margin that READY needs with this model; 1 if it is not calibrated."""
-    constants = calibration.fitted(identity)
+def ready_margin(constants: Calibration | None) -> float:
+    """Return the margin that READY needs with these constants; 1 without any."""
     return constants.ready_margin if constants else 1.0
 
 
 def symbol_similarity(
-    embedder: Embedder, feature: str, found: Mapping[str, Sequence[Definition]]
+    embedder: Embedder,
+    feature: str,
+    found: Mapping[str, Sequence[Definition]],
+    constants: Calibration,
 ) -> dict[str, float]:
     """Return how well each symbol matches a feature's name, as a calibrated score from 0 to 1.
 
     Raises:
-        EmbeddingError: There is no model, or none that is calibrated.
+        EmbeddingError: There is no model.
         UsageError: `feature` is blank.
     """
-    constants = calibration.load(embedder.identity)
     pairs = [(name, definition) for name, rows in found.items() for definition in rows]
     if not pairs:
         return {}
@@ -183,7 +186,7 @@ def symbol_similarity(
     best: dict[str, float] = {}
     # scored one by one, because several symbols may implement one feature
     for (name, _), card in zip(pairs, cards, strict=True):
-        score = recall(feature, vector, [card], constants.identity)[0].score
+        score = recall(feature, vector, [card], constants)[0].score
         best[name] = max(best.get(name, 0.0), score)
     return best
 
@@ -208,7 +211,7 @@ def _by_words(tokens: Sequence[str], said: Wording) -> _Judgement:
 
 def _add_meaning(
     found: list[_Judgement | None], query: str, query_vector: "NDArray[Any]", cards: Sequence[Card],
-    wordings: Sequence[Wording], constants: calibration.Calibration,
+    wordings: Sequence[Wording], constants: Calibration,
 ) -> None:  # fmt: skip
     """Add a judgement by meaning for each card that has a vector."""
     import numpy as np
@@ -223,7 +226,7 @@ def _add_meaning(
     for place, row, cosine, score in zip(
         places, evidence, cosines, constants.scores(evidence), strict=True
     ):
-        values = dict(zip(calibration.FEATURES, row.tolist(), strict=True))
+        values = dict(zip(FEATURES, row.tolist(), strict=True))
         reasons = [f"meaning {values['margin']:+.2f}"]
         reasons += [f"words {values['covered']:.2f}"] if values["covered"] else []
         reasons += ["short form"] if values["short"] else []

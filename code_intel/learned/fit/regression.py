@@ -1,6 +1,6 @@
-"""The mathematics of fitting the map's score: pairs, folds, a ridge logistic regression with signs.
+"""Fit the map's score: pairs, folds, and a ridge logistic regression with signs.
 
-Pure numpy. What is fitted, and why so, says docs/decisions/0009.
+Pure numpy. docs/decisions/0009 says what is fitted, and why.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.map_labels import Labels
+from code_intel.learned.fit.labels import Labels
 from code_intel.learned.recall.calibration import FEATURES, SIGNS
 from code_intel.learned.recall.recall import DIFFERENT
 
@@ -18,6 +18,8 @@ Places = NDArray[np.int64]
 
 FOLDS = 10
 RIDGE = 1e-3
+MIN_STEP = 1e-10
+"""Length of a step at which Newton's method ends."""
 RIVALS = 3
 """Wrong agreements a question is paired with: those whose meaning is closest."""
 
@@ -163,7 +165,7 @@ def newton(rows: Array, truth: Array, weight: Array, ridge: float) -> Array:
         curvature = (rows.T * (weight * p * (1 - p))) @ rows + shrink
         step = np.linalg.solve(curvature + 1e-9 * np.eye(len(beta)), gradient)
         beta -= step
-        if np.abs(step).max() < 1e-10:
+        if np.abs(step).max() < MIN_STEP:
             break
     return beta
 
