@@ -30,6 +30,7 @@ class SymbolOutcome(NamedTuple):
     Attributes:
         symbol: Its name.
         defined: Whether it is still defined.
+        places: The places that define it, if several files do and it is not clear which is meant.
         changed: Whether its own code has changed since the session began; comments, documentation
             and blank lines do not count. None if git cannot tell.
         offered: Whether an agreement that led this session to READY or VERIFICATION names it.
@@ -41,6 +42,7 @@ class SymbolOutcome(NamedTuple):
 
     symbol: str
     defined: bool = True
+    places: str = ""
     changed: bool | None = True
     offered: bool = False
     plausible: bool = True
@@ -50,7 +52,7 @@ class SymbolOutcome(NamedTuple):
 
 
 class LearningRule(NamedTuple):
-    """A reason to learn less. `why` is a clause; `{symbol}` and `{rivals}` are replaced.
+    """A reason to learn less. `why` is a clause; `{symbol}` etc. are replaced.
 
     If `final`, the user's insistence changes nothing.
     """
@@ -72,6 +74,13 @@ LEARNING_RULES: tuple[LearningRule, ...] = (
         lambda _, it: not it.defined,
         LearnedAs.NOTHING,
         "{symbol} is no longer defined",
+        final=True,
+    ),
+    LearningRule(
+        lambda _, it: bool(it.places),
+        LearnedAs.NOTHING,
+        "several files define {symbol} ({places}): call record_outcome again with the same "
+        "session_id, and name the file in analysis.related_files",
         final=True,
     ),
     LearningRule(
@@ -145,7 +154,7 @@ def judge_symbol(session: Session, facts: SymbolOutcome, *, insist: bool) -> Lea
     rule = next((rule for rule in LEARNING_RULES if rule.applies(session, facts)), None)
     if rule is None:
         return LearningVerdict(facts.symbol, LearnedAs.CONFIRMED)
-    why = rule.why.format(symbol=facts.symbol, rivals=", ".join(facts.rivals))
+    why = rule.why.format(symbol=facts.symbol, rivals=", ".join(facts.rivals), places=facts.places)
     result = rule.result
     if insist and result is LearnedAs.NOTHING and not rule.final and not facts.agreed:
         result = LearnedAs.UNCONFIRMED
@@ -189,8 +198,16 @@ def is_related(one: str, other: str) -> bool:
 
 
 def has_confirmed(session: Session, symbol: str) -> bool:
-    """Return whether the session has confirmed this symbol, a member of it or its class."""
-    return any(is_related(item.name, symbol) for item in session.symbols if item.confirmed)
+    """Return whether the session has quoted this symbol, a member of it or its class.
+
+    Under the demands of counts, it is enough that the session has confirmed it.
+    """
+    counts = session.demands == "counts"
+    return any(
+        is_related(item.name, symbol)
+        for item in session.symbols
+        if item.quote or (counts and item.confirmed)
+    )
 
 
 def _prefix(symbol: str) -> str:

@@ -15,7 +15,7 @@ from code_intel.session.journal import (
 )
 from code_intel.session.phases import Intent, Phase
 
-State = Literal["open", "expired", "broken"]
+State = Literal["open", "ended", "expired", "broken"]
 
 
 class SessionSummary(NamedTuple):
@@ -23,7 +23,8 @@ class SessionSummary(NamedTuple):
 
     Attributes:
         name: Its public name.
-        state: `open`, `expired`, or `broken` if its journal does not match its head.
+        state: `open`, `ended` if its outcome was recorded, `expired`, or `broken` if its journal
+            does not match its head.
         intent: What it was started for; None if broken.
         phase: Its current phase; None if broken.
         query: The first line of its query.
@@ -68,9 +69,10 @@ def _summarize(
     except CodeIntelError as error:
         used_at = datetime.fromtimestamp(file.modified, UTC).isoformat()
         return SessionSummary(file.name, "broken", None, None, "", "", used_at, 0, error.message)
+    state: State = "expired" if is_expired(session.updated_at, hours, now) else "open"
     return SessionSummary(
         session.name,
-        "expired" if is_expired(session.updated_at, hours, now) else "open",
+        "ended" if session.ended else state,
         session.intent,
         session.phase,
         session.query.strip().splitlines()[0],

@@ -68,6 +68,7 @@ def test_a_pair_is_learned_once_until_the_outcome_is_corrected() -> None:
         (earned(), {"changed": False}, "nothing", "has not changed since"),
         (earned(), {"changed": None}, "unconfirmed", "git cannot tell"),
         (earned(), {"defined": False}, "nothing", "no longer defined"),
+        (earned(), {"places": "a.py:1, b.py:1"}, "nothing", "several files define AuthService (a"),
         (earned(), {"plausible": False}, "unconfirmed", "hardly linked"),
         (earned(), {"rivals": ("Auth",)}, "unconfirmed", "the term names Auth exactly"),
         (earned(), {"opposite": True}, "unconfirmed", "the opposite of the term"),
@@ -87,7 +88,8 @@ def test_the_first_rule_that_applies_counts(
     found, reason = verdict(session, **facts)
     assert found == result
     assert why in reason
-    final = not facts.get("defined", True) or facts.get("agreed") or session.frame is None
+    ambiguous = not facts.get("defined", True) or "places" in facts
+    final = ambiguous or facts.get("agreed") or session.frame is None
     insisted = {"nothing": "nothing" if final else "unconfirmed"}.get(result, result)
     assert verdict(session, insist=True, **facts)[0] == insisted
 
@@ -143,6 +145,14 @@ def test_a_call_for_a_fragment_of_many_names_looks_up_none_of_them(
 def test_a_method_and_its_class_count_as_the_same_choice(offered: str, *, same: bool) -> None:
     assert has_confirmed(earned(), offered) == same
     assert not has_confirmed(earned()._replace(symbols=()), offered)
+
+
+@pytest.mark.covers("rule.learning.counted")
+def test_under_the_demands_of_evidence_only_a_quote_counts_for_an_agreement() -> None:
+    session = earned()._replace(demands="evidence")
+    assert not has_confirmed(session, "AuthService")
+    quoted = tuple(symbol._replace(quote="class AuthService:") for symbol in session.symbols)
+    assert has_confirmed(session._replace(symbols=quoted), "AuthService")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_list_has_the_last_outcome_and_the_current_phase(place: SessionPaths) 
     journal.append(place, handle, steps.outcome("failure", {}))
     journal.append(place, handle, steps.outcome("partial", {}))
     (one,) = list_sessions(place)
-    assert (one.state, one.outcome) == ("open", "partial")
+    assert (one.state, one.outcome) == ("ended", "partial")
     with pytest.raises(SessionError, match="recorded as partial") as caught:
         journal.append(place, handle, LOOK)
     assert caught.value.error == "session_ended"

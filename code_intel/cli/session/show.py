@@ -127,6 +127,8 @@ def _time_and_kind(row: Mapping[str, Any]) -> tuple[str, str]:
 def _state(story: Story, hours: float) -> str:
     if story.broken or story.session is None:
         return "broken"
+    if story.session.ended:
+        return "ended"
     return (
         "expired"
         if journal.is_expired(story.session.updated_at, hours, datetime.now(UTC))
@@ -192,13 +194,16 @@ def _rows(line: StoryLine, max_rows: int) -> Iterator[str]:
 
 def _write_permission(session: Session | None, state: str) -> str:
     """Return a sentence about what the session may write now."""
+    if session is not None and session.ended:
+        return "It may no longer write: its outcome was recorded."
     if session is None or state != "open":
         return f"It may no longer write: it is {state}."
-    if session.ended:
-        return "It may no longer write: its outcome was recorded."
     if not session.intent.writes:
         return f"It may not write: {session.intent} is read-only."
     if session.phase is not Phase.READY:
         return f"It may not write before READY; it is in {session.phase}."
+    if session.demands == "evidence":
+        permitted = ", ".join(map(plain, session.permitted_files)) or "none yet"
+        return f"It may write the files that check_write_target has allowed: {permitted}"
     files = ", ".join(map(plain, (*session.explored_files, *session.planned_files)))
     return f"It may write, and create files beside: {files or 'no file explored yet'}"

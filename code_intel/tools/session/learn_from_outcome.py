@@ -30,7 +30,7 @@ from code_intel.learned.recall.requests import pairs_to_keep
 from code_intel.learned.revised_evidence import revised
 from code_intel.learned.status.agreement_status import AgreementStatus, standings_of
 from code_intel.learned.status.definitions import facts_of
-from code_intel.learned.status.validity import lookup_name
+from code_intel.learned.status.validity import lookup_name, places_of
 from code_intel.records import Agreement, Definition, FileReference
 from code_intel.session.learning import (
     LearnedAs,
@@ -45,11 +45,13 @@ from code_intel.session.learning import (
 )
 from code_intel.session.plausibility import is_plausible
 from code_intel.session.state import MappedSymbol, Session
+from code_intel.session.understanding.reading import is_read
 from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.edits import Edits, changed_definitions, edits_since
 from code_intel.tools.context.freshness import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts
+from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.source_file import index_path_of, project_path_of
 from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_body
 from code_intel.tools.search.map_answers import (
@@ -101,6 +103,7 @@ class _Work(NamedTuple):
     session: Session
     edits: Edits
     answer: MapAnswer | None
+    files: tuple[str, ...] = ()
 
     @property
     def term(self) -> str:
@@ -121,9 +124,12 @@ class _Learnable(NamedTuple):
 
 
 async def learn_from_success(
-    context: GatewayContext, session: Session, *, insist: bool
+    context: GatewayContext, session: Session, *, insist: bool, files: Sequence[str] = ()
 ) -> LearnedOutcome:
-    """Write what the session's changes teach; with `insist`, the rest as unconfirmed agreements."""
+    """Write what the session's changes teach; with `insist`, the rest as unconfirmed agreements.
+
+    `files` says which definition is meant of a name that several files define.
+    """
     edits = await run_in_thread(edits_since, context, session)
     if session.intent.writes and edits.files == () and not insist:
         return LearnedOutcome(note=NOTHING_CHANGED)
@@ -131,7 +137,7 @@ async def learn_from_success(
     await refresh_source(context, [index_path_of(context, file) for file in touched])
     answer = await run_in_thread(with_current_name, context, last_map_answer(session))
     session = await run_in_thread(_with_current_names, context, session, edits, answer)
-    work = _Work(context, session, edits, answer)
+    work = _Work(context, session, edits, answer, tuple(map(session.relative, files)))
     found = await _learnable(work, insist=insist)
     silenced, note = await _count_use(work, found)
     notes = [note]
@@ -202,7 +208,8 @@ async def _learnable(work: _Work, *, insist: bool) -> list[_Learnable]:
     rivals = await definitions_of(context, names_of(work.term))
     found = []
     for name in names:
-        places = nearest(definitions.get(name, []), _places(context, work))
+        places = await run_in_thread(_meant, work, name, definitions.get(name, []))
+        several = len({definition.file for definition in places}) > 1
         changed = await run_in_thread(changed_definitions, context, work.edits, places)
         ordered = tuple(dict.fromkeys((*changed, *places)))
         standing = await run_in_thread(_standing, context, (work.term, name))
@@ -211,6 +218,7 @@ async def _learnable(work: _Work, *, insist: bool) -> list[_Learnable]:
         facts = SymbolOutcome(
             symbol=name,
             defined=await run_in_thread(_is_defined, context, session, name),
+            places=places_of(places) if several else "",
             changed=None if work.edits.files is None else bool(changed),
             offered=offered,
             plausible=agreed or await _is_plausible(work, name, ordered),
@@ -226,6 +234,28 @@ async def _learnable(work: _Work, *, insist: bool) -> list[_Learnable]:
         )
         found.append(_Learnable(facts, ordered, judge_symbol(session, facts, insist=insist)))
     return found
+
+
+def _meant(work: _Work, name: str, found: Sequence[Definition]) -> list[Definition]:
+    """Return the definitions of a symbol that the session means; this blocks.
+
+    Of several files, it is the one named by the caller or the submission, else the only one in
+    which the session changed it, else the only one in which it read it. Otherwise all are returned.
+    """
+    context, session = work.context, work.session
+    files = {d: project_path_of(context, d.file) for d in found}
+    mapped = session.symbol(name)
+    lines = current_lines(context, session) if len(set(files.values())) > 1 else {}
+    choices = (
+        [d for d in found if files[d] in work.files],
+        [d for d in found if mapped and files[d] == mapped.file],
+        changed_definitions(context, work.edits, found),
+        [d for d in found if is_read(d.line, d.end_line, lines.get(files[d], frozenset()))],
+        nearest(found, _places(context, work)),
+    )
+    sole = (each[0].file for each in choices if len({d.file for d in each}) == 1)
+    file = next(sole, "")
+    return [d for d in found if file in {"", d.file}]
 
 
 def _places(context: GatewayContext, work: _Work) -> list[str]:
@@ -353,7 +383,10 @@ async def _offered_definitions(work: _Work) -> list[Definition]:
     assert work.answer is not None  # noqa: S101 - the callers check it
     name = work.answer.current_symbol
     found = (await definitions_of(work.context, [name])).get(name, [])
-    places = nearest(found, _places(work.context, work))
+    agreed = work.session.short_circuit.get("files", ())
+    places = [d for d in found if project_path_of(work.context, d.file) in agreed] or nearest(
+        found, _places(work.context, work)
+    )
     return await run_in_thread(changed_definitions, work.context, work.edits, places)
 
 

@@ -1,5 +1,6 @@
 """Implement the tool `record_outcome`."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -34,7 +35,10 @@ class Analysis(BaseModel):
         Field(json_schema_extra=UNLISTED),
     ] = None
     related_symbols: Annotated[Names, Field(json_schema_extra=UNLISTED)] = []
-    related_files: Annotated[Names, Field(json_schema_extra=UNLISTED)] = []
+    related_files: Annotated[
+        Names,
+        Field(description="The files that are meant.", json_schema_extra=UNLISTED),
+    ] = []
     user_feedback_summary: Annotated[str, Field(max_length=4000, json_schema_extra=UNLISTED)] = ""
 
 
@@ -74,7 +78,9 @@ async def record_outcome(
         session = await locked.append(steps.outcome(outcome, analysis.model_dump()))
         error = None
         if outcome == "success":
-            result, error = await _learn(context, session, insist=insist)
+            result, error = await _learn(
+                context, session, insist=insist, files=analysis.related_files
+            )
         else:
             result = LearnedOutcome(note=await _note_failure(context, session, outcome))
         if learned := [
@@ -121,11 +127,11 @@ async def _undo(context: GatewayContext, session: Session, outcome: str) -> str:
 
 
 async def _learn(
-    context: GatewayContext, session: Session, *, insist: bool
+    context: GatewayContext, session: Session, *, insist: bool, files: Sequence[str]
 ) -> tuple[LearnedOutcome, str | None]:
     """Learn from a success; return the result and the error, if learning failed."""
     try:
-        return await learn_from_success(context, session, insist=insist), None
+        return await learn_from_success(context, session, insist=insist, files=files), None
     except CodeIntelError as error:
         note = f"Not learned: {error.message} {error.hint} Then call record_outcome again."
         return LearnedOutcome(note=note), error.message

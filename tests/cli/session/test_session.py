@@ -110,7 +110,7 @@ def test_expired_broken_and_ended_sessions_are_listed(place: SessionPaths, run: 
         file.write(b"x")
     rows = {row["name"]: row for row in json.loads(run("list", "--json"))["sessions"]}
     assert rows[old.session.name]["state"] == "expired"
-    assert rows[ended.session.name]["state"] == "open"
+    assert rows[ended.session.name]["state"] == "ended"
     broken = rows[damaged.session.name]
     assert (broken["state"], broken["intent"], broken["phase"]) == ("broken", None, None)
     assert "line 1" in broken["why"]
@@ -119,7 +119,7 @@ def test_expired_broken_and_ended_sessions_are_listed(place: SessionPaths, run: 
     assert "CODE_INTEL_STATE_DIR" in text
     assert "EXPLORATION  partial " in text
     shown = run("show", ended.session.name)
-    assert shown.splitlines()[0].endswith("EXPLORATION, open, partial")
+    assert shown.splitlines()[0].endswith("EXPLORATION, ended, partial")
     assert show(run, old.session.name)["state"] == "expired"
     assert "It may no longer write: it is expired." in run("show", old.session.name)
 

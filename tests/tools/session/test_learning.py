@@ -496,3 +496,51 @@ async def test_a_success_elsewhere_counts_against_the_offered_agreement(shop: Pa
         assert "failed" in kinds
         assert "accepted" not in kinds
         assert (await ask(call, TERM))["guards"] == ["undisputed"]
+
+
+MIRROR, TAX = "src/mirror/tax.py", "src/shop/tax.py"
+TAX_CODE = 'def tax_of_order(order):\n    """Return the tax."""\n    return order * 2\n'
+
+
+@pytest.mark.covers("rule.learning.one_file", "field.record_outcome.analysis.related_files")
+async def test_name_with_several_definitions_is_not_learned_silently(shop: Path) -> None:
+    for file in (MIRROR, TAX):
+        (shop / file).parent.mkdir(parents=True)
+        (shop / file).write_text(TAX_CODE, "utf-8")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Add the tax")
+    async with gateway(shop) as call:
+        handle = await start(call, "tax of an order")
+        await explore(call, "tax_of_order", TAX)
+        change(shop, TAX)
+        change(shop, MIRROR)
+        await call("search_text", pattern="def ", path=MIRROR)
+        outcome = await call("record_outcome", outcome="success")
+        assert outcome["cached_pairs"] == []
+        assert f"({MIRROR}:1, {TAX}:1)" in outcome["note"]
+        assert "analysis.related_files" in outcome["note"]
+        again = await call(
+            "record_outcome",
+            outcome="success",
+            analysis={"related_files": [TAX]},
+            session_id=handle,
+        )
+        assert [pair["symbol"] for pair in again["cached_pairs"]] == ["tax_of_order"]
+        (row,) = (await call("list_agreements", nl_term="tax of an order"))["agreements"]
+        assert row["files"][0] == f"{TAX}:1"
+
+
+@pytest.mark.covers("rule.learning.one_file")
+async def test_definition_that_the_session_changed_is_the_one_learned(shop: Path) -> None:
+    for file in (MIRROR, TAX):
+        (shop / file).parent.mkdir(parents=True)
+        (shop / file).write_text(TAX_CODE, "utf-8")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Add the tax")
+    async with gateway(shop) as call:
+        await start(call, "tax of an order")
+        await explore(call, "tax_of_order", TAX)
+        change(shop, TAX)
+        await call("record_outcome", outcome="success")
+        (row,) = (await call("list_agreements", nl_term="tax of an order"))["agreements"]
+        assert row["files"] == [f"{TAX}:1"]
