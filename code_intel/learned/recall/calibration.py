@@ -42,7 +42,7 @@ SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1)
 The fit leaves out a feature whose weight would have the other sign.
 """
 
-REQUEST_FEATURES = ("score", "align", "shared", "action", "wide")
+REQUEST_FEATURES = ("score", "align", "shared", "action", "wide", "aim")
 """Names of the numbers that `requests.evidence` returns, in its order and explained there."""
 
 RECALIBRATE = "Run `code-intel calibrate`."

