@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from sampling import sampled
 SHOP = Path(__file__).resolve().parent / "repos" / "shop"
 BIN = Path(sys.executable).parent
 GATEWAY_NAMES = frozenset(tool.name for tool in GATEWAY_TOOLS)
+_NAMES = re.compile(rf"\b(?:{'|'.join(name for name in GATEWAY_NAMES if '_' in name)})\b")
 ERAS = ("legacy", "2026-07-28")
 both_eras = pytest.mark.parametrize("era", sampled(ERAS, ERAS[0]))
 """Mark a test to run in both protocol eras; in the second one with `--all` only."""
@@ -173,7 +174,8 @@ class Project:
 class Caller:
     """A connected client that reads structured answers, each of which keeps the contract.
 
-    It adds the empty fields that the gateway leaves out, so that tests can compare them.
+    It adds the empty fields that the gateway leaves out, so that tests can compare them. An answer
+    of a listed tool must not name an unlisted one (docs/decisions/0034).
     `names` is the prefix of its tools in the contract, if two servers have a tool of the same name.
     `session_id` is sent with every call. Without it, servers of the older protocol use the
     connection's last session.
@@ -182,6 +184,7 @@ class Caller:
     client: Client
     names: str = ""
     session_id: str | None = None
+    listed: set[str] = field(default_factory=set)
 
     async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
         if self.session_id is not None:
@@ -192,6 +195,7 @@ class Caller:
         answer = dict(result.structured_content)
         if not self.names and tool in GATEWAY_NAMES:
             answer = complete_answer(tool, result)
+            await self.check_names(tool, result)
         assert not (faults := faults_of_answer(f"{self.names}{tool}", answer)), faults
         return answer
 
@@ -201,4 +205,13 @@ class Caller:
         assert result.structured_content is not None
         error = dict(result.structured_content)
         assert not (faults := faults_of_error(error)), faults
+        if not self.names and tool in GATEWAY_NAMES:
+            await self.check_names(tool, result)
         return error
+
+    async def check_names(self, tool: str, result: types.CallToolResult) -> None:
+        """Check that an answer of a listed tool names no unlisted one."""
+        if not self.listed:
+            self.listed.update(tool.name for tool in (await self.client.list_tools()).tools)
+        named = set(_NAMES.findall(result.model_dump_json(exclude={"meta"})))
+        assert tool not in self.listed or named <= self.listed, (tool, named - self.listed)

@@ -63,7 +63,8 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.tools.wire.compact import compact
 
     map_service, forest_service = open_project(settings)
-    listed = frozenset(tool.name for tool in listed_tools(settings.tool_groups))
+    tools = listed_tools(settings.tool_groups, demands=settings.demands)
+    listed = frozenset(tool.name for tool in tools)
     searcher = in_process(map_service, forest_service)
     upstreams = Upstreams(settings, searcher) if settings.upstreams else None
     opened: list[CommandContext] = []

@@ -12,6 +12,11 @@ from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.foundation.text import hidden_character
+from code_intel.session.counts_guidance import (
+    CONFIRM_BEFORE_VERIFICATION,
+    FRAME_BEFORE_SEARCH,
+    FRAME_IN_VERIFICATION,
+)
 from code_intel.session.frame import SlotSource
 from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
@@ -206,7 +211,7 @@ def submit_verification(
             hint=gaps[0][1] if gaps else _ANSWER_HINT,
             details={
                 "missing_requirements": problems,
-                "valid_tools": list(EVIDENCE_TOOLS),
+                "valid_tools": list(CORE_EVIDENCE_TOOLS),
                 "hypotheses_to_verify": [item.text for item in session.hypotheses],
             },
         )
@@ -549,11 +554,9 @@ def _feature_gaps(
     if not slot:
         yield (
             "nl_symbol_mapping: the query frame names no target_feature",
-            "Call start_session, then set_query_frame before search_smart: the map has already "
-            "answered the query of this session."
+            FRAME_BEFORE_SEARCH
             if any(item.symbol for item in session.hypotheses)
-            else "Call set_query_frame with one; if the map has answered already, call "
-            "start_session.",
+            else FRAME_IN_VERIFICATION,
         )
         return
     if not facts.symbols_readable:
@@ -583,7 +586,7 @@ def _feature_gaps(
     if not implementing_symbols(session, known, learned=facts.learned, scores=facts.scores):
         yield (
             f"nl_symbol_mapping: no known symbol implements {slot.value!r}",
-            "Call confirm_symbol_relevance with one, then submit_verification again.",
+            CONFIRM_BEFORE_VERIFICATION,
         )
 
 

@@ -271,18 +271,16 @@ LOOKUP_TOOLS = "find_definitions, find_references or search_text (path=…)"
 
 NEXT_STEP: Mapping[Phase, str] = MappingProxyType(
     {
-        Phase.EXPLORATION: "Call search_smart, explore with find_definitions and "
-        "find_references, call confirm_symbol_relevance for the symbol that implements the target "
-        "feature, then call submit_understanding.",
+        Phase.EXPLORATION: "Read the code that the change rests on (search_smart, snippets_get), "
+        "then call submit_understanding with each symbol, a sentence and a quote of its code.",
         Phase.SEMANTIC: "Search with search_smart, then call submit_semantic with your "
         "hypotheses. Otherwise call revert_to_exploration, supply what the understanding lacked, "
         "and submit it again.",
-        Phase.VERIFICATION: "Check each hypothesis against the code with find_definitions, "
-        "find_references or search_text, then call submit_verification.",
-        Phase.READY: "Call check_write_target before each edit of an explored file; "
-        "add_explored_files adds other files that you have looked at. If you have confirmed no "
-        "symbol, call confirm_symbol_relevance, so that it can be learned. When finished, call "
-        "record_outcome.",
+        Phase.VERIFICATION: "Call submit_verification: confirm or reject each hypothesis with a "
+        "quote of code that this session has printed. snippets_get, search_text and "
+        "find_references print more.",
+        Phase.READY: "Call check_write_target before you edit an explored file. When finished, "
+        "call record_outcome.",
     }
 )
 """The next step in each phase; `guidance.next_step` takes the session into account."""

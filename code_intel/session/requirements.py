@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.foundation.text import hidden_character, mixed_word
+from code_intel.session.counts_guidance import NO_IMPLEMENTING_SYMBOL
 from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
 from code_intel.session.paths import plain_path
@@ -244,10 +245,7 @@ def missing(session: Session, submission: Submission, facts: UnderstandingFacts)
         if not has_evidence(session, slot)
     ]
     if not _knows_feature(session, known, facts):
-        lacking.append(
-            "nl_symbol_mapping: no known symbol implements the target feature; name it with "
-            "confirm_symbol_relevance"
-        )
+        lacking.append(NO_IMPLEMENTING_SYMBOL)
     added = _added_names(session, facts)
     names = (*_symbol_names(submission), *submission.files_analyzed)
     if new := [name for name in names if name in added]:

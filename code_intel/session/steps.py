@@ -66,8 +66,8 @@ def _check_feature(session: Session, frame: Frame) -> None:
     raise SessionError(
         f"target_feature can no longer change: {why}.",
         code="validation_failed",
-        hint="For another feature call start_session, then set_query_frame before searching. "
-        "Other slots can still be set in this session.",
+        hint="For another feature, call start_session with its slots. Other slots can still be set "
+        "in this session.",
         details={"validation_errors": [{"slot": "target_feature", "error": why}]},
     )
 

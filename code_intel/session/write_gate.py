@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.foundation.text import visible
+from code_intel.session.counts_guidance import LOOK_AND_ADD
 from code_intel.session.guidance import next_step
 from code_intel.session.open_files import WriteFacts, how_to_open, is_related, open_files
-from code_intel.session.phases import LOOKUP_TOOLS, Phase
+from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 
 PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
@@ -335,21 +336,19 @@ def _is_unrelated(target: _Target) -> bool:
 
 def _how_to_open(target: _Target) -> str:
     if target.facts is None:
-        return f"This file was not explored in this session; {_LOOK_AND_ADD}"
+        return f"This file was not explored in this session; {LOOK_AND_ADD}"
     return how_to_open(target.file, target.facts)
 
 
 def _how_to_create(target: _Target) -> str:
     start = "Create new files in a folder that contains an explored file, not through a link. "
     if target.facts is None:
-        return f"{start}Look at a file there with {LOOKUP_TOOLS}, then call add_explored_files."
+        return f"{start}To open a file of another folder, {LOOK_AND_ADD}"
     return (
         f"{start}To create this one, call submit_understanding with new_symbols: its name, its "
         "file, and in beside the existing code that it will join."
     )
 
-
-_LOOK_AND_ADD = f"look at the file with {LOOKUP_TOOLS}, then call add_explored_files."
 
 UNUSABLE = WriteRule(
     "path_outside_root", lambda _: True, "Call check_write_target with a file inside the project."
@@ -380,7 +379,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     WriteRule(
         "nothing_explored",
         lambda target: target.facts is None and not (target.open or target.session.planned_files),
-        f"No file was explored in this session; {_LOOK_AND_ADD}",
+        f"No file was explored in this session; {LOOK_AND_ADD}",
     ),
     WriteRule(
         "other_spelling",

@@ -3,6 +3,7 @@
 from collections.abc import Container
 from typing import NamedTuple
 
+from code_intel.config.table import Demands
 from code_intel.tools.code.analyze_impact import analyze_impact
 from code_intel.tools.code.analyze_structure import analyze_structure
 from code_intel.tools.code.deps_closure import deps_closure
@@ -164,23 +165,23 @@ COMMAND_GROUP = Group(
 GROUPS = (CORE, SESSION, SEARCH, AGREEMENTS, CODE, MEANING, REPORTS, PLANS, COMMAND_GROUP)
 """The tools of the gateway.
 
-`core` is always listed; other groups only if the setting `tool_groups` names them.
+`core` is always listed; another group only if the setting `tool_groups` names it.
 """
-
-STILL_NAMED = ("set_query_frame", "confirm_symbol_relevance", "add_explored_files")
-"""Tools outside `core` that are listed, too, because hints of `core` tools name them."""
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
 """All tools of the gateway; each can be called by name, listed or not."""
 
 
-def listed_tools(names: Container[str] = ()) -> tuple[Tool, ...]:
-    """Return the tools of `core` and of the named groups."""
+def listed_tools(names: Container[str] = (), *, demands: Demands = "evidence") -> tuple[Tool, ...]:
+    """Return the tools of `core` and of the named groups.
+
+    The demands of counts add the group `session`, because their hints name its tools.
+    """
     return tuple(
         tool
         for group in GROUPS
         for tool in group.tools
-        if group is CORE or group.name in names or tool.name in STILL_NAMED
+        if group is CORE or group.name in names or (group is SESSION and demands == "counts")
     )
 
 

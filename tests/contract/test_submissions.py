@@ -277,8 +277,6 @@ async def test_evidence_must_match_the_call_log(shop: Path) -> None:
             "find_definitions",
             "find_references",
             "search_text",
-            "analyze_structure",
-            "query",
         ]
         await call("find_definitions", symbol="shipping_fee")
         assert "error" in await call.refused("submit_verification", verified=answered())

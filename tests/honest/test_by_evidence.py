@@ -47,6 +47,7 @@ class QuotingAgent:
         if self.handle:
             arguments["session_id"] = self.handle
         result = await self.call.client.call_tool(tool, arguments)
+        await self.call.check_names(tool, result)
         answer = dict(result.structured_content or {})
         if result.is_error:
             self.refused.append(f"{tool}: {answer['message']} {answer['hint']}")

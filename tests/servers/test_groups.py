@@ -11,7 +11,7 @@ from mcp import Client, types
 
 from code_intel.config.table import ToolGroup
 from code_intel.servers.gateway import build_gateway
-from code_intel.tools.table import CORE, GROUPS, MEANING, STILL_NAMED, listed_tools
+from code_intel.tools.table import CORE, GROUPS, MEANING, SESSION, listed_tools
 from served import gateway, index_server, settings_of
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ def test_setting_lists_every_group_except_the_core() -> None:
 
 
 async def test_configured_group_is_listed_after_the_core(shop: Path) -> None:
-    settings = replace(settings_of(shop), tool_groups=("meaning",))
+    settings = replace(settings_of(shop, demands="evidence"), tool_groups=("meaning",))
     async with Client(build_gateway(settings)) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
     assert listed == [tool.name for tool in listed_tools(("meaning",))]
@@ -37,15 +37,20 @@ def characters(tools: Sequence[types.Tool]) -> int:
 
 @pytest.mark.covers("rule.answer.core")
 async def test_core_is_twelve_tools_in_12000_characters(shop: Path) -> None:
-    async with gateway(shop) as call:
+    async with gateway(shop, demands="evidence") as call:
         listed = (await call.client.list_tools()).tools
-    core = [tool for tool in listed if tool.name not in STILL_NAMED]
-    assert [tool.name for tool in core] == [
+    assert [tool.name for tool in listed] == [
         "start_session", "search_smart", "search_text", "find_definitions", "find_references",
         "snippets_get", "submit_understanding", "submit_semantic", "submit_verification",
         "check_write_target", "revert_to_exploration", "record_outcome",
     ]  # fmt: skip
-    assert characters(core) <= 12_000
+    assert characters(listed) <= 12_000
+
+
+async def test_the_demands_of_counts_list_the_group_that_their_hints_name(shop: Path) -> None:
+    async with gateway(shop, demands="counts") as call:
+        listed = [tool.name for tool in (await call.client.list_tools()).tools]
+    assert listed == [tool.name for tool in (*CORE.tools, *SESSION.tools)]
 
 
 @pytest.mark.covers("rule.answer.index_list")

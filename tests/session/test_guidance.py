@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import evidence, requirements, steps
+from code_intel.session.counts_guidance import COUNTS_STEP, FOUND, REQUIREMENT_REMEDIES
 from code_intel.session.evidence import ForestReason
 from code_intel.session.frame import SLOTS, investigation_guidance
 from code_intel.session.guidance import (
-    FOUND,
     GREENFIELD,
-    REQUIREMENT_REMEDIES,
     SEARCH_FIRST,
     SUGGESTED_CALLS,
     UNREADABLE,
+    after_search,
     next_step,
     recovery_options,
     with_next_step,
@@ -42,9 +42,13 @@ from session.sessions import after, explored, found, framed, low_risk, started
 
 TOOLS = sorted({tool for row in ALLOWED.values() for tool in row} | set(UNGATED))
 LISTED = frozenset(tool.name for tool in listed_tools())
+LISTED_BY_COUNTS = frozenset(tool.name for tool in listed_tools(demands="counts"))
+
+DEMANDS = ("evidence", "counts")
 
 shapes = st.builds(
-    lambda session, phase, missed, files, planned, green, hypotheses: session._replace(
+    lambda session, demands, phase, missed, files, planned, green, hypotheses: session._replace(
+        demands=demands,
         phase=phase,
         map_missed=missed,
         explored_files=files,
@@ -64,6 +68,7 @@ shapes = st.builds(
             )
         ]
     ),
+    st.sampled_from(DEMANDS),
     st.sampled_from(Phase),
     st.booleans(),
     st.sampled_from([(), ("src/auth.py",)]),
@@ -82,10 +87,22 @@ ATTEMPTS: dict[str, Callable[[Session], object]] = {
     ),
     "no answer": lambda session: evidence.submit_verification(session, []),
 }
+ATTEMPTS_BY_CORE = frozenset(
+    {
+        *("suppose", "confirm the guess", "reject the guess", "revert"),
+        *("no reason", "no hypothesis", "no answer"),
+    }
+)
+"""Attempts by tools of the core whose rules are the same under all demands."""
 
 
 def named_in(text: str) -> set[str]:
     return {tool for tool in TOOLS if re.search(rf"\b{tool}\b", text)}
+
+
+def listed(session: Session) -> frozenset[str]:
+    """Return the tools that a server with the session's demands lists."""
+    return LISTED_BY_COUNTS if session.demands == "counts" else LISTED
 
 
 def refusal(work: Callable[[], object]) -> CodeIntelError | None:
@@ -98,42 +115,59 @@ def refusal(work: Callable[[], object]) -> CodeIntelError | None:
 
 @given(shapes, st.sampled_from(TOOLS))
 def test_a_refused_call_names_one_that_is_allowed(session: Session, tool: str) -> None:
-    allowed = set(allowed_tools(session, LISTED))
-    error = refusal(lambda: check_allowed(session, tool, LISTED))
+    offered = listed(session)
+    allowed = set(allowed_tools(session, offered))
+    error = refusal(lambda: check_allowed(session, tool, offered))
     assert (error is None) == (tool in allowed_tools(session))
     if error is not None:
-        assert named_in(with_next_step(error.hint, session, LISTED)) & allowed
+        said = named_in(with_next_step(error.hint, session, offered))
+        assert said & allowed
+        assert said <= offered
         assert set(error.details["allowed_tools"]) == allowed
 
 
 @given(shapes, st.sampled_from(sorted(ATTEMPTS)))
 def test_a_refused_submission_names_a_call_that_is_allowed(session: Session, attempt: str) -> None:
+    offered = listed(session)
     error = refusal(lambda: ATTEMPTS[attempt](session))
     if error is not None:
-        said = with_next_step(error.hint, session, LISTED)
-        assert named_in(said) & set(allowed_tools(session, LISTED))
+        said = named_in(with_next_step(error.hint, session, offered))
+        assert said & set(allowed_tools(session, offered))
+        assert said <= offered or attempt not in ATTEMPTS_BY_CORE
 
 
 @given(shapes)
 def test_every_session_has_suggested_calls_that_are_allowed(session: Session) -> None:
-    options = [option.tool for option in recovery_options(session, LISTED)]
+    offered = listed(session)
+    options = [option.tool for option in recovery_options(session, offered)]
     assert options
     assert len(options) == len(set(options))
-    assert set(options) <= set(allowed_tools(session, LISTED))
-    assert named_in(next_step(session)) & set(allowed_tools(session, LISTED))
+    assert set(options) <= set(allowed_tools(session, offered))
+    assert named_in(next_step(session)) & set(allowed_tools(session, offered))
+    texts = (next_step(session), after_search(session, found=True), describe_requirements(session))
+    assert set().union(*map(named_in, texts)) <= offered
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *REQUIREMENT_REMEDIES.values(),
         *NEXT_STEP.values(),
-        *(LOOKUP_TOOLS, UNREADABLE, GREENFIELD, FOUND, SEARCH_FIRST),
-        *(option.tool for option in SUGGESTED_CALLS),
+        *(LOOKUP_TOOLS, UNREADABLE, GREENFIELD, SEARCH_FIRST),
     ],
 )
 def test_advice_names_only_tools_that_are_always_listed(text: str) -> None:
     assert named_in(text) <= LISTED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(*REQUIREMENT_REMEDIES.values(), *COUNTS_STEP.values(), FOUND),
+        *(option.tool for option in SUGGESTED_CALLS),
+    ],
+)
+def test_advice_by_counts_names_only_tools_that_are_listed_then(text: str) -> None:
+    assert named_in(text) <= LISTED_BY_COUNTS
 
 
 @pytest.mark.parametrize("intent", Intent)
@@ -150,7 +184,8 @@ def test_guidance_lists_only_offered_tools(intent: Intent) -> None:
 def test_progress_has_only_the_requirements_of_the_session(session: Session) -> None:
     rows = {row.key: row for row in progress(session)}
     assert all(row.need > 0 for row in rows.values())
-    assert ("entry_points" in rows) == session.intent.writes
+    by_counts = session.demands == "counts"
+    assert ("entry_points" in rows) == (session.intent.writes and by_counts)
     slots = slot_states(session)
     assert list(slots) == list(SLOTS)
     if not session.intent.writes:

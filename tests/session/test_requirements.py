@@ -4,8 +4,9 @@ import pytest
 
 from code_intel.errors import RequirementError
 from code_intel.session import steps
+from code_intel.session.counts_guidance import REQUIREMENT_REMEDIES
 from code_intel.session.frame import SlotSource
-from code_intel.session.guidance import REQUIREMENT_REMEDIES, SEARCH_FIRST
+from code_intel.session.guidance import SEARCH_FIRST
 from code_intel.session.learning import symbols_to_learn
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.requirements import (

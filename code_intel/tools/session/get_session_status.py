@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_intel.session import phases
-from code_intel.session.guidance import FOUND, next_step, recovery_options, risk_reason, risk_text
+from code_intel.session.counts_guidance import FOUND
+from code_intel.session.guidance import next_step, recovery_options, risk_reason, risk_text
 from code_intel.session.progress import RequirementProgress, has_found_all, progress, slot_states
 from code_intel.session.short_circuit import explain
 from code_intel.session.state import Session
@@ -61,7 +62,8 @@ async def get_session_status(context: GatewayContext, session_id: SessionId = No
 
 def _next(session: Session, rows: Sequence[RequirementProgress]) -> str:
     """Return the next step; after everything was found, it is not another search."""
-    exploring = session.phase is phases.Phase.EXPLORATION and session.frame is not None
+    by_counts = session.demands == "counts" and session.frame is not None
+    exploring = by_counts and session.phase is phases.Phase.EXPLORATION
     return FOUND if exploring and has_found_all(rows) else next_step(session)
 
 

@@ -50,6 +50,7 @@ async def submit(call: Caller, handle: str, *claims: Any, **other: Any) -> dict[
     result = await call.client.call_tool(
         "submit_understanding", {"session_id": handle, "symbols_identified": list(claims)} | other
     )
+    await call.check_names("submit_understanding", result)
     return dict(result.structured_content or {})
 
 
