@@ -25,6 +25,7 @@ from command_projects import (
 )
 from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
 from projects import Caller, both_eras
+from served import settings_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("empty_home")]
 
@@ -158,7 +159,8 @@ async def test_command_tools_are_listed_by_setting_only(
         assert set(error["allowed_tools"]).isdisjoint(NAMES)
     async with command_gateway(stock, tool_groups=("commands",)) as call:
         listed = [tool.name for tool in (await call.client.list_tools()).tools]
-        assert listed == [tool.name for tool in listed_tools(("commands",))]
+        tools = listed_tools(("commands",), demands=settings_of(stock).demands)
+        assert listed == [tool.name for tool in tools]
         await framed(call)
         error = await call.refused("submit_verification", verified=[])
         assert "command_search" in error["allowed_tools"]
