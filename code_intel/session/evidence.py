@@ -12,11 +12,6 @@ from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.foundation.text import hidden_character
-from code_intel.session.counts_guidance import (
-    CONFIRM_BEFORE_VERIFICATION,
-    FRAME_BEFORE_SEARCH,
-    FRAME_IN_VERIFICATION,
-)
 from code_intel.session.frame import SlotSource
 from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
@@ -28,6 +23,11 @@ from code_intel.session.state import (
     Session,
     SessionCall,
     Step,
+)
+from code_intel.session.understanding.counts_guidance import (
+    CONFIRM_BEFORE_VERIFICATION,
+    FRAME_BEFORE_SEARCH,
+    FRAME_IN_VERIFICATION,
 )
 from code_intel.session.understanding.denials import denial
 from code_intel.session.understanding.quotes import QuotedAnswer, QuotedCode, quote_problem

@@ -4,15 +4,6 @@ import re
 from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple
 
-from code_intel.session.counts_guidance import (
-    CHECK_HITS,
-    CONFIRM_AGREEMENT,
-    CONFIRM_WITHOUT_FEATURE,
-    COUNTS_STEP,
-    CREATE_PLANNED_FILES,
-    FRAME_FIRST,
-    REQUIREMENT_REMEDIES,
-)
 from code_intel.session.phases import (
     NEXT_STEP,
     READ_ONLY_STEP,
@@ -21,6 +12,15 @@ from code_intel.session.phases import (
     allowed_tools,
 )
 from code_intel.session.state import Session
+from code_intel.session.understanding.counts_guidance import (
+    CHECK_HITS,
+    CONFIRM_AGREEMENT,
+    CONFIRM_WITHOUT_FEATURE,
+    COUNTS_STEP,
+    CREATE_PLANNED_FILES,
+    FRAME_FIRST,
+    REQUIREMENT_REMEDIES,
+)
 
 VERIFY = "These hits are hypotheses: check them with find_definitions or find_references."
 _READ_HITS = (

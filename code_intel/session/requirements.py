@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from code_intel.errors import RequirementError
 from code_intel.foundation.text import hidden_character, mixed_word
-from code_intel.session.counts_guidance import NO_IMPLEMENTING_SYMBOL
 from code_intel.session.frame import Slot, SlotSource
 from code_intel.session.guidance import GREENFIELD, SEARCH_FIRST, UNREADABLE, hint_for
 from code_intel.session.paths import plain_path
@@ -20,6 +19,7 @@ from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.relevance import implementing_symbols
 from code_intel.session.risk import Risk
 from code_intel.session.state import FOREST_TOOLS, Session, SessionCall, Step
+from code_intel.session.understanding.counts_guidance import NO_IMPLEMENTING_SYMBOL
 from code_intel.session.wording import (
     content_words,
     covers,

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.foundation.text import visible
-from code_intel.session.counts_guidance import LOOK_AND_ADD
 from code_intel.session.guidance import next_step
 from code_intel.session.open_files import WriteFacts, how_to_open, is_related, open_files
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
+from code_intel.session.understanding.counts_guidance import LOOK_AND_ADD
 
 PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
 """Paths below the root that no agent may write, even if explored; so is `.git` at any depth.

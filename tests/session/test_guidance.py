@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError
 from code_intel.session import evidence, requirements, steps
-from code_intel.session.counts_guidance import COUNTS_STEP, FOUND, REQUIREMENT_REMEDIES
 from code_intel.session.evidence import ForestReason
 from code_intel.session.frame import SLOTS, investigation_guidance
 from code_intel.session.guidance import (
@@ -36,6 +35,11 @@ from code_intel.session.progress import describe_requirements, has_found_all, pr
 from code_intel.session.requirements import Submission, UnderstandingFacts
 from code_intel.session.risk import Risk
 from code_intel.session.state import Hypothesis, Session
+from code_intel.session.understanding.counts_guidance import (
+    COUNTS_STEP,
+    FOUND,
+    REQUIREMENT_REMEDIES,
+)
 from code_intel.tools.table import listed_tools
 from session.moves import MOVES
 from session.sessions import after, explored, found, framed, low_risk, started

@@ -4,7 +4,6 @@ import pytest
 
 from code_intel.errors import RequirementError
 from code_intel.session import steps
-from code_intel.session.counts_guidance import REQUIREMENT_REMEDIES
 from code_intel.session.frame import SlotSource
 from code_intel.session.guidance import SEARCH_FIRST
 from code_intel.session.learning import symbols_to_learn
@@ -19,6 +18,7 @@ from code_intel.session.requirements import (
 )
 from code_intel.session.risk import Risk
 from code_intel.session.state import Session, Step
+from code_intel.session.understanding.counts_guidance import REQUIREMENT_REMEDIES
 from session.sessions import (
     FACTS,
     FILES,

@@ -38,7 +38,8 @@ OWN_PACKAGES = {"planning": {tool.name for tool in PLANS.tools}}
 """Packages that serve one group alone, and the names in it."""
 _STEPS = {tool.name for tool in SESSION.tools}
 OWN_MODULES = {
-    f"session/{name}.py": _STEPS for name in ("counts_guidance", "frame", "relevance", "steps")
+    f"session/{name}.py": _STEPS
+    for name in ("understanding/counts_guidance", "frame", "relevance", "steps")
 }
 """Modules whose texts only tools of `session` show, or servers that list that group."""
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_intel.session import phases
-from code_intel.session.counts_guidance import FOUND
 from code_intel.session.guidance import next_step, recovery_options, risk_reason, risk_text
 from code_intel.session.progress import RequirementProgress, has_found_all, progress, slot_states
 from code_intel.session.short_circuit import explain
 from code_intel.session.state import Session
+from code_intel.session.understanding.counts_guidance import FOUND
 from code_intel.tools.context.degraded import status_data, status_text
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
