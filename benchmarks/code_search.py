@@ -35,10 +35,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, Questions, add_options, asked_about, checked, labelled
+from benchmarks.labels import (
+    HERE,
+    Questions,
+    add_options,
+    asked_about,
+    checked,
+    forest_config,
+    labelled,
+)
 from benchmarks.quality_tables import Built, show, show_ablation, show_paired
 from benchmarks.scoring import DEPTH, Score, ndcg
-from code_intel.config import IndexConfig, load_settings
+from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
@@ -77,13 +85,7 @@ def measure(
     for path in {target["path"] for question in questions for target in question["relevant"]}:
         assert _below(folder, prefix, path).is_file(), f"{repo} has no {path}: the labels are old"
     with tempfile.TemporaryDirectory() as scratch:
-        # The config file need not exist: documents are named relative to where it would be.
-        config = IndexConfig(
-            path=folder / "devrag-forest.json",
-            corpus="forest",
-            patterns=(".",),
-            db_path=Path(scratch) / "forest.db",
-        )
+        config = forest_config(folder, scratch)
         index = Index(config, embedder=embedder, cache=cache)
         started = time.perf_counter()
         report = index.complete(words_only=True)

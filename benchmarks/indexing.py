@@ -1,6 +1,6 @@
 r"""How long the words of a repository take, beside semble's whole indexing, in one run.
 
-    python benchmarks/indexing.py --peers /path/to/peers/bin/python \
+    python -m benchmarks.indexing --peers /path/to/peers/bin/python \
         [FOLDER...] [--rounds 5] [--json OUT]
 
 Without FOLDER: 1,000 files of the standard library. Each round indexes every folder again with
@@ -24,7 +24,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from code_intel.config import IndexConfig
+from benchmarks.labels import forest_config
 from code_intel.index.facade import Index
 
 LIMIT = 2.0
@@ -86,27 +86,22 @@ def library(folder: Path) -> None:
 
 def ours(folder: Path) -> dict[str, Any]:
     """Index the words of a folder, in this process, into a database that is thrown away."""
-    with tempfile.TemporaryDirectory() as scratch:
-        # The config file need not exist: documents are named relative to where it would be.
-        config = IndexConfig(
-            path=folder / "devrag-forest.json",
-            corpus="forest",
-            patterns=(".",),
-            db_path=Path(scratch) / "forest.db",
-        )
-        with Index(config) as index:
-            started = time.perf_counter()
-            report = index.complete(words_only=True)
-            seconds = time.perf_counter() - started
-            assert not report.failed, report.failed
-            _, chunks = index.store.generations.progress("")
-            return {"seconds": seconds, "files": index.store.document_count(), "chunks": chunks}
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        Index(forest_config(folder, scratch)) as index,
+    ):
+        started = time.perf_counter()
+        report = index.complete(words_only=True)
+        seconds = time.perf_counter() - started
+        assert not report.failed, report.failed
+        _, chunks = index.store.generations.progress("")
+        return {"seconds": seconds, "files": index.store.document_count(), "chunks": chunks}
 
 
 def ours_apart(folder: Path) -> dict[str, Any]:
     """Do the same in a new process, where nothing is remembered."""
-    command = [sys.executable, str(Path(__file__).resolve()), "--once", str(folder)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "benchmarks.indexing", "--once", str(folder.resolve())]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
     return dict(json.loads(done.stdout))
 
 

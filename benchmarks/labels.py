@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from code_intel.config import IndexConfig
+
 HERE = Path(__file__).resolve().parent
 OWN = HERE / "data" / "code_search_own.jsonl"
 OWN_MANIFEST = {"code-intel": {"root": "code_intel"}}
@@ -47,6 +49,19 @@ class Repository(NamedTuple):
 def labelled(document: str, prefix: str) -> str:
     """Return a file of an index as labels name it: relative to the repository."""
     return f"{prefix}/{document}" if prefix else document
+
+
+def forest_config(folder: Path, scratch: str | Path) -> IndexConfig:
+    """Return the configuration of a forest over a folder, with its database in another one.
+
+    The configuration file need not exist: documents are named relative to where it would be.
+    """
+    return IndexConfig(
+        path=folder / "devrag-forest.json",
+        corpus="forest",
+        patterns=(".",),
+        db_path=Path(scratch) / "forest.db",
+    )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

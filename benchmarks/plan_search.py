@@ -31,10 +31,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, Repository, add_options, asked_about, checked, labelled
+from benchmarks.labels import (
+    HERE,
+    Repository,
+    add_options,
+    asked_about,
+    checked,
+    forest_config,
+    labelled,
+)
 from benchmarks.plan_tables import Outcome, show_plans
 from benchmarks.scoring import DEPTH
-from code_intel.config import IndexConfig, load_settings
+from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
@@ -77,13 +85,7 @@ def indexed(
 ) -> Iterator[Index]:
     """Index a folder in a temporary database, with vectors if there is an embedder."""
     with tempfile.TemporaryDirectory() as scratch:
-        config = IndexConfig(
-            path=folder / "devrag-forest.json",
-            corpus="forest",
-            patterns=(".",),
-            db_path=Path(scratch) / "forest.db",
-        )
-        index = Index(config, embedder=embedder, cache=cache)
+        index = Index(forest_config(folder, scratch), embedder=embedder, cache=cache)
         try:
             index.complete(words_only=True)
             if embedder is not None:

@@ -24,9 +24,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.labels import HERE, Repository, add_options, asked_about, checked
+from benchmarks.labels import HERE, Repository, add_options, asked_about, checked, forest_config
 from benchmarks.peers import by_words
-from code_intel.config import IndexConfig, Settings, load_settings
+from code_intel.config import Settings, load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.index.facade import Index
@@ -53,9 +53,7 @@ def context_of(
     folder: Path, database: Path, settings: Settings, cache: VectorCache | None
 ) -> GatewayContext:
     """Return what the tool works with, its index complete; nothing is written into `folder`."""
-    config = IndexConfig(
-        path=folder / "devrag-forest.json", corpus="forest", patterns=(".",), db_path=database
-    )
+    config = forest_config(folder, database.parent)
     here = replace(settings, root=folder, forest=config)
     embedder = LazyEmbedder(here, corpus="forest")
     index = Index(config, embedder=embedder, cache=cache)
