@@ -11,8 +11,8 @@ repository with constants that were fitted without the commits of that name.
 The lazy policy is the strongest one: in each wrong file every symbol is tried, with the line that
 holds most of the request as its quote. A wrong claim is one of any symbol in another source file. A
 right one is of a symbol that the commit changed: `task` counts the best file of a commit, `file`
-each of them. The threshold accepts 10 % of the wrong files in repositories of at
-least 40 source files, or where the set has none, in all.
+each of them. The threshold accepts 9 % of the wrong files in repositories of at least 40 source
+files, or where the set has none, in all.
 """
 
 import argparse
@@ -30,20 +30,24 @@ from numpy.typing import NDArray
 
 from benchmarks.agent_tasks import Task, Wording, tasks_from
 from benchmarks.commit_requests import commit_requests
-from benchmarks.labels import HERE
+from benchmarks.labels import HERE, forest_config
 from benchmarks.plausibility_cases import Case, case_of, project_of
-from code_intel.config import IndexConfig, load_settings
+from code_intel.config import load_settings
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.ranking.closeness import SymbolCloseness
 from code_intel.index.facade import Index
-from code_intel.session.plausibility import MAX_COUNTED_WORDS, THRESHOLD, WEIGHTS, ScoreWeights
+from code_intel.session.plausibility import THRESHOLD, WEIGHTS, ScoreWeights
 
 LARGE = 40
 """Source files from which a repository is large."""
-MAX_WRONG = 0.1
-SIZES = (1, 20, 40, 10_000)
+MAX_WRONG = 0.09
+"""Share of wrong files that the threshold accepts in the repositories that it is fitted on.
+
+The commits of a repository that was left out exceed it by a tenth; the target is 0.1.
+"""
+SIZES = (1, 20, LARGE, 10_000)
 RIDGE = 3e-3
 ROUNDS = 4
 """Rounds of choosing the best claim of each file by the last constants, and fitting again."""
@@ -83,8 +87,7 @@ def facts_row(close: SymbolCloseness) -> list[float]:
         (close.file_score + close.part_score) / 2,
         close.file_words,
         1 / close.file_rank if close.file_rank else 0.0,
-        float(close.linked),
-        min(len(close.words), MAX_COUNTED_WORDS) / MAX_COUNTED_WORDS,
+        close.history,
         close.covered,
     ]
 
@@ -152,7 +155,7 @@ def scores(requests: Sequence[Rated], weights: Matrix) -> Scores:
 
 
 def threshold_of(corpora: Sequence[Corpus], weights: Matrix) -> float:
-    """Return the score that 10 % of the wrong files reach, in large repositories if possible."""
+    """Return the score that `MAX_WRONG` of the wrong files reach, if possible in large ones."""
     chosen = [corpus for corpus in corpora if corpus.files >= LARGE] or corpora
     wrong = np.concatenate([scores(corpus.requests, weights).wrong for corpus in chosen])
     return float(np.quantile(wrong, 1 - MAX_WRONG))
@@ -188,15 +191,9 @@ def corpus_of(
 ) -> Corpus:
     """Index a tree in a temporary database, and rate every claim for every request."""
     with tempfile.TemporaryDirectory() as scratch:
-        config = IndexConfig(
-            path=folder / "devrag-forest.json",
-            corpus="forest",
-            patterns=(".",),
-            db_path=Path(scratch) / "forest.db",
-        )
-        index = Index(config, embedder=embedder, cache=cache)
+        index = Index(forest_config(folder, scratch), embedder=embedder, cache=cache)
         index.complete(words_only=embedder is None)
-        project = project_of(name, index.store)
+        project = project_of(name, index.store, folder)
         requests = []
         for number, (task, wording) in enumerate(tasks, start=1):
             parts = tuple(wording.slots.values())
@@ -238,7 +235,8 @@ def table(
     for low, high in pairwise(SIZES):
         part = [found[each.name] for each in measured if low <= each.files < high]
         if part:
-            yield f"{low} files and more", shares(joined(part), 0.0)
+            size = f"{low} to {high - 1} files" if high <= LARGE else f"{low} files and more"
+            yield size, shares(joined(part), 0.0)
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -250,7 +248,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--repo", action="append", help="fit only on this one; may be repeated")
     parser.add_argument("--count", type=int, default=60, help="commits of each repository")
     parser.add_argument("--measure", type=Path, action="append", help="tasks; may be repeated")
-    parser.add_argument("--wording", default="", choices=["", "ja"])
+    parser.add_argument("--wording", action="append", choices=["", "ja"], help="may be repeated")
     parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
     parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
     parser.add_argument("--json", type=Path, help="also write everything here")
@@ -271,18 +269,21 @@ def main() -> None:
             tree, commits = history(source, name, args.count, Path(scratch))
             asked = [(task, task.wordings[""]) for task in commits]
             fitted.append(corpus_of(name, tree, asked, embedder, cache))
-    measured = []
-    for name in names if tasks else ():
-        asked = [(t, t.wordings[args.wording]) for t in tasks if t.repo == name]
-        measured.append(corpus_of(name, args.sources / name, asked, embedder, cache))
     weights = fit([each for corpus in fitted for each in corpus.requests])
     result: dict[str, Any] = {
         "fitted": {corpus.name: len(corpus.requests) for corpus in fitted},
         "weights": dict(zip(ScoreWeights._fields, map(float, weights), strict=True)),
         "threshold": threshold_of(fitted, weights),
-        "rows": dict(table(fitted, measured or fitted)),
+        "tables": {"commits": dict(table(fitted, fitted))},
         "shipped": {"vectors": args.vectors, **WEIGHTS[args.vectors]._asdict()},
     }
+    for form in args.wording or [""]:
+        measured = []
+        for name in names if tasks else ():
+            asked = [(t, t.wordings[form]) for t in tasks if t.repo == name and form in t.wordings]
+            measured.append(corpus_of(name, args.sources / name, asked, embedder, cache))
+        if measured:
+            result["tables"][f"tasks {form}".strip()] = dict(table(fitted, measured))
     show(result)
     if args.json:
         args.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
@@ -296,17 +297,17 @@ def show(result: Mapping[str, Any]) -> None:
     values = dict(result["weights"])
     values["base"] += shift
     print("constants:", ", ".join(f"{name} {value:.2f}" for name, value in values.items()))
-    print(
-        f"\n{'':24} {'tasks':>5} {'right: task':>11} {'file':>6} {'wrong':>6} {'first 5':>8}",
-        end="",
-    )
-    print(f" {'others':>7} | {'wrong at 90 %':>13} {'task at 10 %':>12}")
-    for name, row in result["rows"].items():
+    for title, rows in result["tables"].items():
         print(
-            f"{name:24} {row['tasks']:5} {row['task']:11.3f} {row['file']:6.3f}"
-            f" {row['wrong']:6.3f} {row['wrong_first_five']:8.3f} {row['wrong_others']:7.3f} |"
-            f" {row['wrong_at_90']:13.3f} {row['task_at_10']:12.3f}"
+            f"\n{title:24} {'tasks':>5} {'right: task':>11} {'file':>6} {'wrong':>6}"
+            f" {'first 5':>8} {'others':>7} | {'wrong at 90 %':>13} {'task at 10 %':>12}"
         )
+        for name, row in rows.items():
+            print(
+                f"{name:24} {row['tasks']:5} {row['task']:11.3f} {row['file']:6.3f}"
+                f" {row['wrong']:6.3f} {row['wrong_first_five']:8.3f} {row['wrong_others']:7.3f} |"
+                f" {row['wrong_at_90']:13.3f} {row['task_at_10']:12.3f}"
+            )
 
 
 if __name__ == "__main__":

@@ -15,14 +15,20 @@ from typing import Any, NamedTuple
 from code_intel.chunking.languages import row_of
 from code_intel.chunking.words import words
 from code_intel.embedding.engine import Embedder
-from code_intel.forest.ranking.closeness import RequestSearch, SymbolCloseness, search_request
+from code_intel.forest.ranking.closeness import (
+    ASIDE,
+    RequestSearch,
+    SymbolCloseness,
+    search_request,
+)
+from code_intel.forest.ranking.history import CommitHistory
 from code_intel.forest.ranking.paths import PATH_KINDS
 from code_intel.forest.ranking.question import embedded
+from code_intel.foundation import git
 from code_intel.index.store import Store
 from code_intel.records import Definition
+from code_intel.tools.context.plausible import MAX_COMMITS
 
-ASIDE = frozenset({"test", "built", "example", "docs"})
-"""Kinds of files that are no source files of the project."""
 _HEADER = re.compile(
     r"\b(?:def|class|function|fn|enum|interface|struct|trait|type|impl(?:<[^>]*>)?(?: .* for)?)"
     r"\s+([^\W\d]\w*)|^func (?:\([^)]*\) )?(\w+)"
@@ -69,10 +75,11 @@ class Project(NamedTuple):
     name: str
     store: Store
     files: Mapping[str, SourceFile]
+    history: CommitHistory | None = None
 
 
-def project_of(name: str, store: Store) -> Project:
-    """Read a project's source files as they are indexed."""
+def project_of(name: str, store: Store, folder: Path | None = None) -> Project:
+    """Read a project's source files as they are indexed, and the commits of its folder."""
     paths = [row.path for row in store.documents() if is_source(row.path)]
     by_file: dict[str, list[tuple[Definition, str]]] = defaultdict(list)
     for definition in store.defined_in(paths):
@@ -86,7 +93,8 @@ def project_of(name: str, store: Store) -> Project:
             lines = texts[path].splitlines()
             tokens = [frozenset(words(line)) for line in lines]
             files[path] = SourceFile(lines, tokens, by_file[path])
-    return Project(name, store, files)
+    commits = git.commits(folder, "HEAD", MAX_COMMITS) if folder else None
+    return Project(name, store, files, CommitHistory(commits) if commits else None)
 
 
 def is_source(path: str) -> bool:
@@ -110,7 +118,11 @@ def case_of(
         text: None if embedder is None else embedded(embedder, text) for text in (request, *parts)
     }
     found = search_request(
-        project.store, request, vectors[request], [(part, vectors[part]) for part in parts]
+        project.store,
+        request,
+        vectors[request],
+        [(part, vectors[part]) for part in parts],
+        history=project.history,
     )
     changed = frozenset(changed_symbols(project, wanted, headers))
     claims = {

@@ -234,6 +234,35 @@ def head(folder: Path) -> str | None:
     return None if inside is None else (found or b"").decode().strip()
 
 
+class Commit(NamedTuple):
+    """The message of a commit, and the files that it changed."""
+
+    message: str
+    files: tuple[str, ...]
+
+
+def commits(folder: Path, commit: str, limit: int) -> list[Commit] | None:
+    """Return the last `limit` commits before and at `commit`, without merges; None if git fails.
+
+    Files are relative to `folder`; those outside are left out.
+    """
+    options = ("--no-merges", "--name-only", "--no-renames", "--relative", "-z")
+    try:
+        listed = run(
+            folder, "log", f"-n{limit}", *options, "--format=%x01%B%x02", "--end-of-options", commit
+        )
+    except TimeoutError:
+        return None
+    if listed is None:
+        return None
+    found = []
+    for row in listed.split(b"\x01")[1:]:
+        message, _, files = row.partition(b"\x02")
+        names = (os.fsdecode(name).lstrip("\n") for name in files.split(b"\0"))
+        found.append(Commit(message.decode(errors="replace"), tuple(filter(None, names))))
+    return found
+
+
 def changed_names(folder: Path, commit: str) -> list[str] | None:
     """Return the files below `folder` whose content differs from a commit, untracked ones included.
 

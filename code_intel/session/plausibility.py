@@ -1,8 +1,8 @@
 """Judge whether a symbol is a plausible place for a request (docs/decisions/0058).
 
-The facts come from one search for the whole request and one for each slot. One fitted score
-combines them. `benchmarks/fit_plausibility.py` fits the constants on commits and labelled questions
-of other repositories; the real tasks only measure them.
+The facts come from one search for the whole request, one for each slot, and the messages of earlier
+commits. One fitted score combines them. `benchmarks/fit_plausibility.py` fits the constants on
+commits; the real tasks only measure them.
 """
 
 import math
@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-MAX_COUNTED_WORDS = 6
-"""Further words of the request that a quote holds are worth nothing."""
 SHOWN_FIRST = 3
 SHOWN_WORDS = 4
 
@@ -27,6 +25,7 @@ class PlausibilityFacts(NamedTuple):
         file_score: Score of the file in the search for the whole request, relative to the first.
         part_score: The same in the searches for each slot alone, the mean.
         file_words: BM25 of the file's text for the words of the request, relative to the best.
+        history: How like the request the messages of the file's commits are, relative to the best.
         linked: Whether it is part of the first hits, is named in one, or names one.
         in_part: Whether it is among the first hits for one slot alone.
         words: The rare words of the request that its quote, name or documentation holds.
@@ -42,6 +41,7 @@ class PlausibilityFacts(NamedTuple):
     file_score: float = 0.0
     part_score: float = 0.0
     file_words: float = 0.0
+    history: float = 0.0
     linked: bool = False
     in_part: bool = False
     words: tuple[str, ...] = ()
@@ -58,21 +58,20 @@ class ScoreWeights(NamedTuple):
     file_score: float
     file_words: float
     first: float
-    linked: float
-    words: float
+    history: float
     covered: float
 
 
 WEIGHTS: Mapping[bool, ScoreWeights] = MappingProxyType(
     {
-        True: ScoreWeights(-2.63, 1.65, 2.84, 1.21, 0.0, 0.86, 0.65),
-        False: ScoreWeights(-2.48, 1.67, 2.4, 1.33, 0.16, 0.58, 0.58),
+        True: ScoreWeights(-2.88, 1.17, 2.59, 1.31, 1.71, 0.29),
+        False: ScoreWeights(-2.74, 1.34, 2.17, 1.21, 1.73, 0.29),
     }
 )
 """The constants by whether the search used vectors.
 
-Links to the first hits are worth almost nothing against an agent that tries every symbol, because
-in a wrong file one of them is linked as often as in the right one.
+Links to the first hits are no fact of the score, because in a wrong file some symbol is linked as
+often as in the right one. They only explain a refusal.
 """
 THRESHOLD = 0.5
 """Least score of a plausible symbol."""
@@ -95,8 +94,7 @@ def score(facts: PlausibilityFacts) -> float:
         + weights.file_score * (facts.file_score + facts.part_score) / 2
         + weights.file_words * facts.file_words
         + weights.first * (1 / facts.rank if facts.rank else 0.0)
-        + weights.linked * facts.linked
-        + weights.words * min(len(facts.words), MAX_COUNTED_WORDS) / MAX_COUNTED_WORDS
+        + weights.history * facts.history
         + weights.covered * facts.covered
     )
     return 1 / (1 + math.exp(-total))

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.commit_requests import commit_requests
 from benchmarks.fit_plausibility import (
+    MAX_WRONG,
     Corpus,
     Rated,
     corpus_of,
@@ -32,7 +33,7 @@ from code_intel.session.plausibility import (
 
 
 def row(file_score: float, words: float = 0.0) -> list[float]:
-    return [1.0, file_score, file_score, file_score, 0.0, words, words]
+    return [1.0, file_score, file_score, file_score, 0.0, words]
 
 
 def requests(count: int = 20) -> list[Rated]:
@@ -55,13 +56,13 @@ def test_the_constants_tell_right_from_wrong_and_none_is_negative() -> None:
     found = scores(corpus.requests, weights)
     result = shares(found, threshold_of([corpus], weights))
     assert result["task"] == 1.0
-    assert result["wrong"] == pytest.approx(0.1, abs=0.01)
+    assert result["wrong"] == pytest.approx(MAX_WRONG, abs=0.01)
     assert result["wrong_first_five"] > 0
 
 
 def test_the_row_of_a_claim_gives_the_score_of_the_product() -> None:
     close = SymbolCloseness(
-        2, 0.8, 0.6, 0.5, linked=True, in_part=False, words=("a", "b"), covered=0.4
+        2, 0.8, 0.6, 0.5, 0.3, linked=True, in_part=False, words=("a", "b"), covered=0.4
     )
     facts = PlausibilityFacts(
         "s",
@@ -70,7 +71,7 @@ def test_the_row_of_a_claim_gives_the_score_of_the_product() -> None:
         file_score=0.8,
         part_score=0.6,
         file_words=0.5,
-        linked=True,
+        history=0.3,
         words=("a", "b"),
         covered=0.4,
         first=("f: s",),
@@ -85,13 +86,13 @@ def test_a_repository_is_measured_without_its_own_name(
 ) -> None:
     corpora = [Corpus("a", 50, requests()), Corpus("b", 10, requests(5))]
     rows = dict(table(corpora, corpora))
-    assert list(rows) == ["a (50)", "b (10)", "1 files and more", "40 files and more"]
+    assert list(rows) == ["a (50)", "b (10)", "1 to 19 files", "40 files and more"]
     show(
         {
             "fitted": {"a": 20},
-            "weights": dict(zip(ScoreWeights._fields, [-1.0] + [1.0] * 6, strict=True)),
+            "weights": dict(zip(ScoreWeights._fields, [-1.0] + [1.0] * 5, strict=True)),
             "threshold": 0.3,
-            "rows": rows,
+            "tables": {"tasks": rows},
         }
     )
     assert f"base {np.log(THRESHOLD / (1 - THRESHOLD)) - 1.3:.2f}" in capsys.readouterr().out

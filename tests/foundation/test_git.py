@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.foundation.git import changed_from, head
+from code_intel.foundation.git import Commit, changed_from, commits, head
 from programs import git
 
 FILES = ("old.py", "ログイン.py", "new.py", "gone.py")
@@ -65,3 +65,25 @@ def test_before_the_first_commit_everything_is_new_and_without_git_nothing_is_kn
     assert changed_from(tmp_path, "", FILES) == {"old.py": b""}
     (tmp_path / ".git" / "HEAD").unlink()
     assert changed_from(tmp_path, "", FILES) is None
+
+
+def test_commits_have_their_messages_and_the_files_below_a_folder(repository: Path) -> None:
+    (repository / "sub").mkdir()
+    (repository / "sub" / "a b.py").write_text("x = 1\n", encoding="utf-8")
+    (repository / "old.py").write_text("def older(): ...\n", encoding="utf-8")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "ログインを直す\n\nBecause it was wrong.")
+    found = commits(repository, at(repository), 10)
+    assert found is not None
+    last, first = found
+    assert last == Commit("ログインを直す\n\nBecause it was wrong.\n", ("old.py", "sub/a b.py"))
+    assert first == Commit("Begin\n", ("old.py", "ログイン.py"))
+    below = commits(repository / "sub", at(repository), 1)
+    assert below == [Commit(last.message, ("a b.py",))]
+
+
+def test_without_a_repository_or_the_commit_there_are_no_commits(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert commits(repository, "--all", 10) is None
+    assert commits(tmp_path_factory.mktemp("plain"), "HEAD", 10) is None

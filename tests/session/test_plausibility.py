@@ -7,7 +7,6 @@ import pytest
 
 from code_intel.session import plausibility
 from code_intel.session.plausibility import (
-    MAX_COUNTED_WORDS,
     WEIGHTS,
     PlausibilityFacts,
     is_plausible,
@@ -23,6 +22,7 @@ RIGHT = PlausibilityFacts(
     file_score=1.0,
     part_score=1.0,
     file_words=1.0,
+    history=1.0,
     linked=True,
     in_part=True,
     words=("login", "password"),
@@ -59,8 +59,7 @@ def test_one_shared_word_alone_is_not_enough(*, has_vectors: bool) -> None:
         {"file_score": 1.0},
         {"part_score": 1.0},
         {"file_words": 1.0},
-        {"linked": True},
-        {"words": ("login", "session")},
+        {"history": 1.0},
         {"covered": 0.5},
     ],
 )
@@ -69,12 +68,6 @@ def test_no_link_makes_a_symbol_less_plausible(
 ) -> None:
     before = FOREIGN._replace(has_vectors=has_vectors)
     assert score(before._replace(**change)) >= score(before)
-
-
-def test_many_words_are_worth_no_more_than_the_limit() -> None:
-    words = tuple(f"word{number}" for number in range(MAX_COUNTED_WORDS + 5))
-    enough = FOREIGN._replace(words=words[:MAX_COUNTED_WORDS])
-    assert score(enough) == score(FOREIGN._replace(words=words))
 
 
 def test_where_the_search_finds_nothing_nothing_is_refused() -> None:

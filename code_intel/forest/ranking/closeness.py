@@ -18,6 +18,7 @@ from code_intel.chunking.words import words
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.ranking import measures
 from code_intel.forest.ranking.evidence import gather
+from code_intel.forest.ranking.history import CommitHistory
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.search import POOL, FileRanking, best_chunks, rank
 from code_intel.forest.ranking.state import NO_SITUATION, RankingState
@@ -39,6 +40,8 @@ FIRST_FOR_PART = 10
 """Number of hits of the search for one part of the request that speak of this part."""
 MAX_NAME_FILES = 5
 """A name that more files define identifies nothing."""
+ASIDE = frozenset({"test", "built", "example", "docs"})
+"""Kinds of files that are no source of the project itself."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w{3,}")
 
 
@@ -50,6 +53,8 @@ class SymbolCloseness(NamedTuple):
         file_score: Score of its file in the search for the whole request, relative to the first.
         part_score: The same for the parts alone, the mean; `file_score` if there are no parts.
         file_words: BM25 of the file's text, relative to the best.
+        history: How like the request the messages of its file's commits are, relative to the best
+            file; the mean of the other scores if no message has a word of the request.
         linked: Whether it is part of the first hits, is named in one, or names one.
         in_part: Whether its lines are among the first hits for a part of the request alone.
         words: The rare words of the request that its name, documentation or quote holds.
@@ -60,6 +65,7 @@ class SymbolCloseness(NamedTuple):
     file_score: float
     part_score: float
     file_words: float
+    history: float
     linked: bool
     in_part: bool
     words: tuple[str, ...]
@@ -74,6 +80,7 @@ class RequestSearch:
         files: The source files found, best first, with scores relative to the first.
         part_files: The same for each part of the request.
         file_words: BM25 of the files' texts, relative to the best.
+        history: How like the request the messages of each file's commits are; empty if none is.
         first: The best passages of the first hits, by file.
         first_names: The same as text, `file: symbol`.
         defined: Names that these passages define and that few files define.
@@ -85,6 +92,7 @@ class RequestSearch:
     files: Mapping[str, float]
     part_files: Sequence[Mapping[str, float]]
     file_words: Mapping[str, float]
+    history: Mapping[str, float]
     first: Mapping[str, ChunkRow]
     first_names: tuple[str, ...]
     defined: frozenset[str]
@@ -110,11 +118,14 @@ class RequestSearch:
         )
         shared = tuple(word for word in self.weights if word in said)
         total = sum(self.weights.values())
+        file_score = self.files.get(file, 0.0)
+        part_score = fmean(found.get(file, 0.0) for found in self.part_files or [self.files])
         return SymbolCloseness(
             file_rank=ranks.get(file, 0),
-            file_score=self.files.get(file, 0.0),
-            part_score=fmean(found.get(file, 0.0) for found in self.part_files or [self.files]),
+            file_score=file_score,
+            part_score=part_score,
             file_words=self.file_words.get(file, 0.0),
+            history=self.history.get(file, 0.0) if self.history else (file_score + part_score) / 2,
             linked=self._is_linked(definition, text),
             in_part=any(_overlaps(definition, p) for p in self.parts.get(file, ())),
             words=shared,
@@ -139,6 +150,7 @@ def search_request(
     parts: Sequence[tuple[str, "Vector | None"]] = (),
     *,
     bases: Sequence[str] = (),
+    history: CommitHistory | None = None,
 ) -> RequestSearch:
     """Search for a whole request, and for each of its parts alone.
 
@@ -148,19 +160,22 @@ def search_request(
         vector: The request's embedding, or None to search with words only.
         parts: The parts, each with its embedding.
         bases: Indexed folders as document names; see `ranking.search`.
+        history: Earlier commits, with document names.
     """
     state, ranked = _ranked(store, request, vector, bases)
     rows = [best_chunks(each.file)[0] for each in ranked[:FIRST_HITS]]
     names = {symbol.rpartition(".")[2] for row in rows for symbol in row.symbols}
     searches = [_ranked(store, query, part, bases) for query, part in parts]
     return RequestSearch(
-        files=_relative({each.file.path: each.score for each in ranked}),
+        files=_relative(state, {each.file.path: each.score for each in ranked}),
         part_files=[
-            _relative({each.file.path: each.score for each in found}) for _, found in searches
+            _relative(part, {each.file.path: each.score for each in found})
+            for part, found in searches
         ],
         file_words=_relative(
-            {each.file.path: measures.body(each.file, state.question) for each in ranked}
+            state, {each.file.path: measures.body(each.file, state.question) for each in ranked}
         ),
+        history=history.closest(state.question.terms) if history else {},
         first={row.path: row for row in rows},
         first_names=tuple(": ".join([row.path, *row.symbols[:1]]) for row in rows),
         defined=frozenset(name for name in names if _is_specific(store, name)),
@@ -179,17 +194,27 @@ def identifiers(text: str) -> frozenset[str]:
 def _ranked(
     store: Store, query: str, vector: "Vector | None", bases: Sequence[str]
 ) -> tuple[RankingState, list[FileRanking]]:
-    """Return the state of the search, and the files in programming languages, best first."""
+    """Return the state of the search, and the files in programming languages, best first.
+
+    Tests, examples and built files come last, unless the request asks for them.
+    """
     question = read(query)
     files = gather(store, question, vector, POOL) if question.terms or question.names else []
     state = RankingState(files, question, bases, graph_of(store, bases), NO_SITUATION)
-    return state, [each for each in rank(state) if row_of(each.file.path).complete]
+    found = [each for each in rank(state) if row_of(each.file.path).complete]
+    return state, sorted(found, key=lambda each: _is_aside(state, each.file.path))
 
 
-def _relative(values: Mapping[str, float]) -> dict[str, float]:
-    """Return values in the same order, relative to the largest."""
-    best = max(values.values(), default=0.0)
-    return {path: value / best if best > 0 else 0.0 for path, value in values.items()}
+def _is_aside(state: RankingState, path: str) -> bool:
+    """Return whether a file is no source of the project itself, and is not asked for."""
+    return any(kind.name in ASIDE for kind in state.kinds.get(path, ()))
+
+
+def _relative(state: RankingState, values: Mapping[str, float]) -> dict[str, float]:
+    """Return values in the same order, relative to the largest of a source file, at most 1."""
+    source = [value for path, value in values.items() if not _is_aside(state, path)]
+    best = max(source or values.values(), default=0.0)
+    return {path: min(1.0, value / best) if best > 0 else 0.0 for path, value in values.items()}
 
 
 def _first_passages(

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from code_intel.forest.ranking.closeness import FIRST_HITS, RequestSearch, search_request
+from code_intel.forest.ranking.history import CommitHistory
+from code_intel.foundation import git
 from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.records import Definition
@@ -13,6 +15,10 @@ from code_intel.session.wording import fold
 from code_intel.tools.context.corpus_service import EmbeddedQuery
 from code_intel.tools.context.forest_service import forest_service
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.source_file import index_path_of
+
+MAX_COMMITS = 1000
+"""Number of the last commits that are read."""
 
 
 class ClaimedSymbol(NamedTuple):
@@ -60,6 +66,7 @@ def facts_of(
             request.vector,
             [(text, part.vector) for text, part in zip(texts[1:], parts, strict=True)],
             bases=bases(context.forest.config),
+            history=_history(context, session.commit),
         )
         return [_facts(store, found, request, claim) for claim in claims]
 
@@ -78,6 +85,7 @@ def _facts(
         file_score=close.file_score,
         part_score=close.part_score,
         file_words=close.file_words,
+        history=close.history,
         linked=close.linked,
         in_part=close.in_part,
         words=close.words,
@@ -86,6 +94,21 @@ def _facts(
         first=found.first_names[:FIRST_HITS],
         has_vectors=request.vector is not None,
     )
+
+
+def _history(context: GatewayContext, commit: str | None) -> CommitHistory | None:
+    """Return the commits before the session; it must not make its own code plausible."""
+    if not commit:
+        return None
+
+    def read(_: object) -> CommitHistory:
+        found = git.commits(context.root, commit, MAX_COMMITS) or ()
+        return CommitHistory(
+            each._replace(files=tuple(index_path_of(context, file) for file in each.files))
+            for each in found
+        )
+
+    return context.forest.store.cached("commits", commit, read)
 
 
 def _text_of(store: Store, definition: Definition) -> str:

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from code_intel.forest.ranking.closeness import RequestSearch, SymbolCloseness, search_request
+from code_intel.forest.ranking.history import CommitHistory
 from code_intel.forest.ranking.question import embedded as vector_of
+from code_intel.foundation.git import Commit
 from code_intel.index.store import Store
 from doubles import HashEmbedder
 from forest.corpus import FILES, plant
@@ -35,6 +37,37 @@ def test_the_answer_is_first_in_the_search(store: Store, found: RequestSearch) -
 
 def test_tests_and_documents_are_no_source_files(found: RequestSearch) -> None:
     assert not [path for path in found.files if path.endswith(".md")]
+
+
+def test_a_test_is_no_source_unless_the_request_asks_for_tests(tmp_path: Path) -> None:
+    files = {
+        "src/invoice.py": "def parse_invoice(text):\n    return text\n",
+        "src/page.py": "def draw(page):\n    return page\n",
+        "tests/test_invoice.py": "def test_parse_invoice():\n    assert parse_invoice('invoice')\n",
+    }
+    with plant(tmp_path / "f.db", files) as store:
+        request = search_request(store, "parse the invoice", None)
+        assert next(iter(request.files)) == "src/invoice.py"
+        assert request.file_words["src/invoice.py"] == 1.0
+        asked = search_request(store, "the test of parse invoice", None)
+        assert asked.files["tests/test_invoice.py"] > request.files["tests/test_invoice.py"]
+
+
+def test_commits_for_similar_requests_bring_a_symbol_closer(store: Store) -> None:
+    commits = [
+        Commit("Refuse an empty password at login", ("src/auth/service.py",)),
+        Commit("Round the total", ("src/shop/cart.py",)),
+    ]
+    request = search_request(store, REQUEST, None, history=CommitHistory(commits))
+    assert close(store, request, "AuthService.login").history == 1.0
+    assert close(store, request, "formatMoney").history == 0.0
+
+
+def test_without_a_similar_commit_the_other_scores_stand_in(
+    store: Store, found: RequestSearch
+) -> None:
+    login = close(store, found, "AuthService.login")
+    assert login.history == (login.file_score + login.part_score) / 2
 
 
 def test_a_symbol_that_a_first_hit_uses_is_linked(store: Store) -> None:
@@ -104,5 +137,5 @@ def test_a_request_without_words_finds_nothing(store: Store) -> None:
     request = search_request(store, "?!", None)
     assert not request.files
     assert close(store, request, "formatMoney") == SymbolCloseness(
-        0, 0.0, 0.0, 0.0, linked=False, in_part=False, words=(), covered=0.0
+        0, 0.0, 0.0, 0.0, 0.0, linked=False, in_part=False, words=(), covered=0.0
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.foundation.git import head
 from code_intel.session.frame import Frame, Slot
 from code_intel.session.plausibility import is_plausible
 from code_intel.session.state import Session
@@ -17,6 +18,7 @@ from code_intel.tools.context.plausible import (
     plausibility_facts,
     request_of,
 )
+from programs import git
 from served import settings_of
 from session.sessions import started
 
@@ -62,6 +64,27 @@ def test_the_quote_is_compared_with_the_request(context: GatewayContext) -> None
     (without,) = facts_of(context, asking(), [claim(context, "AuthService.login")])
     (quoted,) = facts_of(context, asking(), [claim(context, "AuthService.login", quote)])
     assert set(without.words) < set(quoted.words) or without.covered <= quoted.covered
+
+
+def test_commits_before_the_session_count_and_later_ones_do_not(
+    context: GatewayContext, shop: Path
+) -> None:
+    def commit(file: str) -> str:
+        path = shop / file
+        path.write_text(path.read_text("utf-8") + "\n", "utf-8")
+        git(shop, "commit", "-qam", "Refuse a password that is empty at login")
+        return head(shop) or ""
+
+    before = commit("src/auth/service.py")
+    definition = claim(context, "sortByPrice")
+    foreign = definition.definition.file
+    after = commit(foreign)
+    claims = [claim(context, "AuthService.login"), definition]
+    login, sort = facts_of(context, asking()._replace(commit=before), claims)
+    assert login.history == 1.0
+    assert sort.history == 0.0
+    login, sort = facts_of(context, asking()._replace(commit=after), claims)
+    assert sort.history == 1.0
 
 
 def test_the_request_is_the_query_and_every_slot_that_it_does_not_contain() -> None:
