@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from hostile import foreign, keeping, quoting, teaching, timing, understanding, verifying, writing
+from hostile import (
+    foreign,
+    keeping,
+    opening,
+    quoting,
+    teaching,
+    timing,
+    understanding,
+    verifying,
+    writing,
+)
 from hostile.agent import SERVICE, Connect, hostile
 from hostile.attempts import CATEGORIES, Attempt
 from projects import BIN, Caller, Project
@@ -27,6 +37,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *timing.ATTEMPTS,
     *quoting.ATTEMPTS,
     *foreign.ATTEMPTS,
+    *opening.ATTEMPTS,
 )
 TRIED_WITH_PROCESSES = (
     "One server takes READY back, another is asked.",

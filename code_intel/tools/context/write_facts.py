@@ -15,6 +15,7 @@ from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines, current_text
+from code_intel.tools.context.project_files import written_since
 from code_intel.tools.context.quoted_code import line_of_quote
 from code_intel.tools.context.relations import (
     MIN_NAME_CHARS,
@@ -102,8 +103,13 @@ def _write_facts(
         for joined, places in ((False, session.change_places), (True, session.neighbours))
         for place in places
     ]
+    announced = [path for path in wanted if path in session.planned_files]
+    before = written_since(context.root, session, announced) if announced else {}
     facts = {}
     for path in wanted:
+        if before.get(path) == b"":  # announced, and created since the session began
+            facts[path] = FileFacts(path, "joins", path, printed=True)
+            continue
         lines = printed.get(path, frozenset())
         file = _File(path, current_text(context, path), lines, _has_changed(session, path, lines))
         relations = [each for code in codes for each in _relations(context, file, code)]

@@ -53,10 +53,10 @@ async def submit_understanding(
     notes: str = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Submit what the change rests on, in EXPLORATION: symbols, each with a sentence and a quote.
+    """Submit what the change rests on: symbols, each with a sentence and a quote of printed code.
 
-    Leads to READY (files may be written), or says which lines to read. The quote must stand in code
-    that this session has printed. An empty list leads to SEMANTIC.
+    In EXPLORATION, it leads to READY (files may be written), or says which lines to read; an empty
+    list leads to SEMANTIC. In READY, it adds symbols, or opens the file whose path is the symbol.
     """
     claims = [
         Claim(item) if isinstance(item, str) else Claim(**item.model_dump())

@@ -1,5 +1,6 @@
 """A file opens if it has to do with a confirmed symbol and its lines were printed (0059)."""
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -253,3 +254,55 @@ async def test_further_symbol_opens_its_file_and_never_lowers_the_risk(call: Cal
     assert again["risk_level"] == "HIGH"
     answer = await refused(call, "submit_understanding", symbols_identified=[])
     assert "symbols_identified" in answer["missing_requirements"][0]
+
+
+@pytest.mark.model
+@pytest.mark.covers("rule.write.related")
+async def test_agreement_opens_the_file_of_its_symbol_and_no_other(
+    embedded_shop: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
+    padding = "src/users/repository.py"
+    async with gateway(root, embedding="faithful", demands="evidence") as call:
+        await ready(call)
+        assert await check(call, SERVICE) == (True, "")
+        for file, old, new in (
+            (SERVICE, "user is None or", "not user or"),
+            (padding, "return", "assert True\n        return"),
+        ):
+            text = (root / file).read_text("utf-8")
+            assert old in text
+            (root / file).write_text(text.replace(old, new), "utf-8")
+        learned = await call("record_outcome", outcome="success")
+        assert learned["cached_pairs"] == [{"nl_term": "login", "symbol": LOGIN}]
+        handle = await start(call)
+        assert (await call("get_session_status"))["current_phase"] == "READY"
+        assert await check(call, SERVICE) == (True, "")
+        assert await check(call, padding) == (False, "file_not_related")
+        assert handle
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_caller_of_a_renamed_symbol_still_opens(call: Caller, shop: Path) -> None:
+    await ready(call)
+    await call("snippets_get", path=TEST)
+    assert await check(call, SERVICE) == (True, "")
+    source = shop / SERVICE
+    source.write_text(source.read_text("utf-8").replace("def login(", "def sign_in("), "utf-8")
+    assert await check(call, TEST) == (True, "")
+    assert await check(call, UNRELATED) == (False, "file_not_related")
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_new_code_opens_the_file_that_it_joins_and_its_own(call: Caller, shop: Path) -> None:
+    await start(call)
+    await call("snippets_get", symbol=LOGIN)
+    new = [
+        {"name": "require_password", "file": SERVICE, "beside": LOGIN},
+        {"name": "EmptyPassword", "file": "src/auth/errors.py", "beside": LOGIN},
+    ]
+    await call("submit_understanding", symbols_identified=[], new_symbols=new)
+    assert await check(call, SERVICE) == (True, "")
+    (shop / "src/auth/errors.py").write_text("class EmptyPassword(Exception):\n    pass\n", "utf-8")
+    assert await check(call, "src/auth/errors.py") == (True, "")
+    assert await check(call, "src/auth/tokens.py") == (False, "file_not_related")

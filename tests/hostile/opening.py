@@ -1,0 +1,114 @@
+"""Attempts to open files in READY that have nothing to do with the change (decision 0059)."""
+
+from hostile.agent import LOGIN, PASSWORDS, SERVICE, VERIFY, Agent
+from hostile.attempts import Prize, Write, attempts
+from hostile.foreign import FOREIGN, LINK, THEME, THEME_FILE, best_line, claim, read, submit
+
+CART, TOKENS = "src/cart/cart.py", "src/auth/tokens.py"
+OTHERS = (CART, *FOREIGN.values())
+SAYS = f"the change needs it: {LINK}"
+
+
+async def ready(agent: Agent) -> str:
+    """Earn READY by understanding the login."""
+    handle = await agent.framed()
+    code = await read(agent, handle, LOGIN)
+    await agent("find_references", session_id=handle, symbol=LOGIN)
+    await submit(agent, handle, claim(LOGIN, code, "login checks the password"))
+    assert await agent.phase(handle) == "READY"
+    return handle
+
+
+async def by_boilerplate(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    await agent("search_text", session_id=handle, pattern="^(import|from) |^$", max_results=1000)
+    await agent("add_explored_files", session_id=handle, files=list(OTHERS))
+    for file in OTHERS:
+        item = {"file": file, "explanation": SAYS, "quote": "from dataclasses import dataclass"}
+        await agent("add_explored_files", session_id=handle, files=[item])
+    return Write(handle, OTHERS)
+
+
+async def by_a_list_of_hits(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    await agent("files_search", session_id=handle, query="password hash token login cart")
+    await agent("search_files", session_id=handle, pattern="src")
+    await agent("find_references", session_id=handle, symbol=VERIFY)
+    return Write(handle, (*OTHERS, PASSWORDS, TOKENS))
+
+
+async def by_reading(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    for file in OTHERS:
+        await agent("snippets_get", session_id=handle, path=file)
+    return Write(handle, (*OTHERS, "src/cart/new.py", "web/src/new.js"))
+
+
+async def by_foreign_quotes(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    line = await best_line(agent, handle, LOGIN)
+    for symbol, file in FOREIGN.items():
+        own = await best_line(agent, handle, symbol)
+        await agent("snippets_get", session_id=handle, path=file)
+        for quote in (line, own):
+            item = {"file": file, "explanation": SAYS, "quote": quote}
+            await agent("add_explored_files", session_id=handle, files=[item])
+            await submit(agent, handle, claim(file, quote, SAYS))
+    return Write(handle, OTHERS)
+
+
+async def by_further_symbols(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    for symbol in FOREIGN:
+        await submit(agent, handle, claim(symbol, await read(agent, handle, symbol), SAYS))
+        evidence = f"{symbol} is part of it: {LINK}"
+        await agent(
+            "confirm_symbol_relevance",
+            session_id=handle,
+            relevant_symbols=[symbol],
+            code_evidence=evidence,
+        )
+    return Write(handle, OTHERS)
+
+
+async def by_prints_of_another_session(agent: Agent) -> Prize:
+    first = await ready(agent)
+    await agent("snippets_get", session_id=first, path=PASSWORDS)
+    await agent("snippets_get", session_id=first, path=CART)
+    second = await ready(agent)
+    quote = "def verify_password(password: str, stored: str) -> bool:"
+    item = {"file": PASSWORDS, "explanation": SAYS, "quote": quote}
+    await agent("add_explored_files", session_id=second, files=[item])
+    return Write(second, (PASSWORDS, CART))
+
+
+async def by_lines_that_have_changed(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    path = agent.root / SERVICE
+    path.write_text(path.read_text("utf-8").replace("self.tokens.issue", "self.tokens.sell"))
+    return Write(handle, (SERVICE,))
+
+
+async def by_a_denied_link(agent: Agent) -> Prize:
+    handle = await ready(agent)
+    await agent("snippets_get", session_id=handle, path=THEME_FILE)
+    quote = await best_line(agent, handle, THEME)
+    for says in ("it has nothing to do with the login", "ログインとは無関係です"):
+        await submit(agent, handle, claim(THEME_FILE, quote, says))
+    return Write(handle, (THEME_FILE,))
+
+
+ATTEMPTS = attempts(
+    "searching without looking",
+    {
+        "Imports and blank lines are searched for in every file.": by_boilerplate,
+        "Files were seen in lists of hits only, in READY.": by_a_list_of_hits,
+        "Unrelated files are read in READY.": by_reading,
+        "Unrelated files are quoted in READY.": by_foreign_quotes,
+        "Unrelated symbols are submitted and confirmed in READY.": by_further_symbols,
+        "Another session has printed the file to write.": by_prints_of_another_session,
+        "The lines of the file have changed before the first check.": by_lines_that_have_changed,
+        "The sentence denies that the file has to do with the change.": by_a_denied_link,
+    },
+    demands="evidence",
+)
