@@ -9,8 +9,8 @@ enough, it says why, writes nothing and exits with 1.
 
 The constants apply to this project, on this machine, with this version of the model. Servers use
 them from the next call. The default model is calibrated already; `--force` fits it again with the
-agreements of this project. The fit embeds 4,500 short texts, which takes from one minute to some
-ten. Run it again when the map has grown.
+agreements of this project. The fit embeds 4,500 short texts, which takes one to ten minutes.
+Run it again when the map has grown.
 
 --json: `status` (written, dry_run, refused, calibrated, removed or absent), `model`, `revision`,
 `file`; after a fit `agreements`, `questions`, `rates` {data, kind, language, questions,

