@@ -75,8 +75,8 @@ def complete_answer(tool: str, result: types.CallToolResult) -> dict[str, Any]:
 
 
 def code_of(row: Mapping[str, Any]) -> str:
-    """Return the code of a row of an answer of the gateway, from its numbered lines."""
-    return "".join(f"{line.partition(': ')[2]}\n" for line in row["lines"])
+    """Return the code of a row of an answer of the gateway."""
+    return "".join(f"{line}\n" for line in row["lines"])
 
 
 def places_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:

@@ -248,9 +248,9 @@ async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: P
             "end_line": 11,
             "symbol": "shipping_fee",
             "lines": [
-                "9: def shipping_fee(total: Decimal, zone: str) -> Decimal:",
-                '10:     """Return what delivery costs for an order of this value."""',
-                "11:     return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
+                "def shipping_fee(total: Decimal, zone: str) -> Decimal:",
+                '    """Return what delivery costs for an order of this value."""',
+                "    return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
             ],
         }
     ]
@@ -263,7 +263,7 @@ async def test_a_bundle_has_fragments_of_the_best_files_and_names_others(shop: P
     ]
     rows = [*wide["files"], *wide["further"]]
     least = sum(tokens(json.dumps(row, ensure_ascii=False)) for row in rows)
-    assert abs(wide["tokens_estimate"] - least) <= 2 * len(rows)  # the lines are not yet numbered
+    assert abs(wide["tokens_estimate"] - least) <= 2 * len(rows)  # the lines are not yet rows
 
 
 @pytest.mark.covers(
@@ -362,9 +362,9 @@ async def test_snippet_of_a_symbol_has_its_lines_and_other_places(shop: Path) ->
             "symbol": "shipping_fee",
             "language": "python",
             "lines": [
-                "9: def shipping_fee(total: Decimal, zone: str) -> Decimal:",
-                '10:     """Return what delivery costs for an order of this value."""',
-                "11:     return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
+                "def shipping_fee(total: Decimal, zone: str) -> Decimal:",
+                '    """Return what delivery costs for an order of this value."""',
+                "    return Decimal(0) if total >= FREE_FROM else ZONES[zone]",
             ],
             "truncated": False,
             "also_defined": ["src/cart/twin.py:1"],
@@ -379,7 +379,6 @@ async def test_lines_are_exact_or_widened_to_their_symbol(
     shop: Path,
 ) -> None:
     lines = (shop / SERVICE).read_text(encoding="utf-8").splitlines()
-    numbered = [f"{number}: {line}" for number, line in enumerate(lines, 1)]
     async with gateway(shop) as call:
         wide = await call("snippets_get", path=SERVICE, start_line=31, end_line=31)
         exact = await call(
@@ -387,10 +386,10 @@ async def test_lines_are_exact_or_widened_to_their_symbol(
         )
         piece = await call("snippets_get", path=SERVICE, token_budget=50)
     assert (wide["start_line"], wide["end_line"]) == (29, 34)
-    assert exact["lines"] == [numbered[30]]
+    assert exact["lines"] == [lines[30]]
     assert piece["truncated"]
     assert piece["next_line"] == piece["end_line"] + 1
-    assert piece["lines"] == numbered[: piece["end_line"]]
+    assert piece["lines"] == lines[: piece["end_line"]]
     assert tokens("\n".join(lines[: piece["end_line"]])) <= 50
 
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.anyio
     "field.start_session.desired_action: value quote",
     "answer.start_session: session_id current_phase risk_level risk_reason message places",
     "answer.start_session: slot_errors index next_call",
-    "row.place: file symbol start_line end_line whole code callers",
+    "row.place: file symbol start_line end_line whole lines callers",
     "row.next_call: tool arguments",
 )
 async def test_started_session_has_frame_places_and_next_call(shop: Path) -> None:
@@ -69,7 +69,7 @@ async def test_started_session_has_frame_places_and_next_call(shop: Path) -> Non
     first = answer["places"][0]
     assert first["file"] == SERVICE
     lines = (shop / SERVICE).read_text("utf-8").splitlines()
-    assert first["code"] == lines[first["start_line"] - 1 : first["end_line"]]
+    assert first["lines"] == lines[first["start_line"] - 1 : first["end_line"]]
     assert answer["next_call"]["tool"] == "submit_understanding"
     assert answer["next_call"]["arguments"] == {
         "symbols_identified": [first["symbol"]],

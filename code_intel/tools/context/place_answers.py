@@ -33,7 +33,7 @@ class ShownPlace(NamedTuple):
             "end_line": place.last,
             "whole": place.whole,
             "header": self._header,
-            "code": list(place.lines),
+            "lines": list(place.lines),
             **self._related_data(),
         }
         texts = [text for rows in self._related_data().values() for text in rows]

@@ -1,7 +1,7 @@
 """Shorten the data of the gateway's answers for models, which many clients give the data as JSON.
 
 Tools return complete data, which terminals and other tools use. The gateway sends it without empty
-fields and without values that only programs need. It sends code as numbered lines, because JSON
+fields and without values that only programs need. It sends code as an array of lines, because JSON
 escapes the line endings within a text, and lines that a search found by file (docs/decisions/0051).
 """
 
@@ -24,13 +24,13 @@ def compact(data: Mapping[str, Any]) -> dict[str, Any]:
     r"""Return the data of an answer without `OMITTED` and empty fields, with code in lines.
 
     >>> compact({"path": "a.py", "start_line": 8, "text": "x = 1\ny = 2\n", "symbol": ""})
-    {'path': 'a.py', 'start_line': 8, 'lines': ['8: x = 1', '9: y = 2']}
+    {'path': 'a.py', 'start_line': 8, 'lines': ['x = 1', 'y = 2']}
     """
     omitted = {field for key, fields in OMITTED.items() if key in data for field in fields}
     shown: dict[str, Any] = {}
     for key, value in data.items():
         if key in CODE and data.get("start_line") and isinstance(value, str):
-            shown["lines"] = numbered(data["start_line"], value)
+            shown["lines"] = lines_of(value)
         elif key in FOUND_LINES and value:
             shown[key] = by_file(value, *FOUND_LINES[key])
         elif key not in omitted and not _is_empty(value):
@@ -38,10 +38,9 @@ def compact(data: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def numbered(first: int, text: str) -> list[str]:
-    """Return the lines of a text, each with its number, counted from `first`."""
-    lines = _LINE_ENDING.split(text.removesuffix("\n").removesuffix("\r"))
-    return [f"{number}: {line}" for number, line in enumerate(lines, first)]
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, without their endings."""
+    return _LINE_ENDING.split(text.removesuffix("\n").removesuffix("\r"))
 
 
 def by_file(rows: Sequence[Mapping[str, Any]], number: str, text: str) -> list[dict[str, Any]]:

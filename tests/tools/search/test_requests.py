@@ -115,7 +115,7 @@ async def test_answer_of_the_map_prints_the_current_code(shop: Path) -> None:
         (place,) = answer["places"]
         assert (place["file"], place["symbol"]) == (LOGIN_FILE, LOGIN)
         lines = source.read_text(encoding="utf-8").splitlines()
-        assert place["code"] == lines[place["start_line"] - 1 : place["end_line"]]
+        assert place["lines"] == lines[place["start_line"] - 1 : place["end_line"]]
         assert answer["results"][0]["agreement"]["evidence"] == ["It is."]
 
 
@@ -145,7 +145,7 @@ async def test_understanding_may_rest_on_a_candidate_directly(shop: Path) -> Non
         next_call = answer["next_call"]
         (claim,) = next_call["arguments"]["symbols_identified"]
         assert (claim["symbol"], claim["file"]) == (LOGIN, LOGIN_FILE)
-        claim |= {"explanation": f"{TERM}: {LOGIN}", "quote": place["code"][0].strip()}
+        claim |= {"explanation": f"{TERM}: {LOGIN}", "quote": place["lines"][0]}
         accepted = await call(next_call["tool"], **next_call["arguments"])
         assert accepted["next_phase"] == "READY", accepted
 

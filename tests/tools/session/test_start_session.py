@@ -74,7 +74,7 @@ async def test_frame_is_set_and_what_is_printed_is_journaled(shop: Path) -> None
     assert (made.tool, made.target) == ("start_session", "login")
     assert set(made.files) == {place["file"] for place in answer["places"]}
     for place in answer["places"]:
-        expected = prints_of(place["file"], place["start_line"], place["code"])
+        expected = prints_of(place["file"], place["start_line"], place["lines"])
         assert set(expected) <= set(made.printed)
 
 
@@ -100,7 +100,7 @@ async def test_first_symbol_is_whole_with_callers_callees_and_tests(shop: Path) 
     assert first["tests"] == ["tests/test_login.py:2 test_login: assert AuthService(1, 2).login(3)"]
     printed = {(item.file, item.first) for item in session_of(shop, data).calls[-1].printed}
     assert {("src/checkout.py", 5), ("tests/test_login.py", 2)} <= printed
-    for line in (*first["code"], *first["callers"], *first["tests"], *first["callees"]):
+    for line in (*first["lines"], *first["callers"], *first["tests"], *first["callees"]):
         assert line in text
     assert data["next_call"]["tool"] in text
     assert data["session_id"] in text
@@ -277,7 +277,7 @@ async def test_next_call_asks_for_a_quote_if_evidence_is_demanded(shop: Path) ->
         assert (claim["symbol"], claim["file"]) == (LOGIN, SERVICE)
         claim |= {
             "explanation": "login checks the credentials of the AuthService",
-            "quote": answer["places"][0]["code"][0].strip(),
+            "quote": answer["places"][0]["lines"][0],
         }
         submitted = await call(answer["next_call"]["tool"], symbols_identified=[claim])
         assert submitted["next_phase"] == "READY", submitted

@@ -1,11 +1,11 @@
-"""The gateway's data is short: no empty fields, and code as numbered lines."""
+"""The gateway's data is short: no empty fields, and code as lines."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from code_intel.tools.wire.compact import compact, numbered
+from code_intel.tools.wire.compact import compact, lines_of
 from served import gateway, index_server
 
 pytestmark = pytest.mark.anyio
@@ -32,15 +32,15 @@ def test_empty_fields_and_those_for_programs_are_left_out(
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("a\nb\n", ["7: a", "8: b"]),
-        ("a\r\n\r\nb", ["7: a", "8: ", "9: b"]),
-        ("a\u2028b\n\n", ["7: a\u2028b", "8: "]),
-        ("a\rb\r\n", ["7: a", "8: b"]),
-        ("", ["7: "]),
+        ("a\nb\n", ["a", "b"]),
+        ("a\r\n\r\nb", ["a", "", "b"]),
+        ("a\u2028b\n\n", ["a\u2028b", ""]),
+        ("a\rb\r\n", ["a", "b"]),
+        ("", [""]),
     ],
 )
-def test_code_is_an_array_of_numbered_lines(text: str, lines: list[str]) -> None:
-    assert numbered(7, text) == lines
+def test_code_is_an_array_of_lines(text: str, lines: list[str]) -> None:
+    assert lines_of(text) == lines
     assert compact({"start_line": 7, "chunk": text})["lines"] == lines
 
 
