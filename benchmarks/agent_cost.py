@@ -129,8 +129,9 @@ def cost_of(task: Task, policy: str, calls: Iterable[Call], places: Places) -> C
 
 
 async def measure(agent: GatewayAgent, task: Task, form: str, *, whole: bool) -> list[Cost]:
-    """Return the costs of every policy for one task."""
+    """Return the costs of every policy for one task; `whole` also wants the functions printed."""
     places = places_of(agent.project, task)
+    places = places if whole else places._replace(functions=())
     english = task.wordings.get("again_en" if form.startswith("again") else "", task.wordings[""])
     root = agent.settings.root
     costs = [
@@ -246,6 +247,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--repo", action="append", help="only this repository; may be repeated")
     parser.add_argument("--limit", type=int, help="only the first tasks of each repository")
     parser.add_argument("--wording", default="", choices=["", "ja", "again_en", "again_ja"])
+    parser.add_argument("--files-only", action="store_true", help="leave the functions out")
     parser.add_argument("--vectors", action="store_true", help="embed, and search with both")
     parser.add_argument(
         "--demands", default="evidence", choices=get_args(Demands), help="what READY requires"
@@ -273,7 +275,7 @@ def main() -> None:
             settings = make(
                 source, Path(scratch) / name, args.cache, vectors=args.vectors, demands=args.demands
             )
-            use = partial(_run, mine, args.wording, costs, listed)
+            use = partial(_run, mine, args.wording, costs, listed, not args.files_only)
             anyio.run(in_repository, settings, name, use)
     result = summary(costs, listed[0])
     show(result)
@@ -283,11 +285,16 @@ def main() -> None:
 
 
 async def _run(
-    tasks: Sequence[Task], form: str, costs: list[Cost], listed: list[int], agent: GatewayAgent
+    tasks: Sequence[Task],
+    form: str,
+    costs: list[Cost],
+    listed: list[int],
+    whole: bool,  # noqa: FBT001 - bound by partial
+    agent: GatewayAgent,
 ) -> None:
     listed.append(tokens(await agent.tool_list()))
     for number, task in enumerate(tasks, start=1):
-        costs += await measure(agent, task, form, whole=True)
+        costs += await measure(agent, task, form, whole=whole)
         _say(f"{task.repo}: {number}/{len(tasks)} tasks")
 
 
@@ -323,6 +330,7 @@ def _means(costs: Sequence[Cost]) -> dict[str, float]:
         "ready_in_3": fmean(0 < cost.ready_calls <= 3 for cost in costs),
         "ready_calls": fmean(cost.ready_calls for cost in ready) if ready else 0.0,
         "ready_tokens": fmean(cost.ready_tokens for cost in ready) if ready else 0.0,
+        "right": fmean(cost.is_right for cost in costs),
         "writable": fmean(cost.write_calls > 0 for cost in costs),
         "wrong_files": fmean(cost.wrong for cost in ready) if ready else 0.0,
     }
@@ -357,12 +365,15 @@ def show(result: Mapping[str, Any]) -> None:
             f" {row['function_calls']:6.1f} {row['function_tokens']:7.0f}"
             f" {row['functions_found']:6.0%}"
         )
-    print(f"\n{'':10} {'READY':>6} {'in 3':>6} {'calls':>6} {'tokens':>7} {'writable':>8} wrong")
+    print(
+        f"\n{'':10} {'READY':>6} {'in 3':>6} {'calls':>6} {'tokens':>7} {'right':>6}"
+        f" {'writable':>8} wrong"
+    )
     for row in result["rows"]:
         if row["policy"] == GATEWAY:
             print(
                 f"{row['repo']:10} {row['ready']:6.0%} {row['ready_in_3']:6.0%}"
-                f" {row['ready_calls']:6.1f} {row['ready_tokens']:7.0f} {row['writable']:8.0%}"
+                f" {row['ready_calls']:6.1f} {row['ready_tokens']:7.0f} {row['right']:6.0%} {row['writable']:8.0%}"
                 f" {row['wrong_files']:5.1f}"
             )
     print(f"\ntool list: {result['list_tokens']} tokens, once a session")

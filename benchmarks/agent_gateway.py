@@ -30,6 +30,7 @@ MORE_HITS = 10
 READ_LINES = 20
 """Lines of a long symbol, its first among them, that the agent reads before it claims it."""
 QUOTED_LINES = 3
+MAX_QUOTED_LINES = 40
 _CALL = re.compile(r"(snippets_get|find_references|find_definitions)\(([^)]*)\)")
 _ARGUMENT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\d+)')
 _QUOTE = re.compile(r"Quote (\S+):(\d+),")
@@ -201,7 +202,8 @@ class GatewayAgent:
         span = [n for n in range(definition.line, definition.end_line + 1) if n in shown]
         quote = best_lines(self.project.files[file].lines, span, wording)
         if named := [n for f, n in run.lines_to_quote if f == file and n in span]:
-            quote = range(min(*named, *quote), max(*named, *quote) + 1)
+            whole = range(min(*named, *quote), max(*named, *quote) + 1)
+            quote = whole if len(whole) <= MAX_QUOTED_LINES else range(named[0], named[0] + 1)
         feature = wording.slots.get("target_feature", wording.request[:80])
         lines = self.project.files[file].lines
         return {

@@ -25,7 +25,7 @@ from code_intel.tools.wire.answers import tokens
 
 MAX_LINE_CHARS = 240
 """Longer lines are cut; a cut line does not count as printed."""
-AROUND_TOKENS = 250
+AROUND_TOKENS = 130
 """Default budget of the lines around a match."""
 SYMBOL_TOKENS = 1200
 """Default budget of a whole symbol."""

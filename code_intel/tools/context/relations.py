@@ -17,7 +17,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage
 from code_intel.tools.context.source_file import index_path_of, project_path_of, read_source
 
-MAX_RELATED = 5
+MAX_RELATED = 3
 """Maximum callers, callees and tests of a symbol to list."""
 MAX_USES = 500
 """Maximum lines with the symbol's name to read."""
