@@ -373,8 +373,8 @@ def show(result: Mapping[str, Any]) -> None:
         if row["policy"] == GATEWAY:
             print(
                 f"{row['repo']:10} {row['ready']:6.0%} {row['ready_in_3']:6.0%}"
-                f" {row['ready_calls']:6.1f} {row['ready_tokens']:7.0f} {row['right']:6.0%} {row['writable']:8.0%}"
-                f" {row['wrong_files']:5.1f}"
+                f" {row['ready_calls']:6.1f} {row['ready_tokens']:7.0f} {row['right']:6.0%}"
+                f" {row['writable']:8.0%} {row['wrong_files']:5.1f}"
             )
     print(f"\ntool list: {result['list_tokens']} tokens, once a session")
     for key, value in result["ratios"].items():

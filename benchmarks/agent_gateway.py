@@ -49,6 +49,7 @@ class GatewayRun:
         handle: The session's handle.
         lines_to_quote: The files and lines that refusals said to quote.
         seen: The lines that were printed.
+        started: The answer of start_session.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -58,6 +59,7 @@ class GatewayRun:
     handle: str = ""
     lines_to_quote: frozenset[tuple[str, int]] = frozenset()
     seen: Seen = field(default_factory=Seen)
+    started: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -103,6 +105,7 @@ class GatewayAgent:
             run, "start_session", intent="MODIFY", query=wording.request, **slots
         )
         run.handle = str(answer.get("session_id", ""))
+        run.started = answer
         return answer
 
     async def call(self, run: GatewayRun, tool: str, **arguments: Any) -> Mapping[str, Any]:

@@ -22,7 +22,9 @@ from benchmarks.agent_cost import (
     show,
     summary,
 )
-from benchmarks.agent_gateway import GatewayAgent
+from benchmarks.agent_gateway import GatewayAgent, best_lines, calls_in, lines_in
+from benchmarks.agent_learning import Learning, ask, learn
+from benchmarks.agent_learning import summary as learning_summary
 from benchmarks.agent_policies import (
     BEST_FILES,
     MAX_CALLS,
@@ -204,6 +206,34 @@ async def test_a_task_is_played_with_every_policy(settings: Settings) -> None:
     assert mine.found
     assert mine.functions_found
     assert mine.calls <= mine.function_calls < MAX_CALLS
+
+
+async def test_a_learned_task_is_answered_by_the_map(settings: Settings) -> None:
+    slots = {"target_feature": "login", "desired_action": "refuse an empty password"}
+    wording = Wording("login must refuse an empty password", slots)
+    task = TASK._replace(wordings={"": wording, "again_en": wording})
+
+    async def use(agent: GatewayAgent) -> None:
+        before = await ask(agent, task, "")
+        assert (before.phase, before.right) == ("EXPLORATION", False)
+        assert await learn(agent, task) == ""
+        after = await ask(agent, task, "again_en")
+        assert (after.phase, after.right, after.calls) == ("READY", True, 1)
+        (row,) = learning_summary(Learning(asked=[after]))
+        assert (row["ready"], row["wrong"]) == (1.0, 0.0)
+
+    await in_repository(settings, "shop", use)
+
+
+def test_the_agent_makes_the_calls_and_quotes_the_lines_that_a_refusal_names() -> None:
+    hint = 'Read a.py:3-9: snippets_get(path="a.py", start_line=3, end_line=9). Quote b.py:7, or'
+    arguments = {"path": "a.py", "start_line": 3, "end_line": 9}
+    assert calls_in(hint) == [("snippets_get", arguments)]
+    assert lines_in(hint) == {("b.py", 7)}
+    lines = ["login", "x", "empty password", "form"]
+    wording = Wording("login accepts an empty password", {})
+    assert list(best_lines(lines, [2, 3, 4], wording)) == [3]
+    assert list(best_lines(lines, [1, 2, 3, 4], wording)) == [1, 2, 3]
 
 
 def test_the_summary_compares_with_the_better_policy(capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,13 +215,12 @@ async def test_callers_in_the_same_file_come_first_then_the_same_folder(
     write(context, "src/b/two.py", f"def unusual():\n    return 1\n\n\n{use}")
     for file in ("src/a/one.py", "src/b/three.py", "src/c/four.py"):
         write(context, file, use)
+    files = ["src/b/two.py", "src/b/three.py", "src/a/one.py", "src/c/four.py"]
+    found = await relations(context, definition(context, "unusual"), limit=4)
+    assert [row.file for row in found.callers] == files
     found = await related(context, "unusual")
-    assert [row.file for row in found.callers] == [
-        "src/b/two.py",
-        "src/b/three.py",
-        "src/a/one.py",
-        "src/c/four.py",
-    ]
+    assert [row.file for row in found.callers] == files[:3]
+    assert found.caller_count == 4
 
 
 async def test_imports_comments_and_documents_are_no_callers(context: GatewayContext) -> None:
