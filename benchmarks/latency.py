@@ -4,8 +4,10 @@
 
 The project has as many files of the standard library as make that many chunks. A question is a
 sentence from the docstring of one of its symbols, each asked once. Each round asks every server, in
-turn. The result is how far the median lies above the echo's: limit 25 ms. The servers run as for
-users: they look at the disk meanwhile, and the real model embeds the question.
+turn. The result is how far the median lies above the echo's: limit 25 ms for a search in the
+forest. search_smart and start_session, which also starts git and shows code, are there to compare.
+The servers run as for users: they look at the disk meanwhile, and the real model embeds the
+question.
 
 With --cache the real model embeds the chunks too, which takes minutes once. Without it, their
 vectors are generated, the same each time, in the same number and size.
@@ -209,9 +211,12 @@ def main() -> None:
         subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
         settings = load_settings(project)
         chunks = build(settings, args.cache)
+        serve = [str(BIN / "code-intel"), "serve"]
         commands: dict[str, tuple[list[str], str, dict[str, Any]]] = {
             "bare SDK, echo": ([sys.executable, "-c", ECHO], "echo", {}),
-            "code-intel": ([str(BIN / "code-intel"), "serve"], "search_forest", {}),
+            "code-intel": (serve, "search_forest", {}),
+            "… search_smart": (serve, "search_smart", {}),
+            "… start_session": (serve, "start_session", {"intent": "MODIFY"}),
             "devrag-forest": (
                 [str(BIN / "devrag"), "--config", "devrag-forest.json"],
                 "search",

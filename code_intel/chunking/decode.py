@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from code_intel.foundation.redaction import mask
+from code_intel.foundation.redaction import mask_file
 
 # UTF-32 comes first, because its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -33,7 +33,7 @@ def decode(data: bytes) -> str | None:
 def decode_counting(data: bytes) -> tuple[str, int] | None:
     """Return the text of `decode` and the number of masked secrets."""
     text = _decode_any(data)
-    return None if text is None else mask(text)
+    return None if text is None else mask_file(text)
 
 
 def _decode_any(data: bytes) -> str | None:

@@ -8,13 +8,18 @@ match the file. `secret_patterns` contains the patterns. Masking is idempotent.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from code_intel.foundation.secret_patterns import RULES, SECRET_KEY_PATTERN, SecretRule
 
 # A key may span several lines, quoted or commented; line endings and such marks are not masked.
 _COVERED = re.compile(r"(?![#/*|>+;]{1,2}(?:\s|\Z))[^\s\"'\\]+")
+
+
+MAX_REMEMBERED_FILES = 64
+MAX_REMEMBERED_CHARS = 65_536
+"""Longer files are masked each time they are read."""
 
 
 def _by_hint() -> dict[tuple[str, bool], tuple[SecretRule, ...]]:
@@ -51,6 +56,16 @@ def mask(text: str, rules_by_hint: RulesByHint = _BY_HINT) -> tuple[str, int]:
         found += start >= end
         end = stop
     return ("".join((*parts, text[end:])), found) if found else (text, 0)
+
+
+def mask_file(text: str) -> tuple[str, int]:
+    """Return `mask` of a file's text; a call reads a file several times, so it is remembered."""
+    return _mask_file(text) if len(text) <= MAX_REMEMBERED_CHARS else mask(text)
+
+
+@lru_cache(maxsize=MAX_REMEMBERED_FILES)
+def _mask_file(text: str) -> tuple[str, int]:
+    return mask(text)
 
 
 def masked(text: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import decode
-from code_intel.foundation.redaction import mask, masked, masked_data
+from code_intel.foundation.redaction import mask, mask_file, masked, masked_data
 from code_intel.foundation.secret_patterns import RULES
 from planted import planted
 
@@ -118,6 +118,7 @@ TEXTS = st.lists(
 @given(TEXTS)
 def test_a_mask_keeps_the_length_and_the_lines(text: str) -> None:
     hidden, found = mask(text)
+    assert mask_file(text) == mask_file(text) == (hidden, found)
     assert len(hidden) == len(text)
     assert [i for i, c in enumerate(hidden) if c.isspace()] == [
         i for i, c in enumerate(text) if c.isspace()

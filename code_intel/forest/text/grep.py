@@ -13,7 +13,7 @@ import codecs
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from anyio import to_thread
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.text import plain, ripgrep
 from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
-from code_intel.foundation.redaction import mask
+from code_intel.foundation.redaction import mask_file
 from code_intel.foundation.spelling import spelled
 from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
 from code_intel.index.safe_files import read_inside, real_path, size_inside, utf8_name
@@ -56,7 +56,12 @@ _BYTE_ORDER_MARKS = (
 
 
 async def grep(
-    root: Path, query: TextQuery, *, program: str = "", timeout_s: float = TIMEOUT_S
+    root: Path,
+    query: TextQuery,
+    *,
+    program: str = "",
+    timeout_s: float = TIMEOUT_S,
+    wanted: Callable[[TextMatch], bool] | None = None,
 ) -> TextMatches:
     """Return the matching lines below `root`.
 
@@ -65,6 +70,8 @@ async def grep(
         query: What to search for.
         program: Path of ripgrep; by default the result of `find_ripgrep`.
         timeout_s: Maximum seconds.
+        wanted: Which lines to return; only their files are read again. The limit of matches
+            applies before.
 
     Raises:
         UsageError: The pattern is not a regular expression, the type is unknown, or the path is
@@ -82,7 +89,8 @@ async def grep(
         found = await _search_without_ripgrep(
             root, wider_query, path, timeout_s, failure, missing=not program
         )
-        return _allowed_matches(found, query.max_results)
+        return _allowed_matches(_only(found, wanted), query.max_results)
+    found = _only(found, wanted)
     return await to_thread.run_sync(_verify_matches, root, found, query.max_results)
 
 
@@ -201,6 +209,10 @@ def _searchable_path(root: Path, path: str) -> str:
     raise UsageError(f"{path[:200]} {reason}.", hint=hint or None, details={"field": "path"})
 
 
+def _only(found: TextMatches, wanted: Callable[[TextMatch], bool] | None) -> TextMatches:
+    return replace(found, matches=tuple(filter(wanted, found.matches))) if wanted else found
+
+
 def _allowed_matches(found: TextMatches, limit: int) -> TextMatches:
     """Return at most `limit` matches, and none in files that may hold secrets."""
     kept = tuple(m for m in found.matches if refusal(m.file) != SECRET_REASON)
@@ -238,7 +250,7 @@ class _MatchedFile:
             return
         self._lines = text.split("\n")
         # Mask the whole text, because what marks a line as secret may be in a line above it.
-        masked_text, count = mask(text)
+        masked_text, count = mask_file(text)
         if count:
             self._masked_lines = [line.rstrip("\r")[:MAX_LINE] for line in masked_text.split("\n")]
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from code_intel.chunking.languages import row_of
@@ -101,8 +102,42 @@ async def relations(
     name = name_in_uses(definition)
     if len(name) < MIN_NAME_CHARS:
         return Relations()
-    uses = await grep(context.root, TextQuery(name, literal=True, max_results=MAX_USES))
+    known = await run_in_thread(_known_uses, context, definition, name)
+    query = TextQuery(name, literal=True, max_results=MAX_USES)
+    uses = await grep(context.root, query, wanted=partial(_may_use, known))
     return await run_in_thread(_relations, context, definition, uses.matches, limit)
+
+
+class _KnownUses(NamedTuple):
+    """What the index knows about the uses of a name.
+
+    Attributes:
+        name: The name.
+        defining: The file and line of each definition.
+        near: The files in which it means the definition; None for all.
+    """
+
+    name: str
+    defining: frozenset[tuple[str, int]]
+    near: frozenset[str] | None
+
+
+def _known_uses(context: GatewayContext, definition: Definition, name: str) -> _KnownUses:
+    named = context.forest.store.definitions(name, exact=True, limit=MAX_USES)
+    defining = frozenset((project_path_of(context, d.file), d.line) for d in named)
+    near = near_files(context, definition) if len({d.file for d in named}) > 1 else None
+    return _KnownUses(name, defining, near)
+
+
+def _may_use(known: _KnownUses, line: TextMatch) -> bool:
+    """Return whether a line with a name may be code that uses it."""
+    return (
+        (known.near is None or line.file in known.near)
+        and (line.file, line.line) not in known.defining
+        and row_of(line.file).complete
+        and priority(line.file) != PROSE
+        and not is_mention(line.content, known.name)
+    )
 
 
 def name_in_uses(definition: Definition) -> str:
@@ -152,20 +187,11 @@ def _uses(
     context: GatewayContext, definition: Definition, uses: Sequence[TextMatch]
 ) -> list[Relation]:
     """Return the first use in each symbol, or in each file outside symbols, nearest file first."""
-    store, own_file = context.forest.store, project_path_of(context, definition.file)
-    name = name_in_uses(definition)
-    named = store.definitions(name, exact=True, limit=MAX_USES)
-    defining = {(project_path_of(context, d.file), d.line) for d in named}
-    near = near_files(context, definition) if len({d.file for d in named}) > 1 else None
+    own_file, name = project_path_of(context, definition.file), name_in_uses(definition)
     code = [
         use
         for use in uses
-        if (use.file, use.line) not in defining
-        and not (use.file == own_file and definition.line <= use.line <= definition.end_line)
-        and row_of(use.file).complete
-        and priority(use.file) != PROSE
-        and (near is None or use.file in near)
-        and not is_mention(use.content, name)
+        if not (use.file == own_file and definition.line <= use.line <= definition.end_line)
     ]
     called = re.compile(rf"\b{re.escape(name)}\s*[!?]?[(<]")
     code.sort(key=lambda use: called.search(use.content) is None)  # a call says more

@@ -11,6 +11,7 @@ from code_intel.tools.context.place_answers import ShownPlace
 from code_intel.tools.context.places import (
     AROUND_TOKENS,
     Match,
+    Place,
     QuestionWords,
     find_match,
     show_around,
@@ -79,12 +80,8 @@ async def _whole(
 ) -> ShownPlace | None:
     """Return a symbol with its relations; None if it is gone."""
     related = await relations(context, definition)
-    empty = await run_in_thread(
-        partial(show_symbol, context, definition, words=words, budget=0, score=score)
-    )
-    if empty is None:
-        return None
-    left = max(budget - ShownPlace(empty, related).cost, 0)
+    bare = Place(definition.file, definition.qualified, definition.line, definition.end_line, ())
+    left = max(budget - ShownPlace(bare, related).cost, 0)
     place = await run_in_thread(
         partial(show_symbol, context, definition, words=words, budget=left, score=score)
     )

@@ -131,6 +131,12 @@ async def test_matches_beyond_the_limit_are_cut(tree: Path) -> None:
     assert not whole.truncated
 
 
+async def test_lines_that_are_not_wanted_do_not_use_up_the_limit(tree: Path) -> None:
+    query = TextQuery("login", max_results=1)
+    matches = await grep(tree, query, wanted=lambda line: line.file == "sub/b.ts")
+    assert (places(matches.matches), matches.truncated) == ([("sub/b.ts", 1)], True)
+
+
 async def test_a_flood_of_output_is_cut(tree: Path) -> None:
     for i in range(15):
         (tree / f"flood{i}.txt").write_text(("x" * 400 + "\n") * 2000, encoding="utf-8")
