@@ -12,6 +12,7 @@ from code_intel.session.frame import Frame, Slot, SlotSource
 from code_intel.session.phases import START, Event, Intent, Phase, advance
 from code_intel.session.risk import UNFRAMED_RISK, Risk, provisional_risk
 from code_intel.session.state import (
+    CORROBORATION_TOOLS,
     CodePlace,
     FileQuote,
     Hypothesis,
@@ -238,13 +239,14 @@ def _apply_verification(session: Session, record: JournalRecord) -> Session:
     data = record.data
     session = _with_files(session, data["files"])
     looked_up = (
-        item["evidence"]["target"]
+        CodePlace(item["evidence"]["target"], file)
         for item in data["answers"]
         if item["status"] == "confirmed" and item["corroborated"] and not _has_quote(item)
+        for file in ([""] if item["evidence"]["tool"] in CORROBORATION_TOOLS else data["files"])
     )
     session = session._replace(
         planned_files=_joined(session.planned_files, data.get("planned", ())),
-        verified=_joined(session.verified, (*data["symbols"], *looked_up)),
+        verified=_joined(session.verified, (*map(CodePlace, data["symbols"]), *looked_up)),
     )
     results = {
         fold(item["hypothesis"]): str(item["evidence"]["result"]).strip()[:_MAX_EVIDENCE_CHARS]

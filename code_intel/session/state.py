@@ -228,7 +228,7 @@ class Session(NamedTuple):
         greenfield: Whether the last submit_understanding found a project without code.
         planned_files: Announced files, which may be created although their folder was not explored.
         neighbours: The code beside which the submission places new symbols.
-        verified: What the calls looked up that verified a hypothesis.
+        verified: What was looked up to verify a hypothesis: symbols, and texts with their file.
         quoted_files: Files that were opened by a quote of them.
         permitted_files: Files that check_write_target has allowed since READY.
         refuted: Symbols that the map proposed and verification rejected.
@@ -269,7 +269,7 @@ class Session(NamedTuple):
     greenfield: bool = False
     planned_files: tuple[str, ...] = ()
     neighbours: tuple[CodePlace, ...] = ()
-    verified: tuple[str, ...] = ()
+    verified: tuple[CodePlace, ...] = ()
     quoted_files: tuple[FileQuote, ...] = ()
     permitted_files: tuple[str, ...] = ()
     map_results: tuple[Mapping[str, Any], ...] = ()
@@ -315,7 +315,7 @@ class Session(NamedTuple):
     def change_places(self) -> tuple[CodePlace, ...]:
         """What the change rests on: quoted symbols, verified ones, and the one the map answered."""
         places = [CodePlace(s.name, s.file, s.quote) for s in self.symbols if s.quote]
-        places += map(CodePlace, self.verified)
+        places += self.verified
         if self.ready_by == "map":
             places.append(CodePlace(str(self.short_circuit["symbol"])))
         return tuple(dict.fromkeys(places))

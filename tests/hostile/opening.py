@@ -98,6 +98,31 @@ async def by_a_denied_link(agent: Agent) -> Prize:
     return Write(handle, (THEME_FILE,))
 
 
+async def by_a_word_of_a_document(agent: Agent) -> Prize:
+    page = agent.root / "docs/login.md"
+    page.write_text("# The login\n\nThe login refuses an empty password of the form.\n", "utf-8")
+    handle = await ready(agent)
+    await agent("snippets_get", session_id=handle, path="docs/login.md")
+    quote = "The login refuses an empty password of the form."
+    for word in ("password", "form", "self", "return"):
+        await submit(agent, handle, {**claim(word, quote, SAYS), "file": "docs/login.md"})
+    for file in (PASSWORDS, CART, TOKENS):
+        await agent("snippets_get", session_id=handle, path=file)
+    return Write(handle, (PASSWORDS, CART, TOKENS))
+
+
+async def by_a_text_that_verifies(agent: Agent) -> Prize:
+    handle = await agent.framed()
+    await submit(agent, handle)
+    text = f"{LOGIN} checks the password"
+    await agent.suppose(handle, text)
+    found = ("password", [SERVICE, PASSWORDS, "src/users/registration.py"])
+    await agent("search_text", session_id=handle, pattern=found[0])
+    await agent("find_definitions", session_id=handle, symbol=LOGIN)
+    await agent.confirm(handle, text, tool="search_text", target=found[0], files=tuple(found[1]))
+    return Write(handle, (PASSWORDS, "src/users/registration.py"))
+
+
 ATTEMPTS = attempts(
     "searching without looking",
     {
@@ -108,6 +133,8 @@ ATTEMPTS = attempts(
         "Unrelated symbols are submitted and confirmed in READY.": by_further_symbols,
         "Another session has printed the file to write.": by_prints_of_another_session,
         "The lines of the file have changed before the first check.": by_lines_that_have_changed,
+        "A word of a document is submitted that other files contain.": by_a_word_of_a_document,
+        "A text verifies the hypothesis and stands in many files.": by_a_text_that_verifies,
         "The sentence denies that the file has to do with the change.": by_a_denied_link,
     },
     demands="evidence",

@@ -141,9 +141,26 @@ def _code(
         name_in_uses(chosen[0]) if chosen else symbol_parts(place.symbol)[-1],
         tuple(chosen),
         tuple(dict.fromkeys(files[d] for d in chosen)) or (place.file,) * bool(place.file),
-        near_files(context, chosen[0]) if chosen and several else None,
+        _near(context, place, chosen[0] if chosen else None, several=several),
         quote="" if chosen else place.quote,
     )
+
+
+def _near(
+    context: GatewayContext, place: CodePlace, definition: Definition | None, *, several: bool
+) -> frozenset[str] | None:
+    """Return the files in which a name means what the change rests on; None for all files.
+
+    A symbol that is not defined any more was renamed or deleted: its users still name it. A text of
+    a file without symbols says nothing about other files, and a text that was searched for in code
+    nothing at all.
+    """
+    if definition is not None:
+        return near_files(context, definition) if several else None
+    is_code = row_of(place.file).complete
+    if not place.file or (is_code and place.quote):
+        return None
+    return frozenset() if is_code else frozenset({place.file})
 
 
 def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from programs import git
-from projects import Caller
+from projects import Caller, code_of
 from served import gateway
 
 pytestmark = pytest.mark.anyio
@@ -41,24 +40,28 @@ FILES = {
 
 @pytest.fixture
 async def call(shop: Path) -> AsyncIterator[Caller]:
-    for file, text in FILES.items():
-        (shop / file).parent.mkdir(parents=True, exist_ok=True)
-        (shop / file).write_text(text, "utf-8")
-    git(shop, "add", "-A")
-    git(shop, "commit", "-qm", "Add files")
     async with gateway(shop, demands="evidence") as caller:
         yield caller
 
 
-async def start(call: Caller) -> str:
-    frame = {name: {"value": text, "quote": text} for name, text in SLOTS.items()}
-    answer = await call("start_session", intent="MODIFY", query=QUERY, **frame)
+def add_files(shop: Path) -> None:
+    """Add files that no answer of a session has printed yet."""
+    for file, text in FILES.items():
+        (shop / file).parent.mkdir(parents=True, exist_ok=True)
+        (shop / file).write_text(text, "utf-8")
+
+
+async def start(call: Caller, action: str = "") -> str:
+    slots = SLOTS | ({"desired_action": action} if action else {})
+    frame = {name: {"value": text, "quote": text} for name, text in slots.items()}
+    query = f"{QUERY}; {action}" if action else QUERY
+    answer = await call("start_session", intent="MODIFY", query=query, **frame)
     return str(answer["session_id"])
 
 
-async def ready(call: Caller) -> str:
+async def ready(call: Caller, action: str = "") -> str:
     """Read the login and its uses, quote it, and be READY."""
-    handle = await start(call)
+    handle = await start(call, action)
     await call("snippets_get", symbol=LOGIN)
     await call("find_references", symbol=LOGIN, path="src")
     claim = {"symbol": LOGIN, "explanation": "it checks the password", "quote": QUOTE}
@@ -78,8 +81,9 @@ async def refused(call: Caller, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.covers("rule.write.related", "error: file_not_related file_not_explored")
-async def test_file_opens_once_its_lines_are_printed(call: Caller) -> None:
+async def test_file_opens_once_its_lines_are_printed(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     assert await check(call, SERVICE) == (True, "")
     for file in (TEST, MODULE_TEST, LOG, PAGE):
         denied = await call("check_write_target", file_path=file)
@@ -90,22 +94,25 @@ async def test_file_opens_once_its_lines_are_printed(call: Caller) -> None:
 
 
 @pytest.mark.covers("rule.write.related")
-async def test_listed_use_opens_the_callers_file(call: Caller) -> None:
+async def test_listed_use_opens_the_callers_file(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     await call("find_references", symbol=LOGIN)
     assert await check(call, CALLER) == (True, "")
 
 
 @pytest.mark.covers("rule.write.related")
-async def test_new_file_goes_beside_an_open_one(call: Caller) -> None:
+async def test_new_file_goes_beside_an_open_one(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     assert await check(call, "src/auth/lockout.py") == (True, "")
     assert await check(call, "src/cart/lockout.py") == (False, "folder_not_explored")
 
 
 @pytest.mark.covers("rule.write.related")
-async def test_printed_file_without_relation_stays_closed(call: Caller) -> None:
+async def test_printed_file_without_relation_stays_closed(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     for file in (UNRELATED, LICENCE, IMPORTER, FORM):
         await call("snippets_get", path=file)
         assert await check(call, file) == (False, "file_not_related"), file
@@ -117,6 +124,7 @@ async def test_change_log_opens_once_a_line_is_printed(call: Caller, shop: Path)
     (shop / "NEWS.rst").write_text("News\n====\n\nNothing so far.\n", encoding="utf-8")
     (shop / "src" / "history.py").write_text("EVENTS = []\n", encoding="utf-8")
     await ready(call)
+    add_files(shop)
     assert await check(call, "NEWS.rst") == (False, "file_not_explored")
     await call("search_text", pattern="^News")
     assert await check(call, "NEWS.rst") == (True, "")
@@ -125,16 +133,18 @@ async def test_change_log_opens_once_a_line_is_printed(call: Caller, shop: Path)
 
 
 @pytest.mark.covers("rule.write.related")
-async def test_boilerplate_opens_nothing(call: Caller) -> None:
+async def test_boilerplate_opens_nothing(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     await call("search_text", pattern="import|^$|Copyright")
     for file in (UNRELATED, LICENCE, IMPORTER, TEST, MODULE_TEST, LOG):
         assert not (await check(call, file))[0], file
 
 
 @pytest.mark.covers("rule.write.related")
-async def test_file_in_a_list_of_hits_stays_closed(call: Caller) -> None:
+async def test_file_in_a_list_of_hits_stays_closed(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     await call("search_files", pattern="test")
     await call("files_search", query="sign in handler form")
     for file in (TEST, MODULE_TEST, UNRELATED):
@@ -144,6 +154,7 @@ async def test_file_in_a_list_of_hits_stays_closed(call: Caller) -> None:
 @pytest.mark.covers("rule.write.related")
 async def test_lines_that_have_changed_must_be_read_again(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     await call("snippets_get", path=TEST)
     path = shop / TEST
     path.write_text(path.read_text("utf-8").replace("login({})", "login({}) is None"), "utf-8")
@@ -155,10 +166,10 @@ async def test_lines_that_have_changed_must_be_read_again(call: Caller, shop: Pa
 
 
 @pytest.mark.covers("rule.write.related")
-async def test_prints_of_another_session_open_nothing(call: Caller) -> None:
-    first = await ready(call)
-    await call("snippets_get", path=TEST)
-    second = await ready(call)
+async def test_prints_of_another_session_open_nothing(call: Caller, shop: Path) -> None:
+    first, second = await ready(call), await ready(call)
+    add_files(shop)
+    await call("snippets_get", path=TEST, session_id=first)
     assert await check(call, TEST, session_id=second) == (False, "file_not_explored")
     assert await check(call, TEST, session_id=first) == (True, "")
 
@@ -168,6 +179,7 @@ async def test_allowed_file_stays_open_after_its_edit_until_exploration(
     call: Caller, shop: Path
 ) -> None:
     await ready(call)
+    add_files(shop)
     await call("snippets_get", path=TEST)
     files = [SERVICE, TEST, "src/auth/lockout.py"]
     assert (await call("check_write_target", file_path=files))["allowed"]
@@ -181,6 +193,7 @@ async def test_allowed_file_stays_open_after_its_edit_until_exploration(
 @pytest.mark.covers("rule.write.stays_open")
 async def test_file_that_was_never_allowed_closes_with_its_lines(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     (shop / SERVICE).write_text("class AuthService:\n    def login(self): return 1\n", "utf-8")
     assert await check(call, SERVICE) == (False, "file_not_explored")
 
@@ -192,8 +205,9 @@ async def test_file_that_was_never_allowed_closes_with_its_lines(call: Caller, s
     "field.add_explored_files.files.quote",
 )
 @pytest.mark.parametrize("tool", ["add_explored_files", "submit_understanding"])
-async def test_quote_opens_a_plausible_file(call: Caller, tool: str) -> None:
+async def test_quote_opens_a_plausible_file(call: Caller, shop: Path, tool: str) -> None:
     await ready(call)
+    add_files(shop)
     await call("snippets_get", path=FORM)
     assert await check(call, FORM) == (False, "file_not_related")
     quote = "The login form refuses an empty password before it is sent."
@@ -210,8 +224,9 @@ def by_quote(tool: str, file: str, explanation: str, quote: str) -> dict[str, An
 
 @pytest.mark.covers("rule.write.by_quote")
 @pytest.mark.parametrize("tool", ["add_explored_files", "submit_understanding"])
-async def test_foreign_quote_opens_nothing(call: Caller, tool: str) -> None:
+async def test_foreign_quote_opens_nothing(call: Caller, shop: Path, tool: str) -> None:
     await ready(call)
+    add_files(shop)
     says = "the login needs it for the empty password"
     for file, explanation, quote, demand in (
         (UNRELATED, says, QUOTE, "quote"),
@@ -236,13 +251,15 @@ async def test_foreign_quote_opens_nothing(call: Caller, tool: str) -> None:
 
 
 @pytest.mark.covers("rule.write.by_quote")
-async def test_further_symbol_opens_its_file_and_never_lowers_the_risk(call: Caller) -> None:
-    await ready(call)
+async def test_further_symbol_opens_its_file_and_never_lowers_the_risk(
+    call: Caller, shop: Path
+) -> None:
+    await ready(call, "verify the password against the stored hash")
+    add_files(shop)
     other, file = "verify_password", "src/auth/passwords.py"
     await call("snippets_get", symbol=other)
     await call("find_references", symbol=other)
-    source = (await call("snippets_get", symbol=other))["lines"]
-    quote = next(line for line in source if "def " in str(line))
+    quote = code_of(await call("snippets_get", symbol=other))
     assert (await check(call, file)) == (False, "file_not_related")
     claim = {"symbol": other, "explanation": "it compares the password", "quote": quote}
     answer = await call("submit_understanding", symbols_identified=[claim])
@@ -285,6 +302,7 @@ async def test_agreement_opens_the_file_of_its_symbol_and_no_other(
 @pytest.mark.covers("rule.write.related")
 async def test_caller_of_a_renamed_symbol_still_opens(call: Caller, shop: Path) -> None:
     await ready(call)
+    add_files(shop)
     await call("snippets_get", path=TEST)
     assert await check(call, SERVICE) == (True, "")
     source = shop / SERVICE
