@@ -18,7 +18,7 @@ from benchmarks.map_judging import curve, judged, pooled, reliability
 from benchmarks.map_labels import FOLDER, sets_from
 from benchmarks.map_tables import show_curve, show_rates, show_reliability
 from code_intel.embedding.engine import Embedder
-from code_intel.learned.fit.regression import Array, Store
+from code_intel.learned.fit.regression import Array, MeasuredLabels
 from code_intel.learned.fit.score import ScoreFit, fit_score, raw_constants
 from code_intel.learned.fit.texts import CachingEmbedder
 from code_intel.learned.recall import calibration
@@ -52,7 +52,7 @@ def fitted_for(embedder: Embedder, data: Path, out: Path) -> None:
 
 
 def report(
-    names: Sequence[tuple[str, bool]], stores: Sequence[Store], scaled: Sequence[Array]
+    names: Sequence[tuple[str, bool]], stores: Sequence[MeasuredLabels], scaled: Sequence[Array]
 ) -> None:
     """Print the cross-validated rates, curve and calibration."""
     for wanted, title in (

@@ -70,7 +70,7 @@ def identity(model: str) -> str:
 
 
 def revision(model: str) -> str:
-    """Return the commit of the local copy of a model on the hub; empty if there is none."""
+    """Return the commit of the local copy of a model on the hub, or an empty text."""
     if Path(model).is_dir() or not installed():
         return ""
     name = HUB_NAMES.get(model, model)

@@ -18,7 +18,7 @@ from code_intel.records import Definition
 
 MAX_IMPACT_NAMES = 60
 """Maximum number of names to search for."""
-MIN_NAME_CHARS = 3
+MIN_CHANGED_NAME_CHARS = 3
 MAX_LINES = 10
 """Maximum lines reported per file."""
 TESTS, PROSE = 2, 1
@@ -66,7 +66,7 @@ def names_in(description: str, symbols: Iterable[Definition]) -> set[str]:
     return {
         symbol.name
         for symbol in symbols
-        if len(symbol.name) >= MIN_NAME_CHARS
+        if len(symbol.name) >= MIN_CHANGED_NAME_CHARS
         and re.search(rf"(?<![A-Za-z0-9_]){re.escape(symbol.name)}(?![A-Za-z0-9_])", description)
     }
 
@@ -76,7 +76,7 @@ def names_of(symbols: Iterable[Definition], named: Collection[str]) -> list[str]
     plain = [
         symbol
         for symbol in symbols
-        if len(symbol.name) >= MIN_NAME_CHARS
+        if len(symbol.name) >= MIN_CHANGED_NAME_CHARS
         and _NAME.fullmatch(symbol.name)
         and not symbol.name.startswith("__")
     ]

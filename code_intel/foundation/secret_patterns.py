@@ -198,7 +198,7 @@ _CUT = (
 _KEY_KINDS = (
     "api", "access", "private", "account", "signing", "encryption", "auth", "shared", "master",
 )  # fmt: skip
-# The cheap test of the character before `key` comes first, because most keys are none of these.
+# The cheap test of the character before `key` comes first, because most keys do not match.
 _KEY_ENDS = "".join(sorted({kind[-1] for kind in _KEY_KINDS}))
 _KEY = rf"key(?<=[{_KEY_ENDS}_-]key)(?:" + "|".join(
     f"(?<={kind}key)|(?<={kind}[_-]key)" for kind in _KEY_KINDS

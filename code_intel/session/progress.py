@@ -27,8 +27,8 @@ class RequirementProgress(NamedTuple):
 
 
 _EVIDENCE = (
-    "Required for understanding: each symbol that the change rests on, with a sentence and a quote "
-    "of its code, which this session has printed."
+    "Submit each symbol that the change rests on, with a sentence and a quote of its code, which "
+    "this session must have printed."
 )
 
 

@@ -8,7 +8,7 @@ tests/session/test_frame.py.
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -160,6 +160,16 @@ def content_words(text: str) -> frozenset[str]:
         else:
             words.add(_stem(run.text) if run.script == "word" else run.text)
     return frozenset(words)
+
+
+def as_written(words: Iterable[str], text: str) -> tuple[str, ...]:
+    """Return content words as a text spells them; others stay as they are.
+
+    >>> as_written(["ignor", "size"], "The size is ignored")
+    ('ignored', 'size')
+    """
+    spelled = {_stem(run.text): run.text for run in _runs(text) if run.script == "word"}
+    return tuple(spelled.get(word, word) for word in words)
 
 
 def has_content(text: str) -> bool:

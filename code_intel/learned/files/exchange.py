@@ -231,7 +231,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("it is another JSON value")  # noqa: TRY004 - callers catch one type
+        raise ValueError("it is not an object")  # noqa: TRY004 - callers catch one type
     return found
 
 

@@ -16,7 +16,7 @@ from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
 from code_intel.learned.fit.judging import Judgements, hit, judged, pooled, wrong
 from code_intel.learned.fit.labels import QUESTIONS, WITHOUT_ANSWER, Labels, sets_from
-from code_intel.learned.fit.regression import Store
+from code_intel.learned.fit.regression import MeasuredLabels
 from code_intel.learned.fit.score import ScoreFit, fit_score, raw_constants
 from code_intel.learned.fit.texts import CachingEmbedder
 from code_intel.learned.fit.whole_requests import (
@@ -189,7 +189,7 @@ def _question_rates(data: str, fitted: ScoreFit, places: Sequence[int]) -> Itera
                 )
 
 
-def _judged(stores: Sequence[Store], logits: Sequence[Any]) -> Judgements:
+def _judged(stores: Sequence[MeasuredLabels], logits: Sequence[Any]) -> Judgements:
     return pooled(
         [
             judged(store.labels, store.scores(values))

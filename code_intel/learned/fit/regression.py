@@ -30,7 +30,7 @@ WEIGHT_BOUNDED = 1 / 4
 """Weight of wrong pairs that `recall.DIFFERENT` keeps from READY: the fit learns the rest."""
 
 
-class Store(NamedTuple):
+class MeasuredLabels(NamedTuple):
     """A labelled set, measured.
 
     Attributes:
@@ -70,7 +70,7 @@ class FitResult(NamedTuple):
         return FitResult(self.weights * slope, self.bias * slope + shift)
 
 
-def pairs_of(store: Store) -> Pairs:
+def pairs_of(store: MeasuredLabels) -> Pairs:
     """Choose what to fit on: each true pair, each near miss, and the closest wrong agreements."""
     labels, rows = store.labels, list[tuple[int, int, float, float]]()
     margin = FEATURES.index("margin")
@@ -103,7 +103,7 @@ def folds_of(labels: Labels) -> tuple[Places, Places]:
     return np.where(near >= 0, entries[np.maximum(near, 0)], alone), entries
 
 
-def cross_validated(stores: Sequence[Store]) -> list[Array]:
+def cross_validated(stores: Sequence[MeasuredLabels]) -> list[Array]:
     """Return log-odds for each store; the constants for a question never saw its agreement."""
     pairs = [pairs_of(store) for store in stores]
     folds = [folds_of(store.labels) for store in stores]
@@ -121,7 +121,7 @@ def cross_validated(stores: Sequence[Store]) -> list[Array]:
     return logits
 
 
-def stack(stores: Sequence[Store], pairs: Sequence[Pairs]) -> tuple[Array, Array, Array]:
+def stack(stores: Sequence[MeasuredLabels], pairs: Sequence[Pairs]) -> tuple[Array, Array, Array]:
     """Return features, truth and weight of all pairs of all stores."""
     features = [
         store.evidence[pair.query, pair.entry] for store, pair in zip(stores, pairs, strict=True)
@@ -170,7 +170,7 @@ def newton(rows: Array, truth: Array, weight: Array, ridge: float) -> Array:
     return beta
 
 
-def platt(stores: Sequence[Store], logits: Sequence[Array]) -> tuple[float, float]:
+def platt(stores: Sequence[MeasuredLabels], logits: Sequence[Array]) -> tuple[float, float]:
     """Return slope and shift that make a best agreement's log-odds those of being right."""
     best = np.concatenate([found.max(axis=1) for found in logits])
     right = np.concatenate(

@@ -14,7 +14,7 @@ from code_intel.learned.fit.labels import Labels
 from code_intel.learned.fit.regression import (
     Array,
     FitResult,
-    Store,
+    MeasuredLabels,
     cross_validated,
     fit,
     pairs_of,
@@ -55,7 +55,7 @@ class ScoreFit(NamedTuple):
     """
 
     space: calibration.Space
-    stores: tuple[Store, ...]
+    stores: tuple[MeasuredLabels, ...]
     held_out: tuple[Array, ...]
     result: FitResult
     margin: float
@@ -102,7 +102,7 @@ def make_space(embedder: Embedder) -> calibration.Space:
     return calibration.Space(**{name: half(array) for name, array in arrays.items()})
 
 
-def store_of(labels: Labels, embedder: Embedder, space: calibration.Space) -> Store:
+def store_of(labels: Labels, embedder: Embedder, space: calibration.Space) -> MeasuredLabels:
     """Measure every question of a set against every agreement, as recall does."""
     said = [wording(agreement) for agreement in labels.agreements]
     cards = [Card(agreement) for agreement in labels.agreements]
@@ -113,10 +113,10 @@ def store_of(labels: Labels, embedder: Embedder, space: calibration.Space) -> St
     ceilings = np.array(
         [[upper_limit(query, words)[0] for words in said] for query in labels.queries]
     )
-    return Store(labels, evidence, floors, np.where(floors == 1, 1, ceilings))
+    return MeasuredLabels(labels, evidence, floors, np.where(floors == 1, 1, ceilings))
 
 
-def operating_point(stores: Sequence[Store], logits: Sequence[Array]) -> float:
+def operating_point(stores: Sequence[MeasuredLabels], logits: Sequence[Array]) -> float:
     """Return the greatest shift that keeps wrong acceptances within `LIMITS`."""
     good = -2.0
     for shift in np.arange(-2, 3, 0.01):
@@ -129,7 +129,7 @@ def operating_point(stores: Sequence[Store], logits: Sequence[Array]) -> float:
     return round(good, 2)
 
 
-def judged_all(stores: Sequence[Store], logits: Sequence[Array]) -> Judgements:
+def judged_all(stores: Sequence[MeasuredLabels], logits: Sequence[Array]) -> Judgements:
     """Judge the questions of all stores, each asked of its own map."""
     return pooled(
         [
@@ -139,7 +139,7 @@ def judged_all(stores: Sequence[Store], logits: Sequence[Array]) -> Judgements:
     )
 
 
-def ready_margin(stores: Sequence[Store], logits: Sequence[Array]) -> float:
+def ready_margin(stores: Sequence[MeasuredLabels], logits: Sequence[Array]) -> float:
     """Return the margin that all but `MARGIN_LOSS` of the right answers at READY_SCORE keep."""
     margins: list[float] = []
     for store, values in zip(stores, logits, strict=True):

@@ -31,7 +31,7 @@ WEIGHT_OTHER = 1 / 4
 RIDGE = 1e-2
 
 
-class Pair(NamedTuple):
+class RequestPair(NamedTuple):
     """A request and one agreement of its repository.
 
     Attributes:
@@ -40,7 +40,7 @@ class Pair(NamedTuple):
         limit: The highest score that the feature allows.
         is_near: Whether the request is about this agreement, or almost.
         is_same: Whether the agreement answers the request.
-        is_unclear: Whether it names the right symbol although the label is another agreement.
+        is_unclear: Whether it names the right symbol under a different agreement than the label.
     """
 
     agreement: Agreement
@@ -59,7 +59,7 @@ class LabelledRequest(NamedTuple):
     kind: str
     language: str
     request: Request
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RequestPair, ...]
 
 
 def requests_from(path: Path, embedder: Embedder, constants: Calibration) -> list[LabelledRequest]:
@@ -114,7 +114,7 @@ def _measured(
         number, agreement = store[match.card]
         is_same = number == row["expected"]
         pairs.append(
-            Pair(
+            RequestPair(
                 agreement,
                 match.score,
                 tuple(evidence(request, r, match.score, vectors) for r in requests_of(agreement)),

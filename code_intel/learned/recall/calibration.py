@@ -113,7 +113,7 @@ class RequestFit:
 class Calibration:
     """The map from evidence to score that was fitted for one model.
 
-    Compared by identity: a calibration that is read again is another one.
+    Compared by identity: reading a calibration again returns a different object.
 
     Attributes:
         identity: The model it was fitted for.
@@ -192,8 +192,8 @@ def of_project(settings: Settings, identity: str) -> Calibration | None:
 def own(settings: Settings, identity: str) -> Calibration | None:
     """Return the constants that `code-intel calibrate` has written for a project and model.
 
-    Returns None if there are none, or if they are for another revision of the model or for vectors
-    of another length.
+    Returns None without such constants, or if they are for another revision of the model or for
+    vectors of another length.
 
     Raises:
         EmbeddingError: The file is damaged.

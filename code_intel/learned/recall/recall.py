@@ -132,7 +132,7 @@ def recall(
         query_vector: `query` embedded as a query, shape (dimensions,); None without a model.
         cards: The cards of the map that are closest to the question. A card's score depends on its
             own evidence, and on the closest card of a different symbol.
-        constants: The constants of the model that computed the vectors. If there are none, only
+        constants: The constants of the model that computed the vectors. Without them, only
             words are compared, and all scores but those of exact terms are below the thresholds.
 
     Raises:

@@ -326,8 +326,6 @@ def _refusal(
         hint=hint,
         details={
             "missing_requirements": list(dict.fromkeys(lack.line for lack in unmet)),
-            "consistency_errors": [],
-            "consistency_hint": "",
             "current_phase": session.phase.value,
             "risk_level": risk[0].value,
             "risk_reason": risk[1],

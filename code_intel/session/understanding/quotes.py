@@ -11,7 +11,7 @@ class QuotedCode(NamedTuple):
 
     Attributes:
         file: Its file, relative to the root.
-        symbol: The innermost symbol around it; empty if there is none.
+        symbol: The innermost symbol around it, or an empty text.
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not.
         words: Number of rare words of the request in the quote or in the names around it.

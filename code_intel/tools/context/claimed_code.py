@@ -80,7 +80,7 @@ def _top(text: Sequence[str], definition: Definition) -> int:
 def _code_of_file(context: GatewayContext, file: str, lines: Lines) -> ClaimedCode | None:
     """Return the symbol of a file of which the most was printed.
 
-    A file without symbols stands for its printed lines, or if there are none for its first lines.
+    In a file without symbols, the code is the printed lines, or else the first lines.
     """
     printed = lines.get(file, NO_LINES)
     text = current_text(context, file)

@@ -20,7 +20,7 @@ from code_intel.session.understanding.demands import (
     UseFacts,
 )
 from code_intel.session.understanding.judging import EvidenceFacts
-from code_intel.session.wording import content_words, symbol_parts
+from code_intel.session.wording import as_written, content_words, symbol_parts
 from code_intel.tools.context.claimed_code import NO_LINES, ClaimedCode, Lines, code_of
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -269,7 +269,7 @@ async def _changes(
     known = [links for links in judged if links]
     covered = {word for links in known for word in links.words}
     rare = dict.fromkeys(word for links in known for word in links.rare)
-    uncovered = tuple(word for word in rare if word not in covered)
+    uncovered = as_written((word for word in rare if word not in covered), session.query)
     in_map = await _named_in_map(context) if session.intent.writes else frozenset()
     return tuple(
         change._replace(uncovered=uncovered, in_map=facts.name in in_map)

@@ -188,7 +188,7 @@ class GatewayContext:
 
     def _no_session_error(self, tool: str) -> SessionError:
         if self.connection is not None:
-            return SessionError(f"{tool} needs a session, and there is none.")
+            return SessionError(f"{tool} needs a session, but none was started.")
         return SessionError(
             f"{tool} needs session_id, because this protocol version has no connections over HTTP.",
             hint="Pass the session_id from start_session; if none exists, call start_session.",

@@ -44,7 +44,7 @@ async def folders_of(context: GatewayContext) -> tuple[PackageFolder, ...]:
     """Return the folders of installed packages.
 
     Raises:
-        NotFoundError: There are none.
+        NotFoundError: The project has no installed packages.
     """
     settings = context.settings
     found = await run_in_thread(package_folders, settings.root, settings.module_caches)

@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
     Attributes:
         file: Path relative to the project.
-        symbol: The innermost symbol around the lines, or the whole symbol; empty if there is none.
+        symbol: The innermost symbol around the lines, or the whole symbol, or an empty text.
         first: The first line, counted from 1.
         last: The last line, included.
         lines: The lines, without line endings; long ones are cut.

@@ -127,7 +127,7 @@ async def _speaks_elsewhere(context: GatewayContext, request: Request, best: Hit
 async def _speaks_of_another_agreement(
     context: GatewayContext, request: Request, best: Hit
 ) -> bool:
-    """Return whether what a request says beside its feature is another agreement's feature."""
+    """Return whether a slot beside the feature names the feature of another agreement."""
     assert best.agreement is not None  # noqa: S101 - the caller's condition
     found, _ = await try_search(
         context.searcher, "map", context.searcher.search_map(request.rest, PLACES)

@@ -265,7 +265,7 @@ def _places(context: GatewayContext, work: _Work) -> list[str]:
 
 
 def _standing(context: GatewayContext, pair: Pair) -> AgreementStatus | None:
-    """Return the status of the agreement of a term and a symbol; None if there is none."""
+    """Return the status of the agreement of a term and a symbol, or None."""
     if not all(pair):
         return None
     key = make_key(*pair)

@@ -127,7 +127,7 @@ class Start(NamedTuple):
 
     @property
     def next_call(self) -> dict[str, Any]:
-        """The field `next_call` with the next call filled in; {} if there is none to suggest."""
+        """The field `next_call` with the next call filled in, or {} without a suggestion."""
         session, first = self.session, self.first_symbol
         if session.phase is Phase.READY and session.intent.writes and session.explored_files:
             arguments: dict[str, Any] = {"file_path": session.explored_files[0]}

@@ -89,5 +89,6 @@ def _answer(locked: LockedSession, verdict: EvidenceVerdict) -> Answer:
         data["uses"] = [use.row for use in verdict.uses]
     if session.planned_files:
         data["planned_files"] = list(session.planned_files)
-    message = visible(" ".join(parts))
-    return locked.answer(message, "\n".join([message, *map(visible, listed)]), **data)
+    text = visible(" ".join(parts))
+    message = visible(" ".join([f"{session.phase}.", *verdict.notes]))
+    return locked.answer(message, "\n".join([text, *map(visible, listed)]), **data)
