@@ -52,7 +52,7 @@ async def _reload(context: "CommandContext", agent: str) -> "Answer":
 
 
 def _compute_vectors(context: "CommandContext", agent: str) -> str:
-    """Wait for the vectors of an agent's commands; return why they are missing, or an empty text."""
+    """Wait for the vectors of an agent's commands; return why none were computed, or ""."""
     with progress() as advance:
         return context.vectors.wait_for(
             context.registries.of(agent),
