@@ -115,6 +115,14 @@ def test_refusal_of_a_quote_names_a_line_that_speaks_of_the_feature() -> None:
     (lack,) = lacks(CLAIM, FACTS._replace(speaks_of=frozenset()), Risk.MEDIUM)
     assert lack.demand == "feature_quote"
     assert "Quote src/auth.py:12" in lack.then
+    unread = FACTS._replace(
+        last=200,
+        printed=frozenset(range(10, 40)),
+        speaks_of=frozenset(),
+        slot_lines={"target_feature": 90},
+    )
+    (lack,) = lacks(CLAIM, unread, Risk.MEDIUM)
+    assert 'snippets_get(path="src/auth.py", start_line=90, end_line=90)' in lack.then
 
 
 @pytest.mark.covers("rule.prints.changed")

@@ -62,7 +62,7 @@ class ClaimFacts(NamedTuple):
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not, and what the search ranks first.
         speaks_of: The slots of which quote, name or documentation speak.
-        slot_lines: For each slot, a printed line of its code that speaks of it, if there is one.
+        slot_lines: For each slot, a line of its code that speaks of it; a printed one, if any does.
         uses: Number of lines that use it.
         references_seen: Whether its uses were looked up or printed.
         callers: The nearest uses, at most `MAX_CALLERS`.
@@ -201,11 +201,13 @@ def _silent(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if facts.speaks_of & _FEATURE_SLOTS:
         return
     lines = [line for slot, line in facts.slot_lines.items() if slot in _FEATURE_SLOTS]
-    quote = f"Quote {facts.file}:{min(lines)}, or rest" if lines else "Rest"
-    yield (
-        "has a quote that speaks of neither the feature nor the action",
-        f"{quote} on a symbol whose code does",
-    )
+    line = min(lines, key=lambda line: (line not in facts.printed, line), default=0)
+    if line and line not in facts.printed:
+        then = f"Call {read_call(facts.file, line, line)}, and quote it"
+    else:
+        quote = f"Quote {facts.file}:{line}, or rest" if line else "Rest"
+        then = f"{quote} on a symbol whose code does"
+    yield "has a quote that speaks of neither the feature nor the action", then
 
 
 def _unlisted_uses(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:

@@ -219,7 +219,7 @@ def _slot_lacks(
         return
     spoken = frozenset[str]().union(*(facts.speaks_of for _, facts in accepted))
     for slot in session.frame.slots:
-        rows = [facts for _, facts in accepted if slot.name in facts.slot_lines]
+        rows = [facts for _, facts in accepted if facts.slot_lines.get(slot.name) in facts.printed]
         if slot.name in spoken or not rows:
             continue
         if not (slot.name == "desired_action" and is_new):

@@ -61,15 +61,22 @@ def code_of(
     chosen = wanted if len({files[d] for d in wanted}) == 1 else read
     if len({files[d] for d in chosen}) != 1:
         return None if found else _unreadable_code(context, claim, file, lines)
+    text = current_text(context, files[chosen[0]])
     definition = max(
         chosen,
         key=lambda d: (
+            _has_quote(text[d.line - 1 : d.end_line], claim.quote),
             len(lines.get(files[d], NO_LINES).intersection(range(d.line, d.end_line + 1))),
             d.end_line - d.line,
         ),
     )
-    text = current_text(context, files[definition])
     return ClaimedCode(definition, files[definition], text, _top(text, definition))
+
+
+def _has_quote(text: Sequence[str], quote: str) -> bool:
+    """Return whether lines have the first line of a quote, so that overloads can be told apart."""
+    first = next((line.strip() for line in quote.splitlines() if line.strip()), "")
+    return bool(first) and any(first in line for line in text)
 
 
 def _top(text: Sequence[str], definition: Definition) -> int:

@@ -218,14 +218,14 @@ def _slots_of(session: Session, text: str) -> frozenset[str]:
 
 
 def _slot_lines(session: Session, code: ClaimedCode, printed: frozenset[int]) -> dict[str, int]:
-    """Return, for each slot, the printed line of the code with the most words of it, if any."""
-    shown = [number for number in code.lines if number in printed and number <= len(code.text)]
-    words = {number: content_words(code.text[number - 1]) for number in shown}
+    """Return, for each slot, the line of the code with the most words of it; printed ones first."""
+    numbers = [number for number in code.lines if number <= len(code.text)]
+    words = {number: content_words(code.text[number - 1]) for number in numbers}
     found = {}
     for name, asked in _words_of_slots(session).items():
-        best = max(shown, key=lambda number: len(asked & words[number]), default=0)
-        if best and asked & words[best]:
-            found[name] = best
+        held = [number for number in numbers if asked & words[number]]
+        if held:
+            found[name] = max(held, key=lambda n: (n in printed, len(asked & words[n])))
     return found
 
 

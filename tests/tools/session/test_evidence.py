@@ -220,6 +220,24 @@ async def test_any_printed_lines_of_a_document_stand_for_it_beside_a_new_file(sh
     assert answer["next_phase"] == "READY"
 
 
+async def test_quote_says_which_of_several_overloads_is_meant(shop: Path) -> None:
+    body = "\n".join(f"    print({n})" for n in range(9))
+    code = (
+        f"def check_login(form):\n{body}\n\n\n"
+        "def check_login(form):\n    return form.password == ''  # an empty password\n"
+    )
+    (shop / "check.py").write_text(code, encoding="utf-8")
+    async with gateway(shop, demands="evidence") as call:
+        handle = await begun(call)
+        await call("snippets_get", session_id=handle, path="check.py")
+        claim = {
+            "symbol": "check_login",
+            "explanation": "compares the password of a login",
+            "quote": "return form.password == ''  # an empty password",
+        }
+        assert (await submit(call, handle, claim))["next_phase"] == "READY"
+
+
 @pytest.mark.covers(
     "rule.evidence_need.new_symbols",
     "field.submit_understanding.new_symbols",
