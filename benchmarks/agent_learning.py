@@ -46,6 +46,7 @@ class Asked:
         id: The task.
         form: The wording; empty for a task that was not learned.
         phase: The phase after start_session.
+        agreement: The first agreement that the map named: its term, symbol and score.
         right: Whether the map's answer names a file that the commit changed.
         calls: Calls until every changed file was printed; 30 if one never was.
         tokens: Tokens until then.
@@ -56,6 +57,7 @@ class Asked:
     id: str
     form: str
     phase: str
+    agreement: str
     right: bool
     calls: int
     tokens: int
@@ -131,6 +133,7 @@ async def ask(agent: GatewayAgent, task: Task, form: str) -> Asked:
         task.id,
         form,
         phase,
+        f"{first['nl_term']} → {first['symbol']} {first.get('score')}" if first else "",
         bool(files & set(task.files)),
         mine.calls,
         mine.tokens,
