@@ -209,7 +209,9 @@ class Agent:
         allowed = await self.call("check_write_target", file_path=need.file, session_id=session)
         if not allowed["allowed"]:
             return Lesson(need.id, term, ready, why=f"{need.file} may not be written")
-        found = await self.call("find_definitions", symbol=need.symbol, exact_match=True)
+        found = await self.call(
+            "find_definitions", symbol=need.symbol, path=need.file, exact_match=True
+        )
         places = [row for row in found.get("definitions", ()) if row["file"] == need.file]
         file = self.root / need.file
         file.write_bytes(changed_in(file.read_bytes(), places[0]["line"], places[0]["end_line"]))
