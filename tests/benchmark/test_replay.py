@@ -155,3 +155,19 @@ async def test_a_session_learns_an_agreement_that_answers_its_words_again(
     report = show({"shop": [lesson, failed]}, found, "the shop")
     assert report["passes"][2]["shop"]["ready"] == 1
     assert "not learned: shop 2" in capsys.readouterr().out
+
+
+@pytest.mark.anyio
+@pytest.mark.model
+async def test_a_session_changes_its_own_file_if_many_define_the_name(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "wide.py").write_text("def total(basket):\n    return sum(basket)\n")
+    others = (f"class A{n}:\n    def total(self):\n        return {n}\n" for n in range(120))
+    (source / "a.py").write_text("\n\n".join(others))
+    need = Need("1", "what does the basket cost", "basket cost", "total", "wide.py", ("wide.py",),
+                "total adds up the prices in a basket", {})  # fmt: skip
+    settings = make(source, tmp_path / "shop", tmp_path / "cache")
+    async with connected(settings) as agent:
+        await teach(agent, [need], {"1": (need.query, need.nl_term)})
+    assert "sum(basket2)" in (settings.root / need.file).read_text(encoding="utf-8")
