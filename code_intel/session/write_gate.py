@@ -280,7 +280,15 @@ def _is_in_unexplored_folder(target: _Target) -> bool:
     # An explored file at the root allows new files there, but no new folders.
     if _real_path(folder) == target.root and target.real.parent != target.root:
         return True
-    return _real_path(folder) not in {path.parent for path in _explored_paths(target)}
+    beside = [file for file in target.open if not _is_change_log(file, target)]
+    return _real_path(folder) not in {path.parent for path in _paths_inside(target, beside)}
+
+
+def _is_change_log(file: str, target: _Target) -> bool:
+    """Return whether a file is open because it lists changes, which says nothing of its folder."""
+    return target.facts is not None and (
+        (known := target.facts.files.get(file)) is not None and known.relation == "lists"
+    )
 
 
 def _has_link(folder: Path, root: Path) -> bool:

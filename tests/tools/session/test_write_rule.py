@@ -128,6 +128,7 @@ async def test_change_log_opens_once_a_line_is_printed(call: Caller, shop: Path)
     assert await check(call, "NEWS.rst") == (False, "file_not_explored")
     await call("search_text", pattern="^News")
     assert await check(call, "NEWS.rst") == (True, "")
+    assert await check(call, "conftest.py") == (False, "folder_not_explored")
     await call("snippets_get", path="src/history.py")
     assert await check(call, "src/history.py") == (False, "file_not_related")
 
