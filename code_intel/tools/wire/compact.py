@@ -11,8 +11,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-OMITTED = {"chunk": ("similarity", "position")}
-"""Fields that a model does not need in a row with this field."""
+OMITTED = {"chunk": ("similarity", "position"), "cached_pairs": ("cache_note",)}
+"""Fields that a model does not need in a row with this field, such as a repeated note."""
 CODE = ("chunk", "text")
 """Fields that contain code, if `start_line` is beside them."""
 FOUND_LINES = {"matches": ("line_number", "line_content"), "references": ("line", "content")}
