@@ -37,6 +37,8 @@ _BOILERPLATE = re.compile(
 _CHANGE_LOG = re.compile(
     r"(?i)(?:change[_-]?log|changes|history|news|releases?|release[_-]?notes)(?:\.\w+)?"
 )
+_COMMON_MODULES = frozenset({"__init__", "index", "main", "mod", "lib", "util", "utils", "types"})
+"""Names of modules that say nothing about what a document describes."""
 _TEST_AFFIX = re.compile(r"(?i)^tests?[_-]|[_-]?(?:tests?|spec)$")
 _SINGLE_WORD = re.compile(r"[a-z]+")
 
@@ -202,9 +204,8 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
     lines = [
         number
         for number, line in enumerate(file.text, 1)
-        if code.word in line
-        and not is_boilerplate(line)
-        and (_is_use(line, code.word) if is_code else _is_named(line, code))
+        if not is_boilerplate(line)
+        and (code.word in line and _is_use(line, code.word) if is_code else _is_named(line, code))
     ]
     if lines:
         line = next((number for number in lines if number in file.printed), lines[0])
@@ -240,14 +241,33 @@ def _is_use(line: str, word: str) -> bool:
 
 
 def _is_named(line: str, code: ChangedCode) -> bool:
-    """Return whether a line of a document names a symbol.
+    """Return whether a line of a document names a symbol, or its module as code.
 
     A name that is also a word of prose must be written as code: `login`, login(), Auth.login.
     """
+    if any(_names_module(line, file) for file in code.files):
+        return True
+    if code.word not in line:
+        return False
     word = re.escape(code.word)
     if not _SINGLE_WORD.fullmatch(code.word):
         return re.search(rf"(?<![\w$]){word}(?![\w$])", line) is not None
     return re.search(rf"[`.:#]{word}(?!\w)|(?<!\w){word}(?:`|\()", line) is not None
+
+
+def _names_module(line: str, file: str) -> bool:
+    """Return whether a line names a module as code: shop.py, 'shop', `ext.shop`.
+
+    >>> _names_module("extensions=['shop']", "ext/shop.py"), _names_module("a shop", "ext/shop.py")
+    (True, False)
+    """
+    name = file.rpartition("/")[2]
+    stem = name.partition(".")[0]
+    if stem not in line or len(stem) < MIN_NAME_CHARS or stem.casefold() in _COMMON_MODULES:
+        return False
+    return (
+        re.search(rf"(?<!\w){re.escape(name)}\b|[`'\".]{re.escape(stem)}[`'\"]", line) is not None
+    )
 
 
 def _tests_module(path: str, modules: Iterable[str]) -> bool:

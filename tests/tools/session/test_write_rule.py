@@ -119,6 +119,16 @@ async def test_printed_file_without_relation_stays_closed(call: Caller, shop: Pa
     assert await check(call, "src/cart/new.py") == (False, "folder_not_explored")
 
 
+@pytest.mark.covers("rule.write.related")
+async def test_document_that_names_the_module_as_code_opens(call: Caller, shop: Path) -> None:
+    (shop / "docs" / "guide.md").write_text("Import `auth.service` first.\n", encoding="utf-8")
+    (shop / "docs" / "prose.md").write_text("We offer good service.\n", encoding="utf-8")
+    await ready(call)
+    await call("search_text", pattern="service", path="docs")
+    assert await check(call, "docs/guide.md") == (True, "")
+    assert await check(call, "docs/prose.md") == (False, "file_not_related")
+
+
 @pytest.mark.covers("rule.write.change_log")
 async def test_change_log_opens_once_a_line_is_printed(call: Caller, shop: Path) -> None:
     (shop / "NEWS.rst").write_text("News\n====\n\nNothing so far.\n", encoding="utf-8")
