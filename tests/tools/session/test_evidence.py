@@ -228,6 +228,7 @@ async def test_quote_says_which_of_several_overloads_is_meant(shop: Path) -> Non
     )
     (shop / "check.py").write_text(code, encoding="utf-8")
     async with gateway(shop, demands="evidence") as call:
+        await call("find_definitions", symbol="check_login", path="check.py")  # indexes the file
         handle = await begun(call)
         await call("snippets_get", session_id=handle, path="check.py")
         claim = {
@@ -235,7 +236,8 @@ async def test_quote_says_which_of_several_overloads_is_meant(shop: Path) -> Non
             "explanation": "compares the password of a login",
             "quote": "return form.password == ''  # an empty password",
         }
-        assert (await submit(call, handle, claim))["next_phase"] == "READY"
+        answer = await submit(call, handle, claim)
+        assert answer.get("next_phase") == "READY", answer["message"]
 
 
 @pytest.mark.covers(
