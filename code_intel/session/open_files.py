@@ -1,7 +1,7 @@
 """Decide which files the work of a session has opened for writing (docs/decisions/0059).
 
-A file is open if it has to do with a symbol that the change rests on, and if the session has
-printed the lines that show it, at their current content.
+A file is open if it is related to a symbol that the change rests on (`RELATIONS`), and the session
+has printed the current lines that show the relation.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ RELATIONS: Mapping[str, str] = MappingProxyType(
         "lists": "lists changes",
     }
 )
-"""How a file may have to do with a symbol that the change rests on, in the order of preference."""
+"""How a file may be related to a symbol that the change rests on, in the order of preference."""
 _MAX_SYMBOLS = 3
 """Maximum symbols that a hint names."""
 
@@ -31,7 +31,7 @@ class FileFacts(NamedTuple):
 
     Attributes:
         file: Path relative to the root.
-        relation: A key of `RELATIONS`; empty if it has nothing to do with the change.
+        relation: A key of `RELATIONS`; empty if it is not related to the change.
         symbol: The symbol to which it is related.
         first: The first of the lines that show the relation.
         last: The last of them.

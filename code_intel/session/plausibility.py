@@ -25,7 +25,8 @@ class PlausibilityFacts(NamedTuple):
         file_score: Score of the file in the search for the whole request, relative to the first.
         part_score: The same in the searches for each slot alone, the mean.
         file_words: BM25 of the file's text for the words of the request, relative to the best.
-        history: How like the request the messages of the file's commits are, relative to the best.
+        history: Similarity of the request to the messages of the file's commits, relative to the
+            best.
         linked: Whether it is part of the first hits, is named in one, or names one.
         in_part: Whether it is among the first hits for one slot alone.
         words: The rare words of the request that its quote, name or documentation holds.

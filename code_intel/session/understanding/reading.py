@@ -1,9 +1,9 @@
-"""Decide whether a session has read a symbol: whether its lines were printed and still are so."""
+"""Decide whether a session has read a symbol: its lines were printed and have not changed."""
 
 from collections.abc import Container, Iterator
 
 READ_LINES = 20
-"""Lines of a symbol, its first among them, that must have been printed; fewer if it has fewer.
+"""Number of lines of a symbol, including its first, that must be printed; all, if it has fewer.
 
 start_session shows about as many of a long symbol: its first line, and those around the match."""
 

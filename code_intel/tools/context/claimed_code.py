@@ -1,4 +1,4 @@
-"""Find the code that a claim means."""
+"""Find the code to which a claim refers."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ Lines = Mapping[str, frozenset[int]]
 
 
 class ClaimedCode(NamedTuple):
-    """The code that a claim means.
+    """The code to which a claim refers.
 
     Attributes:
         definition: Its definition; of a language that cannot be read, the lines around the quote.

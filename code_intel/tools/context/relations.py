@@ -25,8 +25,7 @@ MAX_USES = 500
 MAX_TEXT_CHARS = 120
 """Longer lines are cut; a cut line does not count as printed."""
 IMPORT_STEPS = 2
-"""If several files define a name, its uses count only in files that import the definition in at
-most so many steps."""
+"""Maximum imports between a definition and its use, if several files define the name."""
 MAX_REFRESHED_FILES = 20
 """Maximum files with uses to index again if they have changed."""
 MAX_CALLED_NAMES = 60

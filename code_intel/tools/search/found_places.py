@@ -25,8 +25,8 @@ SYMBOL_SHARES = (1000, 500)
 """Maximum tokens of the first places, which are shown as whole symbols with their relations if they
 fit. Of 80 commits, the first place is in a changed file for 45, and the second for 11."""
 OTHER_CHUNK = 0.5
-"""Factor for further chunks of a file, so that one comes before another file only if that file is
-much worse. On 240 commits, the changed file is shown for .808 instead of .812 of them."""
+"""Factor for the score of a file's further chunks. They come before another file only if its score
+is much lower. On 240 commits, the changed file is shown for .808 instead of .812 of them."""
 MAX_WHOLE_LINES = 80
 """A symbol with more lines is rarely shown whole, so a symbol within it is a place of its own."""
 PLACE_TOKENS = 40
