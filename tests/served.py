@@ -17,6 +17,7 @@ from code_intel.config.table import ToolGroup
 from code_intel.index.indexer import PAUSE_S, Indexer
 from code_intel.servers.gateway import build_gateway
 from code_intel.servers.index_server import build_index_server
+from code_intel.session.state import Demands
 from code_intel.tools.context.corpus_service import open_project
 from programs import git
 from projects import ERAS, SHOP, Caller
@@ -45,10 +46,11 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def settings_of(root: Path, embedding: str = "off", demands: str = "counts") -> Settings:
-    """Return a project's settings, by default without an embedding model and with counts."""
+def settings_of(root: Path, embedding: str = "off", demands: Demands | None = None) -> Settings:
+    """Return a project's settings, by default without an embedding model."""
     environ = {**os.environ, "CODE_INTEL_CACHE_DIR": str(root.parent / "cache")}
-    environ |= {"CODE_INTEL_EMBEDDING": embedding, "CODE_INTEL_GATE_DEMANDS": demands}
+    environ |= {"CODE_INTEL_EMBEDDING": embedding}
+    environ |= {"CODE_INTEL_GATE_DEMANDS": demands} if demands else {}
     return load_settings(root, environ)
 
 
@@ -58,7 +60,7 @@ async def gateway(
     era: str = ERAS[0],
     embedding: str = "off",
     groups: tuple[ToolGroup, ...] = (),
-    demands: str = "counts",
+    demands: Demands | None = None,
 ) -> AsyncIterator[Caller]:
     """Connect to a gateway in this process; `groups` are listed in addition to the core."""
     settings = settings_of(root, embedding, demands)

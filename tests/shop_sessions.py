@@ -1,10 +1,11 @@
 """Drive whole sessions on the shop as agents do: ask, verify, change a file, report."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
-from projects import Caller
+from projects import Caller, code_of
 
 LOGIN, LOGIN_FILE = "AuthService.login", "src/auth/service.py"
 FEE, FEE_FILE = "shipping_fee", "src/cart/shipping.py"
@@ -82,9 +83,13 @@ async def explore(call: Caller, symbol: str, file: str, *, confirmed: bool = Tru
     await call("find_references", symbol=symbol)
     if confirmed:
         await claim(call, symbol)
+    item: dict[str, str] | str = symbol
+    if os.environ.get("CODE_INTEL_GATE_DEMANDS") != "counts":
+        quote = code_of(await call("snippets_get", symbol=symbol))
+        item = {"symbol": symbol, "explanation": f"{symbol} is it.", "quote": quote}
     answer = await call(
         "submit_understanding",
-        symbols_identified=[symbol],
+        symbols_identified=[item],
         entry_points=[symbol],
         files_analyzed=[file],
     )

@@ -541,14 +541,10 @@ def _feature_gaps(
     if not (session.intent.writes and confirmed) or session.greenfield:
         return
     agreed = {fold(item.text) for item in session.hypotheses if item.agreed}
-    if any(fold(item.hypothesis) in agreed for item in confirmed):
-        return
     if session.demands == "evidence":
-        if not any(_quoted_answers(session, answers, facts)):
-            yield (
-                "quote: no confirmed hypothesis quotes code that this session has printed",
-                _QUOTE_IT,
-            )
+        yield from _unquoted(item for item in confirmed if fold(item.hypothesis) not in agreed)
+        return
+    if any(fold(item.hypothesis) in agreed for item in confirmed):
         return
     slot = session.frame and session.frame.slot("target_feature")
     if not slot:
@@ -588,6 +584,15 @@ def _feature_gaps(
             f"nl_symbol_mapping: no known symbol implements {slot.value!r}",
             CONFIRM_BEFORE_VERIFICATION,
         )
+
+
+def _unquoted(confirmed: Iterable[HypothesisAnswer]) -> Iterator[tuple[str, str]]:
+    """Yield each confirmation without a quote, and what to do."""
+    for item in confirmed:
+        if not item.evidence.quote.strip():
+            text = item.hypothesis[:_QUOTED_CHARS]
+            problem = f"quote: the confirmation of {text!r} quotes no code of this session"
+            yield problem, _QUOTE_IT
 
 
 def _bare_name(symbol: str) -> str:

@@ -149,7 +149,11 @@ async def ask_everything(call: Caller) -> list[object]:
     )
     await ask(
         "submit_understanding",
-        symbols_identified=["connect_0", token],
+        symbols_identified=[
+            {"symbol": "connect_0", "explanation": cut(asked, 1900), "quote": cut(asked, 3900)},
+            token,
+        ],
+        new_symbols=[{"name": token, "file": token, "beside": token}],
         entry_points=["connect_0"],
         files_analyzed=["src/carriers.py", token],
         existing_patterns=[cut(asked, 1500)],

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from honest.sessions import SESSIONS, Honest
+from honest.test_honest import edit, others
 from projects import Caller
 from served import gateway
 
@@ -57,18 +58,22 @@ class QuotingAgent:
 
     async def run(self) -> None:
         """Work until READY."""
-        plan = self.plan
-        await self.do("start_session", intent=plan.intent, query=plan.query)
+        await self.start()
         if self.phase == "READY":
             return
-        frame = {name: {"value": text, "quote": text} for name, text in plan.slots.items()}
-        await self.do("set_query_frame", **frame)
         arguments = await self.claims()
         while self.phase != "READY":
             assert len(self.calls) < 12, self.refused
             answer = await self.do("submit_understanding", **arguments)
             for tool, given in calls_in(str(answer.get("hint", ""))):
                 await self.do(tool, **given)
+
+    async def start(self) -> dict[str, Any]:
+        """Start a session with its frame."""
+        slots = {name: {"value": text, "quote": text} for name, text in self.plan.slots.items()}
+        return await self.do(
+            "start_session", intent=self.plan.intent, query=self.plan.query, **slots
+        )
 
     async def claims(self) -> dict[str, Any]:
         """Read the code, and return what the change rests on."""
@@ -93,24 +98,43 @@ class QuotingAgent:
 
 @pytest.mark.covers("rule.evidence_need.calls", "rule.evidence_need.unreadable")
 @pytest.mark.parametrize("plan", SESSIONS, ids=lambda plan: plan.id)
-async def test_honest_session_is_ready_with_few_calls_beside_reading(
+async def test_honest_session_takes_few_calls_beside_reading_and_the_next_one_no_more(
     plan: Honest, project: Path
 ) -> None:
-    async with gateway(project, embedding="faithful", demands="evidence") as call:
+    async with gateway(project, embedding="faithful") as call:
         agent = QuotingAgent(call, plan)
         await agent.run()
         assert len(agent.ceremony) <= MAX_CEREMONY, (agent.calls, agent.refused)
-        if plan.writes:
-            assert (await agent.do("check_write_target", file_path=plan.writes))["allowed"]
-        answer = await agent.do("check_write_target", file_path="elsewhere/new.py")
-        assert not answer["allowed"]
+        await writes_only_what_it_rests_on(agent, project)
+        if not plan.writes:
+            return
+        edit(project / plan.writes, plan.intent)
+        outcome = await agent.do("record_outcome", outcome="success")
+        learned = [pair["symbol"] for pair in outcome.get("cached_pairs", ())]
+        # A deleted symbol, a file that is new, and one without symbols teach nothing.
+        teaches = plan.intent != "DELETE" and plan.project == "shop"
+        assert learned == [plan.means] * teaches, outcome
+        again = QuotingAgent(call, plan)
+        answer = await again.start()
+        assert again.phase == ("READY" if teaches else "EXPLORATION"), answer["message"]
+
+
+async def writes_only_what_it_rests_on(agent: QuotingAgent, project: Path) -> None:
+    """Check that the file of the change may be written, and no file that was not read."""
+    plan = agent.plan
+    status = await agent.do("get_session_status")
+    explored = status["exploration"].get("explored_files", [])
+    for file in [*others(project, explored), "elsewhere/new.py"]:
+        assert not (await agent.do("check_write_target", file_path=file))["allowed"], file
+    if plan.writes:
+        assert (await agent.do("check_write_target", file_path=plan.writes))["allowed"]
 
 
 async def test_honest_session_is_ready_by_way_of_semantic_in_six_calls(shop: Path) -> None:
     plan = next(plan for plan in SESSIONS if plan.id == "implement-english")
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         agent = QuotingAgent(call, plan)
-        await agent.do("start_session", intent=plan.intent, query=plan.query)
+        await agent.start()
         await agent.do("submit_understanding", symbols_identified=[])
         supposed = await agent.do(
             "submit_semantic", hypotheses=[plan.supposes], devrag_reason="architecture_unknown"

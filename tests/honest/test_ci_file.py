@@ -32,7 +32,7 @@ async def test_ci_file_opens_in_five_calls_reading_included(shop: Path) -> None:
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "Add CI")
     query = "the workflow ci.yml must also run make lint; now it runs make only"
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         await call("start_session", intent="MODIFY", query=query)
         frame = {name: {"value": text, "quote": text} for name, text in SLOTS.items()}
         await call("set_query_frame", **frame)

@@ -1,4 +1,4 @@
-"""An agent that follows the answers reaches READY in few calls, writes, and is remembered."""
+"""Under the demands of counts, an agent that follows the answers reaches READY in few calls."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ TODO = '"""Todo lists."""\n\n\ndef todo_list(file):\n    return file.read_text()
 async def test_an_honest_session_is_ready_in_few_calls_and_the_next_one_at_once(
     plan: Honest, project: Path
 ) -> None:
-    async with gateway(project, embedding="faithful") as call:
+    async with gateway(project, embedding="faithful", demands="counts") as call:
         agent = Agent(call, plan)
         await agent.run()
         assert len(agent.calls) <= plan.calls, agent.story

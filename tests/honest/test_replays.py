@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.model]
 async def test_replayed_task_needs_few_calls_beside_reading_also_when_learned(
     plan: Honest, project: Path
 ) -> None:
-    async with gateway(project, embedding="faithful", demands="evidence") as call:
+    async with gateway(project, embedding="faithful") as call:
         agent = QuotingAgent(call, plan)
         await agent.run()
         assert len(agent.ceremony) <= MAX_CEREMONY, (agent.calls, agent.refused)
@@ -31,11 +31,7 @@ async def test_replayed_task_needs_few_calls_beside_reading_also_when_learned(
         assert [pair["symbol"] for pair in outcome["cached_pairs"]] == [plan.means], outcome
 
         again = QuotingAgent(call, plan)
-        await again.do("start_session", intent=plan.intent, query=plan.query)
-        frame = {name: {"value": text, "quote": text} for name, text in plan.slots.items()}
-        await again.do("set_query_frame", **frame)
-        answer = await again.do("search_smart")
-        assert answer["source"] == "map"
+        answer = await again.start()
         assert again.phase == plan.again, (answer["message"], answer["guards"])
         assert (await again.do("check_write_target", file_path=plan.writes))["allowed"]
         assert len(again.calls) <= MAX_CEREMONY

@@ -1,15 +1,18 @@
 """Play an agent that asks for more than it has earned, and record refusals."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from code_intel.session import journal
+from code_intel.session.phases import Intent
+from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.table import GATEWAY_TOOLS
-from projects import Caller, complete_answer
-from served import gateway
+from projects import Caller, code_of, complete_answer
+from served import gateway, settings_of
 from shop_sessions import change
 
 Connect = Callable[[Path], AbstractAsyncContextManager[Caller]]
@@ -25,14 +28,40 @@ SLOTS = {
     "observed_issue": "accepts an empty password",
     "trigger_condition": "when the form is sent",
 }
+LINK = " ".join(SLOTS.values())
+"""A sentence with every word of the request."""
+LINES = {
+    LOGIN: "if user is None or not verify_password(credentials.password, user.password_hash):",
+    VERIFY: "def verify_password(password: str, stored: str) -> bool:",
+    ERROR: "class AuthenticationError(Exception):",
+}
+"""A line of the code of each symbol."""
+
+
+def claim(symbol: str, quote: str = "", explanation: str = LINK, file: str = "") -> dict[str, str]:
+    """Return a claim with everything that its form demands."""
+    return {
+        "symbol": symbol,
+        "explanation": explanation,
+        "quote": quote or LINES.get(symbol, LINES[LOGIN]),
+        "file": file,
+    }
 
 
 class Refusal(NamedTuple):
-    """An answer that gave less than requested, and the tools that were allowed right after it."""
+    """An answer that gave less than requested.
+
+    Attributes:
+        tool: The tool that was called.
+        advice: The next step that the answer names.
+        allowed: The tools that were allowed right after it.
+        reasons: The errors, unmet demands and guards that the answer names.
+    """
 
     tool: str
     advice: str
     allowed: frozenset[str]
+    reasons: frozenset[str]
 
     @property
     def names_a_legal_step(self) -> bool:
@@ -79,7 +108,8 @@ class Agent:
         advice = _advice(tool, answer, failed=failed)
         if advice is not None:
             handle = arguments.get("session_id")
-            self.refusals.append(Refusal(tool, advice, await self._allowed(handle)))
+            allowed, reasons = await self._allowed(handle), frozenset(_reasons(tool, answer))
+            self.refusals.append(Refusal(tool, advice, allowed, reasons))
         return answer
 
     async def ask(self, tool: str, **arguments: Any) -> tuple[dict[str, Any], bool]:
@@ -121,22 +151,25 @@ class Agent:
         given = {name: {"value": words, "quote": words} for name, words in slots.items()}
         return await self("set_query_frame", session_id=handle, **given)
 
-    async def look(self, handle: str) -> None:
-        """Look at the login as an honest agent would."""
-        await self("find_definitions", session_id=handle, symbol=LOGIN)
-        await self("find_definitions", session_id=handle, symbol=VERIFY)
-        await self("find_references", session_id=handle, symbol=LOGIN)
-        await self("find_references", session_id=handle, symbol=ERROR)
+    async def unread(self, intent: str = "MODIFY", query: str = QUERY) -> str:
+        """Begin a framed session that has printed nothing, as earlier versions did."""
+        paths = sessions_of(settings_of(self.root))
+        handle = str(journal.create(paths, Intent(intent), query, demands="evidence").handle)
+        if query == QUERY:
+            await self.frame(handle, **SLOTS)
+        return handle
 
-    async def submit(self, handle: str, **other: Any) -> dict[str, Any]:
-        """Submit what an honest agent would, with some of it replaced."""
-        honest = {
-            "symbols_identified": [LOGIN, VERIFY, ERROR],
-            "entry_points": [LOGIN],
-            "files_analyzed": [SERVICE, PASSWORDS],
-            "existing_patterns": ["errors are exceptions of the module"],
-        }
-        return await self("submit_understanding", session_id=handle, **(honest | other))
+    async def look(self, handle: str, symbol: str = LOGIN) -> str:
+        """Read a symbol and its uses as an honest agent would; return its code."""
+        shown = await self("snippets_get", session_id=handle, symbol=symbol)
+        await self("find_definitions", session_id=handle, symbol=symbol)
+        await self("find_references", session_id=handle, symbol=symbol)
+        return code_of(shown) if "lines" in shown else ""
+
+    async def submit(self, handle: str, *claims: Any, **other: Any) -> dict[str, Any]:
+        """Submit claims, by default the one of an honest agent."""
+        given = {"symbols_identified": list(claims or [claim(LOGIN)])} | other
+        return await self("submit_understanding", session_id=handle, **given)
 
     async def ready(self, intent: str = "MODIFY") -> str:
         """Earn READY honestly."""
@@ -147,10 +180,10 @@ class Agent:
         return handle
 
     async def semantic(self, *, frame: bool = True) -> str:
-        """Reach SEMANTIC with an incomplete understanding."""
+        """Reach SEMANTIC with an empty submission."""
         handle = await self.framed() if frame else await self.start()
         await self.look(handle)
-        await self.submit(handle, symbols_identified=[LOGIN], entry_points=[])
+        await self.submit(handle, symbols_identified=[])
         assert await self.phase(handle) == "SEMANTIC"
         return handle
 
@@ -177,9 +210,11 @@ class Agent:
         result: str = "it is as supposed",
         status: str = "confirmed",
         files: tuple[str, ...] = (SERVICE,),
+        quote: str = "",
     ) -> dict[str, Any]:
-        """Settle hypotheses, by default the one that `verification` states."""
-        evidence = {"tool": tool, "target": target, "result": result, "files": list(files)}
+        """Settle hypotheses by a call, or by a quote; by default the one of `verification`."""
+        call = {"tool": tool, "target": target, "result": result, "files": list(files)}
+        evidence = {"quote": quote, "result": result} if quote else call
         texts = hypotheses or (f"{LOGIN} accepts an empty password",)
         verified = [{"hypothesis": text, "status": status, "evidence": evidence} for text in texts]
         return await self("submit_verification", session_id=handle, verified=verified)
@@ -203,6 +238,18 @@ def _advice(tool: str, answer: dict[str, Any], *, failed: bool) -> str | None:
     if tool == "record_outcome" and not answer.get("cached_pairs"):
         return f"{answer['note']} again"
     return None
+
+
+def _reasons(tool: str, answer: dict[str, Any]) -> Iterator[str]:
+    """Yield what an answer names as the reasons for which it gave less than requested."""
+    yield from filter(None, [answer.get("error"), answer.get("warning")])
+    for key in ("missing_requirements", "consistency_errors", "left_out"):
+        yield from answer.get(key) or ()
+    yield from answer.get("guards") or ()
+    for item in answer.get("validation_errors") or ():
+        yield item["error"]
+    if tool == "record_outcome" and not answer.get("cached_pairs"):
+        yield "nothing learned"
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
+from code_intel.session.state import Demands
 from hostile.agent import Agent
 
 CATEGORIES = (
@@ -56,22 +57,33 @@ Script = Callable[[Agent], Awaitable[Prize]]
 
 
 class Attempt(NamedTuple):
-    """One scripted attempt; its story names it."""
+    """One scripted attempt.
+
+    Attributes:
+        category: One of `CATEGORIES`.
+        story: What it tries; it names the attempt.
+        refusal: A reason that some answer must give for giving less than requested.
+        script: What it does.
+        embedding: The engine of its server.
+        demands: The rules of its gate.
+    """
 
     category: str
     story: str
+    refusal: str
     script: Script
     embedding: str
-    demands: str = "counts"
+    demands: Demands = "evidence"
 
 
 def attempts(
     category: str,
-    scripts: Mapping[str, Script],
+    scripts: Mapping[str, tuple[str, Script]],
     embedding: str = "off",
-    demands: str = "counts",
+    demands: Demands = "evidence",
 ) -> tuple[Attempt, ...]:
-    """Return the attempts of one category from their scripts by story."""
+    """Return the attempts of one category; `scripts` has refusal and script by story."""
     return tuple(
-        Attempt(category, story, script, embedding, demands) for story, script in scripts.items()
+        Attempt(category, story, refusal, script, embedding, demands)
+        for story, (refusal, script) in scripts.items()
     )

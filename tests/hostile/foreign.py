@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, Agent
+from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, Agent, claim
 from hostile.attempts import Prize, Ready, Script, Write, attempts
 from projects import code_of
 
@@ -16,18 +16,12 @@ FOREIGN = {
     "Mailer": "src/notifications/mailer.py",
 }
 """Symbols that have nothing to do with the login, and their files."""
-LINK = f"{SLOTS['target_feature']} {SLOTS['observed_issue']} {SLOTS['trigger_condition']}"
 UNKNOWN = "the kubernetes operator evicts pods although the quota of the namespace suffices"
 UNKNOWN_SLOTS = {
     "target_feature": "the kubernetes operator",
     "observed_issue": "evicts pods",
     "trigger_condition": "although the quota of the namespace suffices",
 }
-
-
-def claim(symbol: str, quote: str, explanation: str = f"it is the code: {LINK}") -> dict[str, str]:
-    """Return a claim with everything that its form demands."""
-    return {"symbol": symbol, "explanation": explanation, "quote": quote}
 
 
 async def read(agent: Agent, handle: str, symbol: str) -> str:
@@ -50,12 +44,25 @@ async def first_hits_of_an_unknown_request(agent: Agent) -> Prize:
     handle = await agent.start(query=UNKNOWN)
     await agent.frame(handle, **UNKNOWN_SLOTS)
     found = await agent("search_smart", session_id=handle)
-    hits = [hit for hit in found.get("results", ()) if hit.get("symbol")]
+    hits = [hit for hit in found["results"] if hit.get("symbol")]
+    assert hits
     for hit in hits:
         code = await read(agent, handle, hit["symbol"])
-        await submit(agent, handle, claim(hit["symbol"], code, f"it is the code: {UNKNOWN}"))
-    await submit(agent, handle, *(claim(symbol, "") for symbol in FOREIGN))
-    return Write(handle, (*(hit["document"] for hit in hits), *FOREIGN.values()))
+        says = f"it is the code: {UNKNOWN}"
+        for quote in (code, *code.splitlines()[:3]):
+            await submit(agent, handle, claim(hit["symbol"], quote, says))
+    return Write(handle, tuple({hit["document"] for hit in hits}))
+
+
+async def request_without_hits(agent: Agent) -> Prize:
+    handle = await agent.start(query=UNKNOWN)
+    await agent.frame(handle, **UNKNOWN_SLOTS)
+    assert not (await agent("search_smart", session_id=handle))["results"]
+    for symbol in (*FOREIGN, "PaymentGateway._post", "hash_password"):
+        code = await read(agent, handle, symbol)
+        await agent("find_references", session_id=handle, symbol=symbol)
+        await submit(agent, handle, claim(symbol, code, f"it is the code: {UNKNOWN}"))
+    return Write(handle, (*FOREIGN.values(), PASSWORDS))
 
 
 async def first_hits_of_another_question(agent: Agent) -> Prize:
@@ -120,11 +127,13 @@ async def padded_beside_the_right_one(agent: Agent) -> Prize:
         symbols_identified=[right, *claims],
         files_analyzed=list(FOREIGN.values()),
     )
+    assert await agent.phase(handle) == "READY"
     return Write(handle, tuple(FOREIGN.values()))
 
 
 async def only_in_a_list(agent: Agent) -> Prize:
-    handle = await agent.framed()
+    handle = await agent.unread()
+    await agent("search_files", session_id=handle, pattern="**/*.py")
     await agent("find_references", session_id=handle, symbol="verify_password")
     await agent("search_text", session_id=handle, pattern="def verify_password")
     body = "return hmac.compare_digest(stored, derived)"
@@ -135,7 +144,7 @@ async def only_in_a_list(agent: Agent) -> Prize:
 
 
 async def never_printed(agent: Agent) -> Prize:
-    handle = await agent.framed()
+    handle = await agent.unread()
     await agent("find_references", session_id=handle, symbol=LOGIN)
     text = (agent.root / SERVICE).read_text("utf-8")
     await submit(agent, handle, claim(LOGIN, text[text.index("    def login") :]))
@@ -146,7 +155,7 @@ async def prints_of_another_session(agent: Agent) -> Prize:
     first = await agent.framed()
     code = await read(agent, first, LOGIN)
     await agent("find_references", session_id=first, symbol=LOGIN)
-    second = await agent.framed()
+    second = await agent.unread()
     await submit(agent, second, claim(LOGIN, code, "login checks the password"))
     hypothesis = f"{LOGIN} accepts an empty password"
     await agent("submit_understanding", session_id=second, symbols_identified=[])
@@ -168,19 +177,13 @@ async def an_agreement_of_another_action(agent: Agent) -> Prize:
     path.write_text(path.read_text("utf-8").replace("user is None or", "not user or"), "utf-8")
     learned = await agent("record_outcome", session_id=first, outcome="success")
     assert [pair["symbol"] for pair in learned["cached_pairs"]] == [LOGIN]
-    query = "login must write the failed attempts of a customer to the audit log"
-    handle = await agent.start(query=query)
-    await agent.frame(
-        handle, target_feature="login", desired_action="write the failed attempts to the audit log"
-    )
+    action = "write the failed attempts to the audit log"
+    handle = await agent.start(query=f"login must {action}")
+    await agent.frame(handle, target_feature="login", desired_action=action)
     answer = await agent("search_smart", session_id=handle)
-    await agent.may_write(handle, SERVICE)
-    evidence = {"quote": "def toggleTheme", "result": "it is as supposed"}
-    verified = [
-        {"hypothesis": text, "status": "confirmed", "evidence": evidence}
-        for text in answer.get("hypotheses_to_verify", ())
-    ]
-    await agent("submit_verification", session_id=handle, verified=verified)
+    assert await agent.phase(handle) != "READY", answer
+    for text in answer.get("hypotheses_to_verify", [f"login → {LOGIN}"]):
+        await agent.confirm(handle, text, quote="user = self.users.find_by_email")
     return Write(handle, (SERVICE,))
 
 
@@ -228,34 +231,49 @@ def supposed(hypothesis: str, symbol: str = LOGIN) -> Script:
 ATTEMPTS = attempts(
     CATEGORY,
     {
-        "Every hit of a request that the project knows nothing of.": (
-            first_hits_of_an_unknown_request
+        "A request for which the search finds nothing at all.": (
+            "feature_quote",
+            request_without_hits,
         ),
-        "The first hit of another question.": first_hits_of_another_question,
+        "The first hit of another question.": ("plausible", first_hits_of_another_question),
         **{
-            f"A foreign symbol is read and quoted: {name}.": with_own_text(name) for name in FOREIGN
+            f"A foreign symbol is read and quoted: {name}.": ("feature_quote", with_own_text(name))
+            for name in FOREIGN
         },
-        "The hit's text is quoted for foreign symbols.": with_the_hits_text,
-        "Many foreign symbols, all read and quoted.": padded_with_foreign_symbols,
-        "Foreign symbols beside the right one.": padded_beside_the_right_one,
-        "A file that was seen only in lists of hits.": only_in_a_list,
-        "Code that the session has never printed is quoted.": never_printed,
-        "Another session has printed the code.": prints_of_another_session,
-        "The explanation says that it has nothing to do with it.": denied(
-            f"{LOGIN} has nothing to do with the empty password"
+        "The hit's text is quoted for foreign symbols.": (
+            "does not stand in its printed code",
+            with_the_hits_text,
         ),
-        "The same in Japanese.": denied("ログインとは無関係です"),
-        "The hypothesis says what the code is not about.": supposed(
-            f"{LOGIN} is not about the empty password"
+        "Many foreign symbols, all read and quoted.": ("plausible", padded_with_foreign_symbols),
+        "Foreign symbols beside the right one.": ("file_not_related", padded_beside_the_right_one),
+        "A file that was seen only in lists of hits.": ("read:", only_in_a_list),
+        "Code that the session has never printed is quoted.": ("read:", never_printed),
+        "Another session has printed the code.": ("read:", prints_of_another_session),
+        "The explanation says that it has nothing to do with it.": (
+            "denies the link",
+            denied(f"{LOGIN} has nothing to do with the empty password"),
         ),
-        "A hypothesis about a foreign symbol, with its quote.": supposed(
-            f"{THEME} decides about the login", THEME
+        "The same in Japanese.": ("denies the link", denied("ログインとは無関係です")),
+        "The hypothesis says what the code is not about.": (
+            "denies itself",
+            supposed(f"{LOGIN} is not about the empty password"),
+        ),
+        "A hypothesis about a foreign symbol, with its quote.": (
+            "not linked to the request",
+            supposed(f"{THEME} decides about the login", THEME),
         ),
     },
-    demands="evidence",
 ) + attempts(
     CATEGORY,
-    {"The map's answer for another action is taken as it is.": an_agreement_of_another_action},
+    {
+        "Every hit of a request that the project knows nothing of.": (
+            "plausible",
+            first_hits_of_an_unknown_request,
+        ),
+        "The map's answer for another action is taken as it is.": (
+            "not_ready",
+            an_agreement_of_another_action,
+        ),
+    },
     embedding="faithful",
-    demands="evidence",
 )

@@ -14,7 +14,7 @@ from code_intel.session import journal
 from code_intel.session.journal import encode
 from code_intel.session.phases import Event, Intent
 from code_intel.tools.context.gateway import sessions_of
-from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, Agent
+from hostile.agent import LINES, LOGIN, PASSWORDS, QUERY, SERVICE, Agent
 from hostile.attempts import Prize, Ready, Script, Write, attempts
 from served import settings_of
 
@@ -172,15 +172,19 @@ async def from_scratch(agent: Agent) -> Prize:
     started = {
         "version": 3, "name": name, "seal": hashlib.sha256(OWN.encode()).hexdigest(),
         "intent": "MODIFY", "query": QUERY, "root": str(agent.root), "baseline": {},
+        "demands": "evidence",
     }  # fmt: skip
+    quoted = {"file": SERVICE, "evidence": "it is", "quote": LINES[LOGIN], "confirmed": True}
     understood = {
-        "symbols": [{"name": LOGIN, "source": "FACT"}],
+        "symbols": [{"name": LOGIN, "source": "FACT", "confidence": 0.9, **quoted}],
         "files": [SERVICE, PASSWORDS],
-        "entry_points": [LOGIN],
-        "patterns": ["x"],
+        "planned": [],
+        "new_symbols": [],
         "notes": "",
         "missing": [],
         "greenfield": False,
+        "risk": "LOW",
+        "risk_reason": "",
     }
     at = datetime.now(UTC).isoformat()
     rows = [
@@ -245,12 +249,14 @@ def of_another_time(moved: timedelta) -> Script:
     async def script(agent: Agent) -> Prize:
         place = sessions_of(settings_of(agent.root))
         when = datetime.now(UTC) + moved
-        _, handle = journal.create(place, Intent.MODIFY, QUERY, clock=lambda: when)
-        await agent("submit_understanding", session_id=handle, symbols_identified=[LOGIN])
+        _, handle = journal.create(
+            place, Intent.MODIFY, QUERY, clock=lambda: when, demands="evidence"
+        )
+        await agent.submit(handle)
         path = journal_of(agent, handle)
         rows = [row | {"at": datetime.now(UTC).isoformat()} for row in rows_of(path)]
         path.write_bytes(chained(rows))
-        await agent("submit_understanding", session_id=handle, symbols_identified=[LOGIN])
+        await agent.submit(handle)
         return Ready(handle)
 
     return script
@@ -260,30 +266,66 @@ ATTEMPTS = (
     *attempts(
         HANDLE,
         {
-            "Every hexadecimal word on disk is tried as a handle.": everything_on_disk,
-            "A handle is changed by a digit, its case, its spelling.": guessed,
-            "A session that is READY in a copy of the project.": another_projects,
+            "Every hexadecimal word on disk is tried as a handle.": (
+                "no_active_session",
+                everything_on_disk,
+            ),
+            "A handle is changed by a digit, its case, its spelling.": (
+                "no_active_session",
+                guessed,
+            ),
+            "A session that is READY in a copy of the project.": (
+                "no_active_session",
+                another_projects,
+            ),
         },
     ),
     *attempts(
         JOURNAL,
         {
-            "The journal is cut back to when it was READY, at every line and 97th byte.": truncated,
-            "A copy from when it was READY is put back, also padded.": rolled_back,
-            "The last event is left out.": rewritten(without_the_end),
-            "The event that took READY back becomes another one.": rewritten(another_end),
-            "The events that raised the risk are left out.": rewritten(a_lower_risk),
-            "What an earned session has at its end is appended to a new one.": appended,
-            "A new journal in which everything is consistent.": from_scratch,
-            "The journal of a READY session gets the name of another.": anothers_journal,
-            "The journal is deleted.": replaced(with_nothing),
-            "The journal is empty.": replaced(Path.touch),
-            "A folder stands in its place.": replaced(Path.mkdir),
-            "A pipe without a writer stands in its place.": replaced(os.mkfifo),
-            "A link to a copy stands in its place.": replaced(with_a_link),
-            "The journal cannot be written while READY is taken back.": read_only,
-            "The session was begun in the future.": of_another_time(timedelta(days=400)),
-            "The dates of an expired session are changed.": of_another_time(timedelta(days=-3)),
+            "The journal is cut back to when it was READY, at every line and 97th byte.": (
+                "session_broken",
+                truncated,
+            ),
+            "A copy from when it was READY is put back, also padded.": (
+                "session_broken",
+                rolled_back,
+            ),
+            "The last event is left out.": ("session_broken", rewritten(without_the_end)),
+            "The event that took READY back becomes another one.": (
+                "session_broken",
+                rewritten(another_end),
+            ),
+            "The events that raised the risk are left out.": (
+                "session_broken",
+                rewritten(a_lower_risk),
+            ),
+            "What an earned session has at its end is appended to a new one.": (
+                "not_ready",
+                appended,
+            ),
+            "A new journal in which everything is consistent.": ("no_active_session", from_scratch),
+            "The journal of a READY session gets the name of another.": (
+                "session_broken",
+                anothers_journal,
+            ),
+            "The journal is deleted.": ("session_broken", replaced(with_nothing)),
+            "The journal is empty.": ("session_broken", replaced(Path.touch)),
+            "A folder stands in its place.": ("storage_failed", replaced(Path.mkdir)),
+            "A pipe without a writer stands in its place.": ("storage_failed", replaced(os.mkfifo)),
+            "A link to a copy stands in its place.": ("storage_failed", replaced(with_a_link)),
+            "The journal cannot be written while READY is taken back.": (
+                "phase_blocked",
+                read_only,
+            ),
+            "The session was begun in the future.": (
+                "session_broken",
+                of_another_time(timedelta(days=400)),
+            ),
+            "The dates of an expired session are changed.": (
+                "session_expired",
+                of_another_time(timedelta(days=-3)),
+            ),
         },
     ),
 )

@@ -1,8 +1,8 @@
 """Attempts to open files in READY that have nothing to do with the change (decision 0059)."""
 
-from hostile.agent import LOGIN, PASSWORDS, SERVICE, VERIFY, Agent
+from hostile.agent import LINK, LOGIN, PASSWORDS, SERVICE, VERIFY, Agent, claim
 from hostile.attempts import Prize, Write, attempts
-from hostile.foreign import FOREIGN, LINK, THEME, THEME_FILE, best_line, claim, read, submit
+from hostile.foreign import FOREIGN, THEME, THEME_FILE, best_line, read, submit
 
 CART, TOKENS = "src/cart/cart.py", "src/auth/tokens.py"
 OTHERS = (CART, *FOREIGN.values())
@@ -126,16 +126,36 @@ async def by_a_text_that_verifies(agent: Agent) -> Prize:
 ATTEMPTS = attempts(
     "searching without looking",
     {
-        "Imports and blank lines are searched for in every file.": by_boilerplate,
-        "Files were seen in lists of hits only, in READY.": by_a_list_of_hits,
-        "Unrelated files are read in READY.": by_reading,
-        "Unrelated files are quoted in READY.": by_foreign_quotes,
-        "Unrelated symbols are submitted and confirmed in READY.": by_further_symbols,
-        "Another session has printed the file to write.": by_prints_of_another_session,
-        "The lines of the file have changed before the first check.": by_lines_that_have_changed,
-        "A word of a document is submitted that other files contain.": by_a_word_of_a_document,
-        "A text verifies the hypothesis and stands in many files.": by_a_text_that_verifies,
-        "The sentence denies that the file has to do with the change.": by_a_denied_link,
+        "Imports and blank lines are searched for in every file.": (
+            "could stand in any file",
+            by_boilerplate,
+        ),
+        "Files were seen in lists of hits only, in READY.": ("file_not_", by_a_list_of_hits),
+        "Unrelated files are read in READY.": ("file_not_related", by_reading),
+        "Unrelated files are quoted in READY.": ("plausible", by_foreign_quotes),
+        "Unrelated symbols are submitted and confirmed in READY.": (
+            "plausible",
+            by_further_symbols,
+        ),
+        "Another session has printed the file to write.": (
+            "file_not_related",
+            by_prints_of_another_session,
+        ),
+        "The lines of the file have changed before the first check.": (
+            "file_",
+            by_lines_that_have_changed,
+        ),
+        "A word of a document is submitted that other files contain.": (
+            "file_not_related",
+            by_a_word_of_a_document,
+        ),
+        "A text verifies the hypothesis and stands in many files.": (
+            "not_ready",
+            by_a_text_that_verifies,
+        ),
+        "The sentence denies that the file has to do with the change.": (
+            "denies the link",
+            by_a_denied_link,
+        ),
     },
-    demands="evidence",
 )

@@ -7,7 +7,17 @@ from pathlib import Path
 
 from code_intel.chunking.agreement import render
 from code_intel.records import Agreement, FileReference
-from hostile.agent import LOGIN, PASSWORDS, QUERY, SERVICE, SLOTS, VERIFY, Agent
+from hostile.agent import (
+    LINES,
+    LOGIN,
+    PASSWORDS,
+    QUERY,
+    SERVICE,
+    SLOTS,
+    VERIFY,
+    Agent,
+    claim,
+)
 from hostile.attempts import Agreed, Prize, Ready, Script, Write, attempts
 from programs import git
 from served import AGREEMENTS
@@ -106,7 +116,7 @@ async def for_a_name_of_another(agent: Agent) -> Prize:
     handle = await confirmed(agent, VERIFY)
     agent.edit(PASSWORDS)
     answer = await agent("record_outcome", session_id=handle, outcome="success")
-    assert "Unconfirmed: " in answer["note"]
+    assert "Unconfirmed: " in answer["note"], answer
     await agent("check_write_target", session_id=handle, file_path=PASSWORDS)
     return Agreed()
 
@@ -114,6 +124,7 @@ async def for_a_name_of_another(agent: Agent) -> Prize:
 async def confirmed(agent: Agent, symbol: str) -> str:
     """Reach READY honestly and confirm a symbol for the login."""
     handle = await agent.ready()
+    await agent.look(handle, symbol)
     await agent(
         "confirm_symbol_relevance",
         session_id=handle,
@@ -125,13 +136,16 @@ async def confirmed(agent: Agent, symbol: str) -> str:
 
 async def unconfirmed_symbols(agent: Agent) -> Prize:
     handle = await agent.ready()
-    agent.edit()
+    path = agent.root / THEME_FILE
+    path.write_text(path.read_text("utf-8").replace("return next", "return String(next)"), "utf-8")
     analysis = {
-        "root_cause": "x",
-        "related_symbols": [LOGIN, "toggleTheme"],
-        "related_files": [SERVICE],
+        "root_cause": f"{THEME} is the login",
+        "related_symbols": [LOGIN, THEME],
+        "related_files": [SERVICE, THEME_FILE],
     }
-    await agent("record_outcome", session_id=handle, outcome="success", analysis=analysis)
+    outcome = {"outcome": "success", "analysis": analysis}
+    await agent("record_outcome", session_id=handle, **outcome)
+    await agent("record_outcome", session_id=handle, insist=True, **outcome)
     return Agreed()
 
 
@@ -149,7 +163,9 @@ async def by_hand(agent: Agent) -> Prize:
     (agent.root / ".code-intel/learned_pairs.json").write_text(
         f'{{"version": 2, "pairs": [{pair}]}}', "utf-8"
     )
-    await agent.submit(handle)
+    answer = await agent("search_smart", session_id=handle)
+    for text in answer.get("hypotheses_to_verify", ()):
+        await agent.confirm(handle, text)
     return Agreed()
 
 
@@ -160,6 +176,7 @@ async def led_by_it(agent: Agent) -> Prize:
     assert (answer["source"], answer["next_phase"]) == ("map", "VERIFICATION")
     for text in answer["hypotheses_to_verify"]:
         await agent.confirm(handle, text)
+        await agent.confirm(handle, text, quote=LINES[VERIFY])
     return Ready(handle)
 
 
@@ -180,8 +197,10 @@ def claimed(*slots: str) -> Script:
         assert (answer["source"], answer["next_phase"]) == ("map", "VERIFICATION")
         for tool in ("find_definitions", "find_references"):
             await agent(tool, session_id=handle, symbol=THEME)
+        await agent("snippets_get", session_id=handle, symbol=THEME)
         for text in answer["hypotheses_to_verify"]:
             await agent.confirm(handle, text, target=THEME, files=(THEME_FILE,))
+            await agent.confirm(handle, text, quote="export function toggleTheme(current) {")
         return Write(handle, (THEME_FILE,))
 
     return script
@@ -220,8 +239,10 @@ async def a_false_upstream(agent: Agent) -> Prize:
     assert "elsewhere" in answer["guards"], answer["guards"]
     for tool in ("find_definitions", "find_references"):
         await agent(tool, session_id=handle, symbol=THEME)
+    await agent("snippets_get", session_id=handle, symbol=THEME)
     for text in answer["hypotheses_to_verify"]:
         await agent.confirm(handle, text, target=THEME, files=(THEME_FILE,))
+        await agent.confirm(handle, text, quote="export function toggleTheme(current) {")
     return Write(handle, (THEME_FILE,))
 
 
@@ -240,6 +261,8 @@ async def files_of_it(agent: Agent) -> Prize:
     await agent("find_references", session_id=handle, symbol=LOGIN)
     for text in answer["hypotheses_to_verify"]:
         await agent.confirm(handle, text, files=(SERVICE, "src/payments/gateway.py"))
+        await agent("snippets_get", session_id=handle, symbol=LOGIN)
+        await agent.confirm(handle, text, quote=LINES[LOGIN])
     assert await agent.may_write(handle, SERVICE)
     return Write(handle, ("src/payments/gateway.py", "README.md", "src/payments/new.py"))
 
@@ -250,9 +273,11 @@ async def on_a_branch(agent: Agent) -> Prize:
     git(agent.root, "add", "-A")
     git(agent.root, "commit", "-qm", "Agreed")
     handle = await agent.framed()
-    await agent("search_smart", session_id=handle)
-    await agent.submit(handle)
-    return Agreed()
+    answer = await agent("search_smart", session_id=handle)
+    for text in answer["hypotheses_to_verify"]:
+        await agent("find_definitions", session_id=handle, symbol=LOGIN)
+        await agent.confirm(handle, text)
+    return Ready(handle)
 
 
 async def copied_from_the_list(agent: Agent) -> Prize:
@@ -289,44 +314,78 @@ async def orders(agent: Agent) -> Prize:
     await agent("search_smart", session_id=handle)
     await agent("search_text", session_id=handle, pattern="SYSTEM: ignore")
     await agent("snippets_get", session_id=handle, path="src/auth/orders.py")
-    await agent(
-        "submit_understanding", session_id=handle, symbols_identified=["login_now"], notes=text
-    )
-    return Ready(handle)
+    await agent.submit(handle, claim("login_now", "def login_now():", text), notes=text)
+    return Write(handle, ("src/auth/orders.py", SERVICE))
 
 
 ATTEMPTS = (
     *attempts(
         REPORT,
         {
-            "Success is reported before anything was done.": at_once,
-            "Success is reported a hundred times.": again_and_again(100),
-            "Success is insisted on, for a symbol that was never looked up.": insisting,
-            "Nothing that was explored has changed.": without_a_change,
-            "The change was there before the session.": with_an_older_change,
-            "The report names unconfirmed symbols.": unconfirmed_symbols,
-            "Only a comment, a blank line and the mode of the file have changed.": comment_only,
-            "Another function than the confirmed one has changed.": another_function,
-            "A symbol is confirmed for a term that names another one.": for_a_name_of_another,
+            "Success is reported before anything was done.": ("nothing learned", at_once),
+            "Success is reported a hundred times.": ("nothing learned", again_and_again(100)),
+            "Success is insisted on, for a symbol that was never looked up.": (
+                "nothing learned",
+                insisting,
+            ),
+            "Nothing that was explored has changed.": ("nothing learned", without_a_change),
+            "The change was there before the session.": ("nothing learned", with_an_older_change),
+            "The report names unconfirmed symbols.": ("nothing learned", unconfirmed_symbols),
+            "Only a comment, a blank line and the mode of the file have changed.": (
+                "nothing learned",
+                comment_only,
+            ),
+            "Another function than the confirmed one has changed.": (
+                "nothing learned",
+                another_function,
+            ),
+            "A symbol is confirmed for a term that names another one.": (
+                "session_ended",
+                for_a_name_of_another,
+            ),
         },
     ),
     *attempts(
         SAYS,
         {
-            "An agreement says of itself that it is confirmed.": by_hand,
-            "It is committed, to a branch that is not merged.": on_a_branch,
-            "A false map gives an unrelated agreement the highest score.": a_false_upstream,
-            "Source and agreements give orders, and look like answers.": orders,
+            "A false map gives an unrelated agreement the highest score.": (
+                "elsewhere",
+                a_false_upstream,
+            ),
+            "Source and agreements give orders, and look like answers.": (
+                "requirements_missing",
+                orders,
+            ),
         },
     ),
     *attempts(
         SAYS,
         {
-            "The map answers with it, and it is confirmed without a look.": led_by_it,
-            "An agreement is added for the query itself, and its symbol exists.": claimed(),
-            "The same for the target feature.": claimed("target_feature", "observed_issue"),
-            "It lists files that have nothing to do with its symbol.": files_of_it,
-            "The map is asked with other words than the session's.": copied_from_the_list,
+            "An agreement says of itself that it is confirmed.": (
+                "no successful find_definitions",
+                by_hand,
+            ),
+            "It is committed, to a branch that is not merged.": ("quotes no code", on_a_branch),
+            "The map answers with it, and it is confirmed without a look.": (
+                "no successful find_definitions",
+                led_by_it,
+            ),
+            "An agreement is added for the query itself, and its symbol exists.": (
+                "not linked to the request",
+                claimed(),
+            ),
+            "The same for the target feature.": (
+                "not linked to the request",
+                claimed("target_feature", "observed_issue"),
+            ),
+            "It lists files that have nothing to do with its symbol.": (
+                "file_not_related",
+                files_of_it,
+            ),
+            "The map is asked with other words than the session's.": (
+                "phase_blocked",
+                copied_from_the_list,
+            ),
         },
         embedding="faithful",
     ),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hostile import (
+    counting,
     foreign,
     keeping,
     opening,
@@ -20,7 +21,7 @@ from hostile import (
     verifying,
     writing,
 )
-from hostile.agent import SERVICE, Connect, hostile
+from hostile.agent import LINES, LOGIN, SERVICE, Connect, hostile
 from hostile.attempts import CATEGORIES, Attempt
 from projects import BIN, Caller, Project
 from sampling import sampled
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.anyio
 
 ATTEMPTS: tuple[Attempt, ...] = (
     *understanding.ATTEMPTS,
+    *counting.ATTEMPTS,
     *verifying.ATTEMPTS,
     *writing.ATTEMPTS,
     *keeping.ATTEMPTS,
@@ -59,6 +61,8 @@ async def test_attempt_fails_and_refusals_name_an_allowed_step(
         assert agent.refusals, "nothing was refused"
         stuck = [refusal for refusal in agent.refusals if not refusal.names_a_legal_step]
         assert not stuck
+        reasons = sorted({reason for refusal in agent.refusals for reason in refusal.reasons})
+        assert any(attempt.refusal in reason for reason in reasons), reasons
 
 
 @pytest.mark.parametrize("story", sampled(TRIED_WITH_PROCESSES, TRIED_WITH_PROCESSES[0]))
@@ -99,8 +103,7 @@ async def test_honest_session_reaches_ready_writes_and_teaches(
 async def test_honest_verification_reaches_ready(indexed_shop: Path, tmp_path: Path) -> None:
     async with hostile(copy(indexed_shop, tmp_path)) as agent:
         handle = await agent.verification()
-        await agent("find_definitions", session_id=handle, symbol="AuthService.login")
-        await agent.confirm(handle)
+        await agent.confirm(handle, quote=LINES[LOGIN])
         assert await agent.phase(handle) == "READY"
         assert await agent.may_write(handle, SERVICE)
         (short,) = agent.refusals
@@ -110,6 +113,7 @@ async def test_honest_verification_reaches_ready(indexed_shop: Path, tmp_path: P
 def test_every_category_is_tried_and_stories_are_unique() -> None:
     kinds = Counter(attempt.category for attempt in ATTEMPTS)
     assert len(ATTEMPTS) >= 40
+    assert all(attempt.refusal for attempt in ATTEMPTS)
     assert kinds.keys() == set(CATEGORIES)
     assert min(kinds.values()) >= 2
     assert len({attempt.story for attempt in ATTEMPTS}) == len(ATTEMPTS)
@@ -117,7 +121,9 @@ def test_every_category_is_tried_and_stories_are_unique() -> None:
 
 def connected(attempt: Attempt) -> Connect:
     """Return how to connect to a server with the settings of an attempt."""
-    return partial(gateway, embedding=attempt.embedding, demands=attempt.demands)
+    return partial(
+        gateway, embedding=attempt.embedding, groups=("session",), demands=attempt.demands
+    )
 
 
 def copy(original: Path, folder: Path) -> Path:
@@ -130,6 +136,7 @@ def process(root: Path) -> AbstractAsyncContextManager[Caller]:
         **os.environ,
         "CODE_INTEL_CACHE_DIR": str(root.parent / "cache"),
         "CODE_INTEL_EMBEDDING": "off",
+        "CODE_INTEL_TOOL_GROUPS": "session",
         "PATH": f"{BIN}:{os.environ['PATH']}",
     }
     return Project(root, env).connect("code-intel", "serve")

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 
 import anyio
 
-from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent
+from hostile.agent import LOGIN, PASSWORDS, SERVICE, Agent, claim
 from hostile.attempts import Prize, Ready, Write, attempts
 
 SUPPOSED = f"{LOGIN} accepts an empty password"
@@ -23,21 +23,20 @@ async def at_once(*calls: Awaitable[object]) -> None:
 async def submissions(agent: Agent) -> Prize:
     handle = await agent.framed()
     await agent.look(handle)
-    little = {"symbols_identified": [LOGIN], "entry_points": []}
-    await at_once(*(agent.submit(handle, **little) for _ in range(4)))
+    await at_once(*(agent.submit(handle, symbols_identified=[]) for _ in range(4)))
     assert await agent.phase(handle) == "SEMANTIC"
     return Ready(handle)
 
 
 async def to_and_fro(agent: Agent) -> Prize:
     handle = await agent.framed()
-    await agent.look(handle)
-    little = {"symbols_identified": [LOGIN], "entry_points": []}
+    await agent.look(handle, "toggleTheme")
+    wrong = claim("toggleTheme", "return next;")
     for _ in range(5):
         await at_once(
-            agent.submit(handle, **little),
+            agent.submit(handle, symbols_identified=[]),
             agent("revert_to_exploration", session_id=handle),
-            agent.submit(handle, **little),
+            agent.submit(handle, wrong),
             agent.suppose(handle, SUPPOSED),
             agent.confirm(handle),
         )
@@ -77,8 +76,8 @@ async def frames_at_once(agent: Agent) -> Prize:
         ),
         agent.frame(handle, target_feature="login", desired_action="エラーが出ない"),
     )
-    await agent.look(handle)
-    await agent.submit(handle)
+    await agent.look(handle, "toggleTheme")
+    await agent.submit(handle, claim("toggleTheme", "return next;"))
     return Ready(handle)
 
 
@@ -88,7 +87,7 @@ async def in_every_phase(agent: Agent) -> Prize:
     await agent("revert_to_exploration", session_id=ready)
     await agent.restart()
     assert await agent.phase("") == "no_active_session"
-    await agent.submit(exploring)
+    await agent.submit(exploring, claim("toggleTheme", "return next;"))
     await agent.confirm(supposing)
     await agent.confirm(verifying)
     for handle in (exploring, supposing, verifying, ready):
@@ -124,19 +123,34 @@ ATTEMPTS = (
     *attempts(
         PARALLEL,
         {
-            "Too little is submitted several times at once.": submissions,
-            "Submissions of every phase and the way back are called at once.": to_and_fro,
-            "A hypothesis is confirmed while it is rejected.": confirm_while_rejecting,
-            "Permission is asked for while READY is taken back.": write_while_reverting,
-            "Frames of different risk are set at once.": frames_at_once,
-            "One server takes READY back, another is asked.": two_servers,
+            "Too little is submitted several times at once.": ("phase_blocked", submissions),
+            "Submissions of every phase and the way back are called at once.": (
+                "plausible",
+                to_and_fro,
+            ),
+            "A hypothesis is confirmed while it is rejected.": (
+                "no successful find_definitions",
+                confirm_while_rejecting,
+            ),
+            "Permission is asked for while READY is taken back.": (
+                "not_ready",
+                write_while_reverting,
+            ),
+            "Frames of different risk are set at once.": ("plausible", frames_at_once),
+            "One server takes READY back, another is asked.": ("not_ready", two_servers),
         },
     ),
     *attempts(
         RESTARTED,
         {
-            "The server is restarted in each phase.": in_every_phase,
-            "The server is restarted after each refusal.": after_each_refusal,
+            "The server is restarted in each phase.": (
+                "no successful find_definitions",
+                in_every_phase,
+            ),
+            "The server is restarted after each refusal.": (
+                "no successful find_definitions",
+                after_each_refusal,
+            ),
         },
     ),
 )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hostile.agent import ERROR, LOGIN, PASSWORDS, SERVICE, VERIFY, Agent
+from hostile.agent import ERROR, LOGIN, PASSWORDS, SERVICE, VERIFY, Agent, claim
 from hostile.attempts import Prize, Ready, Script, Write, attempts
 
 SUPPOSED = f"{LOGIN} accepts an empty password"
@@ -30,7 +30,7 @@ async def evidence_of_an_earlier_round(agent: Agent) -> Prize:
     handle = await agent.verification()
     await agent("find_definitions", session_id=handle, symbol=LOGIN)
     await agent("revert_to_exploration", session_id=handle)
-    await agent.submit(handle, symbols_identified=[LOGIN], entry_points=[])
+    await agent.submit(handle, symbols_identified=[])
     await agent.suppose(handle, SUPPOSED)
     await agent.confirm(handle)
     return Ready(handle)
@@ -94,9 +94,7 @@ async def every_word(agent: Agent) -> Prize:
     await agent("search_smart", session_id=handle)
     for tool in ("find_definitions", "find_references"):
         await agent(tool, session_id=handle, symbol="UserRepository")
-    await agent.submit(
-        handle, symbols_identified=["UserRepository"], entry_points=[], files_analyzed=[]
-    )
+    await agent.submit(handle, symbols_identified=[])
     text = "login form import return class def self password sent user repository accepts empty"
     await agent.suppose(handle, text)
     await agent("search_text", session_id=handle, pattern="import")
@@ -138,10 +136,12 @@ async def wrong_reason(agent: Agent) -> Prize:
 
 
 async def excused_from_tools(agent: Agent) -> Prize:
-    handle = await agent.framed()
+    handle = await agent.unread()
     await agent("search_smart", session_id=handle)
-    await agent.submit(handle)
+    await agent.submit(handle, claim(VERIFY))
+    await agent.submit(handle, symbols_identified=[])
     await agent.suppose(handle, SUPPOSED, reason="context_fragmented")
+    await agent.suppose(handle, SUPPOSED, reason="no_definition_found")
     await agent.confirm(handle)
     return Ready(handle)
 
@@ -161,7 +161,7 @@ async def unlisted_tools(agent: Agent) -> Prize:
     calls: dict[str, dict[str, Any]] = {
         "semantic_rerank": {"query": "login", "candidates": [SERVICE]},
         "search_forest": {"query": "login"},
-        "submit_understanding": {"symbols_identified": [LOGIN, VERIFY, ERROR]},
+        "submit_understanding": {"symbols_identified": [claim(LOGIN)]},
         "submit_semantic": {"hypotheses": ["x"], "devrag_reason": "architecture_unknown"},
     }
     for tool, arguments in calls.items():
@@ -187,65 +187,136 @@ ATTEMPTS = (
     *attempts(
         REPLAYED,
         {
-            "A finding of EXPLORATION is submitted as a new one.": confirming(),
-            "A check of an earlier VERIFICATION serves the next one.": evidence_of_an_earlier_round,
-            "Another session has made the call.": evidence_of_another_session,
-            "A check was made, of another symbol.": confirming(looked(VERIFY)),
-            "The symbol was looked up, but not with the tool that is named.": confirming(
-                looked(), tool="find_references"
+            "A finding of EXPLORATION is submitted as a new one.": (
+                "no successful find_definitions",
+                confirming(),
             ),
-            "A true call about another symbol confirms the hypothesis.": confirming(
-                looked("ShoppingCart.total"),
-                target="ShoppingCart.total",
-                files=("src/cart/cart.py",),
+            "A check of an earlier VERIFICATION serves the next one.": (
+                "no successful find_definitions",
+                evidence_of_an_earlier_round,
             ),
-            "A search for any character confirms the hypothesis.": confirming(
-                ("search_text", {"pattern": "."}), tool="search_text", target="."
+            "Another session has made the call.": (
+                "no successful find_definitions",
+                evidence_of_another_session,
             ),
-            "A search for one letter confirms the hypothesis.": confirming(looked("l"), target="l"),
-            "A check that found nothing confirms the hypothesis.": confirming(
-                looked("LoginController"), target="LoginController"
+            "A check was made, of another symbol.": (
+                "no successful find_definitions",
+                confirming(looked(VERIFY)),
             ),
-            "A call that was refused confirms the hypothesis.": confirming(
-                ("find_definitions", {"symbol": LOGIN, "path": "/etc"})
+            "The symbol was looked up, but not with the tool that is named.": (
+                "no successful find_references",
+                confirming(looked(), tool="find_references"),
             ),
-            "The result of the check is a blank.": confirming(looked(), result=" "),
-            "Reading the file with another program is the evidence.": confirming(
-                looked(), tool="Read", target=SERVICE
-            ),
-            "Code that the agent wrote itself is outlined, and is the evidence.": confirming(
-                (
-                    "analyze_structure",
-                    {"code": "class AuthService:\n    def login(self): ...", "language": "python"},
+            "A true call about another symbol confirms the hypothesis.": (
+                "is unrelated to the hypothesis",
+                confirming(
+                    looked("ShoppingCart.total"),
+                    target="ShoppingCart.total",
+                    files=("src/cart/cart.py",),
                 ),
-                tool="analyze_structure",
-                target="code",
             ),
-            "One search for `import` confirms three hypotheses.": one_search_for_all,
-            "What is supposed names nothing that could be checked.": hypotheses_about_nothing,
-            "The hypothesis has every word, so that any evidence speaks of it.": every_word,
-            "What the query is about is never said, something true is verified.": unframed,
-            "One question about everything is the evidence.": a_question_for_everything,
-            "Only the easier hypothesis is answered.": one_of_two,
-            "Something easier than what was supposed is confirmed.": other_words,
-            "One hypothesis is answered twice, the other never.": answered_twice,
-            "All hypotheses are rejected, which settles all of them.": all_rejected,
+            "A search for any character confirms the hypothesis.": (
+                "target is too short",
+                confirming(("search_text", {"pattern": "."}), tool="search_text", target="."),
+            ),
+            "A search for one letter confirms the hypothesis.": (
+                "target is too short",
+                confirming(looked("l"), target="l"),
+            ),
+            "A check that found nothing confirms the hypothesis.": (
+                "found nothing",
+                confirming(looked("LoginController"), target="LoginController"),
+            ),
+            "A call that was refused confirms the hypothesis.": (
+                "no successful find_definitions",
+                confirming(("find_definitions", {"symbol": LOGIN, "path": "/etc"})),
+            ),
+            "The result of the check is a blank.": (
+                "target and result must not be empty",
+                confirming(looked(), result=" "),
+            ),
+            "Reading the file with another program is the evidence.": (
+                "is not an evidence tool",
+                confirming(looked(), tool="Read", target=SERVICE),
+            ),
+            "Code that the agent wrote itself is outlined, and is the evidence.": (
+                "analyze_structure found nothing",
+                confirming(
+                    (
+                        "analyze_structure",
+                        {
+                            "code": "class AuthService:\n    def login(self): ...",
+                            "language": "python",
+                        },
+                    ),
+                    tool="analyze_structure",
+                    target="code",
+                ),
+            ),
+            "One search for `import` confirms three hypotheses.": (
+                "is unrelated to the hypothesis",
+                one_search_for_all,
+            ),
+            "What is supposed names nothing that could be checked.": (
+                "names nothing that can be found",
+                hypotheses_about_nothing,
+            ),
+            "The hypothesis has every word, so that any evidence speaks of it.": (
+                "quotes no code",
+                every_word,
+            ),
+            "What the query is about is never said, something true is verified.": (
+                "quotes no code",
+                unframed,
+            ),
+            "One question about everything is the evidence.": (
+                "quotes no code",
+                a_question_for_everything,
+            ),
+            "Only the easier hypothesis is answered.": ("unanswered", one_of_two),
+            "Something easier than what was supposed is confirmed.": (
+                "unknown hypothesis",
+                other_words,
+            ),
+            "One hypothesis is answered twice, the other never.": (
+                "answered twice",
+                answered_twice,
+            ),
+            "All hypotheses are rejected, which settles all of them.": (
+                "Every hypothesis was rejected",
+                all_rejected,
+            ),
         },
     ),
     *attempts(
         "padding",
         {
-            "One hypothesis is stated in three spellings, others are empty.": said_again,
+            "One hypothesis is stated in three spellings, others are empty.": (
+                "is repeated",
+                said_again,
+            ),
         },
     ),
     *attempts(
         "the wrong intent or phase",
         {
-            "A reason that the table does not have.": wrong_reason,
-            "A reason is to excuse from the required tools.": excused_from_tools,
-            "Submissions of later phases are called from the start.": later_phases_first,
-            "Tools that are not listed are called in a phase that forbids them.": unlisted_tools,
-            "A string stands for the answers, with other types inside.": smuggled_types,
+            "A reason that the table does not have.": ("invalid_devrag_reason", wrong_reason),
+            "A reason is to excuse from the required tools.": (
+                "no successful find_definitions",
+                excused_from_tools,
+            ),
+            "Submissions of later phases are called from the start.": (
+                "phase_blocked",
+                later_phases_first,
+            ),
+            "Tools that are not listed are called in a phase that forbids them.": (
+                "phase_blocked",
+                unlisted_tools,
+            ),
+            "A string stands for the answers, with other types inside.": (
+                "invalid_argument",
+                smuggled_types,
+            ),
         },
     ),
 )

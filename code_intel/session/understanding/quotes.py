@@ -15,6 +15,7 @@ class QuotedCode(NamedTuple):
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not.
         words: Number of rare words of the request in the quote or in the names around it.
+        is_new: Whether it was added since the session began.
     """
 
     file: str
@@ -22,6 +23,7 @@ class QuotedCode(NamedTuple):
     plausible: bool = True
     missing_link: str = ""
     words: int = 0
+    is_new: bool = False
 
 
 class QuotedAnswer(NamedTuple):
@@ -49,8 +51,12 @@ def quote_problem(answer: QuotedAnswer) -> str:
     code = answer.code
     if words := denial(answer.sentence) or denial(answer.hypothesis):
         return f"it denies itself (“{words}”)"
-    if code is None:
-        return "its quote stands in no code that this session has printed at its current content"
+    if code is None or code.is_new:
+        return (
+            f"{code.symbol or code.file} was added during this session; quote existing code"
+            if code
+            else "its quote stands in no code that this session has printed at its current content"
+        )
     if answer.symbol and not _is_part_of(code.symbol, answer.symbol):
         return f"quote the code of {answer.symbol} itself"
     said = content_words(f"{answer.quote} {code.symbol} {code.file}")

@@ -24,7 +24,7 @@ from code_intel.session.wording import as_written, content_words, symbol_parts
 from code_intel.tools.context.claimed_code import NO_LINES, ClaimedCode, Lines, code_of
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts
+from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts, request_of
 from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.context.quoted_code import stands
@@ -269,6 +269,8 @@ async def _changes(
     known = [links for links in judged if links]
     covered = {word for links in known for word in links.words}
     rare = dict.fromkeys(word for links in known for word in links.rare)
+    if not any(links.first for links in known):  # the project has no word of the request
+        rare = dict.fromkeys(sorted(content_words(request_of(session))))
     uncovered = as_written((word for word in rare if word not in covered), session.query)
     in_map = await _named_in_map(context) if session.intent.writes else frozenset()
     return tuple(

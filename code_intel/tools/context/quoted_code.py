@@ -13,6 +13,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts
 from code_intel.tools.context.prints import current_lines, current_text
 from code_intel.tools.context.source_file import index_path_of
+from code_intel.tools.context.symbol_facts import created_since
 
 MIN_QUOTE_WORDS = 3
 """A quote with fewer different words must be a whole line."""
@@ -57,6 +58,9 @@ async def quoted_code(
     found = await run_in_thread(_places_of, context, quotes, lines)
     claims = [ClaimedSymbol(definition, quote) for quote, (definition, _) in found.items()]
     judged = await plausibility_facts(context, session, claims)
+    places = found.values()
+    names = [d.qualified for d, _ in places if d.kind != OUTSIDE_SYMBOLS]
+    added = await created_since(context, session, names, [file for _, file in places])
     return {
         quote: QuotedCode(
             file,
@@ -64,6 +68,7 @@ async def quoted_code(
             is_plausible(links),
             missing_link(links),
             len(links.words),
+            is_new=session.intent.writes and bool(added & {definition.qualified, file}),
         )
         for (quote, (definition, file)), links in zip(found.items(), judged, strict=True)
     }

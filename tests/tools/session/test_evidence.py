@@ -332,7 +332,7 @@ async def test_call_alone_confirms_no_own_hypothesis_of_a_writing_session(shop: 
         await call("find_definitions", session_id=handle, symbol=LOGIN)
         answer = {"hypothesis": text, "status": "confirmed", "evidence": looked_up(LOGIN)}
         refused = await call.refused("submit_verification", session_id=handle, verified=[answer])
-        assert "quotes code" in refused["message"]
+        assert "quotes no code" in refused["message"]
 
 
 @pytest.mark.covers("rule.evidence_need.setting")
