@@ -164,7 +164,8 @@ async def _symbol_facts(
         readable=code.readable,
         plausible=links is None or is_plausible(links),
         missing_link=missing_link(links) if links else "",
-        speaks_of=spoken | (_FEATURE if links and links.in_part else frozenset()),
+        speaks_of=spoken
+        | (_FEATURE if links and _is_found_by_meaning(session, links) else frozenset()),
         slot_lines=_slot_lines(session, code, printed),
         uses=len(callers) + len(tests),
         references_seen=_looked_up(session, definition.name)
@@ -257,6 +258,15 @@ def _is_public(definition: Definition) -> bool:
         return parts[-1][:1].isupper()
     is_test = priority(definition.file) == TESTS
     return not is_test and not re.search(r"\b(?:private|fileprivate)\b", definition.signature)
+
+
+def _is_found_by_meaning(session: Session, links: PlausibilityFacts) -> bool:
+    """Return whether the search for one slot finds a symbol, be it in another language.
+
+    A request in English of which the project has no rare word is not about its code: the first hits
+    are then merely the least unlike.
+    """
+    return links.in_part and (bool(links.rare) or not request_of(session).isascii())
 
 
 async def _changes(
