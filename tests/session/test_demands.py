@@ -241,7 +241,7 @@ NEW = NewSymbol("logout", "src/auth.py", "login")
         (NEW, FACTS, ""),
         (NEW._replace(file="src/auth_new.py"), FACTS, ""),
         (NEW._replace(file="lib/auth.py"), FACTS, "not beside src/auth.py"),
-        (NEW, FACTS._replace(printed=frozenset()), "never printed"),
+        (NEW, FACTS._replace(printed=frozenset()), r"login \(beside logout\) was never printed"),
         (NEW, FACTS._replace(plausible=False), "not a plausible place"),
         (NEW, FACTS._replace(file=""), "not defined"),
         (NEW._replace(beside=""), ClaimFacts(""), "names nothing"),

