@@ -136,7 +136,7 @@ class LazyEmbedder:
         self._config = settings.map if corpus == "map" else settings.forest
         self._model = resolve_model(self._config)
         self._clock = clock
-        self._handles: dict[tuple[str, str], EngineHandle] = {}
+        self._handles: dict[tuple[str, str, int], EngineHandle] = {}
         if shared_with is not None:
             self._handles = shared_with._handles  # noqa: SLF001 - the same class
         uses: set[Use] = {"question", corpus, "forest"}
@@ -287,7 +287,8 @@ class LazyEmbedder:
         engine = next((each for each in self._candidates[use] if each.installed()), None)
         if engine is None:
             return None
-        key = (engine.name, self._model)
+        dimensions = 0 if engine.dimensions else self._config.dimensions  # `_load` checks them
+        key = (engine.name, self._model, dimensions)
         if key not in self._handles:
             self._handles[key] = EngineHandle(
                 engine.identity(self._model),

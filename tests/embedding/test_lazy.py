@@ -217,6 +217,17 @@ def test_map_and_forest_share_the_engine_that_answers_questions(settings: Settin
     assert not for_forest.can_search("another")
 
 
+def test_each_configuration_has_the_dimensions_of_its_model_checked(tmp_path: Path) -> None:
+    for corpus, dimensions in (("map", 384), ("forest", 512)):
+        raw = {"model": {"name": "a-model", "dimensions": dimensions}}
+        (tmp_path / f"devrag-{corpus}.json").write_text(json.dumps(raw), encoding="utf-8")
+    any_model = engine(HashEmbedder)._replace(dimensions=0)
+    for_map, for_forest = pair(load_settings(tmp_path, {}), [any_model])
+    for_map.queries(["login"])
+    with pytest.raises(EmbeddingError, match=r"model\.dimensions in .*devrag-forest\.json is 512"):
+        for_forest.queries(["login"])
+
+
 def test_the_forest_engine_answers_every_question_once_it_is_loaded(settings: Settings) -> None:
     queried: list[str] = []
     for_map, for_forest = pair(settings, two_engines([], queried=queried))
