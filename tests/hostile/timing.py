@@ -45,6 +45,7 @@ async def to_and_fro(agent: Agent) -> Prize:
 
 async def confirm_while_rejecting(agent: Agent) -> Prize:
     handle = await agent.verification()
+    await agent.confirm(handle)
     await at_once(
         *(agent.confirm(handle) for _ in range(3)),
         agent.confirm(handle, status="rejected"),
