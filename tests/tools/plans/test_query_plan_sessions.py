@@ -122,7 +122,7 @@ async def test_plan_results_are_recorded_like_search_forest(shop: Path, tmp_path
 
 
 async def test_plan_alone_is_no_understanding_or_evidence(shop: Path) -> None:
-    async with gateway(shop, groups=("session", "plans", "")) as call:
+    async with gateway(shop, groups=("session", "plans", "search")) as call:
         await framed(call)
         answer = await plan(call)
         early = await call.refused(
