@@ -20,8 +20,8 @@ from code_intel.learned.recall.contrast import symbols_in
 from code_intel.learned.recall.english import covered, ideas, stems
 from code_intel.learned.recall.evidence import wide_share, wording
 from code_intel.learned.recall.glossary import content_words
-from code_intel.learned.recall.recall import OPPOSITE, fold, hard_limit
-from code_intel.records import Agreement
+from code_intel.learned.recall.recall import fold, hard_limit
+from code_intel.records import VERIFICATION_SCORE, Agreement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,8 @@ MAX_REQUESTS = 5
 """Number of an agreement's requests, newest first, that are compared."""
 
 
+BELOW_VERIFICATION = round(VERIFICATION_SCORE - 0.01, 2)
+"""Upper limit with a lower score of the target feature than `MIN_FEATURE_SCORE`: a miss."""
 MIN_FEATURE_SCORE = 0.5
 """With a lower score of the target feature, the rest of a request cannot make it an answer.
 
@@ -138,7 +140,7 @@ def compared(
 def upper_limit(request: Request, agreement: Agreement, score: float) -> float:
     """Return the highest score that the target feature allows; `score` is that of the feature."""
     limit = hard_limit(request.feature, wording(agreement))
-    return limit if score >= MIN_FEATURE_SCORE else min(limit, OPPOSITE)
+    return limit if score >= MIN_FEATURE_SCORE else min(limit, BELOW_VERIFICATION)
 
 
 def evidence(
