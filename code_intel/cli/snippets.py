@@ -15,7 +15,7 @@ from code_intel.tools.code.snippets_get import snippets_get
 SNIPPETS_OPTIONS = (
     ToolOption("--symbol", "symbol", "NAME", "a symbol to show instead of lines"),
     ToolOption("--exact", "exact_lines", about="exactly these lines, even within a symbol"),
-    ToolOption("--budget", "token_budget", "N", "number of tokens"),
+    ToolOption("--budget", "token_budget", "N", "number of tokens (default: 2000)"),
 )
 _LOCATION = re.compile(r"^(.+?):(\d+)(?:-(\d+))?$")
 

@@ -1,200 +1,190 @@
 """Implement the tool `snippets_get`."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from code_intel.chunking.spans import Lines
-from code_intel.errors import NotFoundError, UsageError
-from code_intel.forest.snippets import Snippet, lines_of, snippet
-from code_intel.foundation.text import counted, visible
-from code_intel.index.rows import names_symbol, normalize_symbol
-from code_intel.records import Definition, Symbol
+from code_intel.errors import CodeIntelError
+from code_intel.forest.snippets import Snippet
+from code_intel.foundation.text import visible
 from code_intel.session import steps
-from code_intel.tools.context.freshness import ask_fresh_index
+from code_intel.session.state import Step
+from code_intel.tools.code.read_places import (
+    OpenedPlace,
+    PlaceRequest,
+    cost_of_line,
+    open_place,
+    parse_place,
+    shared_budgets,
+)
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.packages import Scope, defined_in_packages, open_package_file
-from code_intel.tools.context.prints import Passage, prints_in
-from code_intel.tools.context.source_file import SourceFile, open_source, project_path_of
-from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS, tokens
+from code_intel.tools.context.packages import Scope
+from code_intel.tools.context.prints import Passage, prints_in, split_lines
+from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
+from code_intel.tools.wire.next_calls import call_text
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
-MAX_OTHER_PLACES = 10
-"""Maximum number of other definitions of a symbol to list."""
+MAX_PLACES = 30
+PLACES_TOKENS = 6000
+"""Default budget of several places."""
 LineNumber = Annotated[int, Field(ge=0, le=1_000_000_000)]
+
+
+class ShownPlaces(NamedTuple):
+    """Places that were read, each with the lines that fit, and the errors of the others."""
+
+    requests: Sequence[PlaceRequest]
+    shown: Mapping[int, tuple[OpenedPlace, Snippet]]
+    errors: Mapping[int, CodeIntelError]
 
 
 async def snippets_get(
     context: GatewayContext,
-    path: Annotated[
-        str, Field(max_length=1000, description="A file; optional with a symbol.")
-    ] = "",
-    start_line: Annotated[LineNumber, Field(description="First line, from 1.")] = 0,
-    end_line: Annotated[LineNumber, Field(description="Last line; 0: as much as fits.")] = 0,
+    path: Annotated[str, Field(max_length=1000, description="A file.")] = "",
+    start_line: Annotated[LineNumber, Field(description="From 1.")] = 0,
+    end_line: Annotated[LineNumber, Field(description="0: as much as fits.")] = 0,
     symbol: Annotated[
         str,
-        Field(max_length=300, description="Instead of lines, such as `Auth.login`."),
+        Field(max_length=300, description="Such as `Auth.login`."),
     ] = "",
-    exact_lines: Annotated[bool, Field(description="Do not extend to whole symbols.")] = False,
+    places: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=1000)]],
+        Field(max_length=MAX_PLACES, description="Several: `a.py:3-9`, a file or a symbol each."),
+        BeforeValidator(from_json),
+    ] = [],
+    exact_lines: Annotated[bool, Field(description="Not whole symbols.")] = False,
     token_budget: Annotated[
-        int, Field(ge=50, le=MAX_ROW_TOKENS, description="Maximum tokens.")
-    ] = MAX_SEARCH_TOKENS,
+        Annotated[int, Field(ge=50, le=MAX_ROW_TOKENS)] | None,
+        Field(description="Default 2000; 6000 for places."),
+    ] = None,
     scope: Scope = "project",
     session_id: SessionId = None,
 ) -> Answer:
-    """Read lines of a file, or a whole symbol, as it is on disk now; secret values are masked.
+    """Read code as it is on disk now, several places in one call; secret values are masked.
 
     Lines are extended to whole symbols if they fit; `next_line` says where to continue.
     """
-    _check(path, start_line, end_line, symbol)
+    requests = [await run_in_thread(parse_place, context.root, place) for place in places]
+    if path or symbol or not places:
+        given = PlaceRequest(symbol or path, path, start_line, end_line, symbol, exact_lines)
+        requests.insert(0, given)
     async with context.optional_session(session_id, "snippets_get") as locked:
-        inside = scope == "project"
-        if inside:
-            opened, named, others = await run_in_thread(_opened, context, path, symbol)
+        if places:
+            found = await _several(context, requests, scope, token_budget or PLACES_TOKENS)
         else:
-            opened, named, others = await _from_package(context, path, symbol)
-        first, last = _lines(opened, named, start_line, end_line)
-        found = snippet(
-            opened.text,
-            opened.symbols,
-            first,
-            last,
-            budget=token_budget,
-            cost=tokens,
-            whole=not (exact_lines or named),
+            opened = await open_place(context, requests[0], scope)
+            one = opened, opened.within(token_budget or MAX_SEARCH_TOKENS)
+            found = ShownPlaces(requests, {0: one}, {})
+        if locked is not None and scope == "project" and found.shown:
+            await locked.append(await run_in_thread(_step, context, found))
+    return _answer_several(found, scope) if places else _answer(*found.shown[0])
+
+
+async def _several(
+    context: GatewayContext, requests: Sequence[PlaceRequest], scope: Scope, budget: int
+) -> ShownPlaces:
+    """Read several places within one budget; a place that cannot be read is an error."""
+    opened: dict[int, OpenedPlace] = {}
+    errors: dict[int, CodeIntelError] = {}
+    for number, request in enumerate(requests):
+        try:
+            opened[number] = await open_place(context, request, scope)
+        except CodeIntelError as error:
+            errors[number] = error
+    alone = [place.within(budget, cost_of_line) for place in opened.values()]
+    costs = [sum(map(cost_of_line, split_lines(found.text))) for found in alone]
+    shown = {
+        number: (place, found if share == cost else place.within(share, cost_of_line))
+        for (number, place), found, cost, share in zip(
+            opened.items(), alone, costs, shared_budgets(costs, budget), strict=True
         )
-        if locked is not None and inside:
-            names = [found.symbol] if found.symbol else []
-            passage = Passage(opened.path, found.start_line, found.text)
-            step = steps.called(
-                "snippets_get",
-                symbol or path,
-                found=1,
-                files=[opened.path],
-                symbols=names,
-                printed=await run_in_thread(prints_in, context, [passage]),
-            )
-            await locked.append(step)
-    return _answer(opened, found, others)
+    }
+    return ShownPlaces(requests, shown, errors)
 
 
-async def _from_package(
-    context: GatewayContext, path: str, symbol: str
-) -> tuple[SourceFile, Symbol | None, list[str]]:
-    """Return a file of an installed package; see `_opened`."""
-    if not symbol.strip():
-        return await open_package_file(context, path), None, []
-    found, _ = await defined_in_packages(context, symbol, path.strip() or ".", exact=True)
-    if not found:
-        raise _undefined_error(symbol, "an installed package")
-    opened = await open_package_file(context, found[0].file)
-    named = next((s for s in opened.symbols if s.start_line == found[0].line), None)
-    if named is None:
-        raise _undefined_error(symbol, opened.path)
-    others = [f"{place.file}:{place.line}" for place in found[1 : MAX_OTHER_PLACES + 1]]
-    return opened, named, others
-
-
-def _check(path: str, start_line: int, end_line: int, symbol: str) -> None:
-    """Refuse arguments that are missing or contradict each other."""
-    if not path.strip() and not symbol.strip():
-        raise UsageError(
-            "snippets_get: path or symbol is required.",
-            hint="Name a file, or a symbol that find_definitions finds.",
-            details={"field": "path"},
-        )
-    if symbol.strip() and (start_line or end_line):
-        raise UsageError(
-            "snippets_get: pass lines or a symbol, not both.", details={"field": "symbol"}
-        )
-    if end_line and end_line < start_line:
-        raise UsageError(
-            f"snippets_get: end_line {end_line} is before start_line {start_line}.",
-            details={"field": "end_line"},
-        )
-
-
-def _opened(
-    context: GatewayContext, path: str, symbol: str
-) -> tuple[SourceFile, Symbol | None, list[str]]:
-    """Return the file, the requested symbol if there is one, and its other definitions."""
-    if not symbol.strip():
-        return open_source(context, path), None, []
-    store = context.forest.store
-
-    def definitions() -> list[Definition]:
-        return store.definitions(symbol, exact=True, limit=MAX_OTHER_PLACES + 1)
-
-    if path.strip():
-        found = definitions()
-    else:
-        found = ask_fresh_index(
-            context, definitions, lambda found: dict.fromkeys(d.file for d in found)
-        )
-        if not found:
-            raise _undefined_error(symbol, "the index")
-        path = project_path_of(context, found[0].file)
-    opened = open_source(context, path)
-    wanted = normalize_symbol(symbol)
-    matching = [s for s in opened.symbols if names_symbol(wanted, s.qualified, opened.path)]
-    named = max(matching, key=lambda s: s.end_line - s.start_line, default=None)  # not an overload
-    if named is None:
-        raise _undefined_error(symbol, opened.path)
-    places = (f"{project_path_of(context, d.file)}:{d.line}" for d in found)
-    shown = f"{opened.path}:{named.start_line}"
-    return opened, named, [place for place in places if place != shown][:MAX_OTHER_PLACES]
-
-
-def _undefined_error(symbol: str, where: str) -> NotFoundError:
-    return NotFoundError(
-        f"{symbol[:200]} is not defined in {where}.",
-        hint="Find its spelling with find_definitions, or pass path and lines.",
-        details={"field": "symbol"},
+def _step(context: GatewayContext, found: ShownPlaces) -> Step:
+    """Return the journal's record of the places that an answer shows; this blocks."""
+    passages = [
+        Passage(opened.file.path, snippet.start_line, snippet.text)
+        for opened, snippet in found.shown.values()
+    ]
+    return steps.called(
+        "snippets_get",
+        "; ".join(found.requests[number].given for number in found.shown),
+        found=len(found.shown),
+        files=[opened.file.path for opened, _ in found.shown.values()],
+        symbols=[snippet.symbol for _, snippet in found.shown.values() if snippet.symbol],
+        printed=prints_in(context, passages),
     )
 
 
-def _lines(
-    opened: SourceFile, named: Symbol | None, start_line: int, end_line: int
-) -> tuple[int, int]:
-    """Return the first and the last requested line.
-
-    Raises:
-        UsageError: The file has no such line.
-    """
-    if named is not None:
-        return lines_of(opened.text, named)
-    total = len(Lines(opened.text))
-    if start_line > total:
-        raise UsageError(
-            f"{opened.path} has {counted(total, 'line')}; there is no line {start_line}.",
-            details={"field": "start_line"},
-        )
-    return max(start_line, 1), end_line or total
-
-
-def _answer(opened: SourceFile, found: Snippet, others: list[str]) -> Answer:
+def _data(opened: OpenedPlace, found: Snippet) -> dict[str, Any]:
+    file = opened.file
     data: dict[str, Any] = {
-        "path": opened.path,
+        "path": file.path,
         "start_line": found.start_line,
         "end_line": found.end_line,
         "symbol": found.symbol,
-        "language": opened.language,
+        "language": file.language,
         "text": found.text,
         "truncated": bool(found.next_line),
-        **flags_of(found.text, opened.path, found.symbol),
+        **flags_of(found.text, file.path, found.symbol),
     }
-    lines = [note_of([data])] if note_of([data]) else []
-    name = f"  {visible(found.symbol)}" if found.symbol else ""
-    lines.append(f"{visible(opened.path)}:{found.start_line}-{found.end_line}{name}")
-    lines.append(visible(found.text.rstrip("\r\n"), keep="\n\r\t"))
     if found.next_line:
         data["next_line"] = found.next_line
-        lines.append(f"Continue with start_line={found.next_line}, or raise token_budget.")
-    if others:
-        data["also_defined"] = others
+    if opened.others:
+        data["also_defined"] = list(opened.others)
+    if file.warnings:
+        data["warnings"] = list(file.warnings)
+    return data
+
+
+def _lines(data: Mapping[str, Any]) -> list[str]:
+    """Return a place as lines of text."""
+    name = f"  {visible(data['symbol'])}" if data["symbol"] else ""
+    lines = [f"{visible(data['path'])}:{data['start_line']}-{data['end_line']}{name}"]
+    lines.append(visible(data["text"].rstrip("\r\n"), keep="\n\r\t"))
+    if others := data.get("also_defined"):
         lines.append(f"Also defined: {visible(', '.join(others))}")
-    if opened.warnings:
-        data["warnings"] = list(opened.warnings)
-        lines += opened.warnings
+    return [*lines, *data.get("warnings", ())]
+
+
+def _answer(opened: OpenedPlace, found: Snippet) -> Answer:
+    data = _data(opened, found)
+    lines = [note_of([data])] if note_of([data]) else []
+    lines += _lines(data)
+    if found.next_line:
+        lines.append(f"Continue with start_line={found.next_line}, or raise token_budget.")
     return Answer(data, "\n".join(lines))
+
+
+def _answer_several(found: ShownPlaces, scope: Scope) -> Answer:
+    """Return the places in the order of the call, and the call that reads the rest."""
+    rows, lines, rest = [], [], []
+    for number, request in enumerate(found.requests):
+        if error := found.errors.get(number):
+            row: dict[str, Any] = {"place": request.given, **error.as_dict()}
+            lines.append(visible(f"{request.given}: {error.message} {error.hint}"))
+        else:
+            opened, snippet = found.shown[number]
+            row = _data(opened, snippet)
+            del row["language"]
+            if not row["truncated"]:
+                del row["truncated"]
+            lines += _lines(row)
+            rest += _rest(opened, snippet)
+        rows.append(row)
+    flagged = [note_of(rows)] if note_of(rows) else []
+    arguments = {"places": rest, **({} if scope == "project" else {"scope": scope})}
+    after = {"next_call": {"tool": "snippets_get", "arguments": arguments}} if rest else {}
+    text = "\n".join(filter(None, (*flagged, *lines, call_text(after))))
+    return Answer({"places": rows, **after}, text)
+
+
+def _rest(opened: OpenedPlace, found: Snippet) -> list[str]:
+    """Return the lines of a place that did not fit, as a place to read next."""
+    if not found.next_line:
+        return []
+    return [f"{opened.file.path}:{found.next_line}-{max(opened.last, found.next_line)}"]
