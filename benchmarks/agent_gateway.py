@@ -77,7 +77,7 @@ class GatewayAgent:
             {"name": t.name, "description": t.description, "input_schema": t.input_schema}
             for t in listed.tools
         ]
-        return json.dumps(tools, ensure_ascii=False)
+        return as_sent(tools)
 
     async def solve(
         self, wording: Wording, places: Places, *, functions: bool, first: bool = False
@@ -118,7 +118,7 @@ class GatewayAgent:
             data = {"error": "".join(getattr(part, "text", "") for part in result.content)}
         handle = run.handle or str(data.get("session_id", ""))
         printed = self._printed(handle) if handle else []
-        run.calls.append(Call(json.dumps(data, ensure_ascii=False), printed))
+        run.calls.append(Call(as_sent(data), printed))
         run.seen.add(printed)
         phase = data.get("next_phase") or data.get("current_phase")
         run.phase = str(phase or run.phase)
@@ -220,6 +220,11 @@ class GatewayAgent:
         """Return which of these files may be written; one call for all."""
         answer = await self.call(run, "check_write_target", file_path=list(files))
         return {str(row["file_path"]) for row in answer.get("targets", ()) if row.get("allowed")}
+
+
+def as_sent(data: object) -> str:
+    """Return data as clients hand it to the model: JSON without spaces between its parts."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def best_lines(lines: Sequence[str], shown: Sequence[int], wording: Wording) -> range:

@@ -59,7 +59,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.tools.context.corpus_service import open_project
     from code_intel.tools.context.gateway import GatewayContext
     from code_intel.tools.context.searchers import in_process
-    from code_intel.tools.table import GATEWAY_TOOLS, listed_tools
+    from code_intel.tools.table import GATEWAY_TOOLS, gateway_tools, listed_tools
     from code_intel.tools.wire.compact import compact
 
     map_service, forest_service = open_project(settings)
@@ -109,4 +109,5 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}
 
     hidden = frozenset(tool.name for tool in GATEWAY_TOOLS) - listed
-    return ServerSpec(GATEWAY_TOOLS, invoke, background, close, freshness, hidden, writes, compact)
+    offered = gateway_tools(settings.demands)
+    return ServerSpec(offered, invoke, background, close, freshness, hidden, writes, compact)

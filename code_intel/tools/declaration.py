@@ -17,7 +17,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -49,7 +49,11 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
 )
 """Numbers that tool descriptions contain as placeholders, such as `{ready}`."""
 UNLISTED: dict[str, JsonValue] = {"unlisted": True}
-"""Extra of a parameter that is accepted, but not listed: few callers need it."""
+"""Extra of a parameter that is accepted, but not listed: few callers need it.
+
+Under the demands of counts, it is listed."""
+BY_NAME: dict[str, JsonValue] = {"by_name": True}
+"""Extra of a parameter that is listed without its description, because its name says it."""
 MAX_ITEMS = 1000
 MAX_KEY_CHARS = 60
 """Maximum length of an argument's key in a message."""
@@ -101,6 +105,7 @@ class Tool:
         verbatim: Parameters in which secrets are not masked.
         aliases: Other names by which it can be called; it is listed and recorded by its own name.
         open_world: Whether it may start programs, which may use the network.
+        lists_all: Whether `tools/list` shows `UNLISTED` parameters, too.
     """
 
     run: Callable[..., Awaitable[Answer]]
@@ -109,6 +114,7 @@ class Tool:
     verbatim: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     open_world: bool = False
+    lists_all: bool = False
 
     @property
     def name(self) -> str:
@@ -142,7 +148,7 @@ class Tool:
     @functools.cached_property
     def listed_schema(self) -> dict[str, Any]:
         """The schema as `tools/list` shows it; see `_listed`."""
-        shown: dict[str, Any] = _listed(self.schema)
+        shown: dict[str, Any] = _listed(self.schema, everything=self.lists_all)
         return shown
 
     def arguments(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -198,7 +204,8 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
-            target = definitions[node["$ref"].rsplit("/", 1)[-1]]
+            target = {**definitions[node["$ref"].rsplit("/", 1)[-1]]}
+            target.pop("description", None)  # the parameter has its own
             node = {**target, **{k: v for k, v in node.items() if k != "$ref"}}
         kept = {k: v for k, v in node.items() if k != "title" or not isinstance(v, str)}
         return _without_null({k: resolve(v) for k, v in kept.items()})
@@ -214,27 +221,49 @@ def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 _LIMITS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
 _OBVIOUS_MINIMUMS = (0, 1)
+_OBVIOUS_MAXIMUM = 1_000_000
+_EMPTY_DEFAULTS: tuple[object, ...] = (None, "", [], {}, False)
+_OBVIOUS_DEFAULTS: tuple[object, ...] = (*_EMPTY_DEFAULTS, ".")
 
 
-def _listed(schema: Any) -> Any:
-    """Return a schema without `UNLISTED` parameters, limits of length and obvious minimums.
+def _listed(schema: Any, *, everything: bool) -> Any:
+    """Return a schema without what a caller can do without.
 
-    A call that exceeds a limit is refused with an error that explains it.
+    This omits limits of length, obvious limits and defaults (such as the first of several
+    choices), descriptions of `BY_NAME`, and `UNLISTED` parameters unless `everything` is listed. A
+    call that exceeds a limit is refused with an error that explains it.
     """
     if isinstance(schema, list):
-        return [_listed(item) for item in schema]
+        return [_listed(item, everything=everything) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    shown = {key: _listed(value) for key, value in schema.items() if key not in _LIMITS}
+    shown = {
+        key: _listed(value, everything=everything)
+        for key, value in schema.items()
+        if key not in _LIMITS
+    }
+    if shown.keys() & BY_NAME.keys():
+        shown.pop("description", None)
+        shown = {key: value for key, value in shown.items() if key not in BY_NAME}
     if shown.get("minimum") in _OBVIOUS_MINIMUMS:
         del shown["minimum"]
+    if isinstance(shown.get("maximum"), int) and shown["maximum"] > _OBVIOUS_MAXIMUM:
+        del shown["maximum"]
+    if "default" in shown and _is_obvious(shown["default"], shown.get("enum", ())):
+        del shown["default"]
     if "properties" in shown:
-        fields = shown["properties"].items()
-        shown["properties"] = {k: v for k, v in fields if not v.keys() & UNLISTED.keys()}
+        shown["properties"] = {
+            name: {key: value for key, value in field.items() if key not in UNLISTED}
+            for name, field in shown["properties"].items()
+            if everything or not field.keys() & UNLISTED.keys()
+        }
     return shown
 
 
-_EMPTY_DEFAULTS: tuple[object, ...] = (None, "", [], {}, False)
+def _is_obvious(default: object, choices: Sequence[object]) -> bool:
+    if isinstance(default, dict):
+        return all(_is_obvious(value, ()) for value in default.values())
+    return default in _OBVIOUS_DEFAULTS or default in choices[:1]
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:

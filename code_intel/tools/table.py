@@ -1,6 +1,8 @@
 """Define the tables of all tools, in the order of tools/list and the docs (docs/decisions/0034)."""
 
+import functools
 from collections.abc import Container
+from dataclasses import replace
 from typing import NamedTuple
 
 from code_intel.config.table import Demands
@@ -170,6 +172,14 @@ GROUPS = (CORE, SESSION, SEARCH, AGREEMENTS, CODE, MEANING, REPORTS, PLANS, COMM
 
 GATEWAY_TOOLS = tuple(tool for group in GROUPS for tool in group.tools)
 """All tools of the gateway; each can be called by name, listed or not."""
+
+
+@functools.cache
+def gateway_tools(demands: Demands) -> tuple[Tool, ...]:
+    """Return all tools; under the demands of counts, the list shows every parameter they name."""
+    if demands != "counts":
+        return GATEWAY_TOOLS
+    return tuple(replace(tool, lists_all=True) for tool in GATEWAY_TOOLS)
 
 
 def listed_tools(names: Container[str] = (), *, demands: Demands = "evidence") -> tuple[Tool, ...]:

@@ -29,6 +29,9 @@ async def test_configured_group_is_listed_after_the_core(shop: Path) -> None:
     assert listed[-1] == MEANING.tools[0].name
 
 
+COUNTED = {"entry_points", "files_analyzed", "existing_patterns"}
+
+
 def characters(tools: Sequence[types.Tool]) -> int:
     """Return the length of `tools/list` as JSON."""
     rows = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
@@ -49,8 +52,17 @@ async def test_core_is_twelve_tools_in_12000_characters(shop: Path) -> None:
 
 async def test_the_demands_of_counts_list_the_group_that_their_hints_name(shop: Path) -> None:
     async with gateway(shop, demands="counts") as call:
-        listed = [tool.name for tool in (await call.client.list_tools()).tools]
-    assert listed == [tool.name for tool in (*CORE.tools, *SESSION.tools)]
+        listed = (await call.client.list_tools()).tools
+    assert [tool.name for tool in listed] == [tool.name for tool in (*CORE.tools, *SESSION.tools)]
+    understanding = next(tool for tool in listed if tool.name == "submit_understanding")
+    assert understanding.input_schema["properties"].keys() >= COUNTED
+
+
+async def test_parameters_that_decide_nothing_are_not_listed(shop: Path) -> None:
+    async with gateway(shop, demands="evidence") as call:
+        listed = (await call.client.list_tools()).tools
+    understanding = next(tool for tool in listed if tool.name == "submit_understanding")
+    assert not understanding.input_schema["properties"].keys() & COUNTED
 
 
 @pytest.mark.covers("rule.answer.index_list")

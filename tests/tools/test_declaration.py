@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
@@ -260,3 +261,22 @@ def test_the_size_of_a_call_is_limited_in_bytes() -> None:
 
 def test_every_tool_has_an_example_call() -> None:
     assert EXAMPLE_CALLS.keys() == BY_NAME.keys()
+
+
+@every_tool
+def test_the_list_omits_only_what_is_marked(tool: Tool) -> None:
+    listed = tool.listed_schema["properties"]
+    assert list(listed) == [
+        name for name, field in tool.schema["properties"].items() if "unlisted" not in field
+    ]
+    for name, shown in listed.items():
+        field = tool.schema["properties"][name]
+        assert ("description" in shown) == ("description" in field and "by_name" not in field)
+        assert not shown.keys() & {"unlisted", "by_name"}
+        assert shown.get("default", 1) not in (None, "", ".", [], {}, False)
+
+
+def test_the_list_of_all_parameters_shows_those_that_are_not_listed_otherwise() -> None:
+    tool = BY_NAME["submit_understanding"]
+    assert "entry_points" not in tool.listed_schema["properties"]
+    assert "entry_points" in replace(tool, lists_all=True).listed_schema["properties"]

@@ -27,7 +27,7 @@ MIN_PARTIAL_CHARS = 3
 
 Symbol = Annotated[
     str,
-    Field(min_length=1, max_length=300, description="Such as `login` or `AuthService.login`."),
+    Field(min_length=1, max_length=300, description="`login` or `Auth.login`."),
 ]
 
 
@@ -35,19 +35,16 @@ async def find_definitions(
     context: GatewayContext,
     symbol: Symbol,
     path: Annotated[str, Field(description="A folder or file.")] = ".",
-    language: Annotated[str, Field(description="Such as python.")] = "",
+    language: str = "",
     exact_match: Annotated[
         bool,
-        Field(description="No longer names."),
+        Field(description="Exclude longer names."),
     ] = False,
     scope: Scope = "project",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is defined: file, line, kind and signature, exact matches first.
-
-    A definition is a fact and can prove a hypothesis from a search.
-    """
+    """Find where a symbol is defined: file, line, kind and signature, exact matches first."""
     arguments = (symbol, path, language, exact_match, scope)
     start = start_of(cursor, *arguments)
     async with context.optional_session(session_id, "find_definitions") as locked:

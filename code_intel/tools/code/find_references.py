@@ -30,14 +30,11 @@ async def find_references(
     context: GatewayContext,
     symbol: Symbol,
     path: Annotated[str, Field(description="A folder or file.")] = ".",
-    language: Annotated[str, Field(description="Such as python, ts or go.")] = "",
+    language: str = "",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is used: whole-word matches in the files, except its definitions.
-
-    Use it to see what depends on the code that you will change.
-    """
+    """Find where a symbol is used: whole-word matches in the files, except its definitions."""
     start = start_of(cursor, symbol, path, language)
     name = normalize_symbol(symbol).rpartition(".")[2] or symbol
     question = TextQuery(

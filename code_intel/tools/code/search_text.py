@@ -11,7 +11,7 @@ from code_intel.session import steps
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.packages import Scope, grep_packages
 from code_intel.tools.context.prints import Passage, prints_in
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.wire.compact import by_file
 from code_intel.tools.wire.paging import Cursor, files_to_record, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
@@ -20,21 +20,26 @@ from code_intel.tools.wire.suspicion import flags_of
 async def search_text(
     context: GatewayContext,
     pattern: Annotated[
-        str, Field(min_length=1, max_length=1000, description="A regular expression.")
+        str,
+        Field(
+            min_length=1,
+            max_length=1000,
+            description="A regular expression.",
+            json_schema_extra=BY_NAME,
+        ),
     ],
     path: Annotated[str, Field(description="A folder or file.")] = ".",
-    file_type: Annotated[str, Field(description="A ripgrep type: py, ts, go …")] = "",
+    file_type: Annotated[str, Field(description="As of ripgrep: py, ts …")] = "",
     case_sensitive: bool = True,
-    context_lines: Annotated[int, Field(ge=0, le=10, description="Lines around a match.")] = 0,
+    context_lines: Annotated[
+        int, Field(ge=0, le=10, description="Lines around a match.", json_schema_extra=BY_NAME)
+    ] = 0,
     max_results: Annotated[int, Field(ge=1, le=1000, description="Over all pages.")] = 100,
     scope: Scope = "project",
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Search the files with a regular expression. Ignored and binary files are excluded.
-
-    Use it for exact text such as messages, keys and calls; search_smart searches by meaning.
-    """
+    """Search the files, except ignored and binary ones, with a regular expression."""
     question = TextQuery(
         pattern,
         path=path,

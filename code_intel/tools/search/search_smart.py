@@ -24,7 +24,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.searchers import UnavailableCorpus
 from code_intel.tools.context.symbol_facts import can_read_symbols
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
@@ -45,14 +45,15 @@ async def search_smart(
     query: Annotated[
         str, Field(max_length=4000, description="Default: the session's own words.")
     ] = "",
-    top_k: Annotated[int, Field(ge=1, le=50, description="Maximum hits.")] = 5,
+    top_k: Annotated[
+        int, Field(ge=1, le=50, description="Maximum hits.", json_schema_extra=BY_NAME)
+    ] = 5,
     session_id: SessionId = None,
 ) -> Answer:
-    """Search the map (the project's agreements), then the forest (its source) if nothing matches.
+    """Search by meaning: the map (the project's agreements), then the forest (its source).
 
-    Only a search without query can change the phase: to READY (files may be written) at a score of
-    {ready} if all guards pass, to VERIFICATION at {verification}. `guards` lists what failed. Hits
-    from the forest are hypotheses to verify.
+    Only a search without query can change the phase: to READY at a score of {ready} if all guards
+    pass, to VERIFICATION at {verification}. Hits of the forest are hypotheses.
     """
     session, handle = await context.read_session(session_id, "search_smart")
     query = query.strip() or (session.own_words if session else "")

@@ -14,7 +14,7 @@ from code_intel.session.state import Session
 from code_intel.session.write_gate import WriteVerdict, check_write, real_files
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.write_facts import write_facts
-from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 
 MAX_TARGETS = 50
 WriteTargets = Annotated[
@@ -26,16 +26,20 @@ async def check_write_target(
     context: GatewayContext,
     file_path: Annotated[
         Annotated[str, Field(min_length=1)] | WriteTargets,
-        Field(description="Relative to the project; one file or several."),
+        Field(
+            description="Relative to the project; one file or several.", json_schema_extra=BY_NAME
+        ),
         BeforeValidator(from_json),
     ],
-    allow_new_files: Annotated[bool, Field(description="Whether it may be created.")] = True,
+    allow_new_files: Annotated[
+        bool, Field(description="Whether it may be created.", json_schema_extra=UNLISTED)
+    ] = True,
     session_id: SessionId = None,
 ) -> Answer:
-    """Check whether this session may write to a file. Call it before every edit.
+    """Check whether this session may write to files. Call it before you edit them.
 
-    In READY, the session may write files that define, use, test or name the confirmed symbols and
-    whose lines it has printed, and new files beside them. A file stays open once it was allowed.
+    In READY, these are printed files that define, use, test or name the confirmed symbols, and new
+    files beside them. A file stays open once it was allowed.
     """
     files = [file_path] if isinstance(file_path, str) else file_path
     async with context.session(session_id, "check_write_target") as locked:

@@ -13,7 +13,7 @@ from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.context.freshness import refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.declaration import UNLISTED, Answer, SessionId, from_json
+from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.session.learn_from_outcome import LearnedOutcome, learn_from_success
 
@@ -49,23 +49,25 @@ ENDED = "The session has ended; start_session begins the next one."
 async def record_outcome(
     context: GatewayContext,
     outcome: Annotated[
-        Literal["success", "failure", "partial"], Field(description="How the session ended.")
+        Literal["success", "failure", "partial"],
+        Field(description="How the session ended.", json_schema_extra=BY_NAME),
     ],
-    analysis: Annotated[Analysis, Field(description="The result.")] = _EMPTY,
+    analysis: Annotated[
+        Analysis, Field(description="The result.", json_schema_extra=BY_NAME)
+    ] = _EMPTY,
     session_id: SessionId = None,
     trigger_message: Annotated[
         str, Field(description="The user's last message.", json_schema_extra=UNLISTED)
     ] = "",
     insist: Annotated[
         bool,
-        Field(description="Write an unconfirmed agreement, even if none was earned."),
+        Field(description="Learn an unconfirmed agreement if none was earned."),
     ] = False,
 ) -> Answer:
-    """Record how a session ended, which ends it; record again with its session_id to correct it.
+    """End a session with its outcome; record again with its session_id to correct it.
 
-    A success becomes an agreement (which symbol a term means), searchable at once, if a confirmed
-    symbol changed. If an agreement alone led to READY, a failure counts against it. `note` says
-    what was learned, or why nothing was.
+    A success becomes an agreement (which symbol a term means) if a confirmed symbol changed. If an
+    agreement alone led to READY, a failure counts against it. `note` says what was learned.
     """
     async with context.session(session_id, "record_outcome") as locked:
         session = locked.session

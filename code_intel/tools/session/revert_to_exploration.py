@@ -7,7 +7,7 @@ from pydantic import Field
 from code_intel.session import steps
 from code_intel.session.guidance import next_step
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.search.map_answers import (
     SILENCED,
     last_map_answer,
@@ -19,13 +19,15 @@ from code_intel.tools.search.map_answers import (
 
 async def revert_to_exploration(
     context: GatewayContext,
-    reason: Annotated[str, Field(max_length=1000, description="What was misunderstood.")] = "",
+    reason: Annotated[
+        str,
+        Field(max_length=1000, description="What was misunderstood.", json_schema_extra=BY_NAME),
+    ] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Return to EXPLORATION if a hypothesis or an agreement turned out to be wrong.
+    """Return to EXPLORATION because a hypothesis or an agreement is wrong.
 
-    An agreement of the map on which the session relied is marked as wrong for this query;
-    `silenced` names it and says how to undo that.
+    The map's agreement on which the session relied is silenced for this query.
     """
     async with context.session(session_id, "revert_to_exploration") as locked:
         offer = last_map_answer(locked.session)

@@ -16,7 +16,7 @@ from code_intel.session.state import Session, Step
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
-from code_intel.tools.declaration import UNLISTED, Answer
+from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.found_places import places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
@@ -34,7 +34,7 @@ async def start_session(
     context: GatewayContext,
     intent: Annotated[
         Literal["IMPLEMENT", "MODIFY", "DELETE", "INVESTIGATE", "QUESTION", "EXPLORE"],
-        Field(description="MODIFY if unsure. Only the first three can write."),
+        Field(description="Only the first three can write."),
     ],
     query: Annotated[
         str,
@@ -42,13 +42,20 @@ async def start_session(
     ],
     target_feature: Annotated[
         Slot,
-        Field(description="The feature. quote: copied from query; value: in words of the quote."),
+        Field(description="quote: copied from query; value: what it says, in its words."),
     ] = None,
-    trigger_condition: Annotated[Slot, Field(description="When it happens.")] = None,
-    observed_issue: Annotated[Slot, Field(description="What is wrong.")] = None,
-    desired_action: Annotated[Slot, Field(description="What to do.")] = None,
+    trigger_condition: Annotated[
+        Slot, Field(description="When it happens.", json_schema_extra=BY_NAME)
+    ] = None,
+    observed_issue: Annotated[
+        Slot, Field(description="What is wrong.", json_schema_extra=BY_NAME)
+    ] = None,
+    desired_action: Annotated[
+        Slot, Field(description="What to do.", json_schema_extra=BY_NAME)
+    ] = None,
     token_budget: Annotated[
-        int, Field(ge=300, le=MAX_ROW_TOKENS, description="Maximum tokens.")
+        int,
+        Field(ge=300, le=MAX_ROW_TOKENS, description="Maximum tokens.", json_schema_extra=BY_NAME),
     ] = START_TOKENS,
     repo_path: Annotated[
         str,
@@ -60,9 +67,8 @@ async def start_session(
 ) -> Answer:
     """Start a session and search for the request. Call this first.
 
-    Returns phase, risk, what the map (the project's agreements) knows or the best places of the
-    source with callers and tests, and the next call. Only slots let the map change the phase.
-    Files may be written only in READY.
+    Returns the best places of the source with callers and tests, or what the map (the project's
+    agreements) knows, and the next call. Files may be written only in READY.
     """
     await run_in_thread(_check_project, context.root, repo_path)
     handle = await _begin(context, intent, query)

@@ -8,7 +8,7 @@ from code_intel.session import evidence
 from code_intel.session.guidance import GREENFIELD
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.symbol_facts import can_read_symbols, defines_code
-from code_intel.tools.declaration import UNLISTED, Answer, SessionId, from_json
+from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.wire.next_calls import call_text, verification_call
 
 HINT = (
@@ -24,7 +24,7 @@ class HypothesisItem(BaseModel):
         str,
         Field(
             min_length=1,
-            description="A sentence that names a symbol, file or word.",
+            description="A sentence that names a symbol or file.",
         ),
     ]
     confidence: Annotated[Literal["high", "medium", "low"], Field(json_schema_extra=UNLISTED)] = (
@@ -42,12 +42,12 @@ async def submit_semantic(
     context: GatewayContext,
     hypotheses: Annotated[
         list[Annotated[HypothesisItem, BeforeValidator(_bare)]],
-        Field(description="What the code must still prove."),
+        Field(description="What the code must still prove.", json_schema_extra=BY_NAME),
     ],
     devrag_reason: Annotated[
         str,
         Field(
-            description="Why exploration was not enough; it must fit what was missing.",
+            description="Why exploration was not enough.",
             json_schema_extra={"enum": [reason.value for reason in evidence.ForestReason]},
         ),
     ],
@@ -57,10 +57,7 @@ async def submit_semantic(
     ] = [],
     session_id: SessionId = None,
 ) -> Answer:
-    """Submit hypotheses from the forest (the project's source), in the SEMANTIC phase.
-
-    Leads to VERIFICATION, where every hypothesis must be confirmed or rejected with evidence.
-    """
+    """Submit hypotheses, in SEMANTIC. It leads to VERIFICATION, where each needs evidence."""
     async with context.session(session_id, "submit_semantic") as locked:
         pairs = [(h.text, h.confidence) for h in hypotheses]
         await locked.decide(

@@ -8,7 +8,7 @@ from code_intel.session.requirements import Submission
 from code_intel.session.understanding.claims import Claim, NewSymbol, Understanding
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import FileList, spelled_files
-from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.session.submit_counts import submit_counts
 from code_intel.tools.session.submit_evidence import submit_evidence
 
@@ -21,7 +21,7 @@ class ClaimItem(BaseModel):
 
     symbol: Annotated[str, Field(max_length=300)]
     file: Annotated[str, Field(max_length=1000)] = ""
-    explanation: Annotated[str, Field(description="Why, in one sentence.")] = ""
+    explanation: Annotated[str, Field(description="One sentence: why.")] = ""
     quote: Annotated[str, Field(max_length=4000, description="Its code, verbatim.")] = ""
 
 
@@ -30,9 +30,7 @@ class NewSymbolItem(BaseModel):
 
     name: Annotated[str, Field(max_length=300)]
     file: Annotated[str, Field(max_length=1000)]
-    beside: Annotated[
-        str, Field(max_length=1000, description="The symbol or file that it will join.")
-    ] = ""
+    beside: Annotated[str, Field(max_length=1000, description="A symbol or file.")] = ""
 
 
 async def submit_understanding(
@@ -41,22 +39,28 @@ async def submit_understanding(
         list[
             Annotated[str, Field(max_length=300)] | Annotated[ClaimItem, BeforeValidator(from_json)]
         ],
-        Field(max_length=MAX_ITEMS, description="What the change rests on."),
+        Field(
+            max_length=MAX_ITEMS, description="What the change rests on.", json_schema_extra=BY_NAME
+        ),
     ],
     new_symbols: Annotated[
         list[Annotated[NewSymbolItem, BeforeValidator(from_json)]],
         Field(max_length=MAX_ITEMS, description="What does not exist yet."),
     ] = [],
-    entry_points: Annotated[Names, Field(description="Optional.")] = [],
-    files_analyzed: Annotated[FileList, Field(description="Optional.")] = [],
-    existing_patterns: Annotated[Names, Field(description="Optional.")] = [],
-    notes: str = "",
+    entry_points: Annotated[Names, Field(description="Optional.", json_schema_extra=UNLISTED)] = [],
+    files_analyzed: Annotated[
+        FileList, Field(description="Optional.", json_schema_extra=UNLISTED)
+    ] = [],
+    existing_patterns: Annotated[
+        Names, Field(description="Optional.", json_schema_extra=UNLISTED)
+    ] = [],
+    notes: Annotated[str, Field(json_schema_extra=UNLISTED)] = "",
     session_id: SessionId = None,
 ) -> Answer:
     """Submit what the change rests on: symbols, each with a sentence and a quote of printed code.
 
-    In EXPLORATION, it leads to READY (files may be written), or says which lines to read; an empty
-    list leads to SEMANTIC. In READY, it adds symbols, or opens the file whose path is the symbol.
+    In EXPLORATION, it leads to READY or says which lines to read; an empty list leads to SEMANTIC.
+    In READY, it adds symbols, or opens the file whose path is the symbol.
     """
     claims = [
         Claim(item) if isinstance(item, str) else Claim(**item.model_dump())

@@ -18,7 +18,7 @@ from code_intel.tools.context.symbol_facts import (
     defines_code,
     symbol_scores,
 )
-from code_intel.tools.declaration import Answer, SessionId, from_json
+from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import (
     SILENCED,
     MapAnswer,
@@ -36,19 +36,17 @@ MAX_COMPARED_SYMBOLS = 50
 class EvidenceItem(BaseModel):
     """What supports an answer: a quote of printed code, or a call."""
 
-    quote: Annotated[
-        str, Field(max_length=4000, description="Code that this session has printed, verbatim.")
-    ] = ""
+    quote: Annotated[str, Field(max_length=4000, description="Printed code, verbatim.")] = ""
     tool: Annotated[str, Field(description="Or the tool that you called.")] = ""
-    target: Annotated[str, Field(description="The symbol or pattern passed to it.")] = ""
-    result: Annotated[str, Field(description="What it shows, in one sentence.")] = ""
-    files: Annotated[list[str], BeforeValidator(from_json)] = []
+    target: Annotated[str, Field(description="Its symbol or pattern.")] = ""
+    result: Annotated[str, Field(description="What it shows.")] = ""
+    files: Annotated[list[str], BeforeValidator(from_json), Field(json_schema_extra=UNLISTED)] = []
 
 
 class VerifiedItem(BaseModel):
     """The answer to one hypothesis."""
 
-    hypothesis: Annotated[str, Field(description="The hypothesis, word for word.")]
+    hypothesis: Annotated[str, Field(description="Word for word.")]
     status: Literal["confirmed", "rejected"]
     evidence: Annotated[EvidenceItem, BeforeValidator(from_json)]
 
@@ -57,15 +55,15 @@ async def submit_verification(
     context: GatewayContext,
     verified: Annotated[
         list[Annotated[VerifiedItem, BeforeValidator(from_json)]],
-        Field(description="One answer for every hypothesis."),
+        Field(description="One answer for every hypothesis.", json_schema_extra=BY_NAME),
     ],
     session_id: SessionId = None,
 ) -> Answer:
-    """Confirm or reject every hypothesis, with evidence (VERIFICATION).
+    """Confirm or reject every hypothesis, in VERIFICATION.
 
     A confirmation needs a quote of code that this session has printed, or a call in this phase that
-    found something. One leads to READY (files may be written). If all are rejected, the session
-    returns to EXPLORATION, and the map's agreement counts as wrong for this query.
+    found something. One leads to READY. If all are rejected, the session returns to EXPLORATION,
+    and the map's agreement counts as wrong.
     """
     answers = [
         evidence.HypothesisAnswer(
