@@ -4,7 +4,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -249,18 +249,27 @@ def commits(folder: Path, commit: str, limit: int) -> list[Commit] | None:
     options = ("--no-merges", "--name-only", "--no-renames", "--relative", "-z")
     try:
         listed = run(
-            folder, "log", f"-n{limit}", *options, "--format=%x01%B%x02", "--end-of-options", commit
+            folder, "log", f"-n{limit}", *options, "--format=%x00%B%x00", "--end-of-options", commit
         )
     except TimeoutError:
         return None
-    if listed is None:
-        return None
-    found = []
-    for row in listed.split(b"\x01")[1:]:
-        message, _, files = row.partition(b"\x02")
-        names = (os.fsdecode(name).lstrip("\n") for name in files.split(b"\0"))
-        found.append(Commit(message.decode(errors="replace"), tuple(filter(None, names))))
-    return found
+    return None if listed is None else list(_commits(listed))
+
+
+def _commits(listed: bytes) -> Iterator[Commit]:
+    """Yield the commits of a log: each an empty field, a message, an empty field, and files.
+
+    Neither a message nor a file name can contain NUL, and no file name is empty.
+    """
+    fields = [*listed.split(b"\0"), b""]
+    start = 0
+    while start + 3 < len(fields):
+        first = start + 3
+        start = fields.index(b"", first)
+        # git writes a line end between the message and the first name.
+        names = b"\0".join(fields[first:start]).removeprefix(b"\n").split(b"\0")
+        message = fields[first - 2].decode(errors="replace")
+        yield Commit(message, tuple(os.fsdecode(name) for name in names if name))
 
 
 def changed_names(folder: Path, commit: str) -> list[str] | None:

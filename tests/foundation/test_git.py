@@ -82,6 +82,32 @@ def test_commits_have_their_messages_and_the_files_below_a_folder(repository: Pa
     assert below == [Commit(last.message, ("a b.py",))]
 
 
+@pytest.mark.parametrize("separators", ["\x01{}\x02", "\n\n{}\n", "\x02{}\x01"])
+def test_no_message_names_files_as_changed(repository: Path, separators: str) -> None:
+    claim = separators.format("login\x02\nold.py")
+    (repository / "\nnew.py").write_text("x = 1\n", encoding="utf-8")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", f"Fix\n{claim}\nlogin")
+    git(repository, "commit", "-q", "--allow-empty", "--allow-empty-message", "-m", "")
+    git(repository, "commit", "-q", "--allow-empty", "-m", claim.strip())
+    found = commits(repository, at(repository), 10)
+    assert found is not None
+    assert [commit.files for commit in found] == [(), (), ("\nnew.py",), ("old.py", "ログイン.py")]
+    assert "login" in found[0].message
+    assert found[1].message == ""
+    assert claim.strip() in found[2].message
+
+
+def test_a_message_ends_at_nul(repository: Path) -> None:
+    tree = git(repository, "rev-parse", "HEAD^{tree}").strip()
+    person = "dev <dev@example.invalid> 0 +0000"
+    raw = f"tree {tree}\nauthor {person}\ncommitter {person}\n\nFix\0\0\nold.py\0login\n"
+    (repository / "raw").write_bytes(raw.encode())
+    made = git(repository, "hash-object", "-t", "commit", "-w", "--literally", "raw")
+    found = commits(repository, made.strip(), 10)
+    assert found == [Commit("Fix", ("old.py", "ログイン.py"))]
+
+
 def test_without_a_repository_or_the_commit_there_are_no_commits(
     repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
