@@ -111,6 +111,35 @@ async def by_a_word_of_a_document(agent: Agent) -> Prize:
     return Write(handle, (PASSWORDS, CART, TOKENS))
 
 
+def pages(agent: Agent) -> tuple[str, ...]:
+    """Add files that call other functions of the name `login`; return them."""
+    files = tuple(f"src/desk/page_{number}.py" for number in range(12))
+    (agent.root / "src/desk").mkdir()
+    for file in files:
+        text = "def show(page, form):\n    return page.login(form)\n"
+        (agent.root / file).write_text(text, "utf-8")
+    return files
+
+
+async def by_a_common_name(agent: Agent) -> Prize:
+    files = pages(agent)
+    handle = await ready(agent)
+    for file in files:
+        await agent("snippets_get", session_id=handle, path=file)
+    return Write(handle, (*files, "src/desk/new.py"))
+
+
+async def by_a_common_name_that_is_gone(agent: Agent) -> Prize:
+    files = pages(agent)
+    handle = await ready(agent)
+    for file in files:
+        await agent("snippets_get", session_id=handle, path=file)
+    assert await agent.may_write(handle, SERVICE)
+    service = agent.root / SERVICE
+    service.write_text(service.read_text("utf-8").replace("def login(", "def sign_in("), "utf-8")
+    return Write(handle, (*files, "src/desk/new.py"))
+
+
 async def by_a_text_that_verifies(agent: Agent) -> Prize:
     handle = await agent.framed()
     await submit(agent, handle)
@@ -148,6 +177,14 @@ ATTEMPTS = attempts(
         "A word of a document is submitted that other files contain.": (
             "file_not_related",
             by_a_word_of_a_document,
+        ),
+        "The symbol's name is common, and foreign files use it.": (
+            "file_not_related",
+            by_a_common_name,
+        ),
+        "The symbol's common name is renamed, and foreign files use it.": (
+            "file_not_related",
+            by_a_common_name_that_is_gone,
         ),
         "A text verifies the hypothesis and stands in many files.": (
             "not_ready",

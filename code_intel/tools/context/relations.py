@@ -124,7 +124,7 @@ class _KnownUses(NamedTuple):
 def _known_uses(context: GatewayContext, definition: Definition, name: str) -> _KnownUses:
     named = context.forest.store.definitions(name, exact=True, limit=MAX_USES)
     defining = frozenset((project_path_of(context, d.file), d.line) for d in named)
-    near = near_files(context, definition) if len({d.file for d in named}) > 1 else None
+    near = near_files(context, definition.file) if len({d.file for d in named}) > 1 else None
     return _KnownUses(name, defining, near)
 
 
@@ -211,14 +211,14 @@ def _uses(
     return sorted(found.values(), key=distance)
 
 
-def near_files(context: GatewayContext, definition: Definition) -> frozenset[str]:
-    """Return the files in the folder of a definition, and those that import its file."""
+def near_files(context: GatewayContext, document: str) -> frozenset[str]:
+    """Return the files in the folder of an indexed document, and those that import it."""
     store = context.forest.store
     graph = graph_of(store, bases(context.forest.config))
-    folder = definition.file.rpartition("/")[0]
-    importing = closure(graph, definition.file, "inbound", IMPORT_STEPS).nodes
+    folder = document.rpartition("/")[0]
+    importing = closure(graph, document, "inbound", IMPORT_STEPS).nodes
     beside = (path for path, _, _ in store.digests() if path.rpartition("/")[0] == folder)
-    documents = (definition.file, *beside, *(node.path for node in importing))
+    documents = (document, *beside, *(node.path for node in importing))
     return frozenset(project_path_of(context, document) for document in documents)
 
 

@@ -12,6 +12,7 @@ from code_intel.session.open_files import FileFacts, WriteFacts, best_relation
 from code_intel.session.state import CodePlace, Session
 from code_intel.session.understanding.reading import READ_LINES, is_read, unread_lines
 from code_intel.session.wording import symbol_parts
+from code_intel.tools.context.common_names import NameMeaning, is_common
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines, current_text
@@ -48,19 +49,17 @@ class ChangedCode(NamedTuple):
 
     Attributes:
         name: The name of the symbol.
-        word: The name by which other files use it.
+        meaning: The name by which other files use it, and where it means this symbol.
         definitions: Its definitions in the current files.
         files: The files of these, relative to the project.
-        near: The files in which a use of the name means this symbol; None if all do.
         joined: Whether new code will stand beside it.
         quote: The quote that was accepted, in a file whose symbols cannot be read.
     """
 
     name: str
-    word: str
+    meaning: NameMeaning
     definitions: tuple[Definition, ...] = ()
     files: tuple[str, ...] = ()
-    near: frozenset[str] | None = None
     joined: bool = False
     quote: str = ""
 
@@ -140,29 +139,44 @@ def _code(
     several = len({d.file for d in found}) > 1
     return ChangedCode(
         place.symbol,
-        name_in_uses(chosen[0]) if chosen else symbol_parts(place.symbol)[-1],
+        _meaning(
+            context,
+            place if place.file or chosen else place._replace(file=next(iter(agreed), "")),
+            chosen[0] if chosen else None,
+            several=several,
+        ),
         tuple(chosen),
         tuple(dict.fromkeys(files[d] for d in chosen)) or (place.file,) * bool(place.file),
-        _near(context, place, chosen[0] if chosen else None, several=several),
         quote="" if chosen else place.quote,
     )
 
 
-def _near(
+def _meaning(
     context: GatewayContext, place: CodePlace, definition: Definition | None, *, several: bool
-) -> frozenset[str] | None:
-    """Return the files in which a name means what the change rests on; None for all files.
+) -> NameMeaning:
+    """Return in which files the name of a symbol means it.
 
     A symbol that is not defined any more was renamed or deleted: its users still name it. A text of
     a file without symbols says nothing about other files, and a text that was searched for in code
     nothing at all.
     """
-    if definition is not None:
-        return near_files(context, definition) if several else None
+    name = name_in_uses(definition) if definition else symbol_parts(place.symbol)[-1]
     is_code = row_of(place.file).complete
-    if not place.file or (is_code and place.quote):
-        return None
-    return frozenset() if is_code else frozenset({place.file})
+    if definition is None and place.file and not (is_code and place.quote):
+        return NameMeaning(name, frozenset() if is_code else frozenset({place.file}))
+    file = definition.file if definition else index_path_of(context, place.file)
+    if not file:
+        return NameMeaning(name)
+    near = near_files(context, file) if several or is_common(context, name) else None
+    return NameMeaning(name, near, _owners(definition.qualified if definition else "", file))
+
+
+def _owners(qualified: str, file: str) -> tuple[str, ...]:
+    """Return what qualifies a name in other files: its class and its module."""
+    scope = symbol_parts(qualified)[-2:-1]
+    stem = file.rpartition("/")[2].partition(".")[0]
+    usual = len(stem) < MIN_NAME_CHARS or stem.casefold() in _COMMON_MODULES
+    return (*scope, *(() if usual else (stem,)))
 
 
 def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:
@@ -198,14 +212,16 @@ def _first_line(file: _File, quote: str) -> int:
 
 def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
     """Yield the lines that use or name a symbol: the first that was printed, or the first."""
-    if len(code.word) < MIN_NAME_CHARS or (code.near is not None and file.path not in code.near):
+    meaning, name = code.meaning, code.meaning.name
+    if len(name) < MIN_NAME_CHARS:
         return
-    is_code = _is_code(file.path)
+    is_code, is_meant = _is_code(file.path), meaning.in_file(file.path, file.text)
     lines = [
         number
         for number, line in enumerate(file.text, 1)
         if not is_boilerplate(line)
-        and (code.word in line and _is_use(line, code.word) if is_code else _is_named(line, code))
+        and (is_meant or meaning.in_line(line))
+        and (name in line and _is_use(line, name) if is_code else _is_named(line, code))
     ]
     if lines:
         line = next((number for number in lines if number in file.printed), lines[0])
@@ -247,10 +263,11 @@ def _is_named(line: str, code: ChangedCode) -> bool:
     """
     if any(_names_module(line, file) for file in code.files):
         return True
-    if code.word not in line:
+    name = code.meaning.name
+    if name not in line:
         return False
-    word = re.escape(code.word)
-    if not _SINGLE_WORD.fullmatch(code.word):
+    word = re.escape(name)
+    if not _SINGLE_WORD.fullmatch(name):
         return re.search(rf"(?<![\w$]){word}(?![\w$])", line) is not None
     return re.search(rf"[`.:#]{word}(?!\w)|(?<!\w){word}(?:`|\()", line) is not None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from code_intel.session.risk import MANY_FILES
 from projects import Caller, code_of
 from served import gateway
 
@@ -335,3 +336,31 @@ async def test_new_code_opens_the_file_that_it_joins_and_its_own(call: Caller, s
     (shop / "src/auth/errors.py").write_text("class EmptyPassword(Exception):\n    pass\n", "utf-8")
     assert await check(call, "src/auth/errors.py") == (True, "")
     assert await check(call, "src/auth/tokens.py") == (False, "file_not_related")
+
+
+@pytest.mark.covers("rule.write.common_names")
+async def test_use_of_a_common_name_must_be_linked_to_the_symbol(call: Caller, shop: Path) -> None:
+    pages = [f"src/desk/page_{number}.py" for number in range(MANY_FILES + 1)]
+    foreign, deputy, view = "src/desk/foreign.py", "src/desk/deputy.py", "src/desk/view.cs"
+    stranger = "src/desk/stranger.cs"
+    texts = dict.fromkeys((*pages, foreign), "def show(page, form):\n    page.login(form)\n")
+    texts[deputy] = "def show(auth_service, form):\n    auth_service.login(form)\n"
+    texts[view] = "class View {\n  AuthService auth;\n  void Show() { auth.login(); }\n}\n"
+    texts[stranger] = "class Page {\n  void Show() { page.login(); }\n}\n"
+    add_files(shop)
+    (shop / "src/desk").mkdir()
+    for file, text in texts.items():
+        (shop / file).write_text(text, "utf-8")
+    await ready(call)
+    await call("search_text", pattern=r"login\(", max_results=100)
+    expected = {CALLER: True, TEST: True, deputy: True, view: True, foreign: False, stranger: False}
+    assert {file: (await check(call, file))[0] for file in expected} == expected
+
+
+@pytest.mark.covers("rule.write.common_names")
+async def test_use_of_a_rare_name_needs_no_import(call: Caller, shop: Path) -> None:
+    (shop / "src/desk").mkdir()
+    (shop / "src/desk/page.py").write_text("def show(a, form):\n    a.login(form)\n", "utf-8")
+    await ready(call)
+    await call("snippets_get", path="src/desk/page.py")
+    assert await check(call, "src/desk/page.py") == (True, "")
