@@ -17,6 +17,7 @@ from code_intel.session.paths import may_be_planned
 from code_intel.session.phases import Event, Phase, advance
 from code_intel.session.relevance import implementing_symbols
 from code_intel.session.requirements import REQUIRED_TOOLS
+from code_intel.session.risk import Risk, at_least
 from code_intel.session.state import (
     CORROBORATION_TOOLS,
     Hypothesis,
@@ -103,6 +104,8 @@ class VerificationFacts(NamedTuple):
         scores: Calibrated similarity of target feature and symbol, 0 to 1, where known.
         new_symbols: Symbols that were added since the session began.
         quotes: The code of each quote that stands in lines that this session has printed.
+        unread: The call that prints it, for each symbol of a hypothesis that this session has not
+            read at its current content.
     """
 
     symbols_readable: bool = True
@@ -110,6 +113,7 @@ class VerificationFacts(NamedTuple):
     scores: Mapping[str, float] = MappingProxyType({})
     new_symbols: frozenset[str] = frozenset()
     quotes: Mapping[str, QuotedCode] = MappingProxyType({})
+    unread: Mapping[str, str] = MappingProxyType({})
 
 
 class VerificationVerdict(NamedTuple):
@@ -244,6 +248,7 @@ def _quoted_answers(
                 quote,
                 result,
                 facts.quotes.get(quote),
+                session.intent.writes and at_least(session.risk, Risk.MEDIUM),
             )
 
 
@@ -543,6 +548,10 @@ def _feature_gaps(
     agreed = {fold(item.text) for item in session.hypotheses if item.agreed}
     if session.demands == "evidence":
         yield from _unquoted(item for item in confirmed if fold(item.hypothesis) not in agreed)
+        symbols = dict.fromkeys(_map_symbol(session, item.hypothesis) for item in confirmed)
+        for symbol in filter(facts.unread.get, symbols):
+            problem = f"read: {symbol} was not printed at its current content"
+            yield problem, f"Call {facts.unread[symbol]}, then submit_verification again."
         return
     if any(fold(item.hypothesis) in agreed for item in confirmed):
         return

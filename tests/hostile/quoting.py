@@ -59,6 +59,23 @@ def quoting(symbol: str, quote: str, *hypotheses: str) -> Script:
     return script
 
 
+async def refused_quote_by_way_of_semantic(agent: Agent) -> Prize:
+    rows = "".join(f"    total = total + sizes[{number}]\n" for number in range(60))
+    added = f"\n\ndef margins(sizes, total):\n{rows}    return total * factor_of(sizes)\n"
+    path = agent.root / SERVICE
+    path.write_text(path.read_text("utf-8") + added, encoding="utf-8")
+    await agent("find_definitions", symbol="margins", path=SERVICE)  # indexes the file
+    handle = await agent.framed()
+    await agent.look(handle, "margins")
+    quote = "return total * factor_of(sizes)"
+    await agent.submit(handle, claim("margins", quote))
+    await agent.submit(handle, symbols_identified=[])
+    text = "the total of the margins accepts an empty password"
+    await agent.suppose(handle, text)
+    await agent.confirm(handle, text, quote=quote)
+    return Ready(handle)
+
+
 async def one_by_a_quote_one_by_a_call(agent: Agent) -> Prize:
     foreign = "toggleTheme accepts an empty password"
     handle = await agent.verification(SUPPOSED, foreign)
@@ -135,6 +152,10 @@ ATTEMPTS = attempts(
         "One hypothesis is quoted for, a foreign one confirmed by a call.": (
             "quotes no code",
             one_by_a_quote_one_by_a_call,
+        ),
+        "A quote that submit_understanding refused is given for a hypothesis.": (
+            "its quote speaks of neither",
+            refused_quote_by_way_of_semantic,
         ),
         "Boilerplate is quoted for a hypothesis that names it.": (
             "not linked to the request",

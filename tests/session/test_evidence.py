@@ -278,6 +278,18 @@ def test_a_likely_map_hit_becomes_the_hypothesis_to_verify() -> None:
     assert "AuthService" in symbols_to_learn(ready)
 
 
+@pytest.mark.covers("rule.evidence_need.hypothesis_read")
+def test_an_agreed_hypothesis_is_confirmed_only_if_its_code_was_read() -> None:
+    session = low_risk()._replace(demands="evidence")
+    session = proven(after(session, map_answer(session, 0.75, files=FILES[:1])))
+    answers = of_map(session, "confirmed", PROOF)
+    call = 'snippets_get(path="src/auth.py", start_line=3, end_line=9)'
+    refusal = lacking(session, answers, KNOWN._replace(unread={"AuthService": call}))
+    assert "AuthService was not printed" in str(refusal)
+    assert call in refusal.hint
+    assert submit_verification(session, answers, KNOWN).next_phase is Phase.READY
+
+
 @pytest.mark.covers("rule.evidence.unagreed")
 def test_an_unconfirmed_agreement_needs_the_evidence_of_any_hypothesis() -> None:
     session = low_risk()

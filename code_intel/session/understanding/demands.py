@@ -15,7 +15,7 @@ from code_intel.session.understanding.reading import unread_lines
 MAX_CALLERS = 5
 """Callers of a symbol that must have been printed at HIGH risk."""
 MAX_TESTS = 5
-_FEATURE_SLOTS = frozenset({"target_feature", "desired_action", "query"})
+FEATURE_SLOTS = frozenset({"target_feature", "desired_action", "query"})
 """Slots of which the quote of each symbol must speak from MEDIUM on; one is enough."""
 
 
@@ -198,9 +198,9 @@ def _implausible(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
 
 
 def _silent(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
-    if facts.speaks_of & _FEATURE_SLOTS:
+    if facts.speaks_of & FEATURE_SLOTS:
         return
-    lines = [line for slot, line in facts.slot_lines.items() if slot in _FEATURE_SLOTS]
+    lines = [line for slot, line in facts.slot_lines.items() if slot in FEATURE_SLOTS]
     line = min(lines, key=lambda line: (line not in facts.printed, line), default=0)
     if line and line not in facts.printed:
         then = f"Call {read_call(facts.file, line, line)}, and quote it"

@@ -15,6 +15,7 @@ class QuotedCode(NamedTuple):
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not.
         words: Number of rare words of the request in the quote or in the names around it.
+        speaks: Whether quote, name or documentation speaks of the feature or the action.
         is_new: Whether it was added since the session began.
     """
 
@@ -23,6 +24,7 @@ class QuotedCode(NamedTuple):
     plausible: bool = True
     missing_link: str = ""
     words: int = 0
+    speaks: bool = True
     is_new: bool = False
 
 
@@ -36,6 +38,8 @@ class QuotedAnswer(NamedTuple):
         quote: The quote.
         sentence: What the agent says about it.
         code: The code that it quotes; None if this session has not printed it.
+        must_speak: Whether the code of the agent's own hypothesis must speak of the feature or the
+            action, as in submit_understanding.
     """
 
     hypothesis: str
@@ -44,6 +48,7 @@ class QuotedAnswer(NamedTuple):
     quote: str
     sentence: str
     code: QuotedCode | None
+    must_speak: bool = False
 
 
 def quote_problem(answer: QuotedAnswer) -> str:
@@ -59,11 +64,18 @@ def quote_problem(answer: QuotedAnswer) -> str:
         )
     if answer.symbol and not _is_part_of(code.symbol, answer.symbol):
         return f"quote the code of {answer.symbol} itself"
+    return _misfit(answer, code)
+
+
+def _misfit(answer: QuotedAnswer, code: QuotedCode) -> str:
+    """Return why the code does not fit the hypothesis and the request, or the empty string."""
     said = content_words(f"{answer.quote} {code.symbol} {code.file}")
     if not answer.symbol and not said & content_words(answer.hypothesis):
         return "its quote shares no word with the hypothesis"
     if not answer.agreed and not code.plausible:
         return code.missing_link.rstrip(".") or "its quote is not from a plausible place"
+    if answer.must_speak and not answer.symbol and not code.speaks:
+        return "its quote speaks of neither the feature nor the action"
     return ""
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from code_intel.chunking.lexicon import english
 from code_intel.index.corpus import priority
 from code_intel.learned.status.agreement_status import standings
 from code_intel.records import Definition
@@ -30,6 +29,7 @@ from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.context.quoted_code import stands
 from code_intel.tools.context.relations import TESTS, Relation, relations
 from code_intel.tools.context.source_file import project_path_of
+from code_intel.tools.context.spoken_slots import spoken_slots, words_of_slots
 from code_intel.tools.context.symbol_facts import (
     created_since,
     defines_code,
@@ -156,8 +156,6 @@ async def _symbol_facts(
     callers, tests = (uses.callers, uses.tests) if uses else ((), ())
     seen = [_use(use, lines) for use in callers]
     tests_seen = [_test(session, use, lines) for use in tests[:MAX_TESTS]]
-    said = " ".join((claim.quote, definition.qualified, context.forest.store.doc_of(definition)))
-    spoken = _slots_of(session, said)
     facts = ClaimFacts(
         name=definition.qualified,
         file=code.file,
@@ -170,8 +168,7 @@ async def _symbol_facts(
         readable=code.readable,
         plausible=links is None or is_plausible(links),
         missing_link=missing_link(links) if links else "",
-        speaks_of=spoken
-        | (_FEATURE if links and _is_found_by_meaning(session, links) else frozenset()),
+        speaks_of=spoken_slots(context, session, definition, claim.quote, links),
         slot_lines=_slot_lines(session, code, printed),
         uses=len(callers) + len(tests),
         references_seen=_looked_up(session, definition.name)
@@ -191,9 +188,6 @@ async def _symbol_facts(
         tests=len(tests),
     )
     return facts, change
-
-
-_FEATURE = frozenset({"target_feature"})
 
 
 def _use(use: Relation, lines: Lines) -> UseFacts:
@@ -218,34 +212,16 @@ def _was_printed(session: Session, code: ClaimedCode, printed: frozenset[int]) -
     )
 
 
-def _slots_of(session: Session, text: str) -> frozenset[str]:
-    """Return the slots with a word of a text; of a session without a frame, `query`."""
-    words = content_words(text)
-    return frozenset(name for name, asked in _words_of_slots(session).items() if words & asked)
-
-
 def _slot_lines(session: Session, code: ClaimedCode, printed: frozenset[int]) -> dict[str, int]:
     """Return, for each slot, the line of the code with the most words of it; printed ones first."""
     numbers = [number for number in code.lines if number <= len(code.text)]
     words = {number: content_words(code.text[number - 1]) for number in numbers}
     found = {}
-    for name, asked in _words_of_slots(session).items():
+    for name, asked in words_of_slots(session).items():
         held = [number for number in numbers if asked & words[number]]
         if held:
             found[name] = max(held, key=lambda n: (n in printed, len(asked & words[n])))
     return found
-
-
-def _words_of_slots(session: Session) -> dict[str, frozenset[str]]:
-    slots = session.frame.slots if session.frame else ()
-    asked = {slot.name: f"{slot.value} {slot.quote}" for slot in slots} or {"query": session.query}
-    return {name: _words_of(value) for name, value in asked.items()}
-
-
-def _words_of(text: str) -> frozenset[str]:
-    """Return the content words of a text, Japanese ones also in English."""
-    translated = " ".join(word for row in english(text) for word in row)
-    return content_words(text) | content_words(translated)
 
 
 def _looked_up(session: Session, name: str) -> bool:
@@ -264,15 +240,6 @@ def _is_public(definition: Definition) -> bool:
         return parts[-1][:1].isupper()
     is_test = priority(definition.file) == TESTS
     return not is_test and not re.search(r"\b(?:private|fileprivate)\b", definition.signature)
-
-
-def _is_found_by_meaning(session: Session, links: PlausibilityFacts) -> bool:
-    """Return whether the search for one slot finds a symbol, be it in another language.
-
-    A request in English of which the project has no rare word is not about its code: the first hits
-    are then merely the least unlike.
-    """
-    return links.in_part and (bool(links.rare) or not request_of(session).isascii())
 
 
 async def _changes(

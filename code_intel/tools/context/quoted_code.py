@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from code_intel.records import Definition
 from code_intel.session.plausibility import is_plausible, missing_link
 from code_intel.session.state import Session
+from code_intel.session.understanding.demands import FEATURE_SLOTS
 from code_intel.session.understanding.quotes import QuotedCode
 from code_intel.session.wording import says_something
 from code_intel.tools.context.claimed_code import OUTSIDE_SYMBOLS, ClaimedCode, Lines, passage
@@ -13,6 +14,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts
 from code_intel.tools.context.prints import current_lines, current_text
 from code_intel.tools.context.source_file import index_path_of
+from code_intel.tools.context.spoken_slots import spoken_slots
 from code_intel.tools.context.symbol_facts import created_since
 
 MIN_QUOTE_WORDS = 3
@@ -68,6 +70,7 @@ async def quoted_code(
             is_plausible(links),
             missing_link(links),
             len(links.words),
+            bool(spoken_slots(context, session, definition, quote, links) & FEATURE_SLOTS),
             is_new=session.intent.writes and bool(added & {definition.qualified, file}),
         )
         for (quote, (definition, file)), links in zip(found.items(), judged, strict=True)

@@ -8,14 +8,19 @@ from code_intel.session import evidence
 from code_intel.session.guidance import next_step
 from code_intel.session.phases import Phase
 from code_intel.session.state import CORROBORATION_TOOLS, Session, Step
+from code_intel.session.understanding.demands import read_call
+from code_intel.session.understanding.reading import unread_lines
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.quoted_code import quoted_code
+from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.symbol_facts import (
     agreed_symbols,
     can_read_symbols,
     created_since,
     defines_code,
+    definitions_of,
     symbol_scores,
 )
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
@@ -82,7 +87,8 @@ async def submit_verification(
     async with context.session(session_id, "submit_verification") as locked:
         quotes = [item.evidence.quote for item in verified if item.evidence.quote.strip()]
         quoted = await quoted_code(context, locked.session, quotes)
-        facts = (await _facts(context, locked.session))._replace(quotes=quoted)
+        unread = await _unread(context, locked.session)
+        facts = (await _facts(context, locked.session))._replace(quotes=quoted, unread=unread)
 
         def judgement(
             session: Session,
@@ -113,6 +119,18 @@ async def submit_verification(
         warning=warning,
         **silenced,
     )
+
+
+async def _unread(context: GatewayContext, session: Session) -> dict[str, str]:
+    """Return the call that prints each symbol of a hypothesis of which no definition is read."""
+    found = await definitions_of(context, [each.symbol for each in session.hypotheses])
+    lines = await run_in_thread(current_lines, context, session)
+    calls = {}
+    for symbol, definitions in found.items():
+        places = [(project_path_of(context, d.file), d.line, d.end_line) for d in definitions]
+        if all(unread_lines(first, last, lines.get(file, ())) for file, first, last in places):
+            calls[symbol] = read_call(*places[0])
+    return calls
 
 
 async def _facts(context: GatewayContext, session: Session) -> evidence.VerificationFacts:
