@@ -137,8 +137,8 @@ class GatewayAgent:
 
     async def _reading(self, run: GatewayRun, wording: Wording) -> AsyncGenerator[None]:
         """Read on: symbols that the request names, more hits of each slot, then windows."""
-        for name in read(wording.request).names:
-            await self.call(run, "snippets_get", symbol=name.spelled)
+        if named := [name.spelled for name in read(wording.request).names]:
+            await self.call(run, "snippets_get", places=named)
             yield
         for query in dict.fromkeys((wording.request, *wording.slots.values())):
             await self.call(run, "search_smart", query=query, top_k=MORE_HITS)

@@ -4,6 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from code_intel.chunking.languages import row_of
+from code_intel.forest.ranking.closeness import ASIDE
+from code_intel.forest.ranking.paths import kinds_of
+from code_intel.forest.ranking.question import RankedQuestion, read
 from code_intel.index.corpus import is_page
 from code_intel.records import Definition, Hit
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -36,12 +40,13 @@ PLACE_TOKENS = 40
 async def places_of_hits(
     context: GatewayContext, hits: Sequence[Hit], question: str, budget: int
 ) -> list[ShownPlace]:
-    """Return the best places of the forest's hits, at most `MAX_PLACES`.
+    """Return the best places of the forest's hits, at most `MAX_PLACES`; see `code_first`.
 
     Each may use half of the remaining budget, or an even share if that is more.
     """
     words = words_of(question)
-    matches = await run_in_thread(lambda: _matches(context, hits, words))
+    ordered = code_first(sorted(_passages(hits), key=lambda hit: -(hit.score or 0.0)), question)
+    matches = await run_in_thread(lambda: _matches(context, ordered, words))
     shown: list[ShownPlace] = []
     for index, match in enumerate(matches):
         share = max(budget // 2, budget // (len(matches) - index))
@@ -89,15 +94,29 @@ async def _whole(
 
 
 def _matches(context: GatewayContext, hits: Sequence[Hit], words: QuestionWords) -> list[Match]:
-    """Return the best matches in different symbols, or different lines outside symbols."""
+    """Return the first matches in different symbols, or different lines outside symbols."""
     found: list[Match] = []
-    for hit in sorted(_passages(hits), key=lambda hit: -(hit.score or 0.0)):
+    for hit in hits:
         match = find_match(context, hit, words)
         if match is not None and not any(_overlap(match, other) for other in found):
             found.append(match)
         if len(found) == MAX_PLACES:
             break
     return found
+
+
+def code_first(hits: Sequence[Hit], question: str) -> list[Hit]:
+    """Return the best hit, then those in code, then those in tests, documents and other files.
+
+    Files that the question asks for keep their place.
+    """
+    asked = read(question)
+    return [*hits[:1], *sorted(hits[1:], key=lambda hit: _is_aside(hit.document, asked))]
+
+
+def _is_aside(path: str, asked: RankedQuestion) -> bool:
+    is_code = row_of(path).complete or bool(asked.topics)
+    return not is_code or any(kind.name in ASIDE for kind in kinds_of(path, asked))
 
 
 def _passages(hits: Sequence[Hit]) -> Iterator[Hit]:
