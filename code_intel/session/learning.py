@@ -105,6 +105,11 @@ LEARNING_RULES: tuple[LearningRule, ...] = (
         final=True,
     ),
     LearningRule(
+        lambda session, it: not session.intent.writes and not _is_quoted(session, it),
+        LearnedAs.NOTHING,
+        "no quote of {symbol} was accepted in this session",
+    ),
+    LearningRule(
         lambda session, _: not session.intent.writes,
         LearnedAs.UNCONFIRMED,
         "the intent is read-only",
@@ -118,6 +123,11 @@ LEARNING_RULES: tuple[LearningRule, ...] = (
         lambda session, it: session.ready_by == "map" and not it.offered,
         LearnedAs.NOTHING,
         "READY was reached through an agreement about another symbol",
+    ),
+    LearningRule(
+        lambda session, it: not (_is_quoted(session, it) or it.offered or it.agreed),
+        LearnedAs.UNCONFIRMED,
+        "no quote of {symbol} was accepted in this session",
     ),
     LearningRule(
         lambda _, it: not (it.plausible or it.agreed),
@@ -195,6 +205,12 @@ def is_related(one: str, other: str) -> bool:
     """Return whether two symbols are the same, or one is a member of the other."""
     first, second = _prefix(one), _prefix(other)
     return first.startswith(second) or second.startswith(first)
+
+
+def _is_quoted(session: Session, facts: SymbolOutcome) -> bool:
+    """Return whether the session has quoted the symbol; the counts do not demand it."""
+    symbol = session.symbol(facts.symbol)
+    return session.demands == "counts" or bool(symbol and symbol.quote)
 
 
 def has_confirmed(session: Session, symbol: str) -> bool:

@@ -94,6 +94,26 @@ def test_the_first_rule_that_applies_counts(
     assert verdict(session, insist=True, **facts)[0] == insisted
 
 
+@pytest.mark.parametrize(
+    ("intent", "quote", "facts", "result"),
+    [
+        (Intent.MODIFY, "", {}, "unconfirmed"),
+        (Intent.MODIFY, "", {"offered": True}, "confirmed"),
+        (Intent.MODIFY, "class AuthService:", {}, "confirmed"),
+        (Intent.QUESTION, "", {}, "nothing"),
+        (Intent.QUESTION, "class AuthService:", {}, "unconfirmed"),
+    ],
+)
+def test_the_demands_of_evidence_want_a_quote(
+    intent: Intent, quote: str, facts: dict[str, Any], result: str
+) -> None:
+    session = earned(intent)
+    symbols = tuple(symbol._replace(quote=quote) for symbol in session.symbols)
+    judged = verdict(session._replace(demands="evidence", symbols=symbols), **facts)
+    assert judged[0] == result
+    assert ("no quote of AuthService" in judged[1]) == (not quote and not facts)
+
+
 def test_an_unknown_outcome_is_refused() -> None:
     with pytest.raises(UsageError, match="success, failure, partial"):
         steps.outcome("great", {})

@@ -277,7 +277,7 @@ async def _is_plausible(work: _Work, name: str, definitions: Sequence[Definition
     if not definitions or not work.session.intent.writes:
         return True
     mapped = work.session.symbol(name)
-    claim = ClaimedSymbol(definitions[0], (mapped.quote or mapped.evidence) if mapped else "")
+    claim = ClaimedSymbol(definitions[0], mapped.quote if mapped else "")
     try:
         (facts,) = await plausibility_facts(work.context, work.session, [claim])
     except CodeIntelError:
