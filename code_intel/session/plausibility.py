@@ -106,8 +106,13 @@ def is_plausible(facts: PlausibilityFacts) -> bool:
     return score(facts) >= THRESHOLD
 
 
+def first_hits(facts: PlausibilityFacts) -> tuple[str, ...]:
+    """Return what the search ranks first, as refusals name it."""
+    return facts.first[:SHOWN_FIRST]
+
+
 def missing_link(facts: PlausibilityFacts) -> str:
-    """Return what would link a refused symbol to the request, and what the search ranks first."""
+    """Return what would link a refused symbol to the request."""
     found = (
         f"its file is number {facts.rank} in the search for the request"
         if facts.rank
@@ -117,10 +122,7 @@ def missing_link(facts: PlausibilityFacts) -> str:
     if not facts.linked:
         links.append("the first hits neither use it nor are used by it")
     links.append(_words(facts))
-    message = f"{facts.symbol} is not linked to the request: {'; '.join(links)}."
-    if facts.first:
-        message += f" The search ranks first: {', '.join(facts.first[:SHOWN_FIRST])}."
-    return message
+    return f"{facts.symbol} is not linked to the request: {'; '.join(links)}."
 
 
 def _words(facts: PlausibilityFacts) -> str:

@@ -232,12 +232,12 @@ ATTEMPTS = attempts(
     CATEGORY,
     {
         "A request for which the search finds nothing at all.": (
-            "feature_quote",
+            "feature_code",
             request_without_hits,
         ),
         "The first hit of another question.": ("plausible", first_hits_of_another_question),
         **{
-            f"A foreign symbol is read and quoted: {name}.": ("feature_quote", with_own_text(name))
+            f"A foreign symbol is read and quoted: {name}.": ("feature_code", with_own_text(name))
             for name in FOREIGN
         },
         "The hit's text is quoted for foreign symbols.": (

@@ -64,9 +64,9 @@ def by_evidence(intent: Intent = Intent.MODIFY) -> Session:
         ({"quote_stands": False}, {}, "quote", Risk.LOW),
         ({"quote_stands": False, "quote_is_unread": True}, {}, "quote", Risk.LOW),
         ({"plausible": False, "missing_link": "x"}, {}, "plausible", Risk.LOW),
-        ({"speaks_of": frozenset({"observed_issue"})}, {}, "feature_quote", Risk.MEDIUM),
+        ({"speaks_of": frozenset({"observed_issue"})}, {}, "feature_quote", Risk.HIGH),
         ({"speaks_of": frozenset({"desired_action"})}, {}, "", Risk.LOW),
-        ({"speaks_of": frozenset(), "slot_lines": {}}, {}, "feature_quote", Risk.MEDIUM),
+        ({"speaks_of": frozenset(), "slot_lines": {}}, {}, "feature_code", Risk.MEDIUM),
     ],
 )
 @pytest.mark.covers(
@@ -112,7 +112,7 @@ def test_answer_lists_the_uses_that_were_not_printed(
 
 @pytest.mark.covers("rule.evidence_need.MEDIUM")
 def test_refusal_of_a_quote_names_a_line_that_speaks_of_the_feature() -> None:
-    (lack,) = lacks(CLAIM, FACTS._replace(speaks_of=frozenset()), Risk.MEDIUM)
+    (lack,) = lacks(CLAIM, FACTS._replace(speaks_of=frozenset()), Risk.HIGH)
     assert lack.demand == "feature_quote"
     assert "Quote src/auth.py:12" in lack.then
     unread = FACTS._replace(
@@ -123,6 +123,16 @@ def test_refusal_of_a_quote_names_a_line_that_speaks_of_the_feature() -> None:
     )
     (lack,) = lacks(CLAIM, unread, Risk.MEDIUM)
     assert 'snippets_get(path="src/auth.py", start_line=90, end_line=90)' in lack.then
+
+
+def test_several_implausible_symbols_are_told_once_what_the_search_ranks_first() -> None:
+    unfit = FACTS._replace(plausible=False, missing_link="x", first_hits=("src/auth.py: login",))
+    facts = EvidenceFacts(
+        (unfit, unfit._replace(name="logout")), (ChangeFacts("login", Intent.MODIFY),) * 2
+    )
+    with pytest.raises(RequirementError) as refused:
+        submit_evidence(by_evidence(), Understanding((CLAIM, Claim("logout"))), facts)
+    assert refused.value.hint.count("src/auth.py: login") == 1
 
 
 @pytest.mark.covers("rule.prints.changed")
@@ -259,7 +269,9 @@ def test_new_symbol_needs_its_neighbour_to_be_read(
         with pytest.raises(RequirementError, match=why):
             submit_evidence(session, submitted, facts)
         return
-    ready = after(session, submit_evidence(session, submitted, facts).step)
+    verdict = submit_evidence(session, submitted, facts)
+    assert verdict.notes[0] == f"New code is accepted: logout in {new.file} beside login."
+    ready = after(session, verdict.step)
     assert ready.phase is Phase.READY
     assert ready.explored_files == ("src/auth.py",)
     assert ready.planned_files == (() if new.file == "src/auth.py" else (new.file,))

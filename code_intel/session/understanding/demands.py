@@ -16,7 +16,8 @@ MAX_CALLERS = 5
 """Callers of a symbol that must have been printed at HIGH risk."""
 MAX_TESTS = 5
 FEATURE_SLOTS = frozenset({"target_feature", "desired_action", "query"})
-"""Slots of which the quote of each symbol must speak from MEDIUM on; one is enough."""
+"""Slots of which the code of each symbol must speak from MEDIUM on, and its quote at HIGH; one is
+enough."""
 
 
 class UseFacts(NamedTuple):
@@ -60,7 +61,8 @@ class ClaimFacts(NamedTuple):
         is_new: Whether it was added since the session began.
         readable: Whether the index can read symbols of its language.
         plausible: Whether it is a plausible place for the request.
-        missing_link: Why it is not, and what the search ranks first.
+        missing_link: Why it is not.
+        first_hits: What the search ranks first.
         speaks_of: The slots of which quote, name or documentation speak.
         slot_lines: For each slot, a line of its code that speaks of it; a printed one, if any does.
         uses: Number of lines that use it.
@@ -83,6 +85,7 @@ class ClaimFacts(NamedTuple):
     readable: bool = True
     plausible: bool = True
     missing_link: str = ""
+    first_hits: tuple[str, ...] = ()
     speaks_of: frozenset[str] = frozenset()
     slot_lines: Mapping[str, int] = MappingProxyType({})
     uses: int = 0
@@ -125,6 +128,12 @@ class Demand(NamedTuple):
     since: Risk
     lacks: Callable[[Claim, ClaimFacts], Iterator[tuple[str, str]]]
     is_supplied: bool = False
+
+
+def ranked(names: Iterable[str]) -> str:
+    """Return what the search ranks first, in brackets; empty if there is nothing."""
+    shown = ", ".join(names)
+    return f" ({shown})" if shown else ""
 
 
 def read_call(file: str, first: int, last: int) -> str:
@@ -193,21 +202,33 @@ def _implausible(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if not facts.plausible:
         yield (
             f"is not a plausible place. {facts.missing_link}".strip(" ."),
-            "Rest on code that the search ranks first, or quote a line with words of the request",
+            f"Rest on code that the search ranks first{ranked(facts.first_hits)}",
         )
 
 
-def _silent(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
-    if facts.speaks_of & FEATURE_SLOTS:
+def _silent_code(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+    line = _line_that_speaks(facts)
+    if facts.speaks_of & FEATURE_SLOTS or line in facts.printed:
         return
+    then = "Rest on a symbol whose code does"
+    if line:
+        then = f"Call {read_call(facts.file, line, line)}, where it does"
+    yield "has printed code that speaks of neither the feature nor the action", then
+
+
+def _silent_quote(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+    line = _line_that_speaks(facts)
+    if not facts.speaks_of & FEATURE_SLOTS and line in facts.printed:
+        yield (
+            "has a quote that speaks of neither the feature nor the action",
+            f"Quote {facts.file}:{line}, too; a quote may have several lines",
+        )
+
+
+def _line_that_speaks(facts: ClaimFacts) -> int:
+    """Return a line of the code that speaks of the feature, a printed one if there is any; or 0."""
     lines = [line for slot, line in facts.slot_lines.items() if slot in FEATURE_SLOTS]
-    line = min(lines, key=lambda line: (line not in facts.printed, line), default=0)
-    if line and line not in facts.printed:
-        then = f"Call {read_call(facts.file, line, line)}, and quote it"
-    else:
-        quote = f"Quote {facts.file}:{line}, or rest" if line else "Rest"
-        then = f"{quote} on a symbol whose code does"
-    yield "has a quote that speaks of neither the feature nor the action", then
+    return min(lines, key=lambda line: (line not in facts.printed, line), default=0)
 
 
 def _unlisted_uses(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
@@ -241,7 +262,8 @@ DEMANDS: tuple[Demand, ...] = (
     Demand("read", Risk.LOW, _unread),
     Demand("quote", Risk.LOW, _unquoted),
     Demand("plausible", Risk.LOW, _implausible),
-    Demand("feature_quote", Risk.MEDIUM, _silent),
+    Demand("feature_code", Risk.MEDIUM, _silent_code),
+    Demand("feature_quote", Risk.HIGH, _silent_quote),
     Demand("references", Risk.MEDIUM, _unlisted_uses, is_supplied=True),
     Demand("callers", Risk.HIGH, _unlisted_callers, is_supplied=True),
     Demand("tests", Risk.HIGH, _unlisted_tests, is_supplied=True),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from code_intel.session.understanding.demands import Lack
+from code_intel.session.understanding.demands import Lack, ranked
 from code_intel.session.understanding.denials import denial
 from code_intel.session.understanding.quotes import QuotedCode
 
@@ -30,6 +30,7 @@ class FileClaimFacts(NamedTuple):
             has printed.
         is_boilerplate: Whether the quote has only lines that stand in any file.
         is_document: Whether the file is no code.
+        is_related: Whether it names a symbol that the change rests on.
     """
 
     exists: bool = True
@@ -37,14 +38,15 @@ class FileClaimFacts(NamedTuple):
     code: QuotedCode | None = None
     is_boilerplate: bool = False
     is_document: bool = False
+    is_related: bool = False
 
     @property
     def is_plausible(self) -> bool:
         """Whether the quote is from a plausible place for the request."""
         if self.code is None:
             return False
-        speaks = self.is_document and self.code.words >= MIN_DOCUMENT_WORDS
-        return self.code.plausible or speaks
+        speaks = self.is_related or self.code.words >= MIN_DOCUMENT_WORDS
+        return self.code.plausible or (self.is_document and speaks)
 
 
 def file_lacks(claim: FileClaim, facts: FileClaimFacts) -> Iterator[Lack]:
@@ -79,5 +81,6 @@ def file_lacks(claim: FileClaim, facts: FileClaimFacts) -> Iterator[Lack]:
             "plausible",
             claim.file,
             f"is not a plausible place. {facts.code.missing_link}".strip(" ."),
-            f"Quote a line of {read} with words of the request, or leave the file unchanged",
+            "Quote a line with words of the request, or leave the file unchanged. The search ranks "
+            f"first{ranked(facts.code.first_hits)}",
         )

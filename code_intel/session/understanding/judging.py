@@ -33,7 +33,7 @@ CONFIDENCE = 0.9
 """Confidence of a symbol whose quote was accepted."""
 MAX_REMEDIES = 4
 """Maximum remedies in one hint."""
-_OMISSIBLE = frozenset({"plausible", "feature_quote"})
+_OMISSIBLE = frozenset({"plausible", "feature_code", "feature_quote"})
 """Demands that a further symbol may miss: it is then left out, neither counted nor learned."""
 _CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
 _FIND_NOTHING = (
@@ -130,7 +130,7 @@ def submit_evidence(
         tuple(claim.key for claim, _ in accepted),
         tuple(left_out),
         uses=tuple(dict.fromkeys(use for row in accepted for use in uses_to_list(*row, risk))),
-        notes=tuple(_notes(accepted, risk)),
+        notes=tuple(_notes(accepted, submitted.new_symbols, facts, risk)),
     )
 
 
@@ -292,13 +292,21 @@ def _doubt(session: Session, facts: EvidenceFacts, risk: Risk, reason: str) -> E
     )
 
 
-def _notes(accepted: Sequence[tuple[Claim, ClaimFacts]], risk: Risk) -> Iterator[str]:
-    """Yield what does not exist, so that the agent need not look for it."""
-    for _, facts in accepted:
-        if at_least(risk, Risk.MEDIUM) and facts.readable and not facts.uses:
-            yield f"Nothing uses {facts.name}."
-        if at_least(risk, Risk.HIGH) and facts.readable and not facts.tests:
-            yield f"No test touches {facts.name}."
+def _notes(
+    accepted: Sequence[tuple[Claim, ClaimFacts]],
+    new_symbols: Sequence[NewSymbol],
+    facts: EvidenceFacts,
+    risk: Risk,
+) -> Iterator[str]:
+    """Yield where new code is accepted, and what does not exist and need not be looked for."""
+    for new, neighbour in zip(new_symbols, facts.neighbours, strict=True):
+        beside = f" beside {neighbour.name}" if neighbour.name else ""
+        yield f"New code is accepted: {new.name} in {new.file}{beside}."
+    for _, known in accepted:
+        if at_least(risk, Risk.MEDIUM) and known.readable and not known.uses:
+            yield f"Nothing uses {known.name}."
+        if at_least(risk, Risk.HIGH) and known.readable and not known.tests:
+            yield f"No test touches {known.name}."
 
 
 def _unmet(session: Session, unmet: Sequence[Lack], risk: tuple[Risk, str]) -> RequirementError:

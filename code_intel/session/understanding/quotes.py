@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from code_intel.session.understanding.demands import ranked
 from code_intel.session.understanding.denials import denial
 from code_intel.session.wording import content_words, fold, symbol_parts
 
@@ -14,6 +15,7 @@ class QuotedCode(NamedTuple):
         symbol: The innermost symbol around it, or an empty text.
         plausible: Whether it is a plausible place for the request.
         missing_link: Why it is not.
+        first_hits: What the search ranks first.
         words: Number of rare words of the request in the quote or in the names around it.
         speaks: Whether quote, name or documentation speaks of the feature or the action.
         is_new: Whether it was added since the session began.
@@ -25,6 +27,7 @@ class QuotedCode(NamedTuple):
     missing_link: str = ""
     words: int = 0
     speaks: bool = True
+    first_hits: tuple[str, ...] = ()
     is_new: bool = False
 
 
@@ -73,7 +76,9 @@ def _misfit(answer: QuotedAnswer, code: QuotedCode) -> str:
     if not answer.symbol and not said & content_words(answer.hypothesis):
         return "its quote shares no word with the hypothesis"
     if not answer.agreed and not code.plausible:
-        return code.missing_link.rstrip(".") or "its quote is not from a plausible place"
+        problem = code.missing_link.rstrip(".") or "its quote is not from a plausible place"
+        first = ranked(code.first_hits)
+        return f"{problem}; the search ranks other code first{first}" if first else problem
     if answer.must_speak and not answer.symbol and not code.speaks:
         return "its quote speaks of neither the feature nor the action"
     return ""

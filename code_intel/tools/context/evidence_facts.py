@@ -8,7 +8,12 @@ from code_intel.index.corpus import priority
 from code_intel.learned.status.agreement_status import standings
 from code_intel.records import Definition
 from code_intel.session.paths import plain_path
-from code_intel.session.plausibility import PlausibilityFacts, is_plausible, missing_link
+from code_intel.session.plausibility import (
+    PlausibilityFacts,
+    first_hits,
+    is_plausible,
+    missing_link,
+)
 from code_intel.session.risk import ChangeFacts
 from code_intel.session.state import Session
 from code_intel.session.understanding.claims import Claim, NewSymbol, Understanding
@@ -168,6 +173,7 @@ async def _symbol_facts(
         readable=code.readable,
         plausible=links is None or is_plausible(links),
         missing_link=missing_link(links) if links else "",
+        first_hits=first_hits(links) if links else (),
         speaks_of=spoken_slots(context, session, definition, claim.quote, links),
         slot_lines=_slot_lines(session, code, printed),
         uses=len(callers) + len(tests),

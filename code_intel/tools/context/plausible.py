@@ -1,8 +1,10 @@
 """Collect the facts by which symbols are judged to be plausible for a request."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from code_intel.chunking.words import words
 from code_intel.forest.ranking.closeness import FIRST_HITS, RequestSearch, search_request
 from code_intel.forest.ranking.history import CommitHistory
 from code_intel.foundation import git
@@ -58,6 +60,7 @@ def facts_of(
     texts = (request_of(session), *parts_of(session))
     questions = [service.question(text) for text in texts]
     store = context.forest.store
+    spelled = {token: word for word in re.findall(r"\w+", texts[0]) for token in words(word)}
     with store.snapshot():  # the active vectors may be replaced at any time
         request, *parts = (service.comparable(question) for question in questions)
         found = search_request(
@@ -68,12 +71,17 @@ def facts_of(
             bases=bases(context.forest.config),
             history=_history(context, session.commit),
         )
-        return [_facts(store, found, request, claim) for claim in claims]
+        return [_facts(store, found, request, claim, spelled) for claim in claims]
 
 
 def _facts(
-    store: Store, found: RequestSearch, request: EmbeddedQuery, claim: ClaimedSymbol
+    store: Store,
+    found: RequestSearch,
+    request: EmbeddedQuery,
+    claim: ClaimedSymbol,
+    spelled: Mapping[str, str],
 ) -> PlausibilityFacts:
+    """Return the facts of a claim, with words as the request spells them."""
     definition = claim.definition
     close = found.closeness(
         definition, _text_of(store, definition), store.doc_of(definition), claim.quote
@@ -88,9 +96,9 @@ def _facts(
         history=close.history,
         linked=close.linked,
         in_part=close.in_part,
-        words=close.words,
+        words=tuple(spelled.get(token, token) for token in close.words),
         covered=close.covered,
-        rare=tuple(found.weights),
+        rare=tuple(spelled.get(token, token) for token in found.weights),
         first=found.first_names[:FIRST_HITS],
         has_vectors=request.vector is not None,
     )

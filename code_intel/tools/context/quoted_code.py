@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from code_intel.records import Definition
-from code_intel.session.plausibility import is_plausible, missing_link
+from code_intel.session.plausibility import first_hits, is_plausible, missing_link
 from code_intel.session.state import Session
 from code_intel.session.understanding.demands import FEATURE_SLOTS
 from code_intel.session.understanding.quotes import QuotedCode
@@ -71,6 +71,7 @@ async def quoted_code(
             missing_link(links),
             len(links.words),
             bool(spoken_slots(context, session, definition, quote, links) & FEATURE_SLOTS),
+            first_hits(links),
             is_new=session.intent.writes and bool(added & {definition.qualified, file}),
         )
         for (quote, (definition, file)), links in zip(found.items(), judged, strict=True)

@@ -11,6 +11,7 @@ from code_intel.session.understanding.reading import is_read
 from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines
+from code_intel.tools.context.relations import is_import
 from code_intel.tools.context.source_file import project_path_of
 
 MAX_COMPARED = 20
@@ -67,7 +68,8 @@ async def _are_uses_printed(
     bodies = [
         (project_path_of(context, d.file), range(d.line, d.end_line + 1)) for d in definitions
     ]
-    uses = [(match.file, match.line) for match in (await grep(context.root, question)).matches]
+    found = await grep(context.root, question)
+    uses = [(match.file, match.line) for match in found.matches if not is_import(match.content)]
     uses = [use for use in uses if not any(use[0] == f and use[1] in body for f, body in bodies)]
     count = sum(line in lines.get(file, _NO_LINES) for file, line in uses)
     return bool(uses) and count >= min(len(uses), MIN_PRINTED_USES)

@@ -39,6 +39,7 @@ _CALLED = re.compile(r"([^\W\d]\w*)[!?]?\s*\(")
 _MENTION = re.compile(
     r"\s*(?:#|//|/\*|\*|--|;|<!--|:\w|``|(?:import|from|use|using|require|package|export\s*[{*])\b).*"
 )
+_IMPORT = re.compile(r"\s*(?:from\s+\S+\s+import|import|use|using|require|export\s*[{*])\b")
 _SINGLE_NAME = re.compile(r"[^\w(]*\w+[^\w(]*")
 
 _KEYWORDS = frozenset(
@@ -220,6 +221,15 @@ def near_files(context: GatewayContext, document: str) -> frozenset[str]:
     beside = (path for path, _, _ in store.digests() if path.rpartition("/")[0] == folder)
     documents = (document, *beside, *(node.path for node in importing))
     return frozenset(project_path_of(context, document) for document in documents)
+
+
+def is_import(line: str) -> bool:
+    """Return whether a line imports names.
+
+    >>> is_import("from auth import login"), is_import("login(form)")
+    (True, False)
+    """
+    return _IMPORT.match(line) is not None
 
 
 def is_mention(line: str, name: str) -> bool:

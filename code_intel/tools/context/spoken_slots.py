@@ -4,10 +4,12 @@ from code_intel.chunking.lexicon import english
 from code_intel.records import Definition
 from code_intel.session.plausibility import PlausibilityFacts
 from code_intel.session.state import Session
-from code_intel.session.wording import content_words
+from code_intel.session.wording import content_words, fold
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.plausible import request_of
 
+MIN_PART_CHARS = 4
+"""Shorter words stand in unrelated names by chance."""
 _FEATURE = frozenset({"target_feature"})
 
 
@@ -20,12 +22,17 @@ def spoken_slots(
 ) -> frozenset[str]:
     """Return the slots with a word of the quote, or of the symbol's name or documentation.
 
+    Words may be run together in a name: `ltrim` in `f_ltrimstr`.
     A symbol that the search for one slot finds speaks of the feature without a common word.
     """
     words = content_words(
         " ".join((quote, definition.qualified, context.forest.store.doc_of(definition)))
     )
-    spoken = frozenset(name for name, asked in words_of_slots(session).items() if words & asked)
+    spoken = frozenset(
+        name
+        for name, asked in words_of_slots(session).items()
+        if words & asked or _is_in_name(asked, definition.name)
+    )
     return spoken | (_FEATURE if links and _is_found_by_meaning(session, links) else frozenset())
 
 
@@ -37,6 +44,11 @@ def words_of_slots(session: Session) -> dict[str, frozenset[str]]:
     slots = session.frame.slots if session.frame else ()
     asked = {slot.name: f"{slot.value} {slot.quote}" for slot in slots} or {"query": session.query}
     return {name: _words_of(value) for name, value in asked.items()}
+
+
+def _is_in_name(asked: frozenset[str], name: str) -> bool:
+    folded = fold(name)
+    return any(len(word) >= MIN_PART_CHARS and word in folded for word in asked)
 
 
 def _words_of(text: str) -> frozenset[str]:

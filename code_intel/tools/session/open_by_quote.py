@@ -38,6 +38,7 @@ async def open_by_quote(
             (await quoted_code(context, session, [claim.quote], claim.file)).get(claim.quote),
             _is_boilerplate(claim),
             not row_of(claim.file).complete,
+            claim.file in known and bool(known[claim.file].relation),
         )
         for given, claim in zip(claims, real, strict=True)
     ]

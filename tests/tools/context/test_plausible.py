@@ -1,6 +1,7 @@
 """The facts about claimed symbols come from the project's own index."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from code_intel.tools.context.plausible import (
     plausibility_facts,
     request_of,
 )
+from code_intel.tools.context.spoken_slots import spoken_slots
 from programs import git
 from served import settings_of
 from session.sessions import started
@@ -92,3 +94,21 @@ def test_the_request_is_the_query_and_every_slot_that_it_does_not_contain() -> N
     assert request_of(session) == f"{QUERY}. an empty one is accepted"
     assert parts_of(session) == ["login", "an empty one is accepted"]
     assert request_of(started(query=QUERY)) == QUERY
+
+
+async def test_words_are_named_as_the_request_writes_them(context: GatewayContext) -> None:
+    session = asking("the passwords are serialized and verified")
+    (found,) = await plausibility_facts(context, session, [claim(context, "verify_password")])
+    assert {"passwords", "verified"} <= set(found.rare)
+    assert set(found.words) <= set(found.rare)
+
+
+@pytest.mark.covers("rule.evidence_need.MEDIUM")
+@pytest.mark.parametrize(("feature", "speaks"), [("toggle", True), ("theme", True), ("tog", False)])
+def test_name_speaks_of_a_word_that_is_run_together_with_others(
+    context: GatewayContext, feature: str, *, speaks: bool
+) -> None:
+    definition = claim(context, "toggleTheme").definition
+    definition = replace(definition, name="f_toggletheme", qualified="f_toggletheme")
+    session = asking(target_feature=feature)
+    assert bool(spoken_slots(context, session, definition, "return next", None)) == speaks

@@ -169,7 +169,7 @@ async def test_unrelated_symbol_is_refused_and_padding_neither_counts_nor_opens(
         await read(call, handle, "toggleTheme")
         refused = await submit(call, handle, THEME)
         assert "not a plausible place" in refused["message"]
-        assert "The search ranks first: src/auth/" in refused["message"]
+        assert "code that the search ranks first (src/auth/" in refused["hint"]
         await read(call, handle)
         answer = await submit(call, handle, THEME, CLAIM)
         assert answer["confirmed_symbols"] == [LOGIN]

@@ -227,6 +227,17 @@ async def test_quote_opens_a_plausible_file(call: Caller, shop: Path, tool: str)
     assert await check(call, FORM) == (True, "")
 
 
+@pytest.mark.covers("rule.write.by_quote")
+async def test_any_quote_opens_a_document_that_names_the_symbol(call: Caller, shop: Path) -> None:
+    await ready(call)
+    add_files(shop)
+    await call("snippets_get", path=PAGE, start_line=1, end_line=1)
+    assert await check(call, PAGE) == (False, "file_not_explored")
+    quoted = by_quote("submit_understanding", PAGE, "the page describes the form", "# Sign-in")
+    await call("submit_understanding", **quoted)
+    assert await check(call, PAGE) == (True, "")
+
+
 def by_quote(tool: str, file: str, explanation: str, quote: str) -> dict[str, Any]:
     claim = {"explanation": explanation, "quote": quote}
     if tool == "add_explored_files":
