@@ -29,6 +29,8 @@ from code_intel.tools.wire.suspicion import flags_of, note_of
 MAX_PLACES = 30
 PLACES_TOKENS = 6000
 """Default budget of several places."""
+FIELD_TOKENS = 60
+"""Tokens of a place beside its lines: names, numbers and how to continue."""
 LineNumber = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
@@ -75,7 +77,9 @@ async def snippets_get(
             found = await _several(context, requests, scope, token_budget or PLACES_TOKENS)
         else:
             opened = await open_place(context, requests[0], scope)
-            one = opened, opened.within(token_budget or MAX_SEARCH_TOKENS)
+            budget = token_budget or MAX_SEARCH_TOKENS
+            left = max(budget - FIELD_TOKENS, budget // 2)
+            one = opened, opened.within(left, cost_of_line)
             found = ShownPlaces(requests, {0: one}, {})
         if locked is not None and scope == "project" and found.shown:
             await locked.append(await run_in_thread(_step, context, found))

@@ -67,6 +67,8 @@ def _answer(locked: LockedSession, verdict: EvidenceVerdict) -> Answer:
     session = locked.session
     step = verdict.hint or next_step(session)
     parts = [f"{session.phase}. Risk {verdict.risk}: {verdict.risk_reason}."]
+    if verdict.missing:
+        parts.append(f"Missing: {'; '.join(verdict.missing)}.")
     if verdict.accepted:
         parts.append(f"The change rests on {', '.join(verdict.accepted)}.")
     parts += [f"Not counted: {lack.symbol}, which {lack.why}." for lack in verdict.left_out]

@@ -76,7 +76,7 @@ async def submit_semantic(
     call = verification_call(session)
     return locked.answer(
         message,
-        f"{message}\n{call_text(call)}",
+        f"{message} {HINT}\n{call_text(call)}",
         next_phase=session.phase.value,
         hypotheses_to_verify=texts,
         search_queries=search_queries,

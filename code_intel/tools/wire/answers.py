@@ -214,7 +214,8 @@ def definition_data(definition: Definition) -> dict[str, Any]:
 
 def definition_line(row: Mapping[str, Any]) -> str:
     """Format a row of `definition_data` as one line."""
-    return f"{visible(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
+    line = f"{visible(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
+    return f"{line}  {visible(row['signature'])}" if row.get("signature") else line
 
 
 def index_data(index: Freshness) -> dict[str, Any]:
