@@ -149,9 +149,12 @@ async def _permission(
 ) -> Cost:
     """Return the cost with what it takes until files may be written, in a session of its own."""
     run = await agent.solve(wording, places, functions=False, first=True)
-    claims = _claims(agent.project, task, wording, run)
-    await agent.understand(run, wording, claims)
     changed = set(changed_symbols(agent.project, task.files, task.hunks))
+    claims = _claims(agent.project, task, wording, run)
+    if not any((claim.file, claim.qualified) in changed for claim in claims):
+        await agent.read_on(run, wording, [f for f in task.files if run.seen.has_files([f])])
+        claims = _claims(agent.project, task, wording, run)
+    await agent.understand(run, wording, claims)
     ready = run.ready_calls
     spent = sum(tokens(call.text) for call in run.calls[:ready])
     written = wrong = 0
@@ -176,7 +179,7 @@ async def _permission(
 def _claims(project: Project, task: Task, wording: Wording, run: GatewayRun) -> list[Definition]:
     """Return, of each changed file of which code was shown, the shown symbol that the agent claims.
 
-    It knows the changed symbol when it sees it. If the file shows another one only, it claims that.
+    It knows the changed symbol when it sees it. If it was shown another one only, it claims that.
     Among several, it takes the one with the most words of the request in the shown lines.
     """
     changed = set(changed_symbols(project, task.files, task.hunks))

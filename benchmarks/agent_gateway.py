@@ -157,6 +157,19 @@ class GatewayAgent:
                 )
                 yield
 
+    async def read_on(self, run: GatewayRun, wording: Wording, files: Sequence[str]) -> None:
+        """Read further lines of files that were printed, around their best match, in one call."""
+        windows: dict[str, str] = {}
+        searches = greps(self.settings.root, wording.request)
+        for window in (window for search in searches for window in search.windows()):
+            ((file, lines),) = window.printed
+            if file in files and not lines <= run.seen.lines.get(file, set()):
+                windows.setdefault(file, f"{file}:{min(lines)}-{max(lines)}")
+            if windows.keys() >= set(files):
+                break
+        if windows:
+            await self.call(run, "snippets_get", places=list(windows.values()))
+
     async def understand(
         self, run: GatewayRun, wording: Wording, claims: Sequence[Definition]
     ) -> None:
