@@ -288,7 +288,7 @@ def changed_in(content: bytes, first: int, last: int) -> bytes:
     """
     lines = content.splitlines(keepends=True)
     start = first if last > first else first - 1  # the header of a longer symbol stays
-    words = [found for line in lines[start:last] for found in re.findall(rb"[A-Za-z_]{2,}", line)]
+    words = [found for line in lines[start:last] for found in re.findall(rb"\b[A-Za-z_]\w+", line)]
     longest = max(reversed(words), key=len)
     inside = b"".join(lines[start:last])
     changed = re.sub(rb"\b" + longest + rb"\b", longest + b"2", inside, count=1)

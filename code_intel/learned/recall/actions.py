@@ -117,6 +117,11 @@ def actions(text: str) -> frozenset[int]:
     return frozenset().union(*(known.get(word, ()) for word in stems(ideas(text))))
 
 
+def is_action(word: str) -> bool:
+    """Return whether a stem is a verb of `FAMILIES`."""
+    return word in _families()
+
+
 @lru_cache(maxsize=1)
 def _families() -> dict[str, set[int]]:
     known: dict[str, set[int]] = {}

