@@ -6,13 +6,14 @@ from functools import partial
 from typing import NamedTuple
 
 from code_intel.chunking.languages import row_of
+from code_intel.forest.dependencies.common_names import NameMeaning, is_common
 from code_intel.index.corpus import priority
 from code_intel.records import Definition
 from code_intel.session.open_files import FileFacts, WriteFacts, best_relation
+from code_intel.session.risk import MANY_FILES
 from code_intel.session.state import CodePlace, Session
 from code_intel.session.understanding.reading import READ_LINES, is_read, unread_lines
 from code_intel.session.wording import symbol_parts
-from code_intel.tools.context.common_names import NameMeaning, is_common
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines, current_text
@@ -167,7 +168,8 @@ def _meaning(
     file = definition.file if definition else index_path_of(context, place.file)
     if not file:
         return NameMeaning(name)
-    near = near_files(context, file) if several or is_common(context, name) else None
+    limited = several or is_common(context.forest.store, name, MANY_FILES)
+    near = near_files(context, file) if limited else None
     return NameMeaning(name, near, _owners(definition.qualified if definition else "", file))
 
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from code_intel.chunking.languages import row_of
 from code_intel.chunking.words import words
 from code_intel.forest.dependencies.resolvers import follows
-from code_intel.session.risk import MANY_FILES
-from code_intel.tools.context.gateway import GatewayContext
+from code_intel.index.store import Store
 
 _INDIRECT = frozenset({"c", "cpp", "html", "css"})
 """Languages whose files do not import the file that defines a symbol, but headers or pages."""
@@ -62,11 +61,10 @@ class NameMeaning(NamedTuple):
         )
 
 
-def is_common(context: GatewayContext, name: str) -> bool:
-    """Return whether more source files contain a name than a symbol of low risk is used in."""
-    store = context.forest.store
+def is_common(store: Store, name: str, most: int) -> bool:
+    """Return whether more than `most` source files contain a name."""
     tokens = words(name)
-    return bool(tokens) and min(map(store.files_with, tokens)) > MANY_FILES
+    return bool(tokens) and min(map(store.files_with, tokens)) > most
 
 
 def _fold(name: str) -> str:
