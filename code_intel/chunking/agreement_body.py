@@ -313,6 +313,7 @@ def _decode(text: str) -> str:
     def char(found: re.Match[str]) -> str:
         code = int(found[1])
         surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004 - Unicode's own bounds
-        return found[0] if surrogate or code > 0x10FFFF else chr(code)  # noqa: PLR2004 - the last code point
+        # The last code point.
+        return found[0] if surrogate or code > 0x10FFFF else chr(code)  # noqa: PLR2004
 
     return _REFERENCE.sub(char, text)

@@ -31,7 +31,7 @@ _COMMON_WORDS = frozenset(  # never chosen
     param params pass private property protected public raise range readonly require return
     returns select self set static str string struct super switch symbol then this throw true try
     tuple type typeof typing
-    undefined union unknown use value var void while with yield""".split()  # noqa: SIM905 - a text is easier to read and edit
+    undefined union unknown use value var void while with yield""".split()  # noqa: SIM905
 )
 
 

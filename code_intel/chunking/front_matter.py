@@ -119,16 +119,21 @@ def _handler() -> Any:
             self._load = load
             self.closed = False
 
-        def split(self, text: str) -> tuple[str, str]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        # typing.override needs 3.12.
+        def split(self, text: str) -> tuple[str, str]:  # type: ignore[explicit-override]
             if not text.startswith("---"):  # the library would search the whole text
                 raise ValueError(text[:3])
             return super().split(text)
 
-        def load(self, fm: str, **_: object) -> dict[str, Any]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        # typing.override needs 3.12.
+        def load(self, fm: str, **_: object) -> dict[str, Any]:  # type: ignore[explicit-override]
             self.closed = True
             return self._load(fm)
 
-        def export(self, metadata: dict[str, object], **_: object) -> str:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        # typing.override needs 3.12.
+        def export(  # type: ignore[explicit-override]
+            self, metadata: dict[str, object], **_: object
+        ) -> str:
             return dump(metadata).rstrip("\n")
 
     return Handler
@@ -178,7 +183,8 @@ def _value(node: Any) -> Any:
     values: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise ValueError("The front matter has a key that is not a string.")  # noqa: TRY004 - callers catch one type
+            # Callers catch one type.
+            raise ValueError("The front matter has a key that is not a string.")  # noqa: TRY004
         if key.value in values:
             raise ValueError(f"The front matter has the key {key.value} twice.")
         values[str(key.value)] = _value(value)
@@ -233,4 +239,5 @@ def _escape(char: str) -> str:
     if is_visible(char):
         return char
     code = ord(char)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the BMP ends there
+    # The BMP ends there.
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004

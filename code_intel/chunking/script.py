@@ -12,7 +12,8 @@ _TAG = re.compile(r"<(/?)script\b[^<>]*>", re.IGNORECASE)
 _IN_LINE = re.compile(r"[^\r\n]")
 
 
-def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - the signature of readers
+# The signature of readers.
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001
     """Parse the scripts as TypeScript, a superset of JavaScript; the rest becomes spaces.
 
     Raises:

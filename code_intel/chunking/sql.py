@@ -42,7 +42,8 @@ _CREATE = re.compile(
 )
 _TOKENS = r"""(?P<comment>--[^\r\n]*|/\*.*?(?:\*/|\Z))
     |(?P<break>^[ \t]*(?:go|/|delimiter\b[^\r\n]*)[ \t]*(?=\r|\n|\Z){delimiters})
-    |(?P<quoted>'(?:[^']|'')*(?:'|\Z)|(?P<tag>\$\w*\$).*?(?:(?P=tag)|\Z)|"[^"\n]*"|`[^`\n]*`|\[[^\]\n]*\])
+    |(?P<quoted>'(?:[^']|'')*(?:'|\Z)|(?P<tag>\$\w*\$).*?(?:(?P=tag)|\Z)|"[^"\n]*"|`[^`\n]*`
+        |\[[^\]\n]*\])
     |(?P<end>end\s+(?:if|loop|while|repeat|for)\b)
     |(?P<word>[^\W\d]\w*)
     |(?P<stop>;)
@@ -67,7 +68,8 @@ class _SqlDefinition(NamedTuple):
     name_span: Span
 
 
-def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001 - the signature of readers
+# The signature of readers.
+def outline(text: str, lines: Lines, language: Language) -> FileOutline:  # noqa: ARG001
     """Return the definitions of the text; never fails."""
     tokens = list(_tokens(text))
     comments = {

@@ -35,7 +35,7 @@ from code_intel.learned.recall import calibration
 from code_intel.learned.status.agreement_status import standings
 
 FORCE_HINT = "`code-intel calibrate --force` fits it again with this project's agreements."
-UNCALIBRATED = "Only exact terms lead to READY now."
+EXACT_TERMS_ONLY = "Only exact terms lead to READY now."
 REMOVE_HINT = "`code-intel calibrate --remove` undoes this."
 KINDS: Mapping[tuple[str, str], str] = {
     ("questions", "answerable"): "with an answer",
@@ -87,7 +87,7 @@ def _remove(settings: Settings, identity: str, *, dry: bool) -> dict[str, Any]:
         note = f"Dry run: this project's calibration of {identity} would be removed."
         return _data("dry_run", settings, identity) | {"note": note}
     durable.remove(file)
-    shipped = "The shipped one is used." if calibration.fitted(identity) else UNCALIBRATED
+    shipped = "The shipped one is used." if calibration.fitted(identity) else EXACT_TERMS_ONLY
     note = f"Removed this project's calibration of {identity}. {shipped}"
     return _data("removed", settings, identity) | {"note": note}
 

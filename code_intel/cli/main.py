@@ -72,7 +72,8 @@ _ARGUMENT_NAME = re.compile(
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError`, so that all errors are printed in one place."""
 
-    def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]  # typing.override needs 3.12
+    # typing.override needs 3.12.
+    def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
         """Raise a `UsageError`, which names the argument if the message does."""
         is_missing = "required" in message
         match = _ARGUMENT_NAME.match(message)

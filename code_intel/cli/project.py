@@ -34,7 +34,8 @@ def project_folder(text: str) -> Path:
     Raises:
         UsageError: It is not a folder, or it is the home folder or the root of the file system.
     """
-    root = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111 - Path.expanduser fails without a home
+    # Path.expanduser fails without a home.
+    root = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111
     if not root.is_dir():
         raise UsageError(f"{text} is not a folder.", details={"field": "project"})
     if holds_all_projects(root):
@@ -48,7 +49,8 @@ def project_folder(text: str) -> Path:
 
 def as_project_path(root: Path, path: str) -> str:
     """Return a path, which may be relative to the current folder, relative to the project."""
-    absolute = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - the tool checks links
+    # The tool checks links.
+    absolute = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else str(absolute)
 
 

@@ -34,7 +34,8 @@ def read_regular_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes:
     return data
 
 
-def require(path: Path, key: str, is_valid: bool, expected: str) -> None:  # noqa: FBT001 - a condition, not a switch
+# A condition, not a switch.
+def require(path: Path, key: str, is_valid: bool, expected: str) -> None:  # noqa: FBT001
     """Refuse an invalid value with an error that names the file and the key.
 
     Raises:

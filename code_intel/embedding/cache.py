@@ -158,7 +158,8 @@ def _read(
         part = digests[start : start + _BATCH]
         marks = ",".join("?" * len(part))
         rows = database.execute(
-            f"SELECT digest, vector FROM vectors WHERE identity = ? AND digest IN ({marks})",  # noqa: S608 - question marks only
+            f"SELECT digest, vector FROM vectors "  # noqa: S608 - question marks only
+            f"WHERE identity = ? AND digest IN ({marks})",
             (identity, *part),
         )
         for digest, blob in rows:

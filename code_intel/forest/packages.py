@@ -104,7 +104,8 @@ def _is_real(root: Path, name: str) -> bool:
     """Return whether a folder exists below `root`, without a link in between."""
     path = root / name
     real = os.path.realpath(root)
-    return path.is_dir() and os.path.realpath(path) == os.path.normpath(os.path.join(real, name))  # noqa: PTH118 - compared as text
+    expected = os.path.normpath(os.path.join(real, name))  # noqa: PTH118 - compared as text
+    return path.is_dir() and os.path.realpath(path) == expected
 
 
 def _go(root: Path, cache: Path | None) -> Iterable[PackageFolder]:

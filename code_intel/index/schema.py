@@ -56,7 +56,8 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
     *(
         (
             f"{table} without a document",
-            f"SELECT count(*) FROM {table} WHERE document_id NOT IN (SELECT id FROM documents)",  # noqa: S608 - constants
+            f"""SELECT count(*) FROM {table}
+            WHERE document_id NOT IN (SELECT id FROM documents)""",  # noqa: S608 - constants
         )
         for table in ("chunks", "symbols", "imports")
     ),

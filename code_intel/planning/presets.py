@@ -135,7 +135,8 @@ PRESETS = (
         "Interfaces: routes, exported names, entry points.",
         "外から呼べるもの。経路、公開された名前、入口。",
         patterns=_any(
-            r"\b(?:app|api|router|server|mux|http)\.(?:(?i:get|post|put|patch|delete)|route|use|Handle(?:Func)?)\(",
+            r"\b(?:app|api|router|server|mux|http)\."
+            r"(?:(?i:get|post|put|patch|delete)|route|use|Handle(?:Func)?)\(",
             r"@(?:Get|Post|Put|Patch|Delete|Request)(?:Mapping)?\(",
             r"#\[(?:get|post|put|patch|delete)\(",
             r"^export\s+(?:default\s+)?(?:async\s+)?(?:function|class|const|interface|type)\b",
@@ -192,7 +193,8 @@ PRESETS = (
             r"\b\w*[Cc]ache\w*(?:\.(?:get|set|put|has|entry|delete)\(|\[|[ \t]*=[ \t])",
             r"\b(?:useMemo|useCallback|memoize|memo)\(",
             r"\bexecutemany\(|\b\w*[Bb]atch\w*(?:\(|[ \t]*=[ \t])",
-            r"\bperf_counter\w*\(|\bperformance\.now\(|\btime\.Since\(|\bnanoTime\(|\bInstant::now\(",
+            r"\bperf_counter\w*\(|\bperformance\.now\(|\btime\.Since\("
+            r"|\bnanoTime\(|\bInstant::now\(",
             r"\b[Bb]enchmark\w*\(|\bwith_capacity\(|\bsync\.Pool\b|\bmake\(\[\][\w.]+,[^)\n]*,",
         ),
         confidence=KIND,

@@ -44,7 +44,7 @@ _PLACE = re.compile(
 )
 _GLOB = re.compile(r"[^\s,;()]*\*[^\s,;()]*")
 _FILLERS = frozenset(  # of rules: what is to be done, not what is to be asked for
-    "add best file files filter filters include related search type types".split()  # noqa: SIM905 - a text is easier to read and edit
+    "add best file files filter filters include related search type types".split()  # noqa: SIM905
 )
 _LITERAL = re.compile(r"[^\W\d_]\w{2,}")
 _ESCAPED = re.compile(r"\\.")

@@ -193,7 +193,8 @@ class Registries:
         if kept and kept.path != path:
             kept = None
         value: ResultT | MalformedRegistry
-        if kept and kept.is_settled and kept.stamp == _stamp(real, os.stat(real)):  # noqa: PTH116 - of one moment
+        # The stamps are of one moment.
+        if kept and kept.is_settled and kept.stamp == _stamp(real, os.stat(real)):  # noqa: PTH116
             value = kept.value
             return value
         data, stamp = _content(real, most)

@@ -50,7 +50,7 @@ MAX_QUESTIONS = 256
 """Questions whose vectors are held."""
 
 NO_MODEL = "embedding: words only, because there is no model"
-UNCALIBRATED = "embedding: words only, because no score is calibrated for {}"
+UNCALIBRATED_COMMANDS = "embedding: words only, because no score is calibrated for {}"
 LOADING = "embedding: words only while the model is loading; search again in a moment"
 PENDING = "embedding: words only; {:,} of {:,} commands have no vector yet"
 
@@ -179,7 +179,7 @@ class CommandVectors:
         if not identity:
             return NO_MODEL
         if not _calibrated(identity):
-            return UNCALIBRATED.format(identity)
+            return UNCALIBRATED_COMMANDS.format(identity)
         if job is not None and job.failed is not None:
             return f"embedding: {job.failed[1]}"
         return PENDING.format(left, total) if (left := self.pending(loaded)) else LOADING

@@ -28,7 +28,8 @@ def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
     A home that is the root of a disk would confine nothing, so it is left out.
     """
     project = root.absolute()
-    told = home or Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser fails without a home
+    # Path.expanduser fails without a home.
+    told = home or Path(os.path.expanduser("~"))  # noqa: PTH111
     if not told.is_absolute() or real_path(told) == Path(told.anchor):
         return (project,)
     return project, told

@@ -109,7 +109,10 @@ class ToolServer(Server[None]):
 
     spec: Callable[[], ServerSpec | None]
 
-    def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:  # type: ignore[explicit-override]  # typing.override needs 3.12
+    # typing.override needs 3.12.
+    def get_capabilities(  # type: ignore[explicit-override]
+        self, *args: Any, **kwargs: Any
+    ) -> types.ServerCapabilities:
         """Declare only tools; clients show menus for prompts or resources that are declared."""
         declared = super().get_capabilities(*args, **kwargs)
         return declared.model_copy(update={"prompts": None, "resources": None})

@@ -39,7 +39,7 @@ SHUTDOWN_TIMEOUT_S = 1.9
 """
 INIT_PID = 1
 """The process that adopts orphans; a server started by it has no parent to watch."""
-MAX_MESSAGE_CHARS = 16 << 20
+MAX_STDIN_LINE_CHARS = 16 << 20
 """Maximum length of a message. A longer line is discarded and answered with an error."""
 _TOO_LONG = "a line of more than 16 MiB, of the request "
 """Replaces such a line, followed by the request's id as JSON, if its ends show one."""
@@ -53,7 +53,7 @@ _ID_AT_END = re.compile(rf",\s{{0,9}}{_ID_FIELD}(?:,\s{{0,9}}{_TEXT_FIELD}){{0,2
 
 
 class _Stdin(TextIOWrapper):
-    """The client's input, in lines of at most `MAX_MESSAGE_CHARS`.
+    """The client's input, in lines of at most `MAX_STDIN_LINE_CHARS`.
 
     At the end of the input, the shutdown starts.
     """
@@ -62,15 +62,15 @@ class _Stdin(TextIOWrapper):
     # a binary stream, which returns bytes, so every override violates one of its base classes.
     def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]
         del size  # no caller reads less than a line
-        line = super().readline(MAX_MESSAGE_CHARS)
+        line = super().readline(MAX_STDIN_LINE_CHARS)
         if not line:
             _exit_soon()
-        if len(line) < MAX_MESSAGE_CHARS:
+        if len(line) < MAX_STDIN_LINE_CHARS:
             return line
         start = end = line[:_END_CHARS]
-        while len(line) == MAX_MESSAGE_CHARS and not line.endswith("\n"):
+        while len(line) == MAX_STDIN_LINE_CHARS and not line.endswith("\n"):
             end = line[-_END_CHARS:]
-            line = super().readline(MAX_MESSAGE_CHARS)
+            line = super().readline(MAX_STDIN_LINE_CHARS)
         found = _ID_AT_START.match(start) or _ID_AT_END.search(end + line[-_END_CHARS:])
         return f"{_TOO_LONG}{found[1] if found else 'null'}\n"
 

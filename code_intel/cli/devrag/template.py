@@ -17,7 +17,8 @@ def create_config(path: Path) -> None:
     An existing file is kept; the folders that the defaults name are not created.
     """
     folder = path.absolute().parent
-    if folder in {Path(folder.anchor), Path(os.path.expanduser("~"))}:  # noqa: PTH111 - Path.home fails without one
+    # Path.home fails without one.
+    if folder in {Path(folder.anchor), Path(os.path.expanduser("~"))}:  # noqa: PTH111
         return
     text = json.dumps(dict(DEVRAG_DEFAULTS), indent=2) + "\n"
     with suppress(StorageError):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from code_intel.chunking.words import words
 from code_intel.foundation.git import Commit
 
-MAX_MESSAGE_CHARS = 600
+MAX_COMMIT_CHARS = 600
 MAX_COMMIT_FILES = 20
 """A commit that changed more files says little about each."""
 COMMIT_WEIGHTS = (1.0, 0.5, 0.25, 0.125, 0.0625)
@@ -23,7 +23,7 @@ class CommitHistory:
 
     def __init__(self, commits: Iterable[Commit]) -> None:
         rows = [each for each in commits if 0 < len(each.files) <= MAX_COMMIT_FILES]
-        self._messages = [frozenset(words(each.message[:MAX_MESSAGE_CHARS])) for each in rows]
+        self._messages = [frozenset(words(each.message[:MAX_COMMIT_CHARS])) for each in rows]
         counts = Counter(word for message in self._messages for word in message)
         total = len(rows)
         self._weights = {

@@ -245,7 +245,8 @@ async def _events(
         for line in lines:
             event = json.loads(line)
             if not isinstance(event, dict) or not isinstance(event.get("data", {}), dict):
-                raise ValueError("a line that is not an event")  # noqa: TRY004 - caught in `collect`
+                # Caught in `collect`.
+                raise ValueError("a line that is not an event")  # noqa: TRY004
             yield str(event.get("type")), event.get("data", {})
         if output.size > MAX_OUTPUT:
             return

@@ -150,7 +150,8 @@ class State:
         """Copy the history of the agreement `old` to `new`."""
         for table, (columns, order) in _BY_KEY.items():
             sql = (
-                f"INSERT OR REPLACE INTO {table} (nl_term, symbol, {columns}) "  # noqa: S608 - constants
+                # The table and its columns are constants.
+                f"INSERT OR REPLACE INTO {table} (nl_term, symbol, {columns}) "  # noqa: S608
                 f"SELECT ?, ?, {columns} FROM {table} "
                 f"WHERE nl_term = ? AND symbol = ? ORDER BY {order}"
             )
@@ -165,7 +166,8 @@ class State:
     def forget(self, key: Key) -> None:
         """Delete the history of an agreement: its last use, its alias sessions and its events."""
         for table in _BY_KEY:
-            self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608 - constants
+            # The table and its columns are constants.
+            self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608
 
     def _experiences(self, sql: str) -> list[AgreementExperience]:
         return [

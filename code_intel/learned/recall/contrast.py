@@ -36,7 +36,8 @@ _NOT_AFTER = re.compile(
 
 _NAME = re.compile(r"\w+")
 _SYMBOL = re.compile(
-    r"(?<![\w./@-])(?:[A-Za-z]\w+(?:(?:\.|::|#)[A-Za-z]\w+)+(?:\(\))?|\w+\(\)|[a-z]{2,}(?:[A-Z][a-z0-9]+)+)(?!\w)",
+    r"(?<![\w./@-])(?:[A-Za-z]\w+(?:(?:\.|::|#)[A-Za-z]\w+)+(?:\(\))?|\w+\(\)"
+    r"|[a-z]{2,}(?:[A-Z][a-z0-9]+)+)(?!\w)",
     re.ASCII,
 )
 _ENDINGS = frozenset(

@@ -38,7 +38,7 @@ SCORE_CAP: Mapping[Validity, float] = MappingProxyType(
 )
 """Upper limits of the calibrated score by status."""
 
-MAX_PLACES = 10
+MAX_NAMED_PLACES = 10
 """Limit of the definitions that a message lists."""
 
 
@@ -115,7 +115,8 @@ def several_files(agreement: Agreement, facts: SymbolFacts) -> tuple[Definition,
     An agreement without its file does not say which symbol it means.
     """
     files = {found.file for found in facts.definitions}
-    if len(files) < 2 or own_definitions(agreement, facts) or moved_to(agreement, facts):  # noqa: PLR2004 - "several"
+    several = len(files) > 1
+    if not several or own_definitions(agreement, facts) or moved_to(agreement, facts):
         return ()
     return facts.definitions
 
@@ -271,9 +272,9 @@ def _ambiguous(case: _Case) -> str:
 
 
 def places_of(definitions: Sequence[Definition]) -> str:
-    """Return the places of definitions as text, at most `MAX_PLACES`."""
-    shown = ", ".join(f"{found.file}:{found.line}" for found in definitions[:MAX_PLACES])
-    more = len(definitions) - MAX_PLACES
+    """Return the places of definitions as text, at most `MAX_NAMED_PLACES`."""
+    shown = ", ".join(f"{found.file}:{found.line}" for found in definitions[:MAX_NAMED_PLACES])
+    more = len(definitions) - MAX_NAMED_PLACES
     return f"{shown} and {more} more" if more > 0 else shown
 
 

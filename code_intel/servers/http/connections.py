@@ -22,19 +22,24 @@ class LimitedProtocol(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     _timed_state: Any = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[explicit-override, override]  # as uvicorn
+    # The parameter is that of uvicorn.
+    def connection_made(  # type: ignore[explicit-override, override]
+        self, transport: asyncio.Transport
+    ) -> None:
         """Accept a connection, or refuse it."""
         super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         self._update_timer()
 
-    def data_received(self, data: bytes) -> None:  # type: ignore[explicit-override]  # typing.override needs 3.12
+    # typing.override needs 3.12.
+    def data_received(self, data: bytes) -> None:  # type: ignore[explicit-override]
         """Read more of a request."""
         super().data_received(data)
         self._update_timer()
 
-    def connection_lost(self, exc: Exception | None) -> None:  # type: ignore[explicit-override]  # as above
+    # typing.override needs 3.12.
+    def connection_lost(self, exc: Exception | None) -> None:  # type: ignore[explicit-override]
         """Forget the connection."""
         self._cancel_timer()
         super().connection_lost(exc)

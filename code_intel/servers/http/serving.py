@@ -43,11 +43,15 @@ class StoppableServer(uvicorn.Server):
     code = 0
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+    # typing.override needs 3.12.
+    def capture_signals(self) -> Iterator[None]:  # type: ignore[explicit-override]
         """Leave signals to `serve_http`."""
         yield
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # type: ignore[explicit-override]  # as above
+    # typing.override needs 3.12.
+    def handle_exit(  # type: ignore[explicit-override]
+        self, sig: int, frame: FrameType | None
+    ) -> None:
         """Stop within `SHUTDOWN_TIMEOUT_S`; at once on a second signal."""
         self.code = EXIT_CODES.get(signal.Signals(sig), 0)
         if self.should_exit:
@@ -66,7 +70,8 @@ def serve_http(server: ToolServer, policy: Policy, program: str) -> NoReturn:
     for library in ("mcp", "uvicorn"):  # they log every mistake of a client
         logging.getLogger(library).setLevel(logging.ERROR)
     note = "; every request needs a token" if policy.tokens else ""
-    print(f"{program}: serving {policy.address.url}{note}", file=sys.stderr, flush=True)  # noqa: T201 - its only output
+    serving = f"{program}: serving {policy.address.url}{note}"
+    print(serving, file=sys.stderr, flush=True)  # noqa: T201 - its only output
     web = web_server(server, policy)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, web.handle_exit)

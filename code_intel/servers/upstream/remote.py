@@ -86,7 +86,8 @@ class _LimitedBody(httpx2.AsyncByteStream):
         self._stream = stream
         self._link = link
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+    # typing.override needs 3.12.
+    async def __aiter__(self) -> AsyncIterator[bytes]:  # type: ignore[explicit-override]
         async for data in self._stream:
             self._link.receive(len(data))
             if self._link.dropped:

@@ -25,7 +25,7 @@ from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.code.deps_closure import (
     INDEX_INCOMPLETE,
-    MAX_REFRESHED_FILES,
+    MAX_REFRESHED_IMPORTS,
     NO_IMPORTS,
     document_of,
 )
@@ -170,7 +170,7 @@ def _targets(context: GatewayContext, paths: Sequence[str]) -> Targets:
     found, truncated = ask_fresh_index(
         context,
         lambda: importers(graph_of(store, bases(context.forest.config)), indexed),
-        lambda answer: list(answer[0])[:MAX_REFRESHED_FILES],
+        lambda answer: list(answer[0])[:MAX_REFRESHED_IMPORTS],
     )
     languages = dict.fromkeys(row.language for row in indexed.values() if not follows(row.language))
     importing = {

@@ -30,7 +30,7 @@ from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, index_data, index_t
 from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
-MAX_REFRESHED_FILES = 50
+MAX_REFRESHED_IMPORTS = 50
 """Maximum files of an answer to index again before it is returned."""
 MAX_PACKAGES = 50
 ARROWS = {"outbound": "→", "inbound": "←"}
@@ -115,7 +115,7 @@ def _followed(
             details={"field": "path"},
         )
     return name, ask_fresh_index(
-        context, follow, lambda found: (n.path for n in found.nodes[:MAX_REFRESHED_FILES])
+        context, follow, lambda found: (n.path for n in found.nodes[:MAX_REFRESHED_IMPORTS])
     )
 
 

@@ -22,7 +22,7 @@ from code_intel.tools.wire.languages import PARSED_LANGUAGES, language_named
 from code_intel.tools.wire.paging import Cursor, page, start_of
 from code_intel.tools.wire.suspicion import flags_of
 
-MAX_REFRESHED_FILES = 200
+MAX_REFRESHED_SYMBOL_FILES = 200
 """Maximum files of a folder to index again first; the indexer updates the others later."""
 MAX_SYMBOLS_READ = 50_000
 """Maximum symbols to read; in a larger folder, those of the first files."""
@@ -121,7 +121,7 @@ def _defined(
     def suspects(names: list[str]) -> list[str]:
         indexed = frozenset(names)
         new = [name for name in read if name not in indexed]
-        return [*new[:MAX_REFRESHED_FILES], *names[:MAX_REFRESHED_FILES]]
+        return [*new[:MAX_REFRESHED_SYMBOL_FILES], *names[:MAX_REFRESHED_SYMBOL_FILES]]
 
     names = ask_fresh_index(context, lambda: _documents(context, relative), suspects)
     found: list[Definition] = []

@@ -27,7 +27,7 @@ RESULTS_NOTE = (
 )
 MAX_DATA_TOKENS = 9_500
 """Tokens of the data of an answer; leaves room for fields that every answer may have."""
-MAX_LINE_CHARS = 90
+MAX_PLAN_LINE_CHARS = 90
 """Characters of a query in the text of an answer."""
 MAX_TEXT_RESULTS = 10
 """Final results in the text of an answer."""
@@ -233,7 +233,8 @@ def _text(plan: QueryPlan, message: str, results: Sequence[Mapping[str, Any]]) -
         refinements = [f"   - {_short(each)}" for each in best.refinements[:3]]
         which = f"Best, {best.number}: " if len(plan.iterations) > 1 else ""
         lines += _within(
-            [f"{which}{_short(best.feedback, 3 * MAX_LINE_CHARS)}", *refinements], FEEDBACK_TOKENS
+            [f"{which}{_short(best.feedback, 3 * MAX_PLAN_LINE_CHARS)}", *refinements],
+            FEEDBACK_TOKENS,
         )
     lines += [note_of(results)] if note_of(results) else []
     found: list[str] = []
@@ -262,5 +263,5 @@ def _line(each: Iteration) -> str:
     return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {outcome_text}"
 
 
-def _short(text: str, most: int = MAX_LINE_CHARS) -> str:
+def _short(text: str, most: int = MAX_PLAN_LINE_CHARS) -> str:
     return visible(text if len(text) <= most else f"{text[:most]}…")

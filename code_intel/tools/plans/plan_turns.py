@@ -32,7 +32,8 @@ async def locked_plan(
         stack.callback(own.give_up)
         with anyio.move_on_after(seconds) as waiting:
             await stack.enter_async_context(lock)
-            while not await run_in_thread(own.take):  # noqa: ASYNC110 - another process sets no event
+            # Another process sets no event.
+            while not await run_in_thread(own.take):  # noqa: ASYNC110
                 await anyio.sleep(POLL_SECONDS)
         if waiting.cancelled_caught:
             raise BusyError(

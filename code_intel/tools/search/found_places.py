@@ -24,7 +24,7 @@ from code_intel.tools.context.places import (
 )
 from code_intel.tools.context.relations import relations
 
-MAX_PLACES = 5
+MAX_SHOWN_PLACES = 5
 SYMBOL_SHARES = (1000, 500)
 """Maximum tokens of the first places, which are shown as whole symbols with their relations if they
 fit. Of 80 commits, the first place is in a changed file for 45, and the second for 11."""
@@ -40,7 +40,7 @@ PLACE_TOKENS = 40
 async def places_of_hits(
     context: GatewayContext, hits: Sequence[Hit], question: str, budget: int
 ) -> list[ShownPlace]:
-    """Return the best places of the forest's hits, at most `MAX_PLACES`; see `code_first`.
+    """Return the best places of the forest's hits, at most `MAX_SHOWN_PLACES`; see `code_first`.
 
     Each may use half of the remaining budget, or an even share if that is more.
     """
@@ -100,7 +100,7 @@ def _matches(context: GatewayContext, hits: Sequence[Hit], words: QuestionWords)
         match = find_match(context, hit, words)
         if match is not None and not any(_overlap(match, other) for other in found):
             found.append(match)
-        if len(found) == MAX_PLACES:
+        if len(found) == MAX_SHOWN_PLACES:
             break
     return found
 

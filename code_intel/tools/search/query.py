@@ -38,7 +38,7 @@ from code_intel.tools.wire.answers import (
 from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
 from code_intel.tools.wire.suspicion import note_of
 
-MAX_PLACES = 12
+MAX_PAGE_PLACES = 12
 """Places in one answer. The session counts only these as looked at."""
 MIN_PLACE_TOKENS = 700
 """Tokens reserved for places, however long the plan is."""
@@ -110,7 +110,9 @@ async def query(
     decisions = _decisions(call, outputs, fallback)
     head = _head(call, outputs, fallback, decisions, index, show_plan=show_plan)
     budget = max(MIN_PLACE_TOKENS, MAX_SEARCH_TOKENS - tokens(json.dumps(head, ensure_ascii=False)))
-    shown = page(found, start, lambda finding: finding.data, *key, limit=MAX_PLACES, budget=budget)
+    shown = page(
+        found, start, lambda finding: finding.data, *key, limit=MAX_PAGE_PLACES, budget=budget
+    )
     notes = await _record(context, handle, call, outputs, found[shown.start : shown.end])
     await context.note(session, *decisions)
     return _answer(head, shown, len(found), fallback, index, notes)
@@ -166,7 +168,7 @@ async def _fallback(
         return _Fallback(reason=f"Nothing was found, and {reason}.")
     folder, _, file = scope.path.rpartition("/") if scope.is_file else (scope.path, "", "")
     directory = "" if folder == "." else folder
-    work = context.searcher.search_forest(question, MAX_PLACES // 2, directory, file)
+    work = context.searcher.search_forest(question, MAX_PAGE_PLACES // 2, directory, file)
     answer, missing = await try_search(context.searcher, "forest", work)
     if answer is None:
         return _Fallback(reason=f"Nothing was found. {unavailable_lines(missing)[0]}")

@@ -15,7 +15,7 @@ from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.findings import CallFinding, Output, merged
-from code_intel.tools.search.query import MAX_PLACES, query
+from code_intel.tools.search.query import MAX_PAGE_PLACES, query
 from code_intel.tools.search.run_calls import run
 from code_intel.tools.session.set_query_frame import SlotValue, set_query_frame
 from code_intel.tools.session.start_session import start_session
@@ -107,13 +107,13 @@ async def test_long_answer_is_split_into_pages_within_the_budget(shop: Path) -> 
         while True:
             answer = await call("query", question="handle an order", cursor=cursor)
             assert tokens(json.dumps(answer, ensure_ascii=False)) <= MAX_SEARCH_TOKENS
-            assert len(answer["results"]) <= MAX_PLACES
+            assert len(answer["results"]) <= MAX_PAGE_PLACES
             seen += [(row["file_path"], row["start_line"]) for row in answer["results"]]
             assert answer["truncated"] == bool(answer["next_cursor"])
             cursor = answer["next_cursor"] or ""
             if not cursor:
                 break
-        assert len(seen) == len(set(seen)) == answer["total_results"] > 2 * MAX_PLACES
+        assert len(seen) == len(set(seen)) == answer["total_results"] > 2 * MAX_PAGE_PLACES
         error = await call.refused("query", question="another", cursor="12.00000000")
         assert error["field"] == "cursor"
 
@@ -188,7 +188,7 @@ async def test_frequent_word_shows_no_file_and_evidences_no_slot(
         await start(call, "ウィジェットが壊れた", target_feature="ウィジェット")
         answer = await call("query", question="the widget page")
         assert answer["total_results"] > 30
-        assert len(answer["results"]) <= MAX_PLACES
+        assert len(answer["results"]) <= MAX_PAGE_PLACES
         status = await call("get_session_status")
         assert not status["slot_evidence"]["target_feature"]["evidenced"]
     discounted = [d for d in decisions_of(shop) if d["decision"] == "step_discounted"]
