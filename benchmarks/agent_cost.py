@@ -152,7 +152,8 @@ async def _permission(
     changed = set(changed_symbols(agent.project, task.files, task.hunks))
     claims = _claims(agent.project, task, wording, run)
     if not any((claim.file, claim.qualified) in changed for claim in claims):
-        await agent.read_on(run, wording, [f for f in task.files if run.seen.has_files([f])])
+        files = {file for file, _ in changed if run.seen.has_files([file])}
+        await agent.read_on(run, wording, files)
         claims = _claims(agent.project, task, wording, run)
     await agent.understand(run, wording, claims)
     ready = run.ready_calls

@@ -8,7 +8,7 @@ the structured content, as JSON.
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,7 +157,7 @@ class GatewayAgent:
                 )
                 yield
 
-    async def read_on(self, run: GatewayRun, wording: Wording, files: Sequence[str]) -> None:
+    async def read_on(self, run: GatewayRun, wording: Wording, files: Collection[str]) -> None:
         """Read further lines of files that were printed, around their best match, in one call."""
         windows: dict[str, str] = {}
         searches = greps(self.settings.root, wording.request)

@@ -22,7 +22,7 @@ from benchmarks.agent_cost import (
     show,
     summary,
 )
-from benchmarks.agent_gateway import GatewayAgent, best_lines, calls_in, lines_in
+from benchmarks.agent_gateway import GatewayAgent, GatewayRun, best_lines, calls_in, lines_in
 from benchmarks.agent_learning import Learning, ask, learn
 from benchmarks.agent_learning import summary as learning_summary
 from benchmarks.agent_policies import (
@@ -206,6 +206,21 @@ async def test_a_task_is_played_with_every_policy(settings: Settings) -> None:
     assert mine.found
     assert mine.functions_found
     assert mine.calls <= mine.function_calls < MAX_CALLS
+
+
+async def test_an_agent_reads_on_in_one_call_where_files_match_best(settings: Settings) -> None:
+    async def use(agent: GatewayAgent) -> None:
+        run = GatewayRun()
+        await agent.start(run, TASK.wordings[""])
+        run.seen.lines.clear()
+        files = ["src/auth/service.py", "src/auth/passwords.py"]
+        await agent.read_on(run, TASK.wordings[""], files)
+        assert len(run.calls) == 2
+        assert run.seen.has_files(files)
+        await agent.read_on(run, TASK.wordings[""], [])
+        assert len(run.calls) == 2
+
+    await in_repository(settings, "shop", use)
 
 
 async def test_a_learned_task_is_answered_by_the_map(settings: Settings) -> None:
