@@ -4,7 +4,7 @@ A file is open if it is related to a symbol that the change rests on (`RELATIONS
 has printed the current lines that show the relation.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -90,20 +90,54 @@ def is_related(file: str, facts: WriteFacts) -> bool:
     return bool(facts.files.get(file, FileFacts(file)).relation)
 
 
-def how_to_open(file: str, facts: WriteFacts) -> str:
-    """Return how to open a file that may not be written yet."""
+def how_to_open(files: Sequence[str], facts: WriteFacts) -> str:
+    """Return how to open files that may not be written yet: the related ones, then the others."""
+    known = [facts.files.get(file, FileFacts(file)) for file in files]
+    related = [each for each in known if each.relation]
+    others = [each.file for each in known if not each.relation]
+    steps = (related and _how_to_read(related), others and _how_to_quote(others, facts.symbols))
+    return " ".join(step for step in steps if step)
+
+
+def why_closed(file: str, facts: WriteFacts) -> str:
+    """Return why a related file is not open; empty if it is not related.
+
+    >>> why_closed("a.py", WriteFacts({"a.py": FileFacts("a.py", "uses", "login", 3, 4)}))
+    'uses login, but its lines 3-4 were not printed'
+    """
     known = facts.files.get(file, FileFacts(file))
     if not known.relation:
-        symbols = ", ".join(facts.symbols[:_MAX_SYMBOLS]) or "a symbol that the change rests on"
-        return (
-            f"The file does not define, use, test or name {symbols}. If the change needs it, read "
-            f'the lines to change with snippets_get(path="{file}"), then call '
-            f'submit_understanding(symbols_identified=[{{"symbol": "{file}", "explanation": "…", '
-            '"quote": "…"}]).'
-        )
+        return ""
+    why = "have changed since they were printed" if known.was_printed else "were not printed"
+    relation = RELATIONS[known.relation].format(symbol=known.symbol)
+    return f"{relation}, but its lines {known.first}-{known.last} {why}"
+
+
+def _how_to_read(related: Sequence[FileFacts]) -> str:
+    if len(related) > 1:
+        places = ", ".join(f'"{each.file}:{each.first}-{each.last}"' for each in related)
+        call = f"snippets_get(places=[{places}])"
+        return f"Read them: {call}. Then call check_write_target again."
+    (known,) = related
     why = "have changed since they were printed" if known.was_printed else "were not printed"
     return (
         f"The file {RELATIONS[known.relation].format(symbol=known.symbol)}, but these lines {why}. "
-        f'Read them: snippets_get(path="{file}", start_line={known.first}, '
+        f'Read them: snippets_get(path="{known.file}", start_line={known.first}, '
         f"end_line={known.last}). Then call check_write_target again."
+    )
+
+
+def _how_to_quote(files: Sequence[str], symbols: Sequence[str]) -> str:
+    names = ", ".join(symbols[:_MAX_SYMBOLS]) or "a symbol that the change rests on"
+    claim = f'{{"symbol": "{files[0]}", "explanation": "…", "quote": "…"}}'
+    if len(files) > 1:
+        return (
+            f"{', '.join(files)} do not define, use, test or name {names}. If the change needs "
+            "one, read the lines to change with snippets_get, then call "
+            f"submit_understanding(symbols_identified=[{claim}])."
+        )
+    return (
+        f"The file does not define, use, test or name {names}. If the change needs it, read "
+        f'the lines to change with snippets_get(path="{files[0]}"), then call '
+        f"submit_understanding(symbols_identified=[{claim}])."
     )

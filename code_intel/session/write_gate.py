@@ -17,7 +17,13 @@ from typing import NamedTuple
 
 from code_intel.foundation.text import visible
 from code_intel.session.guidance import next_step
-from code_intel.session.open_files import WriteFacts, how_to_open, is_related, open_files
+from code_intel.session.open_files import (
+    WriteFacts,
+    how_to_open,
+    is_related,
+    open_files,
+    why_closed,
+)
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.understanding.counts_guidance import LOOK_AND_ADD
@@ -88,6 +94,8 @@ class WriteVerdict(NamedTuple):
         explored_files: The files that may be written, relative to the root.
         hint: The next step; empty if allowed.
         file: The path relative to the root, with all links resolved; empty if denied.
+        closed_file: The same of a file that a session may open by reading or quoting it.
+        why_closed: Why that file is closed; empty if it is not related to the change.
     """
 
     allowed: bool
@@ -95,6 +103,8 @@ class WriteVerdict(NamedTuple):
     explored_files: tuple[str, ...]
     hint: str
     file: str = ""
+    closed_file: str = ""
+    why_closed: str = ""
 
 
 class _Target(NamedTuple):
@@ -170,12 +180,24 @@ def check_write(
         )
     rule = rule or UNUSABLE
     hint = rule.hint(target) if callable(rule.hint) and target else rule.hint
+    closed = target.file if target and facts and rule.hint is _how_to_open else ""
     return WriteVerdict(
         allowed=False,
         error=rule.error,
         explored_files=opened,
         hint=visible(str(hint)) or next_step(session),
+        closed_file=closed,
+        why_closed=visible(why_closed(closed, facts)) if closed and facts else "",
     )
+
+
+def hints_of(verdicts: Iterable[WriteVerdict], facts: WriteFacts | None) -> list[str]:
+    """Return the next steps for several files, each once."""
+    refused = [verdict for verdict in verdicts if not verdict.allowed]
+    closed = list(dict.fromkeys(each.closed_file for each in refused if each.closed_file))
+    others = [each.hint for each in refused if not each.closed_file]
+    opening = [visible(how_to_open(closed, facts))] if closed and facts else []
+    return list(dict.fromkeys((*opening, *others)))
 
 
 def real_files(root: Path, files: Iterable[str]) -> list[str]:
@@ -345,7 +367,7 @@ def _is_unrelated(target: _Target) -> bool:
 def _how_to_open(target: _Target) -> str:
     if target.facts is None:
         return f"This file was not explored in this session; {LOOK_AND_ADD}"
-    return how_to_open(target.file, target.facts)
+    return how_to_open([target.file], target.facts)
 
 
 def _how_to_create(target: _Target) -> str:

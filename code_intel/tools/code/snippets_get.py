@@ -23,7 +23,7 @@ from code_intel.tools.context.packages import Scope
 from code_intel.tools.context.prints import Passage, prints_in, split_lines
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
-from code_intel.tools.wire.next_calls import call_text
+from code_intel.tools.wire.next_calls import call_text, reading_call
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_PLACES = 30
@@ -181,8 +181,7 @@ def _answer_several(found: ShownPlaces, scope: Scope) -> Answer:
             rest += _rest(opened, snippet)
         rows.append(row)
     flagged = [note_of(rows)] if note_of(rows) else []
-    arguments = {"places": rest, **({} if scope == "project" else {"scope": scope})}
-    after = {"next_call": {"tool": "snippets_get", "arguments": arguments}} if rest else {}
+    after = reading_call(rest, **({} if scope == "project" else {"scope": scope}))
     text = "\n".join(filter(None, (*flagged, *lines, call_text(after))))
     return Answer({"places": rows, **after}, text)
 

@@ -75,17 +75,25 @@ class _File(NamedTuple):
 
 
 async def write_facts(
-    context: GatewayContext, session: Session, files: Iterable[str]
+    context: GatewayContext,
+    session: Session,
+    files: Iterable[str],
+    symbols: Sequence[CodePlace] = (),
 ) -> WriteFacts:
-    """Return the facts about `files` and about every file that the session has printed."""
-    names = [place.symbol for place in (*session.change_places, *session.neighbours)]
+    """Return the facts about `files` and about every file that the session has printed.
+
+    The change rests on what the session has settled on; before that, on `symbols`.
+    """
+    if session.change_places or session.neighbours:
+        symbols = session.change_places
+    names = [place.symbol for place in (*symbols, *session.neighbours)]
     found = await definitions_of(context, names)
     defining = dict.fromkeys(d.file for rows in found.values() for d in rows)
     wanted = list(dict.fromkeys((*files, *_printed_files(session))))[:MAX_FILES]
     known = [*defining, *(index_path_of(context, file) for file in wanted)]
     await run_in_thread(partial(refresh_changed, context, list(dict.fromkeys(known)), exactly=True))
     found = await definitions_of(context, names)
-    return await run_in_thread(_write_facts, context, session, found, wanted)
+    return await run_in_thread(_write_facts, context, session, symbols, found, wanted)
 
 
 def _printed_files(session: Session) -> Iterator[str]:
@@ -96,13 +104,14 @@ def _printed_files(session: Session) -> Iterator[str]:
 def _write_facts(
     context: GatewayContext,
     session: Session,
+    symbols: Sequence[CodePlace],
     found: Mapping[str, Sequence[Definition]],
     wanted: Iterable[str],
 ) -> WriteFacts:
     printed = current_lines(context, session)
     codes = [
         _code(context, session, place, found.get(place.symbol, ()))._replace(joined=joined)
-        for joined, places in ((False, session.change_places), (True, session.neighbours))
+        for joined, places in ((False, symbols), (True, session.neighbours))
         for place in places
     ]
     announced = [path for path in wanted if path in session.planned_files]
@@ -176,9 +185,7 @@ def _meaning(
 def _owners(qualified: str, file: str) -> tuple[str, ...]:
     """Return what qualifies a name in other files: its class and its module."""
     scope = symbol_parts(qualified)[-2:-1]
-    stem = file.rpartition("/")[2].partition(".")[0]
-    usual = len(stem) < MIN_NAME_CHARS or stem.casefold() in _COMMON_MODULES
-    return (*scope, *(() if usual else (stem,)))
+    return (*scope, *module_names([file]))
 
 
 def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:
@@ -198,7 +205,7 @@ def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Itera
             yield _whole(file, "joins", code.name)
         return
     yield from (_shown_uses(file, code) if not here else ())
-    if _tests_module(file.path, code.files):
+    if tests_module(file.path, code.files):
         yield _whole(file, "tests", code.name)
 
 
@@ -217,7 +224,7 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
     meaning, name = code.meaning, code.meaning.name
     if len(name) < MIN_NAME_CHARS:
         return
-    is_code, is_meant = _is_code(file.path), meaning.in_file(file.path, file.text)
+    is_code, is_meant = is_source(file.path), meaning.in_file(file.path, file.text)
     lines = [
         number
         for number, line in enumerate(file.text, 1)
@@ -231,13 +238,19 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
         yield _relation(file, code.name, kind, line, line)
 
 
-def _is_code(path: str) -> bool:
+def is_source(path: str) -> bool:
+    """Return whether a file is source code."""
     return row_of(path).complete and priority(path) != PROSE
+
+
+def is_change_log(path: str) -> bool:
+    """Return whether a file lists changes, by its name."""
+    return bool(_CHANGE_LOG.fullmatch(path.rpartition("/")[2])) and not is_source(path)
 
 
 def _change_log(file: _File) -> Iterator[FileFacts]:
     """Yield the relation of a change log. It names a change only after it was written."""
-    if _CHANGE_LOG.fullmatch(file.path.rpartition("/")[2]) and not _is_code(file.path):
+    if is_change_log(file.path):
         shown = (n for n in sorted(file.printed) if not is_boilerplate(file.text[n - 1]))
         line = next(shown, 0)
         last = min(len(file.text), READ_LINES)
@@ -281,15 +294,29 @@ def _names_module(line: str, file: str) -> bool:
     (True, False)
     """
     name = file.rpartition("/")[2]
-    stem = name.partition(".")[0]
-    if stem not in line or len(stem) < MIN_NAME_CHARS or stem.casefold() in _COMMON_MODULES:
+    (stem,) = module_names([file]) or [""]
+    if not stem or stem not in line:
         return False
     return (
         re.search(rf"(?<!\w){re.escape(name)}\b|[`'\".]{re.escape(stem)}[`'\"]", line) is not None
     )
 
 
-def _tests_module(path: str, modules: Iterable[str]) -> bool:
+def module_names(files: Iterable[str]) -> list[str]:
+    """Return the names of modules that say what a document describes.
+
+    >>> module_names(["ext/shop.py", "src/utils.py"])
+    ['shop']
+    """
+    stems = (file.rpartition("/")[2].partition(".")[0] for file in files)
+    return [
+        stem
+        for stem in stems
+        if len(stem) >= MIN_NAME_CHARS and stem.casefold() not in _COMMON_MODULES
+    ]
+
+
+def tests_module(path: str, modules: Iterable[str]) -> bool:
     """Return whether a file is named as the test of a module: `test_shop.py` of `shop.py`."""
     if priority(path) != TESTS or not row_of(path).complete:
         return False

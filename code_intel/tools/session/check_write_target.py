@@ -1,6 +1,6 @@
 """Implement the tool `check_write_target`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from code_intel.session import steps
 from code_intel.session.open_files import WriteFacts
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
-from code_intel.session.write_gate import WriteVerdict, check_write, real_files
+from code_intel.session.write_gate import WriteVerdict, check_write, hints_of, real_files
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.write_facts import write_facts
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
@@ -50,23 +50,46 @@ async def check_write_target(
         allowed = dict.fromkeys(verdict.file for verdict in verdicts if verdict.file)
         if new := [file for file in allowed if file not in locked.session.permitted_files]:
             await locked.append(steps.permitted(new))
-    rows = [
-        {
-            "file_path": file,
-            "allowed": verdict.allowed,
-            "error": verdict.error or None,
-            "hint": verdict.hint,
-        }
-        for file, verdict in zip(files, verdicts, strict=True)
-    ]
-    first = next((row for row in rows if not row["allowed"]), rows[0])
+    session = locked.session
+    if isinstance(file_path, str):
+        return _answer(session, file_path, verdicts[0])
+    return _answer_several(session, files, verdicts, hints_of(verdicts, facts))
+
+
+def _row(file: str, verdict: WriteVerdict, hint: str) -> dict[str, Any]:
+    error = verdict.error or None
+    return {"file_path": file, "allowed": verdict.allowed, "error": error, "hint": hint}
+
+
+def _answer(session: Session, file: str, verdict: WriteVerdict) -> Answer:
     data = {
-        **first,
-        "explored_files": [] if first["allowed"] else list(verdicts[0].explored_files),
-        "current_phase": locked.session.phase.value,
-        **({} if isinstance(file_path, str) else {"targets": rows}),
+        **_row(file, verdict, verdict.hint),
+        "explored_files": [] if verdict.allowed else list(verdict.explored_files),
+        "current_phase": session.phase.value,
     }
-    return Answer(data, "\n".join(map(_line, rows)))
+    start = "Allowed" if verdict.allowed else f"Not allowed ({verdict.error})"
+    return Answer(data, f"{start}: {file}. {verdict.hint}".strip())
+
+
+def _answer_several(
+    session: Session, files: Sequence[str], verdicts: Sequence[WriteVerdict], hints: Sequence[str]
+) -> Answer:
+    """Answer each file in one line, and state each next step once."""
+    pairs = list(zip(files, verdicts, strict=True))
+    file, first = next((pair for pair in pairs if not pair[1].allowed), pairs[0])
+    data = {
+        **_row(file, first, " ".join(hints)),
+        "current_phase": session.phase.value,
+        "targets": [_row(*pair, pair[1].why_closed) for pair in pairs],
+    }
+    allowed = [file for file, verdict in pairs if verdict.allowed]
+    lines = [f"Allowed: {', '.join(allowed)}."] if allowed else []
+    lines += [
+        f"Not allowed ({verdict.error}): {file} {verdict.why_closed}".rstrip() + "."
+        for file, verdict in pairs
+        if not verdict.allowed
+    ]
+    return Answer(data, "\n".join([*lines, *hints]))
 
 
 async def _facts(
@@ -99,8 +122,3 @@ def _check_all(
         )
         for file in files
     ]
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    start = "Allowed" if row["allowed"] else f"Not allowed ({row['error']})"
-    return f"{start}: {row['file_path']}. {row['hint']}".strip()

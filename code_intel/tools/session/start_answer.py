@@ -20,7 +20,12 @@ from code_intel.tools.search.map_then_forest import Lookup
 from code_intel.tools.search.search_smart import ANSWERED, hit_message
 from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
 from code_intel.tools.wire.answers import index_data, index_text
-from code_intel.tools.wire.next_calls import call_text, submission_call, verification_call
+from code_intel.tools.wire.next_calls import (
+    call_text,
+    reading_call,
+    submission_call,
+    verification_call,
+)
 from code_intel.tools.wire.suspicion import note_of
 
 BUILDING = "The index is being built, so search_smart may find more in a few seconds."
@@ -37,6 +42,7 @@ class Start(NamedTuple):
         found: What map and forest answered.
         slot_errors: Why slots were left out or changed, by slot.
         shown: The places of the source.
+        reads: Places of tests, documents and the change log that the work may touch, too.
     """
 
     handle: str
@@ -44,6 +50,7 @@ class Start(NamedTuple):
     found: Lookup
     slot_errors: Mapping[str, str] = MappingProxyType({})
     shown: tuple[ShownPlace, ...] = ()
+    reads: tuple[str, ...] = ()
 
     @property
     def data(self) -> dict[str, Any]:
@@ -57,6 +64,7 @@ class Start(NamedTuple):
             "places": [item.data for item in self.shown],
             "index": index_data(answer.index) if answer and index_text(answer.index) else None,
             **unavailable_data(self.found.missing),
+            "next_reads": reading_call(self.reads).get("next_call"),
             **self.next_call,
         }
         return {
@@ -84,6 +92,7 @@ class Start(NamedTuple):
             *unavailable_lines(self.found.missing),
             *map(agreement_line, agreements),
             *(item.text for item in self.shown),
+            call_text(reading_call(self.reads), "next_reads"),
             call_text(self.next_call),
         )
         return "\n".join(filter(None, lines)) + (index_text(answer.index) if answer else "")

@@ -12,10 +12,11 @@ from code_intel.errors import SessionError, UsageError
 from code_intel.foundation.git import head
 from code_intel.session import journal, steps
 from code_intel.session.phases import Intent
-from code_intel.session.state import Session, Step
+from code_intel.session.state import CodePlace, Session, Step
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
+from code_intel.tools.context.related_files import related_files
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.found_places import places_of_hits
@@ -23,9 +24,14 @@ from code_intel.tools.search.map_then_forest import Lookup, look_up, record
 from code_intel.tools.session.set_query_frame import Slot
 from code_intel.tools.session.start_answer import Start
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, logged_hits, tokens
+from code_intel.tools.wire.next_calls import reading_call
 
 START_TOKENS = 2500
 """Default budget of an answer: two whole functions, three places, and what is related."""
+READS_TOKENS = 80
+"""Maximum tokens of the call that reads tests, documents and the change log."""
+MIN_FOR_READS = 1000
+"""Minimum budget of an answer that has this call."""
 FOREST_HITS = 8
 """Number of files to search for; some cannot be shown."""
 
@@ -84,7 +90,9 @@ async def start_session(
         session = locked.session
     found = await _search(context, session)
     start = Start(handle, session, found, refused)
-    budget = max(token_budget - tokens(json.dumps(start.data, ensure_ascii=False)), 0)
+    reserved = READS_TOKENS if token_budget >= MIN_FOR_READS and session.intent.writes else 0
+    used = tokens(json.dumps(start.data, ensure_ascii=False)) + reserved
+    budget = max(token_budget - used, 0)
     agreed, found = await agreed_code(context, found, budget)
     shown = await _with_forest(context, session, found, agreed, budget)
     call_step = await _call_step(context, found, shown)
@@ -94,6 +102,8 @@ async def start_session(
         else:
             session = await record(locked, found, call_step)
     start = start._replace(session=session, found=found, shown=tuple(shown))
+    if reserved:
+        start = start._replace(reads=await _reads(context, session, start))
     return Answer(start.data, start.text)
 
 
@@ -190,6 +200,19 @@ async def _with_forest(
     others = await places_of_hits(context, hits, session.all_words, left)
     names = {(item.place.file, item.place.symbol) for item in agreed}
     return agreed + [item for item in others if (item.place.file, item.place.symbol) not in names]
+
+
+async def _reads(context: GatewayContext, session: Session, start: Start) -> tuple[str, ...]:
+    """Return the places of tests, documents and the change log to read next, within the budget."""
+    first = start.first_symbol
+    if first is None:
+        return ()
+    symbol = CodePlace(first.place.symbol, first.place.file)
+    shown = {item.place.file for item in start.shown}
+    places = (await related_files(context, session, [symbol], shown)).places
+    while places and tokens(json.dumps(reading_call(places), ensure_ascii=False)) > READS_TOKENS:
+        places = places[:-1]
+    return places
 
 
 async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[ShownPlace]) -> Step:

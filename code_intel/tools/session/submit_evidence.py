@@ -16,8 +16,16 @@ from code_intel.tools.context.evidence_facts import evidence_facts
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.project_files import existing_files
+from code_intel.tools.context.related_files import RelatedFiles, related_files
 from code_intel.tools.declaration import Answer
 from code_intel.tools.session.open_by_quote import open_by_quote
+from code_intel.tools.wire.next_calls import call_text, reading_call
+
+CHECK_ONCE = (
+    "Call check_write_target once with the files that you will edit. When finished, call "
+    "record_outcome."
+)
+OPENS_MORE = "next_call opens related files."
 
 
 async def submit_evidence(
@@ -37,14 +45,14 @@ async def submit_evidence(
         await locked.decide(lambda _: (None, opening))
         session = locked.session
         verdict = EvidenceVerdict(opening[0], session.phase, session.risk, session.risk_reason)
-        return _answer(locked, verdict)
+        return await _answer(context, locked, verdict)
     spelled, facts = await evidence_facts(context, locked.session, rest)
 
     def judgement(session: Session) -> tuple[EvidenceVerdict, list[Step]]:
         verdict = judging.submit_evidence(session, spelled, facts)
         return verdict, [*_listing(context, verdict), verdict.step, *opening]
 
-    return _answer(locked, await locked.decide(judgement))
+    return await _answer(context, locked, await locked.decide(judgement))
 
 
 def _is_file(context: GatewayContext, name: str) -> bool:
@@ -63,16 +71,28 @@ def _listing(context: GatewayContext, verdict: EvidenceVerdict) -> list[Step]:
     return [steps.called("submit_understanding", target, found=found, printed=printed)]
 
 
-def _answer(locked: LockedSession, verdict: EvidenceVerdict) -> Answer:
+async def _related(context: GatewayContext, session: Session) -> RelatedFiles:
+    """Return the files that may be written now, and places that open further ones."""
+    if session.phase is not Phase.READY or not session.intent.writes:
+        return RelatedFiles()
+    return await related_files(context, session, session.change_places)
+
+
+async def _answer(
+    context: GatewayContext, locked: LockedSession, verdict: EvidenceVerdict
+) -> Answer:
     session = locked.session
-    step = verdict.hint or next_step(session)
+    related = await _related(context, session)
+    step = verdict.hint or (CHECK_ONCE if related.open else next_step(session))
     parts = [f"{session.phase}. Risk {verdict.risk}: {verdict.risk_reason}."]
     if verdict.missing:
         parts.append(f"Missing: {'; '.join(verdict.missing)}.")
     if verdict.accepted:
         parts.append(f"The change rests on {', '.join(verdict.accepted)}.")
     parts += [f"Not counted: {lack.symbol}, which {lack.why}." for lack in verdict.left_out]
-    parts += [*verdict.notes, step]
+    parts += [*verdict.notes]
+    if related.open:
+        parts.append(f"Open for writing: {', '.join(related.open)}.")
     listed = ["Its uses:" if len(verdict.accepted) == 1 else "Their uses:"] if verdict.uses else []
     listed += [f"  {use.row}" for use in verdict.uses]
     data: dict[str, Any] = {
@@ -82,7 +102,7 @@ def _answer(locked: LockedSession, verdict: EvidenceVerdict) -> Answer:
         "risk_reason": verdict.risk_reason,
         "missing_requirements": list(verdict.missing),
         "confirmed_symbols": list(verdict.accepted),
-        "explored_files": list(session.explored_files),
+        "explored_files": list(related.open or session.explored_files),
         "hint": step,
     }
     if verdict.left_out:
@@ -91,6 +111,9 @@ def _answer(locked: LockedSession, verdict: EvidenceVerdict) -> Answer:
         data["uses"] = [use.row for use in verdict.uses]
     if session.planned_files:
         data["planned_files"] = list(session.planned_files)
-    text = visible(" ".join(parts))
-    message = visible(" ".join([f"{session.phase}.", *verdict.notes]))
-    return locked.answer(message, "\n".join([text, *map(visible, listed)]), **data)
+    call = reading_call(related.places)
+    opening = [f"{OPENS_MORE} {call_text(call)}"] if call else []
+    data |= call
+    text = visible(" ".join([*parts, step]))
+    message = visible(" ".join([f"{session.phase}.", *verdict.notes, *([OPENS_MORE] * bool(call))]))
+    return locked.answer(message, "\n".join([text, *map(visible, [*listed, *opening])]), **data)

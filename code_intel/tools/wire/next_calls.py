@@ -1,6 +1,7 @@
 """Fill in the next call of a session, so that an agent need not compose it."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from code_intel.session.phases import Phase
@@ -39,9 +40,16 @@ def submission_call(session: Session | None, symbol: str, file: str) -> dict[str
     return {"next_call": {"tool": "submit_understanding", "arguments": arguments}}
 
 
-def call_text(fields: dict[str, Any]) -> str:
-    """Return `next_call` as a line of text; empty without one."""
+def reading_call(places: Sequence[str], **arguments: str) -> dict[str, Any]:
+    """Return the field `next_call` that reads places; {} without any."""
+    if not places:
+        return {}
+    return {"next_call": {"tool": "snippets_get", "arguments": {"places": [*places], **arguments}}}
+
+
+def call_text(fields: dict[str, Any], name: str = "next_call") -> str:
+    """Return `next_call` as a line of text that begins with `name`; empty without one."""
     if "next_call" not in fields:
         return ""
     call = fields["next_call"]
-    return f"next_call: {call['tool']} {json.dumps(call['arguments'], ensure_ascii=False)}"
+    return f"{name}: {call['tool']} {json.dumps(call['arguments'], ensure_ascii=False)}"

@@ -15,7 +15,7 @@ from code_intel.tools.context.prints import prints_of
 from code_intel.tools.wire.answers import tokens
 from contract.journeys import LOGIN, SERVICE, agree
 from projects import Caller
-from served import gateway, make_project, settings_of, unbegun
+from served import gateway, make_project, settings_of, settled, unbegun
 from upstreams import point
 
 pytestmark = pytest.mark.anyio
@@ -132,6 +132,32 @@ async def test_quote_replaces_a_value_that_says_more(shop: Path) -> None:
     frame = session_of(shop, data).frame
     assert frame is not None
     assert frame.value("target_feature") == SLOTS["target_feature"]["quote"]
+
+
+@pytest.mark.covers("answer.start_session.next_reads")
+async def test_answer_fills_in_a_call_that_reads_tests_documents_and_change_log(
+    shop: Path,
+) -> None:
+    (shop / "tests" / "test_service.py").write_text("def test_form(client):\n    pass\n", "utf-8")
+    (shop / "docs").mkdir(exist_ok=True)
+    (shop / "docs" / "signin.md").write_text("# Sign-in\n\n`login()` opens it.\n", "utf-8")
+    log = "# Changes\n\nAll changes.\n\n" * 9 + "## 2.1\n\n" + "- one more\n" * 90
+    (shop / "CHANGES.md").write_text(log, "utf-8")
+    async with gateway(shop) as call:
+        await settled(call)
+        answer = await start(call, "AuthService.login accepts an empty password")
+        small = await start(call, token_budget=800)
+        reading = await start(call, intent="QUESTION")
+        places = answer["next_reads"]["arguments"]["places"]
+        assert answer["places"][0]["symbol"] == LOGIN
+        assert answer["next_reads"]["tool"] == "snippets_get"
+        assert places[0] == "tests/test_service.py"
+        assert {"docs/signin.md", "CHANGES.md:34-73"} <= set(places)
+        read = await call("snippets_get", **answer["next_reads"]["arguments"])
+        assert [row["path"] for row in read["places"]] == [each.split(":")[0] for each in places]
+    assert len(json.dumps(answer["next_reads"])) <= 4 * 80
+    assert "next_reads" not in small
+    assert "next_reads" not in reading
 
 
 @pytest.mark.parametrize("budget", [300, 800, 2500])

@@ -211,6 +211,45 @@ async def test_file_that_was_never_allowed_closes_with_its_lines(call: Caller, s
 
 
 @pytest.mark.covers(
+    "answer.submit_understanding.explored_files", "answer.submit_understanding.next_call"
+)
+async def test_understanding_names_open_files_and_reads_related_ones(
+    call: Caller, shop: Path
+) -> None:
+    add_files(shop)
+    await start(call)
+    await call("snippets_get", symbol=LOGIN)
+    await call("find_references", symbol=LOGIN, path="src")
+    claim = {"symbol": LOGIN, "explanation": "it checks the password", "quote": QUOTE}
+    answer = await call("submit_understanding", symbols_identified=[claim])
+    assert answer["explored_files"][0] == SERVICE
+    assert CALLER in answer["explored_files"]
+    assert not {TEST, LOG, PAGE, FORM, LICENCE} & set(answer["explored_files"])
+    next_call = answer["next_call"]
+    assert next_call["tool"] == "snippets_get"
+    assert {TEST, MODULE_TEST, PAGE, LOG} <= set(next_call["arguments"]["places"])
+    await call("snippets_get", **next_call["arguments"])
+    files = [SERVICE, CALLER, TEST, MODULE_TEST, PAGE, LOG]
+    assert (await call("check_write_target", file_path=files))["allowed"]
+
+
+@pytest.mark.covers("answer.check_write_target.hint", "row.write_target.hint")
+async def test_several_refused_files_share_their_next_steps(call: Caller, shop: Path) -> None:
+    await ready(call)
+    add_files(shop)
+    files = [SERVICE, TEST, PAGE, UNRELATED, FORM, ".git/config", ".git/index"]
+    answer = await call("check_write_target", file_path=files)
+    hints = [row["hint"] for row in answer["targets"]]
+    assert "tests AuthService.login, but its lines 5-5 were not printed" in hints[1]
+    assert hints[0] == hints[3] == hints[4] == hints[5] == ""
+    hint = answer["hint"]
+    assert hint.count("snippets_get(places=") == 1
+    assert f'"{TEST}:5-5", "{PAGE}:3-3"' in hint
+    assert f"{UNRELATED}, {FORM} do not define" in hint
+    assert hint.count("submit_understanding(") == hint.count("This file belongs to git") == 1
+
+
+@pytest.mark.covers(
     "rule.write.by_quote",
     "field.add_explored_files.files.file",
     "field.add_explored_files.files.explanation",
