@@ -41,7 +41,7 @@ def logged(shop: Path) -> list[dict[str, Any]]:
     "answer.record_outcome: agreement_file map_updated map_sync map_sync_reason cache_note note",
     "answer.record_outcome.cache_error",
     "row.pair: nl_term symbol",
-    "rule.learning: earned at_once",
+    "rule.learning: earned at_once commit",
     "rule.outcome.log",
     "transition.READY: learned outcome",
 )
@@ -71,6 +71,7 @@ async def test_earned_success_is_logged_learned_and_found_at_once(shop: Path) ->
             "map_sync_reason": WORDS_ONLY,
             "cache_error": None,
             "note": "The next search will find it. "
+            f"Commit .code-intel/agreements/{file} with your change. "
             "The session has ended; start_session begins the next one.",
         }
         assert "cache_note" not in answer  # it is the same as the note

@@ -13,7 +13,7 @@ from code_intel.session.state import CodePlace, Session
 from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_text
-from code_intel.tools.context.relations import MIN_NAME_CHARS, PROSE, TESTS
+from code_intel.tools.context.relations import MIN_NAME_CHARS, TESTS
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.write_facts import (
     is_change_log,
@@ -32,6 +32,7 @@ WHOLE_LINES = 60
 """Maximum lines of a file to show whole."""
 LINES_BEFORE, LINES_AFTER = 3, 36
 """Lines to show before and after the first line that shows a relation."""
+_DOCUMENT = re.compile(r"(?i)(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|asciidoc|org)$")
 _ENTRY = re.compile(r"(?i)unreleased|\d+\.\d+")
 
 
@@ -89,7 +90,7 @@ async def _files_with(context: GatewayContext, names: Collection[str]) -> list[s
 
 
 def _is_beside_code(line: TextMatch) -> bool:
-    return priority(line.file) in {TESTS, PROSE}
+    return priority(line.file) == TESTS or _DOCUMENT.search(line.file) is not None
 
 
 def _files_by_name(context: GatewayContext, modules: Sequence[str]) -> list[str]:

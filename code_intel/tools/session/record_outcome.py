@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from code_intel.errors import CodeIntelError
+from code_intel.foundation.git import head
+from code_intel.foundation.text import visible
 from code_intel.learned.history import outcomes
 from code_intel.learned.withdraw import withdraw
 from code_intel.session import steps
@@ -90,7 +93,8 @@ async def record_outcome(
             for pair in result.pairs
         ]:
             await locked.append(*learned)
-    note = " ".join(filter(None, (corrected, result.note, ENDED)))
+    commit = await run_in_thread(_what_to_commit, context.root, result.files)
+    note = " ".join(filter(None, (corrected, result.note, commit, ENDED)))
     files = [file.name for file in result.files]
     data = {
         "success": True,
@@ -108,6 +112,14 @@ async def record_outcome(
         **({"silenced": dict(result.silenced)} if result.silenced else {}),
     }
     return Answer(data, f"Recorded {outcome}. {note}")
+
+
+def _what_to_commit(root: Path, files: Sequence[Path]) -> str:
+    """Return which agreements to commit; empty if none was written, or without git."""
+    if not files or head(root) is None:
+        return ""
+    paths = (file.relative_to(root) if file.is_relative_to(root) else file for file in files)
+    return f"Commit {', '.join(visible(path.as_posix()) for path in paths)} with your change."
 
 
 async def _undo(context: GatewayContext, session: Session, outcome: str) -> str:
