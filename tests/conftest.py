@@ -40,20 +40,13 @@ def folders_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
-COUNTS = ("contract", "tools", "servers", "cli", "learned")
-"""Folders whose sessions reach READY by counts; most of their tests are about other things."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def demands(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let the sessions of some folders reach READY by counts."""
-    folder = Path(request.path).relative_to(Path(__file__).parent).parts[0]
-    with pytest.MonkeyPatch.context() as patch:
-        if folder in COUNTS:
-            patch.setenv("CODE_INTEL_GATE_DEMANDS", "counts")
-        else:
-            patch.delenv("CODE_INTEL_GATE_DEMANDS", raising=False)
-        yield
+@pytest.fixture(autouse=True)
+def demands(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge sessions by evidence, as the default is; by counts in tests marked `counts`."""
+    monkeypatch.delenv("CODE_INTEL_GATE_DEMANDS", raising=False)
+    if mark := request.node.get_closest_marker("counts"):
+        assert mark.args, "Give the mark `counts` the reason why the test needs it."
+        monkeypatch.setenv("CODE_INTEL_GATE_DEMANDS", "counts")
 
 
 @pytest.fixture(scope="session")

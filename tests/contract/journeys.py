@@ -23,7 +23,9 @@ FRAME = {
     "observed_issue": {"value": "fails with an error page", "quote": "fails with an error page"},
     "trigger_condition": {"value": "at night", "quote": "at night"},
 }
-"""A frame of LOW risk."""
+"""A frame of LOW risk under the demands of counts."""
+QUOTE = "raise AuthenticationError(credentials.email)"
+CLAIM = {"symbol": LOGIN, "explanation": "the login fails with an error here", "quote": QUOTE}
 CONFIRMED = {
     "relevant_symbols": [LOGIN],
     "code_evidence": "login in service.py fails with an error page at night",
@@ -39,11 +41,12 @@ async def unsearched(
     shop: Path,
     intent: str = "MODIFY",
     query: str = QUERY,
-    demands: Demands = "counts",
+    demands: Demands | None = None,
 ) -> str:
     """Begin a session in which nothing was searched or printed, as earlier versions did."""
-    paths = sessions_of(settings_of(shop))
-    handle = journal.create(paths, Intent(intent), query, demands=demands).handle
+    settings = settings_of(shop, demands=demands)
+    paths = sessions_of(settings)
+    handle = journal.create(paths, Intent(intent), query, demands=settings.demands).handle
     await call("get_session_status", session_id=handle)  # now the last session of the connection
     return handle
 
@@ -60,9 +63,15 @@ async def look(call: Caller) -> None:
         await call(tool, symbol=LOGIN)
 
 
+async def understand(call: Caller) -> dict[str, Any]:
+    """Read the login, and submit it with a quote of its code."""
+    await call("snippets_get", symbol=LOGIN)
+    return await call("submit_understanding", symbols_identified=[CLAIM])
+
+
 async def to_semantic(call: Caller) -> dict[str, Any]:
-    await look(call)
-    return await call("submit_understanding", symbols_identified=[LOGIN], files_analyzed=[SERVICE])
+    """Submit nothing that the change rests on."""
+    return await call("submit_understanding", symbols_identified=[])
 
 
 async def to_verification(call: Caller) -> dict[str, Any]:
@@ -72,19 +81,18 @@ async def to_verification(call: Caller) -> dict[str, Any]:
     )
 
 
-def answered(status: str = "confirmed", target: str = LOGIN) -> list[dict[str, Any]]:
-    evidence = {
-        "tool": "find_definitions",
-        "target": target,
-        "result": "seen",
-        "files": [SERVICE],
-    }
+def answered(
+    status: str = "confirmed", target: str = LOGIN, quote: str = QUOTE
+) -> list[dict[str, Any]]:
+    """Return an answer to the hypothesis; without a quote, it rests on a call alone."""
+    evidence = {"tool": "find_definitions", "target": target, "result": "seen", "quote": quote}
     return [{"hypothesis": SUPPOSED, "status": status, "evidence": evidence}]
 
 
 async def to_ready(call: Caller) -> dict[str, Any]:
     await to_verification(call)
     await call("find_definitions", symbol=LOGIN)
+    await call("snippets_get", symbol=LOGIN)
     return await call("submit_verification", verified=answered())
 
 

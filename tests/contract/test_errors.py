@@ -81,7 +81,7 @@ async def test_edited_journal_is_refused_with_its_path(shop: Path) -> None:
         session = await framed(call)
         (file,) = (shop / ".code-intel" / "sessions").glob("*.jsonl")
         whole = file.read_bytes()
-        file.write_bytes(whole.replace(b'"risk":"LOW"', b'"risk":"MID"', 1))
+        file.write_bytes(whole.replace(b'"risk":"MEDIUM"', b'"risk":"LOW"', 1))
         error = await call.refused("get_session_status", session_id=session)
         assert error["error"] == "session_broken"
         assert error["file"] == str(file)

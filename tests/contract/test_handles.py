@@ -101,10 +101,10 @@ async def test_a_decision_is_made_in_the_session_it_names(shop: Path) -> None:
         await ours("find_definitions", symbol=LOGIN)
         await ours("find_references", symbol=LOGIN)
         await ours("confirm_symbol_relevance", **CONFIRMED)
-        await ours("submit_understanding", symbols_identified=[LOGIN])
+        await ours("submit_understanding", symbols_identified=[])
         await ours("semantic_rerank", query="login", candidates=[SERVICE])
         await ours("submit_semantic", hypotheses=[SUPPOSED], devrag_reason="architecture_unknown")
-        await ours("find_definitions", symbol=LOGIN)
+        await ours("snippets_get", symbol=LOGIN)
         ready = await ours("submit_verification", verified=answered())
         assert ready["next_phase"] == "READY"
         await ours("add_explored_files", files=[SERVICE])

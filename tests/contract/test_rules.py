@@ -9,7 +9,7 @@ from contract.journeys import LOGIN, SERVICE, begin, framed, look
 from projects import Caller
 from served import gateway
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.counts("its rules are those of counted demands")]
 
 QUERY = "the login of the shop fails with an error page at night, please make it stop, it is broken"
 WORDS = {

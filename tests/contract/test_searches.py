@@ -56,7 +56,7 @@ async def test_forest_answers_with_hypotheses_after_a_miss_of_the_map(shop: Path
         }
         assert (answer["best_map_score"], answer["best_map"]) == (None, None)
         assert answer["message"].startswith("No agreement matches.")
-        assert "find_definitions" in answer["next_action"]
+        assert "submit_understanding" in answer["next_action"]
         assert answer["results"][0]["document"] == SERVICE
         first = answer["results"][0]
         source = (shop / first["document"]).read_text("utf-8").splitlines()
@@ -136,8 +136,9 @@ async def test_confident_hit_moves_the_phase_unless_a_guard_applies(
         await begin(call, "DELETE", query)
         await call("set_query_frame", **frame)
         lowered = await call("search_smart")
-        assert (lowered["next_phase"], lowered["guards"]) == ("VERIFICATION", ["intent"])
-        (told,) = lowered["guard_details"]
+        assert (lowered["next_phase"], lowered["guards"]) == ("VERIFICATION", ["risk", "intent"])
+        risk, told = lowered["guard_details"]
+        assert risk["reason"] == "the risk is HIGH"
         assert told == {
             "guard": "intent",
             "reason": "the intent is DELETE",
@@ -146,7 +147,7 @@ async def test_confident_hit_moves_the_phase_unless_a_guard_applies(
         assert told["reason"] in lowered["message"]
         assert lowered["hypotheses_to_verify"] == [f"{TERM} → {LOGIN}"]
         status = await call("get_session_status")
-        assert status["guards"] == [told]
+        assert status["guards"] == [risk, told]
         assert status["map_results"][0]["symbol"] == LOGIN
         assert status["map_results"][0]["status"] == "valid"
 

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from contract.journeys import (
+    CONFIRMED,
     FRAME,
     LOGIN,
     QUERY,
     SERVICE,
     SUPPOSED,
     begin,
+    look,
     to_ready,
     to_semantic,
     to_verification,
@@ -58,7 +60,7 @@ async def test_started_session_has_frame_places_and_next_call(shop: Path) -> Non
         await call("find_definitions", symbol="order", exact_match=True)  # indexes the file
         login = (await call("start_session", intent="MODIFY", query=LOGIN))["places"][0]
     assert answer["session_id"] == status["session_id"]
-    assert (answer["current_phase"], answer["risk_level"]) == ("EXPLORATION", "LOW")
+    assert (answer["current_phase"], answer["risk_level"]) == ("EXPLORATION", "MEDIUM")
     assert answer["risk_reason"]
     assert "No agreement matches" in answer["message"]
     assert answer["index"]["degraded"]
@@ -71,10 +73,8 @@ async def test_started_session_has_frame_places_and_next_call(shop: Path) -> Non
     lines = (shop / SERVICE).read_text("utf-8").splitlines()
     assert first["lines"] == lines[first["start_line"] - 1 : first["end_line"]]
     assert answer["next_call"]["tool"] == "submit_understanding"
-    assert answer["next_call"]["arguments"] == {
-        "symbols_identified": [first["symbol"]],
-        "files_analyzed": [SERVICE],
-    }
+    claim = {"symbol": first["symbol"], "file": SERVICE, "explanation": "…", "quote": "…"}
+    assert answer["next_call"]["arguments"] == {"symbols_identified": [claim]}
     assert (login["symbol"], login["whole"]) == (LOGIN, True)
     assert login["callers"] == ["src/orders.py:2 order: AuthService().login(1)"]
 
@@ -116,7 +116,7 @@ async def test_frame_is_set_slot_by_slot_with_guidance(shop: Path) -> None:
                 "desired_action": "UNRESOLVED",
             },
         },
-        "risk_level": "LOW",
+        "risk_level": "MEDIUM",
         "missing_slots": ["desired_action"],
         "investigation_guidance": {
             "desired_action": answer["investigation_guidance"]["desired_action"]
@@ -143,7 +143,7 @@ async def test_invalid_frame_names_every_invalid_slot(shop: Path) -> None:
     errors = {row["slot"]: row["error"] for row in error["validation_errors"]}
     assert errors.keys() == {"target_feature", "observed_issue"}
     assert "quote does not occur" in errors["observed_issue"]
-    assert status["risk_level"] == "HIGH"
+    assert not any(row["value"] for row in status["slot_evidence"].values())
 
 
 @pytest.mark.covers(
@@ -171,6 +171,8 @@ async def test_status_describes_the_whole_session(shop: Path) -> None:
         session = await unsearched(call, shop)
         await call("set_query_frame", **FRAME)
         await call("search_smart")
+        await look(call)
+        await call("confirm_symbol_relevance", **CONFIRMED)
         await to_verification(call)
         status = await call("get_session_status")
         blocked = await call.refused("submit_semantic", **_anything("submit_semantic"))
@@ -193,21 +195,16 @@ async def test_status_describes_the_whole_session(shop: Path) -> None:
         "intent": "MODIFY",
         "query": QUERY,
         "current_phase": "VERIFICATION",
-        "risk_level": "LOW",
+        "risk_level": "MEDIUM",
         "ready_by": "",
         "exploration": {
-            "explored_files": [SERVICE],
-            "explored_files_count": 1,
+            "explored_files": [],
+            "explored_files_count": 0,
             "mapped_symbols": [
-                {"name": LOGIN, "source": "FACT", "confidence": 0.5, "confirmed": False}
+                {"name": LOGIN, "source": "FACT", "confidence": 0.7, "confirmed": True}
             ],
             "mapped_symbols_count": 1,
-            "missing_requirements": [
-                "symbols_identified: 1/3",
-                "entry_points: 0/1",
-                "files_analyzed: 1/2",
-                "existing_patterns: 0/1",
-            ],
+            "missing_requirements": ["symbols_identified: 0/1"],
         },
         "semantic": {"hypotheses": [SUPPOSED]},
         "verification": {"pending": 1},
@@ -222,19 +219,13 @@ async def test_status_describes_the_whole_session(shop: Path) -> None:
             "files": [],
         },
         "guards": [],
-        "requirements": [
-            {"key": "symbols_identified", "have": 1, "need": 3},
-            {"key": "entry_points", "have": None, "need": 1},
-            {"key": "files_analyzed", "have": 1, "need": 2},
-            {"key": "existing_patterns", "have": None, "need": 1},
-            {"key": "required_tools", "have": 2, "need": 2},
-        ],
+        "requirements": [{"key": "symbols_identified", "have": 0, "need": 1}],
         "slot_evidence": {
             name: {"value": value, "source": source, "required": False, "evidenced": evidenced}
             for name, value, source, evidenced in (
                 ("target_feature", "login", "FACT", True),
-                ("trigger_condition", "at night", "FACT", False),
-                ("observed_issue", "fails with an error page", "FACT", False),
+                ("trigger_condition", "at night", "FACT", True),
+                ("observed_issue", "fails with an error page", "FACT", True),
                 ("desired_action", None, "UNRESOLVED", False),
             )
         },
@@ -314,15 +305,22 @@ def _journal(shop: Path, session: str) -> str:
     "error.invalid_argument.refused",
 )
 async def test_explored_file_may_be_added_in_ready(shop: Path) -> None:
-    other = "src/cart/cart.py"
+    other = "docs/form.md"
+    (shop / other).write_text("The form shows an error page if the login fails.\n", "utf-8")
     async with gateway(shop) as call:
         session = await unsearched(call, shop)
         await call("set_query_frame", **FRAME)
         await to_ready(call)
-        refused = await call.refused("add_explored_files", files=[other])
-        assert (refused["field"], refused["refused"]) == ("files", [other])
-        await call("search_text", pattern="class ", path=other)
-        answer = await call("add_explored_files", files=[other])
+        item = {
+            "file": other,
+            "explanation": "the page describes how the login fails",
+            "quote": "The form shows an error page if the login fails.",
+        }
+        for unread in (other, item):
+            refused = await call.refused("add_explored_files", files=[unread])
+            assert refused["missing_requirements"][0].startswith(f"quote: {other}")
+        await call("search_text", pattern="form", path=other)
+        answer = await call("add_explored_files", files=[item])
         assert answer == {
             "success": True,
             "session_id": session,
@@ -373,6 +371,8 @@ async def test_several_files_are_checked_in_one_call(shop: Path) -> None:
 async def test_write_gate_allows_explored_files_only(
     shop: Path,
 ) -> None:
+    test = shop / "tests" / "test_login.py"
+    test.write_text("def test_login(auth):\n    auth.login(None)\n", encoding="utf-8")
     async with gateway(shop) as call:
         await begin(call)
         await call("set_query_frame", **FRAME)
@@ -394,7 +394,8 @@ async def test_write_gate_allows_explored_files_only(
             "current_phase": "READY",
         }
         for file, more, error in (
-            ("src/cart/cart.py", {}, "file_not_explored"),
+            ("src/cart/cart.py", {}, "file_not_related"),
+            ("tests/test_login.py", {}, "file_not_explored"),
             ("src/new/door.py", {}, "folder_not_explored"),
             ("src/auth/new.py", {"allow_new_files": False}, "new_files_not_allowed"),
             ("../elsewhere.py", {}, "path_outside_root"),
@@ -432,8 +433,8 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
         },
         "VERIFICATION": {*finders, "submit_verification", "revert_to_exploration"},
         "READY": {
-            *finders, "search_map", "search_smart", "search_forest", "add_explored_files",
-            "revert_to_exploration",
+            *finders, "search_map", "search_smart", "search_forest", "submit_understanding",
+            "add_explored_files", "revert_to_exploration",
         },
     }  # fmt: skip
     ungated = {
@@ -456,7 +457,7 @@ async def test_each_phase_allows_its_tools_and_a_refusal_names_them(shop: Path) 
                 await go(call)
             allowed = set((await call("get_session_status"))["allowed_tools"]) - optional
             assert allowed == gated[phase] | ungated
-            blocked = "submit_understanding" if phase != "EXPLORATION" else "submit_semantic"
+            blocked = "submit_understanding" if go and go is not to_ready else "submit_semantic"
             error = await call.refused(blocked, **_anything(blocked))
             assert (error["error"], error["current_phase"]) == ("phase_blocked", phase)
             assert set(error["allowed_tools"]) - optional == allowed
