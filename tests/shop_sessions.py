@@ -1,6 +1,5 @@
 """Drive whole sessions on the shop as agents do: ask, verify, change a file, report."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -58,11 +57,13 @@ async def start_whole(call: Caller, feature: str, trigger: str, action: str) -> 
 
 
 async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed") -> str:
-    """Look up the symbol and answer all hypotheses; return the next phase."""
+    """Read the symbol and answer all hypotheses; return the next phase."""
     hypotheses = (await call("get_session_status"))["semantic"]["hypotheses"]
     await call("find_definitions", symbol=symbol)
     await call("find_references", symbol=symbol)
     evidence = {"tool": "find_definitions", "target": symbol, "result": "seen", "files": [file]}
+    if status == "confirmed":
+        evidence["quote"] = code_of(await call("snippets_get", symbol=symbol, path=file))
     answers = [{"hypothesis": text, "status": status, "evidence": evidence} for text in hypotheses]
     return str((await call("submit_verification", verified=answers))["next_phase"])
 
@@ -83,21 +84,9 @@ async def explore(call: Caller, symbol: str, file: str, *, confirmed: bool = Tru
     await call("find_references", symbol=symbol)
     if confirmed:
         await claim(call, symbol)
-    item: dict[str, str] | str = symbol
-    if os.environ.get("CODE_INTEL_GATE_DEMANDS") != "counts":
-        quote = code_of(await call("snippets_get", symbol=symbol))
-        item = {"symbol": symbol, "explanation": f"{symbol} is it.", "quote": quote}
-    answer = await call(
-        "submit_understanding",
-        symbols_identified=[item],
-        entry_points=[symbol],
-        files_analyzed=[file],
-    )
-    if answer["next_phase"] == "SEMANTIC":
-        await call(
-            "submit_semantic", hypotheses=[f"{symbol} is it"], devrag_reason="architecture_unknown"
-        )
-        await verify(call, symbol, file)
+    quote = code_of(await call("snippets_get", symbol=symbol, path=file))
+    claimed = {"symbol": symbol, "file": file, "explanation": f"{symbol} is it.", "quote": quote}
+    await call("submit_understanding", symbols_identified=[claimed])
 
 
 async def succeed(call: Caller, shop: Path, file: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from served import gateway, index_server
-from shop_sessions import LOGIN, LOGIN_FILE, change, explore, start
+from shop_sessions import FEE, LOGIN, LOGIN_FILE, change, explore, start
 
 pytestmark = pytest.mark.anyio
 
@@ -15,20 +15,16 @@ pytestmark = pytest.mark.anyio
 async def test_calls_to_an_index_server_count_in_no_session(shop: Path, corpus: str) -> None:
     async with gateway(shop) as call, index_server(shop, corpus) as beside:
         await start(call, "ログイン機能")
-        for query in (LOGIN, "login", "AuthService"):
+        for query in (FEE, "login", "AuthService"):
             await beside("search", query=query)
         status = await call("get_session_status")
         assert status["current_phase"] == "EXPLORATION"
         assert status["tool_calls"] == {"start_session": 1}
         assert "search_forest" not in status["allowed_tools"]
-        submitted = await call(
-            "submit_understanding",
-            symbols_identified=[LOGIN],
-            entry_points=[LOGIN],
-            files_analyzed=[LOGIN_FILE],
-            existing_patterns=["errors are exceptions of the module"],
-        )
-        assert submitted["unseen_files"] == [LOGIN_FILE]
+        quote = "return Decimal(0) if total >= FREE_FROM else ZONES[zone]"
+        claimed = {"symbol": FEE, "explanation": "the fee", "quote": quote}
+        submitted = await call.refused("submit_understanding", symbols_identified=[claimed])
+        assert "was never printed in this session" in submitted["message"]
         answer = await call("check_write_target", file_path=LOGIN_FILE)
         assert (answer["allowed"], answer["error"]) == (False, "not_ready")
 

@@ -92,12 +92,19 @@ async def test_name_in_the_other_form_finds_the_only_file(
                 assert {row["file"] for row in found[rows]} == {file}, (tool, place)
             below = await call("search_text", pattern="garage", path=other.rpartition("/")[0])
             assert file in {match["file"] for match in below["matches"]}
-        understood = await call(
-            "submit_understanding",
-            symbols_identified=["garage_0"],
-            files_analyzed=[place.format(asked) for place in places],
-        )
-        assert understood["unseen_files"] == []
+        claims = []
+        for number, place in enumerate(places):
+            await call("snippets_get", path=place.format(asked))
+            claims.append(
+                {
+                    "symbol": f"garage_{number}",
+                    "file": place.format(asked),
+                    "explanation": "it is a garage door",
+                    "quote": 'return "garage door"',
+                }
+            )
+        understood = await call("submit_understanding", symbols_identified=claims)
+        assert understood["explored_files"] == [place.format(there) for place in places]
     async with index_server(shop, "forest") as call:
         hits = await call("search", query="garage door", directory=f"src/{asked}", top_k=20)
         documents = {hit["document"] for hit in hits["results"]}

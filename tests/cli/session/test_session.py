@@ -277,8 +277,6 @@ def test_a_real_session_shows_refusals_and_writable_files(
             await call.refused(
                 "submit_understanding",
                 symbols_identified=["Nope"],
-                entry_points=[],
-                files_analyzed=[],
             )
             await explore(call, LOGIN, LOGIN_FILE)
             await call("record_outcome", outcome="partial", analysis={"root_cause": "later"})
@@ -287,7 +285,7 @@ def test_a_real_session_shows_refusals_and_writable_files(
     assert main(["session", "show", "last", "--project", str(shop.root), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     words = [line["what"] for line in found["story"]]
-    order = ["asked", "framed", "refused", "map", "claimed", "supposed", "ended"]
+    order = ["asked", "framed", "refused", "map", "claimed", "ended"]
     assert [word for word in words if word in order] == order
     refused = next(line for line in found["story"] if line["what"] == "refused")
     assert refused["text"].startswith("submit_understanding in EXPLORATION:")

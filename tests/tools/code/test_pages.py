@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from code_intel.tools.wire.answers import tokens
+from contract.journeys import unsearched
 from projects import Caller, both_eras, complete_answer, places_of
 from served import gateway
 
@@ -101,19 +102,24 @@ async def every_page(call: Caller, tool: str, given: dict[str, Any]) -> list[dic
 
 
 async def test_only_files_on_the_page_count_as_seen(many: Path) -> None:
-    first, last = (f"src/many/user_{number:02}_of_the_needle.py" for number in (0, FILES - 1))
+    last = FILES - 1
     given = {"pattern": "return needle_hub", "path": "src/many", "context_lines": 3}
     async with gateway(many) as call:
-        await call("start_session", intent="MODIFY", query="fix the needle")
-        pages = [await call("search_text", **given, max_results=25)]
-        refused = await call.refused(
-            "submit_understanding", symbols_identified=["needle_hub"], files_analyzed=[first, last]
-        )
-        shown = {row["file"] for row in pages[0]["matches"]}
-        assert set(refused["unseen_files"]) == {first, last} - shown
-        assert last not in shown
+        await unsearched(call, many, query="fix the needle")
+        page = await call("search_text", **given, max_results=25)
+        shown = {row["file"] for row in page["matches"]}
+        assert f"src/many/user_{last:02}_of_the_needle.py" not in shown
+        claims = [
+            {"symbol": f"needle_{n:02}", "explanation": "a needle", "quote": "return needle_hub()"}
+            for n in (0, last)
+        ]
+        refused = await call.refused("submit_understanding", symbols_identified=claims)
+        assert refused["missing_requirements"] == [
+            f"read: needle_{last} was never printed in this session"
+        ]
 
 
+@pytest.mark.counts("only its refusals name files that were not seen")
 async def test_frequent_matches_do_not_count_as_seen(many: Path) -> None:
     first = "src/many/user_00_of_the_needle.py"
     async with gateway(many) as call:

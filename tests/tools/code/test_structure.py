@@ -169,6 +169,7 @@ LOOKS: tuple[tuple[str, dict[str, Any], list[str]], ...] = (
 """(tool, arguments, the files that the session has not looked at yet)."""
 
 
+@pytest.mark.counts("only its refusals name files that were not seen")
 async def test_file_counts_as_seen_when_its_content_was_shown(shop: Path) -> None:
     understood = {"symbols_identified": ["AuthService"], "files_analyzed": [SERVICE]}
     async with gateway(shop) as call:

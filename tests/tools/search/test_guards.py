@@ -15,7 +15,7 @@ from code_intel.learned.history.feedback import note
 from code_intel.learned.history.state import open_state
 from code_intel.records import Agreement, FileReference
 from code_intel.session.short_circuit import GUARDS
-from contract.journeys import agree, unsearched
+from contract.journeys import agree
 from privileges import without_root
 from programs import git
 from projects import Caller
@@ -118,11 +118,6 @@ async def undefined(call: Caller, shop: Path) -> dict[str, Any]:
     return await ask(call, term)
 
 
-async def risky(call: Caller, shop: Path) -> dict[str, Any]:
-    await unsearched(call, shop, query=TERM)
-    return await call("search_smart")
-
-
 async def disputed(call: Caller, shop: Path) -> dict[str, Any]:
     note(settings_of(shop), (TERM, LOGIN), "rejected", detail="person")
     return await ask(call, TERM)
@@ -152,7 +147,7 @@ CASES: dict[str, list[Try]] = {
     "confirmed": [unconfirmed],
     "margin": [ambiguous],
     "symbol_defined": [undefined],
-    "risk": [risky],
+    "risk": [deleting],
     "undisputed": [disputed],
     "intent": [deleting],
     "request": [other_request],

@@ -111,7 +111,7 @@ async def test_reading_sessions_do_not_count_as_use(shop: Path) -> None:
 
 @pytest.mark.covers("rule.learning.confirmed_only")
 async def test_only_confirmed_and_found_symbols_are_learned(shop: Path) -> None:
-    names = [f"part_{number}" for number in range(50)]
+    names = [f"login_part_{number}" for number in range(50)]
     code = "\n\n".join(f"def {name}():\n    return {len(name)}" for name in names)
     (shop / "src" / "parts.py").write_text(f"{code}\n", encoding="utf-8")
     async with gateway(shop) as call:
@@ -121,7 +121,7 @@ async def test_only_confirmed_and_found_symbols_are_learned(shop: Path) -> None:
         await call(
             "confirm_symbol_relevance", relevant_symbols=names[10:], code_evidence=" ".join(names)
         )
-        await explore(call, names[0], "src/parts.py", confirmed=False)
+        await explore(call, names[10], "src/parts.py", confirmed=False)
         outcome = await succeed(call, shop, "src/parts.py")
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
 
@@ -131,7 +131,9 @@ async def test_success_without_a_confirmed_symbol_says_what_the_next_session_nee
 ) -> None:
     async with gateway(shop) as call:
         await start(call, "login")
-        await explore(call, LOGIN, LOGIN_FILE, confirmed=False)
+        await call("snippets_get", symbol=LOGIN)
+        new = {"name": "lock_account", "file": LOGIN_FILE, "beside": LOGIN}
+        await call("submit_understanding", symbols_identified=[], new_symbols=[new])
         change(shop, LOGIN_FILE)
         outcome = await call("record_outcome", outcome="success")
         assert outcome["cached_pairs"] == []

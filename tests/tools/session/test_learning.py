@@ -267,7 +267,6 @@ async def test_success_with_another_symbol_rejects_the_map_answer(shop: Path) ->
         assert (await ask(call, TERM))["next_phase"] == "READY"
         await call("find_definitions", symbol=FEE)
         await call("confirm_symbol_relevance", relevant_symbols=[FEE], code_evidence=f"{FEE} is it")
-        await call("add_explored_files", files=[FEE_FILE])
         change(shop, FEE_FILE)
         outcome = await call("record_outcome", outcome="success")
         assert outcome["cached_pairs"] == []
@@ -359,7 +358,7 @@ async def test_outcome_log_has_the_band_and_the_way_to_ready(shop: Path) -> None
     log = shop / ".code-intel" / "logs" / "outcomes.jsonl"
     records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [(r["band"], r["ready_by"]) for r in records] == [
-        ("forest", "verification"),
+        ("forest", "understanding"),
         ("verification", "verification"),
         ("ready", "map"),
     ]

@@ -11,7 +11,7 @@ from code_intel.learned.learn import confirm as confirm_pair
 from contract.journeys import to_semantic
 from projects import Caller
 from served import gateway, settings_of
-from shop_sessions import FEE, LOGIN, LOGIN_FILE, learn, start, verify
+from shop_sessions import FEE, FEE_FILE, LOGIN, LOGIN_FILE, claim, explore, start, succeed, verify
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
@@ -27,6 +27,7 @@ async def confirm(call: Caller, symbol: str, evidence: str) -> dict[str, Any]:
     return await call("confirm_symbol_relevance", relevant_symbols=[symbol], code_evidence=evidence)
 
 
+@pytest.mark.counts("only its risk depends on names")
 async def test_symbol_with_an_unlike_name_must_be_looked_up_and_raises_the_risk(
     shop: Path,
 ) -> None:
@@ -55,7 +56,10 @@ async def test_symbol_with_an_unlike_name_must_be_looked_up_and_raises_the_risk(
 async def test_agreed_symbol_is_similar_whatever_its_name(shop: Path) -> None:
     words = "配達の値段"
     async with gateway(shop, embedding="faithful") as call:
-        outcome = await learn(call, shop, words, LOGIN, LOGIN_FILE)
+        await start(call, words)
+        await explore(call, FEE, FEE_FILE, confirmed=False)
+        await claim(call, LOGIN)
+        outcome = await succeed(call, shop, LOGIN_FILE)
         assert "is hardly linked to the request" in outcome["note"]
         confirm_pair(settings_of(shop), (words, LOGIN))
         await start(call, words)
@@ -88,8 +92,9 @@ async def test_japanese_session_gets_a_clear_next_step(
         ]
         error = await call.refused("submit_verification", verified=verified)
         assert error["error"] == "requirements_missing"
-        assert error["hint"].startswith("Call confirm_symbol_relevance")
-        await confirm(call, LOGIN, f"{LOGIN_FILE}: login が資格情報を確かめる")
+        assert error["hint"].startswith("Read the code with snippets_get")
+        await call("snippets_get", symbol=LOGIN)
+        evidence["quote"] = "def login(self, credentials: Credentials) -> str:"
         answer = await call("submit_verification", verified=verified)
         assert (answer["next_phase"], answer["warning"]) == ("READY", "")
 
