@@ -77,5 +77,12 @@ async def submit_understanding(
                 notes,
             )
             return await submit_counts(context, locked, given)
-        added = tuple(NewSymbol(**item.model_dump()) for item in new_symbols)
-        return await submit_evidence(context, locked, Understanding(tuple(claims), added, notes))
+        added = [NewSymbol(**item.model_dump()) for item in new_symbols]
+        named = [*(claim.file for claim in claims), *(new.file for new in added)]
+        paths = iter(await run_in_thread(spelled_files, context.root, named))
+        submitted = Understanding(
+            tuple(claim._replace(file=next(paths)) for claim in claims),
+            tuple(new._replace(file=next(paths)) for new in added),
+            notes,
+        )
+        return await submit_evidence(context, locked, submitted)

@@ -107,6 +107,7 @@ async def test_only_files_on_the_page_count_as_seen(many: Path) -> None:
     async with gateway(many) as call:
         await unsearched(call, many, query="fix the needle")
         page = await call("search_text", **given, max_results=25)
+        await call("get_symbols", path="src/many")  # indexes the files
         shown = {row["file"] for row in page["matches"]}
         assert f"src/many/user_{last:02}_of_the_needle.py" not in shown
         claims = [

@@ -127,8 +127,7 @@ async def test_concurrent_submissions_move_the_session_once(shop: Path, era: str
         answers: list[dict[str, Any]] = []
 
         async def submit() -> None:
-            arguments = {"symbols_identified": []}
-            result = await call.client.call_tool("submit_understanding", arguments)
+            result = await call.client.call_tool("submit_understanding", {"symbols_identified": []})
             assert result.structured_content is not None
             answers.append(dict(result.structured_content))
 
