@@ -60,7 +60,6 @@ async def verify(call: Caller, symbol: str, file: str, status: str = "confirmed"
     """Read the symbol and answer all hypotheses; return the next phase."""
     hypotheses = (await call("get_session_status"))["semantic"]["hypotheses"]
     await call("find_definitions", symbol=symbol)
-    await call("find_references", symbol=symbol)
     evidence = {"tool": "find_definitions", "target": symbol, "result": "seen", "files": [file]}
     if status == "confirmed":
         evidence["quote"] = code_of(await call("snippets_get", symbol=symbol, path=file))
@@ -76,14 +75,9 @@ async def claim(call: Caller, symbol: str) -> None:
     )
 
 
-async def explore(call: Caller, symbol: str, file: str, *, confirmed: bool = True) -> None:
-    """Lead a session to READY after a map miss, by default with the symbol confirmed."""
+async def explore(call: Caller, symbol: str, file: str) -> None:
+    """Lead a session to READY after a map miss, with a quote of the symbol's code."""
     await call("search_smart")
-    await call("search_text", pattern="def ", path=file)
-    await call("find_definitions", symbol=symbol)
-    await call("find_references", symbol=symbol)
-    if confirmed:
-        await claim(call, symbol)
     quote = code_of(await call("snippets_get", symbol=symbol, path=file))
     claimed = {"symbol": symbol, "file": file, "explanation": f"{symbol} is it.", "quote": quote}
     await call("submit_understanding", symbols_identified=[claimed])

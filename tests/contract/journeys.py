@@ -10,7 +10,6 @@ from code_intel.learned.learn import learn
 from code_intel.records import Agreement, FileReference
 from code_intel.session import journal
 from code_intel.session.phases import Intent
-from code_intel.session.state import Demands
 from code_intel.tools.context.gateway import sessions_of
 from projects import Caller
 from served import settings_of
@@ -41,12 +40,11 @@ async def unsearched(
     shop: Path,
     intent: str = "MODIFY",
     query: str = QUERY,
-    demands: Demands | None = None,
 ) -> str:
     """Begin a session in which nothing was searched or printed, as earlier versions did."""
-    settings = settings_of(shop, demands=demands)
-    paths = sessions_of(settings)
-    handle = journal.create(paths, Intent(intent), query, demands=settings.demands).handle
+    settings = settings_of(shop)
+    begun = journal.create(sessions_of(settings), Intent(intent), query, demands=settings.demands)
+    handle = begun.handle
     await call("get_session_status", session_id=handle)  # now the last session of the connection
     return handle
 

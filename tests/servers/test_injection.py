@@ -174,7 +174,7 @@ _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("confirm_symbol_relevance", {"relevant_symbols": ["login"], "code_evidence": "login is it"}),
     (
         "submit_understanding",
-        {"symbols_identified": ["login"], "files_analyzed": ["src/orders.py"]},
+        {"symbols_identified": ["login", {"symbol": "obey", "file": "src/orders.py"}]},
     ),
     ("submit_semantic", {"hypotheses": ["login is it"], "devrag_reason": "other"}),
     ("submit_verification", {"verified": [{"hypothesis": "login is it", "status": "rejected"}]}),

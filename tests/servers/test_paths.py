@@ -97,15 +97,23 @@ async def test_finders_search_only_below_the_path(shop: Path) -> None:
             assert found["total"] == 1, path
 
 
+def new_symbol(file: str, beside: str) -> dict[str, str]:
+    return {"name": "sign_up", "file": file, "beside": beside}
+
+
 async def test_session_neither_explores_nor_writes_outside(trapped: Path) -> None:
     async with gateway(trapped) as call:
         for path in (*OUTSIDE, *NOWHERE):
             await call("start_session", intent="MODIFY", query="fix the login of the shop")
-            submitted = await call.client.call_tool(
-                "submit_understanding", {"symbols_identified": ["login"], "files_analyzed": [path]}
-            )
-            assert submitted.structured_content is not None
-            assert submitted.structured_content.get("error") != "unexpected", path
+            claim = {"symbol": "login", "explanation": "it logs in", "quote": "def login():"}
+            for submission in (
+                {"symbols_identified": [claim | {"file": path}]},
+                {"symbols_identified": [claim], "new_symbols": [new_symbol(path, "src")]},
+                {"symbols_identified": [claim], "new_symbols": [new_symbol("src/x.py", path)]},
+            ):
+                submitted = await call.refused("submit_understanding", **submission)
+                assert submitted["error"] in {"requirements_missing", "invalid_argument"}, path
+                assert CANARY not in str(submitted), path
             target = await call("check_write_target", file_path=path)
             assert target["allowed"] is False, path
             assert target["hint"], path

@@ -120,9 +120,10 @@ def _as_claim(context: GatewayContext, session: Session, new: NewSymbol) -> Clai
     beside, own = (
         session.relative(name) if name.strip() else "" for name in (new.beside, new.file)
     )
-    if beside and (context.root / beside).is_file():
+    existing = existing_files(context.root, [beside, own])
+    if beside in existing:
         return Claim("", beside)
-    return Claim(new.beside, own if own and (context.root / own).is_file() else "")
+    return Claim(new.beside, own if own in existing else "")
 
 
 async def _plausibility(

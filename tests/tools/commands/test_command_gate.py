@@ -23,7 +23,7 @@ from command_projects import (
     rendering,
     stocked,
 )
-from contract.journeys import begin, framed, look, to_ready, to_semantic, to_verification
+from contract.journeys import begin, framed, to_ready, to_semantic, to_verification
 from projects import Caller, both_eras
 from served import settings_of
 
@@ -172,14 +172,11 @@ async def test_commands_do_not_count_as_exploration(stock: Path) -> None:
         session = await framed(call)
         await call("command_search", query="login")
         await call("command_describe", **GROUP)
+        claim = {"symbol": "shipping_fee", "explanation": "the fee", "quote": "return Decimal(0)"}
         error = await call.refused(
-            "submit_understanding",
-            session_id=session,
-            symbols_identified=["shipping_fee"],
-            files_analyzed=["src/cart/shipping.py"],
+            "submit_understanding", session_id=session, symbols_identified=[claim]
         )
-        assert error["error"] == "requirements_missing"
-        await look(call)
+        assert error["message"] == "shipping_fee was never printed in this session."
         stored = journal.load(sessions_of(rendering(stock)), session)
     assert not {call.tool for call in stored.calls} & set(NAMES)
 

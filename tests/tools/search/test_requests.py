@@ -135,7 +135,7 @@ async def test_candidates_below_verification_are_shown_with_their_code(shop: Pat
 async def test_understanding_may_rest_on_a_candidate_directly(shop: Path) -> None:
     agree(shop, TERM, LOGIN, frame=(("target_feature", TERM), ("desired_action", "消す")))
     feature, action = {"value": TERM, "quote": TERM}, "監査ログに記録する"
-    async with gateway(shop, embedding="faithful", demands="evidence") as call:
+    async with gateway(shop, embedding="faithful") as call:
         await call("start_session", intent="MODIFY", query=f"{TERM} {action}")
         slot = {"value": action, "quote": action}
         await call("set_query_frame", target_feature=feature, desired_action=slot)

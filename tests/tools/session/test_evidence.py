@@ -31,7 +31,7 @@ async def begun(call: Caller, intent: str = "MODIFY", **slots: str) -> str:
 
 async def unread(call: Caller, shop: Path, intent: str = "MODIFY") -> str:
     """Begin a session that has printed nothing."""
-    return await framed(call, await unsearched(call, shop, intent, QUERY, "evidence"))
+    return await framed(call, await unsearched(call, shop, intent, QUERY))
 
 
 async def framed(call: Caller, handle: str, **slots: str) -> str:
@@ -63,7 +63,7 @@ async def submit(call: Caller, handle: str, *claims: Any, **other: Any) -> dict[
     "answer.confirm_symbol_relevance: risk_reason risk_provisional",
 )
 async def test_read_and_quoted_symbol_leads_to_ready(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle)
         answer = await call("submit_understanding", session_id=handle, symbols_identified=[CLAIM])
@@ -81,7 +81,7 @@ async def test_answer_lists_who_uses_a_symbol_if_no_other_answer_has(shop: Path)
     code = "def form(service, given):\n    return service.login(given)\n"
     for name in ("orders", "returns"):
         (shop / "src/auth" / f"{name}.py").write_text(code, encoding="utf-8")
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         for name in ("orders", "returns"):  # indexes the files
             await call("snippets_get", path=f"src/auth/{name}.py")
         handle = await unread(call, shop)
@@ -102,7 +102,7 @@ async def test_answer_lists_who_uses_a_symbol_if_no_other_answer_has(shop: Path)
 async def test_bare_name_is_answered_with_what_to_read_and_then_with_the_missing_quote(
     shop: Path,
 ) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await unread(call, shop)
         refused = await submit(call, handle, LOGIN)
         assert refused["message"] == f"{LOGIN} was never printed in this session."
@@ -116,7 +116,7 @@ async def test_bare_name_is_answered_with_what_to_read_and_then_with_the_missing
 
 @pytest.mark.covers("rule.prints.changed")
 async def test_symbol_that_changed_must_be_read_again(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle)
         file = shop / SERVICE
@@ -143,14 +143,14 @@ async def test_symbol_that_changed_must_be_read_again(shop: Path) -> None:
     ],
 )
 async def test_false_claim_is_refused(shop: Path, change: dict[str, str], message: str) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle)
         assert message in (await submit(call, handle, CLAIM | change))["message"]
 
 
 async def test_quote_may_have_line_numbers_and_several_lines(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle)
         quote = (
@@ -164,7 +164,7 @@ async def test_quote_may_have_line_numbers_and_several_lines(shop: Path) -> None
 async def test_unrelated_symbol_is_refused_and_padding_neither_counts_nor_opens(
     shop: Path,
 ) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle, "toggleTheme")
         refused = await submit(call, handle, THEME)
@@ -178,7 +178,7 @@ async def test_unrelated_symbol_is_refused_and_padding_neither_counts_nor_opens(
 
 
 async def test_prints_of_another_session_do_not_count(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         await read(call, await begun(call))
         refused = await submit(call, await unread(call, shop), CLAIM)
         assert "never printed" in refused["message"]
@@ -190,7 +190,7 @@ async def test_name_with_several_definitions_needs_its_file(shop: Path) -> None:
         (shop / folder).mkdir()
         code = f"def check_login(password):\n    return password == '{folder}'\n"
         (shop / folder / "check.py").write_text(code, encoding="utf-8")
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         for folder in ("a", "b"):
             await call("find_definitions", symbol="check_login", path=folder)
         handle = await begun(call, "INVESTIGATE")
@@ -211,7 +211,7 @@ async def test_name_with_several_definitions_needs_its_file(shop: Path) -> None:
 async def test_new_code_joins_the_definition_in_its_own_file(shop: Path) -> None:
     for folder in ("auth", "cart"):
         (shop / "src" / folder / "twin.py").write_text("def twin():\n    return 1\n", "utf-8")
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle)
         await call("find_definitions", session_id=handle, symbol="twin")
@@ -224,7 +224,7 @@ async def test_new_code_joins_the_definition_in_its_own_file(shop: Path) -> None
 async def test_any_printed_lines_of_a_document_stand_for_it_beside_a_new_file(shop: Path) -> None:
     text = "".join(f"Line {number} of the guide.\n" for number in range(1, 121))
     (shop / "GUIDE.md").write_text(text, encoding="utf-8")
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await read(call, handle)
         await call("snippets_get", session_id=handle, path="GUIDE.md", start_line=90, end_line=99)
@@ -240,7 +240,7 @@ async def test_quote_says_which_of_several_overloads_is_meant(shop: Path) -> Non
         "def check_login(form):\n    return form.password == ''  # an empty password\n"
     )
     (shop / "check.py").write_text(code, encoding="utf-8")
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         await call("find_definitions", symbol="check_login", path="check.py")  # indexes the file
         handle = await begun(call)
         await call("snippets_get", session_id=handle, path="check.py")
@@ -261,7 +261,7 @@ async def test_quote_says_which_of_several_overloads_is_meant(shop: Path) -> Non
 )
 async def test_new_symbol_opens_its_neighbour_and_its_new_file(shop: Path) -> None:
     new = {"name": "lock_account", "file": "src/auth/locking.py", "beside": LOGIN}
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await unread(call, shop, "IMPLEMENT")
         refused = await submit(call, handle, new_symbols=[new])
         assert "never printed" in refused["message"]
@@ -276,7 +276,7 @@ async def test_new_symbol_opens_its_neighbour_and_its_new_file(shop: Path) -> No
 
 
 async def test_new_symbol_beside_a_document_or_unrelated_code_is_refused(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call, "IMPLEMENT")
         for beside in ("README.md", "web/src/theme.js", "toggleTheme"):
             await call("search_text", session_id=handle, pattern=".", path="README.md")
@@ -296,7 +296,7 @@ async def test_new_symbol_beside_a_document_or_unrelated_code_is_refused(shop: P
 )
 async def test_quote_confirms_a_hypothesis_about_plausible_code_only(shop: Path) -> None:
     texts = [f"{LOGIN} accepts an empty password", "toggleTheme accepts an empty password"]
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await submit(call, handle)
         supposed = await call(
@@ -333,7 +333,7 @@ def looked_up(symbol: str) -> dict[str, str]:
 
 async def test_call_alone_confirms_no_own_hypothesis_of_a_writing_session(shop: Path) -> None:
     text = f"{LOGIN} accepts an empty password"
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
         await submit(call, handle)
         await call(
@@ -350,14 +350,14 @@ async def test_call_alone_confirms_no_own_hypothesis_of_a_writing_session(shop: 
 
 @pytest.mark.covers("rule.evidence_need.setting")
 async def test_session_keeps_the_rules_with_which_it_began(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         handle = await begun(call)
     async with gateway(shop, demands="counts") as call:
         refused = await submit(call, handle, LOGIN)
         assert refused["message"] == f"{LOGIN} has no quote."
     (shop / ".code-intel" / "config.toml").write_text('[gate]\ndemands = "evidence"\n', "utf-8")
     assert load_settings(shop, {}).demands == "evidence"
-    assert settings_of(shop).demands == "counts"
+    assert settings_of(shop, demands="counts").demands == "counts"
 
 
 @pytest.mark.covers("answer.search_smart.next_call")
@@ -366,7 +366,7 @@ async def test_hypothesis_of_the_map_stands_in_the_answer_with_its_call(
     embedded_shop: Path, tmp_path: Path
 ) -> None:
     shop = Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
-    served = gateway(shop, embedding="faithful", groups=("agreements",), demands="evidence")
+    served = gateway(shop, embedding="faithful", groups=("agreements",))
     async with served as call:
         await call(
             "add_agreement", nl_term="login", symbol=LOGIN, code_evidence=f"{SERVICE}:29 logs in"

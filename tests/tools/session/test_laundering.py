@@ -121,7 +121,7 @@ async def test_only_confirmed_and_found_symbols_are_learned(shop: Path) -> None:
         await call(
             "confirm_symbol_relevance", relevant_symbols=names[10:], code_evidence=" ".join(names)
         )
-        await explore(call, names[10], "src/parts.py", confirmed=False)
+        await explore(call, names[10], "src/parts.py")
         outcome = await succeed(call, shop, "src/parts.py")
         assert {pair["symbol"] for pair in outcome["cached_pairs"]} == set(names[10:14])
 

@@ -23,7 +23,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "search_text": {"pattern": "login"},
     "find_definitions": {"symbol": "AuthService.login"},
     "find_references": {"symbol": "AuthService.login"},
-    "submit_understanding": {"symbols_identified": ["AuthService.login"]},
+    "submit_understanding": {"symbols_identified": []},
     "submit_semantic": {"hypotheses": ["it logs in"], "devrag_reason": "architecture_unknown"},
     "submit_verification": {"verified": [{"hypothesis": "it logs in", "status": "rejected",
         "evidence": {"tool": "find_definitions", "target": "AuthService.login", "result": "no"}}]},
@@ -127,7 +127,8 @@ async def test_concurrent_submissions_move_the_session_once(shop: Path, era: str
         answers: list[dict[str, Any]] = []
 
         async def submit() -> None:
-            result = await call.client.call_tool("submit_understanding", {"symbols_identified": []})
+            arguments = CALLS["submit_understanding"]
+            result = await call.client.call_tool("submit_understanding", arguments)
             assert result.structured_content is not None
             answers.append(dict(result.structured_content))
 

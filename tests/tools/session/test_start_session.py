@@ -296,7 +296,7 @@ async def test_instructions_in_shown_code_are_flagged(shop: Path) -> None:
 
 @pytest.mark.covers("answer.start_session.risk_provisional")
 async def test_next_call_asks_for_a_quote_if_evidence_is_demanded(shop: Path) -> None:
-    async with gateway(shop, demands="evidence") as call:
+    async with gateway(shop) as call:
         answer = await start(call, LOGIN)
         assert (answer["risk_level"], answer["risk_provisional"]) == ("MEDIUM", True)
         (claim,) = answer["next_call"]["arguments"]["symbols_identified"]

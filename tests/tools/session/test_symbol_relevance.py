@@ -57,7 +57,7 @@ async def test_agreed_symbol_is_similar_whatever_its_name(shop: Path) -> None:
     words = "配達の値段"
     async with gateway(shop, embedding="faithful") as call:
         await start(call, words)
-        await explore(call, FEE, FEE_FILE, confirmed=False)
+        await explore(call, FEE, FEE_FILE)
         await claim(call, LOGIN)
         outcome = await succeed(call, shop, LOGIN_FILE)
         assert "is hardly linked to the request" in outcome["note"]

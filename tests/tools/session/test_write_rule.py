@@ -41,7 +41,7 @@ FILES = {
 
 @pytest.fixture
 async def call(shop: Path) -> AsyncIterator[Caller]:
-    async with gateway(shop, demands="evidence") as caller:
+    async with gateway(shop) as caller:
         yield caller
 
 
@@ -342,7 +342,7 @@ async def test_agreement_opens_the_file_of_its_symbol_and_no_other(
 ) -> None:
     root = Path(shutil.copytree(embedded_shop, tmp_path / "shop", symlinks=True))
     padding = "src/users/repository.py"
-    async with gateway(root, embedding="faithful", demands="evidence") as call:
+    async with gateway(root, embedding="faithful") as call:
         await ready(call)
         assert await check(call, SERVICE) == (True, "")
         for file, old, new in (
