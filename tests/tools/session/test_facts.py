@@ -63,7 +63,7 @@ async def test_project_with_code_does_not_count_as_empty(shop: Path) -> None:
         }
         item = {"hypothesis": "nothing here", "status": "confirmed", "evidence": evidence}
         refused = await call.refused("submit_verification", verified=[item])
-        assert "no successful search_text call" in refused["message"]
+        assert "search_text found nothing for 'zzzqqqxx'" in refused["message"]
 
 
 async def test_empty_project_needs_no_analyzed_file(tmp_path: Path) -> None:

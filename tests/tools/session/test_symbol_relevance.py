@@ -60,7 +60,7 @@ async def test_agreed_symbol_is_similar_whatever_its_name(shop: Path) -> None:
         await explore(call, FEE, FEE_FILE)
         await claim(call, LOGIN)
         outcome = await succeed(call, shop, LOGIN_FILE)
-        assert "is hardly linked to the request" in outcome["note"]
+        assert "no quote of AuthService.login was accepted" in outcome["note"]
         confirm_pair(settings_of(shop), (words, LOGIN))
         await start(call, words)
         proposed = await call("validate_symbol_relevance", target_feature=words, symbols=[LOGIN])
