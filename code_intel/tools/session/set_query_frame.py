@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from code_intel.session import steps
-from code_intel.session.frame import investigation_guidance, missing_slots
+from code_intel.session.frame import SLOTS, investigation_guidance, missing_slots
 from code_intel.session.guidance import risk_reason, risk_text
 from code_intel.session.phases import Phase, allowed_tools
 from code_intel.session.progress import describe_requirements
@@ -30,6 +30,12 @@ class SlotValue(BaseModel):
 Slot = SlotValue | None
 
 
+def slots_of(*values: Slot) -> dict[str, dict[str, str]]:
+    """Return the filled slots by name; `values` are in the order of `frame.SLOTS`."""
+    named = zip(SLOTS, values, strict=True)
+    return {name: slot.model_dump() for name, slot in named if slot is not None}
+
+
 async def set_query_frame(
     context: GatewayContext,
     target_feature: Annotated[
@@ -49,13 +55,7 @@ async def set_query_frame(
     Omit slots that the request does not mention. If a quote is wrong, the frame is refused. The
     frame determines what you must look at before you may write.
     """
-    given = {
-        "target_feature": target_feature,
-        "trigger_condition": trigger_condition,
-        "observed_issue": observed_issue,
-        "desired_action": desired_action,
-    }
-    slots = {name: slot.model_dump() for name, slot in given.items() if slot is not None}
+    slots = slots_of(target_feature, trigger_condition, observed_issue, desired_action)
     async with context.session(session_id, "set_query_frame") as locked:
         await locked.decide(lambda session: (None, steps.set_frame(session, slots)))
         session = locked.session
@@ -74,7 +74,7 @@ async def set_query_frame(
         current_phase=session.phase.value,
         query_frame={
             "raw_query": session.frame.raw_query,
-            **{name: session.frame.value(name) or None for name in given},
+            **{name: session.frame.value(name) or None for name in SLOTS},
             "validated_slots": [slot.name for slot in session.frame.slots],
             "slot_sources": session.frame.slot_sources,
         },

@@ -21,7 +21,7 @@ from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.found_places import places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
-from code_intel.tools.session.set_query_frame import Slot
+from code_intel.tools.session.set_query_frame import Slot, slots_of
 from code_intel.tools.session.start_answer import Start
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, logged_hits, tokens
 from code_intel.tools.wire.next_calls import reading_call
@@ -78,13 +78,7 @@ async def start_session(
     """
     await run_in_thread(_check_project, context.root, repo_path)
     handle = await _begin(context, intent, query)
-    slots = {
-        "target_feature": target_feature,
-        "trigger_condition": trigger_condition,
-        "observed_issue": observed_issue,
-        "desired_action": desired_action,
-    }
-    given = {name: slot.model_dump() for name, slot in slots.items() if slot is not None}
+    given = slots_of(target_feature, trigger_condition, observed_issue, desired_action)
     async with context.session(handle, "start_session") as locked:
         refused = await _set_frame(locked, given)
         session = locked.session
