@@ -114,6 +114,8 @@ class Start(NamedTuple):
         if not found.known:
             return "No agreement matches."
         best = max(hit.score or 0.0 for hit in found.known)
+        if any(reason.startswith("embedding") for reason in found.map.index.degraded):
+            return "Agreements match by keyword only. Without an embedding model, none answers."
         return f"No agreement scores enough ({best:.2f}; needed: {VERIFICATION_SCORE:.2f})."
 
     @property

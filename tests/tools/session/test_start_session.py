@@ -326,3 +326,10 @@ async def test_question_is_answered_in_ready_without_a_next_call(shop: Path) -> 
     assert answer["current_phase"] == "READY"
     assert "next_call" not in answer
     assert answer["places"][0]["file"] == SERVICE
+
+
+async def test_without_a_model_it_says_that_no_agreement_can_answer(agreed: Path) -> None:
+    async with gateway(agreed) as call:
+        answer = await start(call, TERM)
+
+    assert "match by keyword only" in answer["message"]
