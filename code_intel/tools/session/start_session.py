@@ -16,11 +16,11 @@ from code_intel.session.state import CodePlace, Session, Step
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
-from code_intel.tools.context.related_files import related_files
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.found_places import places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
+from code_intel.tools.session.related_files import related_files
 from code_intel.tools.session.set_query_frame import Slot, slots_of
 from code_intel.tools.session.start_answer import Start
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, logged_hits, tokens

@@ -16,9 +16,9 @@ from code_intel.tools.context.evidence_facts import evidence_facts
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.project_files import existing_files
-from code_intel.tools.context.related_files import RelatedFiles, related_files
 from code_intel.tools.declaration import Answer
 from code_intel.tools.session.open_by_quote import open_by_quote
+from code_intel.tools.session.related_files import RelatedFiles, related_files
 from code_intel.tools.wire.next_calls import call_text, reading_call
 
 CHECK_ONCE = (
