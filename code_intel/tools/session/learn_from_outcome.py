@@ -47,7 +47,6 @@ from code_intel.session.plausibility import is_plausible
 from code_intel.session.state import MappedSymbol, Session
 from code_intel.session.understanding.reading import is_read
 from code_intel.session.wording import symbol_parts
-from code_intel.tools.context.edits import Edits, changed_definitions, edits_since
 from code_intel.tools.context.freshness import NOTHING_WRITTEN, MapSync, refresh_map, refresh_source
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts
@@ -62,6 +61,7 @@ from code_intel.tools.search.map_answers import (
     silenced_by,
     with_current_name,
 )
+from code_intel.tools.session.edits import Edits, changed_definitions, edits_since
 
 Pair = tuple[str, str]
 """A term and its symbol."""
