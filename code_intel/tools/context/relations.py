@@ -9,13 +9,16 @@ from code_intel.chunking.languages import row_of
 from code_intel.errors import UsageError
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.dependencies.closure import closure
+from code_intel.forest.dependencies.common_names import is_common
 from code_intel.forest.text.grep import TextMatch, TextQuery, grep
+from code_intel.forest.text.registered_names import registered_names
 from code_intel.index.corpus import priority
 from code_intel.index.walk import bases
 from code_intel.records import Definition
+from code_intel.session.risk import MANY_FILES
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.prints import Passage
+from code_intel.tools.context.prints import Passage, current_text
 from code_intel.tools.context.source_file import index_path_of, project_path_of, read_source
 
 MAX_RELATED = 3
@@ -29,6 +32,7 @@ IMPORT_STEPS = 2
 MAX_REFRESHED_FILES = 20
 """Maximum files with uses to index again if they have changed."""
 MAX_CALLED_NAMES = 60
+MAX_OTHER_NAMES = 2
 MAX_DEFINITIONS_PER_CALL = 10
 MIN_NAME_CHARS = 2
 TESTS, PROSE = 2, 1
@@ -39,6 +43,9 @@ _CALLED = re.compile(r"([^\W\d]\w*)[!?]?\s*\(")
 _MENTION = re.compile(
     r"\s*(?:#|//|/\*|\*|--|;|<!--|:\w|``|(?:import|from|use|using|require|package|export\s*[{*])\b).*"
 )
+_PLAIN_TEXT = re.compile(r"""(?<![\w&<])(?:"(?:\\.|[^"\\{$])*"|'(?:\\.|[^'\\{$])*')(?!\w)""")
+"""A text in quotes without code in braces; lifetimes as in `&'a` are none."""
+_TEST_AFFIX = re.compile(r"(?i)^tests?[_-]|[_-]?(?:tests?|spec)$")
 _IMPORT = re.compile(r"\s*(?:from\s+\S+\s+import|import|use|using|require|export\s*[{*])\b")
 _SINGLE_NAME = re.compile(r"[^\w(]*\w+[^\w(]*")
 
@@ -104,8 +111,29 @@ async def relations(
         return Relations()
     known = await run_in_thread(_known_uses, context, definition, name)
     query = TextQuery(name, literal=True, max_results=MAX_USES)
-    uses = await grep(context.root, query, wanted=partial(_may_use, known))
-    return await run_in_thread(_relations, context, definition, uses.matches, limit)
+    uses = list((await grep(context.root, query, wanted=partial(_may_use, known))).matches)
+    lines = [use.content for use in uses]
+    for other in await run_in_thread(other_names, context, definition, lines):
+        query = TextQuery(other, literal=True, max_results=MAX_USES)
+        uses += (await grep(context.root, query, wanted=partial(_may_test, other))).matches
+    return await run_in_thread(_relations, context, definition, uses, limit)
+
+
+def other_names(
+    context: GatewayContext, definition: Definition, lines: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the names under which lines of code register a symbol; tests and documents use them.
+
+    A name that is common, or that another symbol has, may mean something else.
+    """
+    above = current_text(context, project_path_of(context, definition.file))[: definition.line - 1]
+    found = registered_names(definition.name, lines, above)
+    return tuple(
+        name
+        for name in found[:MAX_OTHER_NAMES]
+        if not is_common(context.forest.store, name, MANY_FILES)
+        and not context.forest.store.definitions(name, exact=True, limit=1)
+    )
 
 
 class _KnownUses(NamedTuple):
@@ -137,6 +165,16 @@ def _may_use(known: _KnownUses, line: TextMatch) -> bool:
         and row_of(line.file).complete
         and priority(line.file) != PROSE
         and not is_mention(line.content, known.name)
+        and (priority(line.file) == TESTS or not is_in_text(line.content, known.name))
+    )
+
+
+def _may_test(name: str, line: TextMatch) -> bool:
+    """Return whether a line may be of a test that calls a symbol by another name."""
+    return (
+        priority(line.file) == TESTS
+        and has_word(line.content, name)
+        and not is_mention(line.content, name)
     )
 
 
@@ -153,6 +191,7 @@ def _relations(
     tests: list[Relation] = []
     for use in _uses(context, definition, uses):
         (tests if _is_test(use) else callers).append(use)
+    tests += _tests_of_module(context, definition, {test.file for test in tests})
     stem = _stem(definition.file)
     # Tests of the module first, data of tests last.
     tests.sort(
@@ -168,6 +207,32 @@ def _relations(
         len(callers),
         len(tests),
     )
+
+
+def _tests_of_module(
+    context: GatewayContext, definition: Definition, known: Collection[str]
+) -> list[Relation]:
+    """Return the first symbol in each test file that is named after the module of a symbol."""
+    own = project_path_of(context, definition.file)
+    documents = [path for path, _, _ in context.forest.store.digests() if tests_module(path, [own])]
+    first: dict[str, Relation] = {}
+    for test in sorted(context.forest.store.defined_in(documents), key=lambda test: test.line):
+        file = project_path_of(context, test.file)
+        row = Relation(file, test.line, test.qualified, _shown(test.signature))
+        first.setdefault(file, row)
+    return [row for file, row in first.items() if file not in known and file != own]
+
+
+def tests_module(path: str, modules: Iterable[str]) -> bool:
+    """Return whether a file is named as the test of a module: `test_shop.py` of `shop.py`."""
+    if priority(path) != TESTS or not row_of(path).complete:
+        return False
+    stems = {_module(module) for module in modules}
+    return _TEST_AFFIX.sub("", _module(path)) in stems
+
+
+def _module(path: str) -> str:
+    return re.sub(r"\.(?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0]).casefold()
 
 
 def _is_test(use: Relation) -> bool:
@@ -238,6 +303,20 @@ def is_mention(line: str, name: str) -> bool:
         return True
     around = re.search(rf"(\w+) {re.escape(name)} [a-z]\w*", line)  # `the login form`
     return around is not None and around[1] not in _KEYWORDS
+
+
+def has_word(line: str, name: str) -> bool:
+    """Return whether a name stands in a line as a whole word."""
+    return re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", line) is not None
+
+
+def is_in_text(line: str, name: str) -> bool:
+    """Return whether a name stands only in texts of a line, not in its code.
+
+    >>> is_in_text('print("call pp.run(x)")', "run"), is_in_text('run("run")', "run")
+    (True, False)
+    """
+    return has_word(line, name) and not has_word(_PLAIN_TEXT.sub('""', line), name)
 
 
 def _shown(line: str) -> str:

@@ -23,9 +23,12 @@ from code_intel.tools.context.relations import (
     MIN_NAME_CHARS,
     PROSE,
     TESTS,
+    has_word,
     is_mention,
     name_in_uses,
     near_files,
+    other_names,
+    tests_module,
 )
 from code_intel.tools.context.source_file import index_path_of, project_path_of
 from code_intel.tools.context.symbol_facts import definitions_of
@@ -41,7 +44,6 @@ _CHANGE_LOG = re.compile(
 )
 _COMMON_MODULES = frozenset({"__init__", "index", "main", "mod", "lib", "util", "utils", "types"})
 """Names of modules that say nothing about what a document describes."""
-_TEST_AFFIX = re.compile(r"(?i)^tests?[_-]|[_-]?(?:tests?|spec)$")
 _SINGLE_WORD = re.compile(r"[a-z]+")
 
 
@@ -55,6 +57,7 @@ class ChangedCode(NamedTuple):
         files: The files of these, relative to the project.
         joined: Whether new code will stand beside it.
         quote: The quote that was accepted, in a file whose symbols cannot be read.
+        other_names: Names under which code registers the symbol; see `relations.other_names`.
     """
 
     name: str
@@ -63,6 +66,7 @@ class ChangedCode(NamedTuple):
     files: tuple[str, ...] = ()
     joined: bool = False
     quote: str = ""
+    other_names: tuple[str, ...] = ()
 
 
 class _File(NamedTuple):
@@ -116,17 +120,33 @@ def _write_facts(
     ]
     announced = [path for path in wanted if path in session.planned_files]
     before = written_since(context.root, session, announced) if announced else {}
+    wanted = list(wanted)
+    texts = {path: current_text(context, path) for path in wanted}
+    codes = [code._replace(other_names=_other_names(context, code, texts)) for code in codes]
     facts = {}
     for path in wanted:
         if before.get(path) == b"":  # announced, and created since the session began
             facts[path] = FileFacts(path, "joins", path, printed=True)
             continue
         lines = printed.get(path, frozenset())
-        file = _File(path, current_text(context, path), lines, _has_changed(session, path, lines))
+        file = _File(path, texts[path], lines, _has_changed(session, path, lines))
         relations = [each for code in codes for each in _relations(context, file, code)]
         found_here = (*relations, *_change_log(file), *_quotes(session, file))
         facts[path] = best_relation(found_here) or FileFacts(path)
     return WriteFacts(facts, tuple(dict.fromkeys(code.name for code in codes)))
+
+
+def _other_names(
+    context: GatewayContext, code: ChangedCode, texts: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Return the names under which the files of a symbol, or printed code, register it."""
+    files = [*code.files, *(path for path in texts if is_source(path) and path not in code.files)]
+    lines = (
+        line
+        for path in files
+        for line in (texts[path] if path in texts else current_text(context, path))
+    )
+    return other_names(context, code.definitions[0], lines) if code.definitions else ()
 
 
 def _has_changed(session: Session, path: str, lines: frozenset[int]) -> bool:
@@ -224,17 +244,23 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
     meaning, name = code.meaning, code.meaning.name
     if len(name) < MIN_NAME_CHARS:
         return
+    is_test = priority(file.path) == TESTS
     is_code, is_meant = is_source(file.path), meaning.in_file(file.path, file.text)
     lines = [
         number
         for number, line in enumerate(file.text, 1)
         if not is_boilerplate(line)
-        and (is_meant or meaning.in_line(line))
-        and (name in line and _is_use(line, name) if is_code else _is_named(line, code))
+        and (
+            (
+                (is_meant or meaning.in_line(line))
+                and (name in line and _is_use(line, name) if is_code else _is_named(line, code))
+            )
+            or (is_test and any(_is_use(line, other) for other in code.other_names))
+        )
     ]
     if lines:
         line = next((number for number in lines if number in file.printed), lines[0])
-        kind = ("tests" if priority(file.path) == TESTS else "uses") if is_code else "names"
+        kind = "tests" if is_test else "uses" if is_code else "names"
         yield _relation(file, code.name, kind, line, line)
 
 
@@ -267,8 +293,7 @@ def is_boilerplate(line: str) -> bool:
 
 
 def _is_use(line: str, word: str) -> bool:
-    has_word = re.search(rf"(?<![\w$]){re.escape(word)}(?![\w$])", line)
-    return has_word is not None and not is_mention(line, word)
+    return has_word(line, word) and not is_mention(line, word)
 
 
 def _is_named(line: str, code: ChangedCode) -> bool:
@@ -278,12 +303,15 @@ def _is_named(line: str, code: ChangedCode) -> bool:
     """
     if any(_names_module(line, file) for file in code.files):
         return True
-    name = code.meaning.name
+    return any(_is_written(line, name) for name in (code.meaning.name, *code.other_names))
+
+
+def _is_written(line: str, name: str) -> bool:
     if name not in line:
         return False
-    word = re.escape(name)
     if not _SINGLE_WORD.fullmatch(name):
-        return re.search(rf"(?<![\w$]){word}(?![\w$])", line) is not None
+        return has_word(line, name)
+    word = re.escape(name)
     return re.search(rf"[`.:#]{word}(?!\w)|(?<!\w){word}(?:`|\()", line) is not None
 
 
@@ -314,18 +342,6 @@ def module_names(files: Iterable[str]) -> list[str]:
         for stem in stems
         if len(stem) >= MIN_NAME_CHARS and stem.casefold() not in _COMMON_MODULES
     ]
-
-
-def tests_module(path: str, modules: Iterable[str]) -> bool:
-    """Return whether a file is named as the test of a module: `test_shop.py` of `shop.py`."""
-    if priority(path) != TESTS or not row_of(path).complete:
-        return False
-    stems = {_stem(module) for module in modules}
-    return _TEST_AFFIX.sub("", _stem(path)) in stems
-
-
-def _stem(path: str) -> str:
-    return re.sub(r"\.(?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0]).casefold()
 
 
 def _whole(file: _File, relation: str, symbol: str) -> FileFacts:

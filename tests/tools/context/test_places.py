@@ -235,6 +235,39 @@ async def test_imports_comments_and_documents_are_no_callers(context: GatewayCon
     assert (await related(context, "unusual")).callers == ()
 
 
+async def test_help_text_is_no_caller(context: GatewayContext) -> None:
+    write(context, "src/one.py", "def unusual():\n    return 1\n")
+    write(context, "src/two.py", "def usage():\n    print('run one.unusual, then wait')\n")
+    assert (await related(context, "unusual")).callers == ()
+    write(context, "src/two.py", "def usage():\n    print(f'{unusual()}', 'unusual')\n")
+    assert names((await related(context, "unusual")).callers) == ["src/two.py:usage"]
+
+
+TABLE = "def f_uncommon(text):\n    return text\n\n\nBUILTINS = {{'{name}': f_uncommon}}\n"
+
+
+@pytest.mark.covers("rule.evidence_need.other_names")
+async def test_test_that_calls_a_symbol_by_its_registered_name_touches_it(
+    context: GatewayContext,
+) -> None:
+    write(context, "src/builtins.py", TABLE.format(name="uncommon"))
+    write(context, "tests/test_text.py", "def test_text():\n    run('uncommon')\n")
+    found = await related(context, "f_uncommon")
+    assert names(found.tests) == ["tests/test_text.py:test_text"]
+    assert [row.file for row in found.callers] == ["src/builtins.py"]
+    write(context, "src/other.py", "def uncommon():\n    return 1\n")
+    assert (await related(context, "f_uncommon")).tests == ()
+
+
+async def test_test_file_of_the_same_name_touches_the_symbols_of_a_module(
+    context: GatewayContext,
+) -> None:
+    write(context, "src/abbr.py", "def make():\n    return 1\n")
+    write(context, "tests/test_abbr.py", "import app\n\n\ndef test_page():\n    app.run()\n")
+    found = await related(context, "make")
+    assert found.tests == (Relation("tests/test_abbr.py", 4, "test_page", "def test_page()"),)
+
+
 async def test_name_with_several_definitions_is_used_only_near_one(
     context: GatewayContext,
 ) -> None:

@@ -266,6 +266,38 @@ async def test_quote_opens_a_plausible_file(call: Caller, shop: Path, tool: str)
     assert await check(call, FORM) == (True, "")
 
 
+@pytest.mark.covers("rule.evidence_need.other_names")
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        ('COMMANDS = {"login-form": check_login_form}', ""),
+        ('COMMANDS = {"sign-in": check_login_form}', "file_not_related"),
+        ('COMMANDS = {"login-form": object()}', "file_not_related"),
+    ],
+)
+async def test_tests_and_documents_open_by_the_name_under_which_code_registers_the_symbol(
+    call: Caller, shop: Path, table: str, error: str
+) -> None:
+    name, quote = "check_login_form", "Refuse a login with an empty password when it is sent."
+    code = f'def {name}(form):\n    """{quote}"""\n    return form.password\n\n\n{table}\n'
+    texts = {
+        "src/auth/forms.py": code,
+        "tests/cases.test": "run login-form a b\nrun sign-in\n",
+        "docs/commands.md": "# Commands\n\nCall login-form or sign-in.\n",
+    }
+    for file, text in texts.items():
+        (shop / file).parent.mkdir(exist_ok=True)
+        (shop / file).write_text(text, "utf-8")
+    await call("snippets_get", path="src/auth/forms.py")  # indexes the file
+    await start(call)
+    for file in texts:
+        await call("snippets_get", path=file)
+    claim = {"symbol": name, "explanation": "it checks the password", "quote": quote}
+    await call("submit_understanding", symbols_identified=[claim])
+    for file in ("tests/cases.test", "docs/commands.md"):
+        assert await check(call, file) == (not error, error), file
+
+
 @pytest.mark.covers("rule.write.by_quote")
 async def test_any_quote_opens_a_document_that_names_the_symbol(call: Caller, shop: Path) -> None:
     await ready(call)
