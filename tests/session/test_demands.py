@@ -54,10 +54,11 @@ def by_evidence(intent: Intent = Intent.MODIFY) -> Session:
         ({"file": "", "places": ("a.py:1", "b.py:2")}, {}, "defined", Risk.LOW),
         ({"is_new": True}, {}, "made_since", Risk.LOW),
         ({"printed": frozenset()}, {}, "read", Risk.LOW),
-        ({"printed": frozenset(range(11, 20))}, {}, "read", Risk.LOW),
-        ({"printed": frozenset(range(10, 19))}, {}, "read", Risk.LOW),
+        ({"printed": frozenset(range(11, 20))}, {}, "read_enough", Risk.LOW),
+        ({"printed": frozenset(range(10, 19))}, {}, "read_enough", Risk.LOW),
+        ({"printed": frozenset({10}), "was_printed": True}, {}, "read", Risk.LOW),
         ({"last": 200, "printed": frozenset({10, *range(90, 109)})}, {}, "", Risk.LOW),
-        ({"last": 200, "printed": frozenset({10, *range(90, 108)})}, {}, "read", Risk.LOW),
+        ({"last": 200, "printed": frozenset({10, *range(90, 108)})}, {}, "read_enough", Risk.LOW),
         ({"printed": frozenset(), "readable": False}, {}, "", Risk.LOW),
         ({}, {"quote": ""}, "quote", Risk.LOW),
         ({}, {"explanation": ""}, "quote", Risk.LOW),
@@ -219,6 +220,18 @@ def test_implausible_symbol_beside_a_plausible_one_is_not_counted() -> None:
     alone = EvidenceFacts((implausible,), facts.changes[1:])
     with pytest.raises(RequirementError, match="not a plausible place"):
         submit_evidence(session, Understanding((pad,)), alone)
+
+
+@pytest.mark.covers("rule.evidence_need.padding")
+def test_symbol_that_was_printed_in_part_is_left_out_beside_one_that_was_read() -> None:
+    partly = FACTS._replace(name="render", printed=frozenset({10}))
+    facts = EvidenceFacts((FACTS, partly), (ChangeFacts("login", Intent.MODIFY),))
+    claims = (CLAIM, Claim("render", "", "draws the page", "return page"))
+    verdict = submit_evidence(by_evidence(), Understanding(claims), facts)
+    assert verdict.accepted == ("login",)
+    assert [lack.line for lack in verdict.left_out] == [
+        "read_enough: render was printed only in part"
+    ]
 
 
 @pytest.mark.covers("rule.evidence_need.never_printed")

@@ -162,19 +162,26 @@ def _added(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
 
 
 def _unread(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
-    lines = unread_lines(facts.first, facts.last, facts.printed)
-    if not facts.readable or lines is None:
-        return
-    first, last = lines
-    span = frozenset(range(facts.first, facts.last + 1))
     if facts.was_printed:
-        why = "has changed since it was printed"
-    elif span & facts.printed:
-        why = "was printed only in part"
-    else:
-        why = "was never printed in this session"
-    where = f"{facts.file}:{first}-{last}"
-    yield why, f"Read {where}: {read_call(facts.file, first, last)}"
+        yield from _unread_lines(facts, "has changed since it was printed")
+    elif not _is_begun(facts):
+        yield from _unread_lines(facts, "was never printed in this session")
+
+
+def _partly_read(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
+    if _is_begun(facts) and not facts.was_printed:
+        yield from _unread_lines(facts, "was printed only in part")
+
+
+def _is_begun(facts: ClaimFacts) -> bool:
+    return not facts.printed.isdisjoint(range(facts.first, facts.last + 1))
+
+
+def _unread_lines(facts: ClaimFacts, why: str) -> Iterator[tuple[str, str]]:
+    lines = unread_lines(facts.first, facts.last, facts.printed)
+    if facts.readable and lines is not None:
+        where = f"{facts.file}:{lines[0]}-{lines[1]}"
+        yield why, f"Read {where}: {read_call(facts.file, *lines)}"
 
 
 def _unquoted(claim: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
@@ -260,6 +267,7 @@ DEMANDS: tuple[Demand, ...] = (
     Demand("defined", Risk.LOW, _undefined),
     Demand("made_since", Risk.LOW, _added),
     Demand("read", Risk.LOW, _unread),
+    Demand("read_enough", Risk.LOW, _partly_read),
     Demand("quote", Risk.LOW, _unquoted),
     Demand("plausible", Risk.LOW, _implausible),
     Demand("feature_code", Risk.MEDIUM, _silent_code),
@@ -270,9 +278,9 @@ DEMANDS: tuple[Demand, ...] = (
 )
 """What is demanded of each symbol, in the order in which an agent can supply it."""
 
-_COMES_FIRST = frozenset({"defined", "made_since", "read"})
+_COMES_FIRST = frozenset({"defined", "made_since", "read", "read_enough"})
 """Demands without which the next ones cannot be judged."""
-NEIGHBOUR_DEMANDS = frozenset({"defined", "made_since", "read", "plausible"})
+NEIGHBOUR_DEMANDS = frozenset({"defined", "made_since", "read", "read_enough", "plausible"})
 """What is demanded of a symbol that new code will stand beside."""
 
 

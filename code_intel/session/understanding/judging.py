@@ -33,7 +33,7 @@ CONFIDENCE = 0.9
 """Confidence of a symbol whose quote was accepted."""
 MAX_REMEDIES = 4
 """Maximum remedies in one hint."""
-_OMISSIBLE = frozenset({"plausible", "feature_code", "feature_quote"})
+_OMISSIBLE = frozenset({"read_enough", "plausible", "feature_code", "feature_quote"})
 """Demands that a further symbol may miss: it is then left out, neither counted nor learned."""
 _CORRECT = "Correct what consistency_errors lists, then call submit_understanding again."
 _FIND_NOTHING = (

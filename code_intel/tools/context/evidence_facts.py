@@ -245,6 +245,8 @@ def _is_public(definition: Definition) -> bool:
         return False
     if definition.language == "go":
         return parts[-1][:1].isupper()
+    if definition.language == "c" and re.match(r"\s*static\b", definition.signature):
+        return False
     is_test = priority(definition.file) == TESTS
     return not is_test and not re.search(r"\b(?:private|fileprivate)\b", definition.signature)
 

@@ -253,6 +253,23 @@ async def test_quote_says_which_of_several_overloads_is_meant(shop: Path) -> Non
         assert answer.get("next_phase") == "READY", answer["message"]
 
 
+@pytest.mark.parametrize(("start", "is_public"), [("static int", False), ("int", True)])
+async def test_static_function_of_c_is_not_public(
+    shop: Path, start: str, *, is_public: bool
+) -> None:
+    quote = "return password[0] == 0; /* an empty password */"
+    code = f"{start} check_login(const char *password) {{\n  {quote}\n}}\n"
+    (shop / "check.c").write_text(code, encoding="utf-8")
+    async with gateway(shop, demands="evidence") as call:
+        await call("find_definitions", symbol="check_login", path="check.c")  # indexes the file
+        handle = await begun(call)
+        await call("snippets_get", session_id=handle, path="check.c")
+        explanation = "compares the password of a login"
+        claim = {"symbol": "check_login", "explanation": explanation, "quote": quote}
+        answer = await submit(call, handle, claim)
+    assert ("is public" in answer["risk_reason"]) == is_public
+
+
 @pytest.mark.covers(
     "rule.evidence_need.new_symbols",
     "field.submit_understanding.new_symbols",
