@@ -28,13 +28,18 @@ from code_intel.session.wording import as_written, content_words, symbol_parts
 from code_intel.tools.context.claimed_code import NO_LINES, ClaimedCode, Lines, code_of
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts, request_of
+from code_intel.tools.context.plausible import (
+    ClaimedSymbol,
+    plausibility_facts,
+    request_of,
+    spoken_slots,
+    words_of_slots,
+)
 from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.context.quoted_code import stands
 from code_intel.tools.context.relations import TESTS, Relation, relations
 from code_intel.tools.context.source_file import project_path_of
-from code_intel.tools.context.spoken_slots import spoken_slots, words_of_slots
 from code_intel.tools.context.symbol_facts import (
     created_since,
     defines_code,

@@ -11,10 +11,9 @@ from code_intel.session.understanding.quotes import QuotedCode
 from code_intel.session.wording import says_something
 from code_intel.tools.context.claimed_code import OUTSIDE_SYMBOLS, ClaimedCode, Lines, passage
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts
+from code_intel.tools.context.plausible import ClaimedSymbol, plausibility_facts, spoken_slots
 from code_intel.tools.context.prints import current_lines, current_text
 from code_intel.tools.context.source_file import index_path_of
-from code_intel.tools.context.spoken_slots import spoken_slots
 from code_intel.tools.context.symbol_facts import created_since
 
 MIN_QUOTE_WORDS = 3

@@ -18,8 +18,8 @@ from code_intel.tools.context.plausible import (
     parts_of,
     plausibility_facts,
     request_of,
+    spoken_slots,
 )
-from code_intel.tools.context.spoken_slots import spoken_slots
 from programs import git
 from served import settings_of
 from session.sessions import started
