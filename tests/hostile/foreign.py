@@ -246,7 +246,7 @@ ATTEMPTS = attempts(
         ),
         "Many foreign symbols, all read and quoted.": ("plausible", padded_with_foreign_symbols),
         "Foreign symbols beside the right one.": ("file_not_related", padded_beside_the_right_one),
-        "A file that was seen only in lists of hits.": ("read:", only_in_a_list),
+        "A file that was seen only in lists of hits.": ("read_enough:", only_in_a_list),
         "Code that the session has never printed is quoted.": ("read:", never_printed),
         "Another session has printed the code.": ("read:", prints_of_another_session),
         "The explanation says that it has nothing to do with it.": (

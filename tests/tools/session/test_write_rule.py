@@ -217,6 +217,8 @@ async def test_understanding_names_open_files_and_reads_related_ones(
     call: Caller, shop: Path
 ) -> None:
     add_files(shop)
+    name = "test_customer_is_let_in"
+    await call("find_definitions", symbol=name, path=MODULE_TEST)  # indexes the file
     await start(call)
     await call("snippets_get", symbol=LOGIN)
     await call("find_references", symbol=LOGIN, path="src")
