@@ -24,6 +24,7 @@ from code_intel.tools.context.relations import (
     PROSE,
     TESTS,
     has_word,
+    is_in_text,
     is_mention,
     name_in_uses,
     near_files,
@@ -253,9 +254,9 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
         and (
             (
                 (is_meant or meaning.in_line(line))
-                and (name in line and _is_use(line, name) if is_code else _is_named(line, code))
+                and (_is_use(line, name, in_text=is_test) if is_code else _is_named(line, code))
             )
-            or (is_test and any(_is_use(line, other) for other in code.other_names))
+            or (is_test and any(_is_use(line, other, in_text=True) for other in code.other_names))
         )
     ]
     if lines:
@@ -292,8 +293,14 @@ def is_boilerplate(line: str) -> bool:
     return bool(_BOILERPLATE.fullmatch(line))
 
 
-def _is_use(line: str, word: str) -> bool:
-    return has_word(line, word) and not is_mention(line, word)
+def _is_use(line: str, word: str, *, in_text: bool) -> bool:
+    """Return whether a line uses a name; `in_text` is whether a text in quotes may do so."""
+    return (
+        word in line
+        and has_word(line, word)
+        and not is_mention(line, word)
+        and (in_text or not is_in_text(line, word))
+    )
 
 
 def _is_named(line: str, code: ChangedCode) -> bool:
