@@ -54,10 +54,12 @@ class WriteFacts(NamedTuple):
     Attributes:
         files: The facts of each of these files, by path.
         symbols: The symbols that the change rests on.
+        new_tests: Files that do not exist and are named as tests of the modules of these symbols.
     """
 
     files: Mapping[str, FileFacts] = MappingProxyType({})
     symbols: tuple[str, ...] = ()
+    new_tests: frozenset[str] = frozenset()
 
 
 def is_open(facts: FileFacts) -> bool:

@@ -299,6 +299,8 @@ def _is_in_unexplored_folder(target: _Target) -> bool:
         return True
     if target.real.parent in {path.parent for path in _planned_paths(target)}:
         return False
+    if target.facts and target.file in target.facts.new_tests:
+        return target.real.parent != _real_path(folder)
     # An explored file at the root allows new files there, but no new folders.
     if _real_path(folder) == target.root and target.real.parent != target.root:
         return True

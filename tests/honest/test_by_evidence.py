@@ -124,7 +124,8 @@ async def writes_only_what_it_rests_on(agent: QuotingAgent, project: Path) -> No
     plan = agent.plan
     status = await agent.do("get_session_status")
     explored = status["exploration"].get("explored_files", [])
-    for file in [*others(project, explored), "elsewhere/new.py"]:
+    own_test = f"tests/test_{Path(plan.writes).stem}.py"  # opens once its lines are printed
+    for file in [*others(project, [*explored, own_test]), "elsewhere/new.py"]:
         assert not (await agent.do("check_write_target", file_path=file))["allowed"], file
     if plan.writes:
         assert (await agent.do("check_write_target", file_path=plan.writes))["allowed"]

@@ -224,7 +224,11 @@ def _tests_of_module(
 
 
 def tests_module(path: str, modules: Iterable[str]) -> bool:
-    """Return whether a file is named as the test of a module: `test_shop.py` of `shop.py`."""
+    """Return whether a file is named as the test of a module.
+
+    >>> tests_module("tests/test_shop.py", ["ext/_shop.py"]), tests_module("shop.py", ["shop.py"])
+    (True, False)
+    """
     if priority(path) != TESTS or not row_of(path).complete:
         return False
     stems = {_module(module) for module in modules}
@@ -232,7 +236,8 @@ def tests_module(path: str, modules: Iterable[str]) -> bool:
 
 
 def _module(path: str) -> str:
-    return re.sub(r"\.(?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0]).casefold()
+    name = path.rpartition("/")[2].rpartition(".")[0].casefold()
+    return re.sub(r"\.(?:test|spec)$", "", name).strip("_")
 
 
 def _is_test(use: Relation) -> bool:

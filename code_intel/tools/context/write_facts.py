@@ -43,8 +43,9 @@ _BOILERPLATE = re.compile(
 _CHANGE_LOG = re.compile(
     r"(?i)(?:change[_-]?log|changes|history|news|releases?|release[_-]?notes)(?:\.\w+)?"
 )
-_COMMON_MODULES = frozenset({"__init__", "index", "main", "mod", "lib", "util", "utils", "types"})
+_COMMON_MODULES = frozenset({"init", "index", "main", "mod", "lib", "util", "utils", "types"})
 """Names of modules that say nothing about what a document describes."""
+_IDENTIFIER_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
 _SINGLE_WORD = re.compile(r"[a-z]+")
 
 
@@ -134,7 +135,11 @@ def _write_facts(
         relations = [each for code in codes for each in _relations(context, file, code)]
         found_here = (*relations, *_change_log(file), *_quotes(session, file))
         facts[path] = best_relation(found_here) or FileFacts(path)
-    return WriteFacts(facts, tuple(dict.fromkeys(code.name for code in codes)))
+    modules = [file for code in codes for file in code.files]
+    new_tests = frozenset(
+        path for path in wanted if not texts[path] and tests_module(path, modules)
+    )
+    return WriteFacts(facts, tuple(dict.fromkeys(code.name for code in codes)), new_tests)
 
 
 def _other_names(
@@ -226,7 +231,7 @@ def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Itera
             yield _whole(file, "joins", code.name)
         return
     yield from (_shown_uses(file, code) if not here else ())
-    if tests_module(file.path, code.files):
+    if file.text and tests_module(file.path, code.files):
         yield _whole(file, "tests", code.name)
 
 
@@ -247,18 +252,15 @@ def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
         return
     is_test = priority(file.path) == TESTS
     is_code, is_meant = is_source(file.path), meaning.in_file(file.path, file.text)
+    own = [(number, line) for number, line in enumerate(file.text, 1) if not is_boilerplate(line)]
     lines = [
         number
-        for number, line in enumerate(file.text, 1)
-        if not is_boilerplate(line)
-        and (
-            (
-                (is_meant or meaning.in_line(line))
-                and (_is_use(line, name, in_text=is_test) if is_code else _is_named(line, code))
-            )
-            or (is_test and any(_is_use(line, other, in_text=True) for other in code.other_names))
-        )
+        for number, line in own
+        if (is_meant or meaning.in_line(line))
+        and (_is_use(line, name, in_text=is_test) if is_code else _is_named(line, code))
     ]
+    if is_test and not lines:
+        lines = [number for number, line in own if _is_tested(line, code)]
     if lines:
         line = next((number for number in lines if number in file.printed), lines[0])
         kind = "tests" if is_test else "uses" if is_code else "names"
@@ -291,6 +293,19 @@ def is_boilerplate(line: str) -> bool:
     (True, True, False)
     """
     return bool(_BOILERPLATE.fullmatch(line))
+
+
+def _is_tested(line: str, code: ChangedCode) -> bool:
+    """Return whether a line of a test uses a symbol by another name, or names its module.
+
+    A test may reach the code by a facade: `page.html` and `test_html_export` of `_html.py`.
+    """
+    if any(_is_use(line, name, in_text=True) for name in code.other_names):
+        return True
+    if is_mention(line, code.meaning.name):
+        return False
+    parts = {part.casefold() for part in _IDENTIFIER_PART.findall(line)}
+    return any(name.casefold() in parts for name in module_names(code.files))
 
 
 def _is_use(line: str, word: str, *, in_text: bool) -> bool:
@@ -340,10 +355,10 @@ def _names_module(line: str, file: str) -> bool:
 def module_names(files: Iterable[str]) -> list[str]:
     """Return the names of modules that say what a document describes.
 
-    >>> module_names(["ext/shop.py", "src/utils.py"])
-    ['shop']
+    >>> module_names(["ext/shop.py", "ext/_html.py", "src/utils.py"])
+    ['shop', 'html']
     """
-    stems = (file.rpartition("/")[2].partition(".")[0] for file in files)
+    stems = (file.rpartition("/")[2].partition(".")[0].strip("_") for file in files)
     return [
         stem
         for stem in stems

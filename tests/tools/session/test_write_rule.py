@@ -111,6 +111,27 @@ async def test_new_file_goes_beside_an_open_one(call: Caller, shop: Path) -> Non
 
 
 @pytest.mark.covers("rule.write.related")
+async def test_test_that_reaches_the_code_by_a_facade_opens(call: Caller, shop: Path) -> None:
+    await ready(call)
+    add_files(shop)
+    facade, foreign = "tests/test_shop.py", "tests/test_cart_page.py"
+    (shop / facade).write_text("def test_page(shop):\n    assert shop.service.page() == 'ok'\n")
+    (shop / foreign).write_text("def test_page(shop):\n    assert shop.cart.page() == 'ok'\n")
+    await call("snippets_get", places=[facade, foreign])
+    assert await check(call, facade) == (True, "")
+    assert await check(call, foreign) == (False, "file_not_related")
+
+
+@pytest.mark.covers("rule.write.related")
+async def test_new_test_is_named_after_the_module(call: Caller, shop: Path) -> None:
+    await ready(call)
+    (shop / "tests").mkdir(exist_ok=True)
+    for file in ("tests/test_form.py", "tests/deep/test_service.py"):
+        assert await check(call, file) == (False, "folder_not_explored"), file
+    assert await check(call, "tests/test_service.py") == (True, "")
+
+
+@pytest.mark.covers("rule.write.related")
 async def test_printed_file_without_relation_stays_closed(call: Caller, shop: Path) -> None:
     await ready(call)
     add_files(shop)
