@@ -456,7 +456,7 @@ ATTEMPTS = (
                 "plausible",
                 everything_at_once,
             ),
-            "The index is deleted, so that nothing is ranked.": ("defined", a_deleted_index),
+            "The index is deleted, so that nothing is ranked.": ("read_enough", a_deleted_index),
             "The index is pointed elsewhere, so that the project is new.": (
                 "beside",
                 an_emptied_index,

@@ -133,7 +133,8 @@ def test_several_implausible_symbols_are_told_once_what_the_search_ranks_first()
     )
     with pytest.raises(RequirementError) as refused:
         submit_evidence(by_evidence(), Understanding((CLAIM, Claim("logout"))), facts)
-    assert refused.value.hint.count("src/auth.py: login") == 1
+    assert refused.value.details["first_hits"] == ["src/auth.py: login"]
+    assert refused.value.hint.count("code that the search ranks first") == 1
 
 
 @pytest.mark.covers("rule.prints.changed")

@@ -100,13 +100,20 @@ class ClaimFacts(NamedTuple):
         return bool(self.file)
 
 
+IN_FIRST_HITS = "first_hits names it"
+
+
 class Lack(NamedTuple):
-    """A demand that is not met, and the remedy with its call filled in."""
+    """A demand that is not met, and the remedy with its call filled in.
+
+    `first_hits` are names from files, so they belong in data and not in messages.
+    """
 
     demand: str
     symbol: str
     why: str
     then: str
+    first_hits: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -128,12 +135,6 @@ class Demand(NamedTuple):
     since: Risk
     lacks: Callable[[Claim, ClaimFacts], Iterator[tuple[str, str]]]
     is_supplied: bool = False
-
-
-def ranked(names: Iterable[str]) -> str:
-    """Return what the search ranks first, in brackets; empty if there is nothing."""
-    shown = ", ".join(names)
-    return f" ({shown})" if shown else ""
 
 
 def read_call(file: str, first: int, last: int) -> str:
@@ -209,7 +210,7 @@ def _implausible(_: Claim, facts: ClaimFacts) -> Iterator[tuple[str, str]]:
     if not facts.plausible:
         yield (
             f"is not a plausible place. {facts.missing_link}".strip(" ."),
-            f"Rest on code that the search ranks first{ranked(facts.first_hits)}",
+            f"Rest on code that the search ranks first; {IN_FIRST_HITS}",
         )
 
 
@@ -294,7 +295,8 @@ def lacks(claim: Claim, facts: ClaimFacts, risk: Risk) -> Iterator[Lack]:
         if demand.is_supplied or not at_least(risk, demand.since):
             continue
         found = list(demand.lacks(claim, facts))
-        yield from (Lack(demand.name, facts.name, *item) for item in found)
+        first = facts.first_hits if demand.name == "plausible" else ()
+        yield from (Lack(demand.name, facts.name, *item, first) for item in found)
         if found and demand.name in _COMES_FIRST:
             return
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from code_intel.session.understanding.demands import Lack, ranked
+from code_intel.session.understanding.demands import IN_FIRST_HITS, Lack
 from code_intel.session.understanding.denials import denial
 from code_intel.session.understanding.quotes import QuotedCode
 
@@ -82,5 +82,6 @@ def file_lacks(claim: FileClaim, facts: FileClaimFacts) -> Iterator[Lack]:
             claim.file,
             f"is not a plausible place. {facts.code.missing_link}".strip(" ."),
             "Quote a line with words of the request, or leave the file unchanged. The search ranks "
-            f"first{ranked(facts.code.first_hits)}",
+            f"other code first; {IN_FIRST_HITS}",
+            facts.code.first_hits,
         )

@@ -330,6 +330,7 @@ def _refusal(
     unmet: Sequence[Lack],
     details: dict[str, Any],
 ) -> RequirementError:
+    first = list(dict.fromkeys(hit for lack in unmet for hit in lack.first_hits))
     return RequirementError(
         message,
         hint=hint,
@@ -338,6 +339,7 @@ def _refusal(
             "current_phase": session.phase.value,
             "risk_level": risk[0].value,
             "risk_reason": risk[1],
+            **({"first_hits": first} if first else {}),
             **details,
         },
     )

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from code_intel.session.understanding.demands import ranked
 from code_intel.session.understanding.denials import denial
 from code_intel.session.wording import content_words, fold, symbol_parts
 
@@ -77,8 +76,7 @@ def _misfit(answer: QuotedAnswer, code: QuotedCode) -> str:
         return "its quote shares no word with the hypothesis"
     if not answer.agreed and not code.plausible:
         problem = code.missing_link.rstrip(".") or "its quote is not from a plausible place"
-        first = ranked(code.first_hits)
-        return f"{problem}; the search ranks other code first{first}" if first else problem
+        return f"{problem}; the search ranks other code first" if code.first_hits else problem
     if answer.must_speak and not answer.symbol and not code.speaks:
         return "its quote speaks of neither the feature nor the action"
     return ""

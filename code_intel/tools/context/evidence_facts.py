@@ -39,7 +39,7 @@ from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.context.quoted_code import stands
 from code_intel.tools.context.relations import TESTS, Relation, relations
-from code_intel.tools.context.source_file import project_path_of
+from code_intel.tools.context.source_file import index_path_of, project_path_of
 from code_intel.tools.context.symbol_facts import (
     created_since,
     defines_code,
@@ -60,7 +60,7 @@ async def evidence_facts(
     besides = [_as_claim(context, session, new) for new in submitted.new_symbols]
     claims = _distinct(submitted.claims)
     names = [claim.symbol for claim in (*claims, *besides)]
-    found = await _definitions(context, names)
+    found = await _definitions(context, names, list(lines)[:MAX_REFRESHED])
     codes = [
         await run_in_thread(code_of, context, session, claim, found.get(claim.symbol, ()), lines)
         for claim in (*claims, *besides)
@@ -106,9 +106,14 @@ def _distinct(claims: Iterable[Claim]) -> list[Claim]:
 
 
 async def _definitions(
-    context: GatewayContext, names: Sequence[str]
+    context: GatewayContext, names: Sequence[str], printed: Iterable[str]
 ) -> dict[str, list[Definition]]:
-    """Return the definitions of each name in the current files."""
+    """Return the definitions of each name in the current files.
+
+    A file that was printed may be so new that the index does not know it yet.
+    """
+    new = [index_path_of(context, file) for file in printed]
+    await run_in_thread(refresh_changed, context, new)
     found = await definitions_of(context, names)
     files = dict.fromkeys(d.file for rows in found.values() for d in rows)
     await run_in_thread(

@@ -46,6 +46,7 @@ async def open_by_quote(
         lack for claim, each in zip(real, facts, strict=True) for lack in file_lacks(claim, each)
     ]
     if lacks:
+        first = list(dict.fromkeys(hit for lack in lacks for hit in lack.first_hits))
         remedies = ". ".join(dict.fromkeys(lack.then for lack in lacks))
         raise RequirementError(
             f"{lacks[0].symbol} {lacks[0].why}.",
@@ -53,6 +54,7 @@ async def open_by_quote(
             details={
                 "missing_requirements": [lack.line for lack in lacks],
                 "current_phase": session.phase.value,
+                **({"first_hits": first} if first else {}),
             },
         )
     quoted = [

@@ -160,7 +160,11 @@ async def test_quote_may_have_line_numbers_and_several_lines(shop: Path) -> None
         assert (await submit(call, handle, CLAIM | {"quote": quote}))["next_phase"] == "READY"
 
 
-@pytest.mark.covers("rule.evidence_need.padding", "answer.submit_understanding.left_out")
+@pytest.mark.covers(
+    "rule.evidence_need.padding",
+    "answer.submit_understanding.left_out",
+    "error.requirements_missing.first_hits",
+)
 async def test_unrelated_symbol_is_refused_and_padding_neither_counts_nor_opens(
     shop: Path,
 ) -> None:
@@ -169,7 +173,8 @@ async def test_unrelated_symbol_is_refused_and_padding_neither_counts_nor_opens(
         await read(call, handle, "toggleTheme")
         refused = await submit(call, handle, THEME)
         assert "not a plausible place" in refused["message"]
-        assert "code that the search ranks first (src/auth/" in refused["hint"]
+        assert "code that the search ranks first" in refused["hint"]
+        assert refused["first_hits"][0].startswith("src/auth/")
         await read(call, handle)
         answer = await submit(call, handle, THEME, CLAIM)
         assert answer["confirmed_symbols"] == [LOGIN]

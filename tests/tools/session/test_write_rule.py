@@ -311,7 +311,6 @@ async def test_tests_and_documents_open_by_the_name_under_which_code_registers_t
     for file, text in texts.items():
         (shop / file).parent.mkdir(exist_ok=True)
         (shop / file).write_text(text, "utf-8")
-    await call("find_definitions", symbol=name, path="src/auth/forms.py")  # indexes the file
     await start(call)
     for file in texts:
         await call("snippets_get", path=file)
