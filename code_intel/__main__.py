@@ -1,6 +1,20 @@
-"""`python -m code_intel` is `code-intel`."""
+"""`python -m code_intel` is `code-intel`. Hooks start from here, because they must start fast."""
 
-from code_intel.cli.main import run
+import sys
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    if sys.argv[1:2] == ["hook"]:
+        from code_intel.cli import hook
+
+        code = hook.main(sys.argv[2:])
+        if code is not None:
+            sys.exit(code)
+    from code_intel.cli.main import run as run_command
+
+    run_command()
+
 
 if __name__ == "__main__":
     run()

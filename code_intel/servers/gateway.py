@@ -1,6 +1,9 @@
 """Build the gateway: sessions, phases and learning in front of the map and the forest."""
 
+from functools import partial
 from typing import Any
+
+import anyio
 
 from code_intel.config import Settings
 from code_intel.records import Freshness
@@ -53,12 +56,14 @@ def _separate_reports(report: Report) -> tuple[Report, Report]:
 
 
 def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
+    from code_intel.servers.hook_listener import listen_for_hooks
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
     from code_intel.tools.context.commands import CommandContext, open_commands
     from code_intel.tools.context.corpus_service import open_project
     from code_intel.tools.context.gateway import GatewayContext
     from code_intel.tools.context.searchers import in_process
+    from code_intel.tools.hooks.answering import answer_event
     from code_intel.tools.table import GATEWAY_TOOLS, gateway_tools, listed_tools
     from code_intel.tools.wire.compact import compact
 
@@ -96,8 +101,12 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
 
     async def background() -> None:
         start_indexers(map_service, forest_service)
-        if upstreams is not None:
-            await upstreams.run()
+        async with anyio.create_task_group() as group:
+            group.start_soon(
+                listen_for_hooks, settings.root, settings.state, partial(answer_event, context)
+            )
+            if upstreams is not None:
+                group.start_soon(upstreams.run)
 
     def close() -> None:
         for command_context in opened:

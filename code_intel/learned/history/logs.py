@@ -30,10 +30,17 @@ class Log(NamedTuple):
 
 
 class LogFile(NamedTuple):
-    """A log. If `flushed`, its lines survive a power failure."""
+    """A log.
+
+    Attributes:
+        name: Its name.
+        flushed: Whether its lines survive a power failure.
+        max_bytes: Size from which it is full.
+    """
 
     name: str
     flushed: bool = True
+    max_bytes: int = MAX_LOG_BYTES
 
     @property
     def file(self) -> str:
@@ -58,7 +65,7 @@ class LogFile(NamedTuple):
         log = folder / self.file
         lines = b"".join(map(line_of, records))
         with durable.locked(folder / f"{self.file}.lock", patience):
-            if _is_full(log):
+            if _has_size(log, self.max_bytes):
                 durable.move(log, folder / self.older, overwrite=True)
             durable.append(log, lines, flushed=self.flushed)
         return log
@@ -85,9 +92,9 @@ class LogFile(NamedTuple):
         return Log(tuple(records), bad_lines)
 
 
-def _is_full(log: Path) -> bool:
+def _has_size(log: Path, size: int) -> bool:
     try:
-        return log.stat().st_size >= MAX_LOG_BYTES
+        return log.stat().st_size >= size
     except OSError:
         return False
 

@@ -6,6 +6,7 @@ same results. Its methods block; servers call them on worker threads.
 
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,7 @@ from code_intel.config import (
     load_settings,
 )
 from code_intel.embedding.cache import VectorCache
-from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.embedding.lazy import ENGINES, EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search as search_forest
@@ -244,10 +245,13 @@ def open_service(config: IndexConfig, *, readonly: bool = False) -> CorpusServic
 
 
 def open_project(
-    settings: Settings, *, readonly: bool = False
+    settings: Settings, *, readonly: bool = False, engines: Sequence[EngineSpec] = ENGINES
 ) -> tuple[CorpusService, CorpusService]:
-    """Return the services of a project's map and forest, which share their engines."""
-    for_map, for_forest, cache = open_models(settings)
+    """Return the services of a project's map and forest, which share their engines.
+
+    Without engines, they search words only.
+    """
+    for_map, for_forest, cache = open_models(settings, engines)
     activity = Activity()
     map_index, forest = (
         Index(
@@ -289,11 +293,13 @@ def settings_of(config: IndexConfig) -> Settings:
     return replace(settings, forest=replace(config, knowledge=pages))
 
 
-def open_models(settings: Settings) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
+def open_models(
+    settings: Settings, engines: Sequence[EngineSpec] = ENGINES
+) -> tuple[LazyEmbedder, LazyEmbedder, VectorCache]:
     """Return the models for map and forest, not loaded yet, and the user's vector cache.
 
     Both models use the same engine for queries; the forest may use another one for passages.
     """
-    for_map = LazyEmbedder(settings, corpus="map")
-    for_forest = LazyEmbedder(settings, corpus="forest", shared_with=for_map)
+    for_map = LazyEmbedder(settings, engines, corpus="map")
+    for_forest = LazyEmbedder(settings, engines, corpus="forest", shared_with=for_map)
     return for_map, for_forest, VectorCache(Path(settings.cache_dir))

@@ -1,0 +1,160 @@
+"""Find the socket of a project's gateway, and exchange one hook event over it.
+
+The first gateway of a project listens on a Unix socket in a private folder of the user. A hook
+sends one line, `version client mode`, and the event as its client wrote it, and closes its half.
+The gateway answers with one line, `version exit_code stdout_bytes`, then stdout, then stderr.
+Hooks import this module, so it uses the standard library only.
+"""
+
+import os
+import socket
+import stat
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from code_intel import __version__
+from code_intel.foundation.state_folder import STATE_FOLDER, project_digest
+
+MAX_EVENT_BYTES = 8_000_000
+MAX_REPLY_BYTES = 1_000_000
+ANSWER_TIMEOUT_S = 8.0
+"""Less than the time limit that the set-up gives to hooks."""
+_DIGEST_CHARS = 16
+"""The path of a socket is limited to about 100 bytes."""
+_HEADER_FIELDS = 3
+
+
+class NoGatewayError(Exception):
+    """No gateway of this version listens."""
+
+
+class HookRequest(NamedTuple):
+    """A hook's question.
+
+    Attributes:
+        client: The client's name, such as `claude-code`.
+        enforces: Whether the hook denies what the session has not earned.
+        event: The event, as the client wrote it.
+    """
+
+    client: str
+    enforces: bool
+    event: bytes
+
+    def encode(self) -> bytes:
+        """Return the request as bytes."""
+        mode = "enforce" if self.enforces else "advise"
+        return f"{__version__} {self.client} {mode}\n".encode() + self.event
+
+
+class HookOutput(NamedTuple):
+    """What a hook's process writes, and its exit code."""
+
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+
+    def encode(self) -> bytes:
+        """Return the answer as bytes."""
+        out = self.stdout.encode()
+        return f"{__version__} {self.exit_code} {len(out)}\n".encode() + out + self.stderr.encode()
+
+
+def decode_request(data: bytes) -> HookRequest | None:
+    """Return the request; None if it is malformed or of another version."""
+    head, _, event = data.partition(b"\n")
+    fields = head.decode("ascii", "replace").split(" ")
+    if len(fields) != _HEADER_FIELDS or fields[0] != __version__:
+        return None
+    return HookRequest(fields[1], fields[2] == "enforce", event)
+
+
+def decode_output(answer: bytes) -> HookOutput | None:
+    """Return the answer; None if it is malformed, cut or of another version."""
+    head, _, body = answer.partition(b"\n")
+    fields = head.decode("ascii", "replace").split(" ")
+    if len(fields) != _HEADER_FIELDS or fields[0] != __version__:
+        return None
+    if not (fields[1].isdecimal() and fields[2].isdecimal()) or len(body) < int(fields[2]):
+        return None
+    size = int(fields[2])
+    return HookOutput(body[:size].decode(), body[size:].decode(), int(fields[1]))
+
+
+def find_project(start: str) -> Path | None:
+    """Return the nearest folder upwards that is set up; None if none is.
+
+    The home folder and the root of the file system are no projects.
+    """
+    here = Path(os.path.realpath(start))
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser can fail
+    for folder in (here, *here.parents):
+        if (folder / STATE_FOLDER).is_dir() and str(folder) not in {home, folder.anchor}:
+            return folder
+    return None
+
+
+def has_sockets() -> bool:
+    """Return whether this system has Unix sockets."""
+    return hasattr(socket, "AF_UNIX")
+
+
+def socket_path(root: Path) -> Path:
+    """Return the path of the socket of a project.
+
+    It does not depend on the environment, because clients do not pass theirs to all programs.
+    """
+    user = os.getuid()
+    runtime = Path(f"/run/user/{user}")
+    folder = runtime / "code-intel" if runtime.is_dir() else Path(f"/tmp/code-intel-{user}")  # noqa: S108 - `is_private` checks it
+    return folder / f"{project_digest(root)[:_DIGEST_CHARS]}.sock"
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether a folder belongs to this user and is closed to all others."""
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def is_own_peer(link: socket.socket) -> bool:
+    """Return whether the process at the other end belongs to this user, if the system can tell."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # the private folder keeps others out
+    size = struct.calcsize("3i")
+    _, user, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return bool(user == os.getuid())
+
+
+def ask_gateway(root: Path, request: HookRequest) -> HookOutput:
+    """Ask the gateway of a project.
+
+    Raises:
+        NoGatewayError: No gateway of this version listens.
+        OSError: It did not answer in `ANSWER_TIMEOUT_S`, or ended meanwhile.
+    """
+    if not has_sockets():
+        raise NoGatewayError
+    path = socket_path(root)
+    with socket.socket(socket.AF_UNIX) as link:
+        link.settimeout(ANSWER_TIMEOUT_S)
+        try:
+            if not is_private(path.parent):
+                raise NoGatewayError
+            link.connect(str(path))
+        except OSError as error:
+            raise NoGatewayError from error
+        if not is_own_peer(link):
+            raise NoGatewayError
+        link.sendall(request.encode())
+        link.shutdown(socket.SHUT_WR)
+        answer = b""
+        while len(answer) < MAX_REPLY_BYTES and (part := link.recv(65_536)):
+            answer += part
+    output = decode_output(answer)
+    if output is None:
+        raise NoGatewayError
+    return output

@@ -1,0 +1,1 @@
+"""Answer the hooks of clients: context for a prompt, what was read, and the write gate."""

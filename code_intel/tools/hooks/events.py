@@ -1,0 +1,74 @@
+"""Define the events of a client's hooks, and what a hook may answer, for all clients."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.tools.context.prints import Passage
+
+
+class Kind(StrEnum):
+    """What has happened or is about to happen in the client.
+
+    Attributes:
+        PROMPT: The user sent a prompt.
+        READ: The client printed lines of files.
+        SEARCH: The agent is about to search with a tool of the client.
+        WRITE: The agent is about to write files with a tool of the client.
+        START: The agent is about to call start_session.
+        STOP: The agent has answered.
+        END: The client's session ends.
+        BEGIN: The client's session begins, resumes, or has been compacted.
+    """
+
+    PROMPT = "prompt"
+    READ = "read"
+    SEARCH = "search"
+    WRITE = "write"
+    START = "start"
+    STOP = "stop"
+    END = "end"
+    BEGIN = "begin"
+
+
+class HookEvent(NamedTuple):
+    """An event of a client's hook.
+
+    Attributes:
+        kind: What happened.
+        session: The client's session; a subagent has that of its parent.
+        text: The prompt, or what is searched for.
+        tool: The client's tool.
+        files: The files to write, as the client names them.
+        passages: The lines that were printed; their files are absolute or relative to the root.
+        arguments: The arguments of start_session.
+        is_repeated: Whether the client continues because a stop hook asked for it.
+        client: The client's name, such as `claude-code`.
+        enforces: Whether the hook denies what the session has not earned.
+    """
+
+    kind: Kind
+    session: str
+    text: str = ""
+    tool: str = ""
+    files: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    is_repeated: bool = False
+    client: str = ""
+    enforces: bool = False
+
+
+class HookReply(NamedTuple):
+    """What a hook tells the client. All fields empty: no opinion.
+
+    Attributes:
+        context: Text for the model.
+        refusal: Why the agent must not go on; it is shown to the model.
+        arguments: The arguments with which to call the tool instead.
+    """
+
+    context: str = ""
+    refusal: str = ""
+    arguments: Mapping[str, Any] = MappingProxyType({})

@@ -1,0 +1,32 @@
+"""Map each client to its adapter and each event to its rule."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.foundation.gateway_socket import HookOutput
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.hooks import claude_code
+from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
+
+Rule = Callable[[GatewayContext, HookEvent], Awaitable[HookReply]]
+
+
+class Adapter(NamedTuple):
+    """Translates one client's events and answers.
+
+    Attributes:
+        read_event: Returns the event; None if it does not concern the gateway. Raises ValueError,
+            KeyError or TypeError if it is malformed.
+        write_reply: Returns what the hook's process writes.
+    """
+
+    read_event: Callable[[Mapping[str, Any]], HookEvent | None]
+    write_reply: Callable[[Mapping[str, Any], HookReply], HookOutput]
+
+
+ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
+    {"claude-code": Adapter(claude_code.read_event, claude_code.write_reply)}
+)
+RULES: Mapping[Kind, Rule] = MappingProxyType({})
+"""An event without a rule gets no answer."""
