@@ -57,7 +57,8 @@ COMMANDS_HEAD = """\
 # Commands
 
 Exit codes: 0, success; 1, a check found a problem or a search found nothing; 2, wrong usage or
-configuration; 3, an internal error. Answers go to stdout, progress and messages to stderr."""
+configuration; 3, an internal error. Answers go to stdout, progress and messages to stderr. On a
+terminal, answers are coloured; `NO_COLOR=1` switches the colours off."""
 
 MEANINGS: Mapping[Event, tuple[str, str]] = {
     Event.STARTED: ("start_session", "The session begins."),

@@ -1,4 +1,7 @@
-"""Print results as text or, with `--json`, as one JSON object; show progress on stderr."""
+"""Print results as text or, with `--json`, as one JSON object; show progress on stderr.
+
+Text on a terminal is coloured.
+"""
 
 import argparse
 import json
@@ -33,8 +36,13 @@ def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     """
     if args.json:
         print(visible_json(json.dumps(masked_data(data), ensure_ascii=False)), flush=True)
-    else:
-        print(visible(masked(text), keep="\n\t"), flush=True)
+        return
+    shown = visible(masked(text), keep="\n\t")
+    if sys.stdout.isatty():
+        from code_intel.cli.colour import coloured
+
+        shown = coloured(shown)
+    print(shown, flush=True)
 
 
 @contextmanager

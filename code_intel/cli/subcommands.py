@@ -27,6 +27,7 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             confirm="confirm one agreement, or all, against the current code",
             rename="change an agreement's symbol or term",
             reject="mark an agreement as wrong, always or for one query",
+            delete="move one agreement to the trash",
             stats="show how useful the map was",
             check="fail if an agreement is broken, for CI",
             sync="generate learned_pairs.json and update the map's index",

@@ -26,7 +26,8 @@ from code_intel.tools.search.list_agreements import standing_data
 RENAME_COMMAND = "code-intel map rename {pair}"
 STATUS_REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        "broken": f"Its symbol is gone: `{RENAME_COMMAND} --to SYMBOL`, or delete {{file}}.",
+        "broken": f"Its symbol is gone: `{RENAME_COMMAND} --to SYMBOL`, or "
+        "`code-intel map delete {pair}`.",
         "conflict": "Resolve the merge in {file}.",
         "invalid": "Correct {file}, or delete it.",
         "changed": "Read the code. If it still holds, run `code-intel map confirm {pair}`.",

@@ -1,6 +1,7 @@
 """`code-intel map` on files: sync, rebuild, prune, trash, export, import, confirm --all."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,39 @@ def test_pruned_agreement_is_restored_from_the_trash(mixed: Project) -> None:
     assert restored["pair"] == {"nl_term": "無い", "symbol": "vanished"}
     assert paired_terms(mixed) == {TERM, "無い"}
     assert answer(mixed, "trash", "list", code=1)["total"] == 0
+
+
+def test_deleted_agreement_is_restored_from_the_trash(agreed: Project) -> None:
+    before = file_contents(agreed.root)
+    dry = answer(agreed, "delete", TERM, SYMBOL, "--dry-run")
+    assert file_contents(agreed.root) == before
+    assert [row["trash"] for row in dry["files"]] == [""]
+    name = agreement_file(agreed).name
+    done = answer(agreed, "delete", TERM, SYMBOL)
+    assert done["pair"] == {"nl_term": TERM, "symbol": SYMBOL}
+    assert [row["file"] for row in done["files"]] == [name]
+    assert (done["map_sync"], paired_terms(agreed)) == ("done", set())
+    assert answer(agreed, "list", code=1)["total"] == 0
+    error = answer(agreed, "delete", TERM, SYMBOL, code=1)
+    assert error["error"] == "not_found"
+    answer(agreed, "trash", "restore", done["files"][0]["trash"])
+    (row,) = answer(agreed, "list")["agreements"]
+    assert (row["file"], row["confirmed"]) == (name, True)
+    said = text(agreed, "delete", TERM, SYMBOL)
+    assert said.startswith(f"Moved to the trash: {TERM} → {SYMBOL} ({name}).\nTo undo: ")
+    restore = said.partition("`")[2].partition("`")[0]
+    done_again = agreed.call(*shlex.split(restore), check=False)
+    assert done_again.returncode == 0, done_again.stderr
+
+
+def test_all_files_of_a_deleted_agreement_go_to_the_trash(agreed: Project) -> None:
+    twin, name = agreements_folder(agreed) / "billing" / "twin.md", agreement_file(agreed).name
+    twin.parent.mkdir()
+    twin.write_bytes((agreements_folder(agreed) / name).read_bytes())
+    done = answer(agreed, "delete", TERM, SYMBOL)
+    assert {row["file"] for row in done["files"]} == {name, "billing/twin.md"}
+    assert not list(agreements_folder(agreed).rglob("*.md"))
+    assert answer(agreed, "trash", "list")["total"] == 2
 
 
 def test_trash_is_emptied_by_age_or_completely(mixed: Project) -> None:

@@ -23,6 +23,7 @@ from code_intel.index.facade import Index
 from code_intel.learned.files import agreements, pairs, trash
 from code_intel.learned.files.changes import sync
 from code_intel.learned.files.confirm import candidates, confirm_all
+from code_intel.learned.files.delete import delete
 from code_intel.learned.files.exchange import arrive, dump
 from code_intel.learned.files.prune import prune
 from code_intel.learned.files.rebuild import rebuild
@@ -140,6 +141,10 @@ OPERATIONS: Mapping[str, Operation] = {
         lambda s: rebuild(s, "pairs", now=NOW), delete_agreements, in_one=False
     ),
     "import": Operation(lambda s: arrive(s, EXPORT, now=NOW), in_one=False),
+    "delete": Operation(lambda s: delete(s, agreements.key_of(TAX), now=NOW), in_one=False),
+    "delete twins": Operation(
+        lambda s: delete(s, agreements.key_of(TAX), now=NOW), add_twin, in_one=False
+    ),
     "prune": Operation(pruned("broken"), in_one=False),
     "prune twins": Operation(pruned("twin"), add_twin, in_one=False),
     "restore": Operation(restore_all, pruned("broken"), in_one=False),

@@ -1,0 +1,62 @@
+"""Move one agreement to the trash. Commit the deletion to share it with your team.
+
+To mark an agreement as wrong and keep its file, use `code-intel map reject`.
+
+--json: `pair`, `files` {file, trash}, `dry_run`, `map_sync`. `trash` is the name for `map trash
+restore`; it is empty in a dry run.
+"""
+
+import argparse
+import shlex
+from functools import partial
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
+from code_intel.foundation.text import visible
+from code_intel.learned.files import agreements, trash
+from code_intel.learned.files.delete import DeletedFile, delete
+from code_intel.tools.context.freshness import DRY_RUN
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.declaration import Answer
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("term", help="the agreement's term")
+    parser.add_argument("symbol", help="the agreement's symbol")
+    add_dry_run(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Delete the agreement."""
+    key = agreements.make_key(args.term, args.symbol)
+    print_answer(args, lambda context: _delete(context, key, dry=args.dry_run))
+    return 0
+
+
+async def _delete(context: GatewayContext, key: agreements.Key, *, dry: bool) -> Answer:
+    settings = context.settings
+    done: list[DeletedFile] = await run_in_thread(partial(delete, settings, key, dry=dry))
+    map_sync = DRY_RUN if dry else await refresh_whole_map(context)
+    rows = [
+        {
+            "file": encodable(agreements.relative(settings.agreements, path)),
+            "trash": encodable(copy.relative_to(trash.folder_of(settings)).as_posix())
+            if copy
+            else "",
+        }
+        for path, copy in done
+    ]
+    term, symbol = key
+    data = {
+        "pair": {"nl_term": term, "symbol": symbol},
+        "files": rows,
+        "dry_run": dry,
+        **map_sync.data,
+    }
+    head = "Would be moved to the trash" if dry else "Moved to the trash"
+    lines = [f"{head}: {term} → {symbol} ({visible(', '.join(row['file'] for row in rows))})."]
+    if not dry:
+        undo = (f"`code-intel map trash restore {shlex.quote(row['trash'])}`" for row in rows)
+        lines.append(f"To undo: {', '.join(undo)}.")
+    return Answer(data, "\n".join(lines))
