@@ -6,9 +6,9 @@ import sys
 def run() -> None:
     """Entry point of the console script."""
     if sys.argv[1:2] == ["hook"]:
-        from code_intel.cli import hook
+        from code_intel.cli.hook import client
 
-        code = hook.main(sys.argv[2:])
+        code = client.main(sys.argv[2:])
         if code is not None:
             sys.exit(code)
     from code_intel.cli.main import run as run_command

@@ -60,7 +60,7 @@ COMMANDS = (
     CliCommand("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
     CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
     CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),
-    CliCommand("hook", "code_intel.cli.hook", "answer an event of a client's hook"),
+    CliCommand("hook", "code_intel.cli.hook.command", "answer an event of a client's hook"),
 )
 
 

@@ -3,25 +3,22 @@
 The first gateway of a project listens on a Unix socket in a private folder of the user. A hook
 sends one line, `version client mode`, and the event as its client wrote it, and closes its half.
 The gateway answers with one line, `version exit_code stdout_bytes`, then stdout, then stderr.
-Hooks import this module, so it uses the standard library only.
+Hooks import this module and must start fast: `typing` and `pathlib` would take as long as the rest.
 """
 
 import os
 import socket
 import stat
 import struct
-from pathlib import Path
-from typing import NamedTuple
+from collections import namedtuple
 
 from code_intel import __version__
-from code_intel.foundation.state_folder import STATE_FOLDER, project_digest
+from code_intel.foundation.state_folder import STATE_FOLDER
 
 MAX_EVENT_BYTES = 8_000_000
 MAX_REPLY_BYTES = 1_000_000
 ANSWER_TIMEOUT_S = 8.0
 """Less than the time limit that the set-up gives to hooks."""
-_DIGEST_CHARS = 16
-"""The path of a socket is limited to about 100 bytes."""
 _HEADER_FIELDS = 3
 
 
@@ -29,7 +26,7 @@ class NoGatewayError(Exception):
     """No gateway of this version listens."""
 
 
-class HookRequest(NamedTuple):
+class HookRequest(namedtuple("HookRequest", ("client", "enforces", "event"))):  # noqa: PYI024 - see above
     """A hook's question.
 
     Attributes:
@@ -38,27 +35,25 @@ class HookRequest(NamedTuple):
         event: The event, as the client wrote it.
     """
 
-    client: str
-    enforces: bool
-    event: bytes
+    __slots__ = ()
 
     def encode(self) -> bytes:
         """Return the request as bytes."""
         mode = "enforce" if self.enforces else "advise"
-        return f"{__version__} {self.client} {mode}\n".encode() + self.event
+        return f"{__version__} {self.client} {mode}\n".encode() + bytes(self.event)
 
 
-class HookOutput(NamedTuple):
-    """What a hook's process writes, and its exit code."""
+class HookOutput(
+    namedtuple("HookOutput", ("stdout", "stderr", "exit_code"), defaults=("", "", 0))  # noqa: PYI024
+):
+    """What a hook's process writes, and its exit code: two strings and an integer."""
 
-    stdout: str = ""
-    stderr: str = ""
-    exit_code: int = 0
+    __slots__ = ()
 
     def encode(self) -> bytes:
         """Return the answer as bytes."""
-        out = self.stdout.encode()
-        return f"{__version__} {self.exit_code} {len(out)}\n".encode() + out + self.stderr.encode()
+        out, err = str(self.stdout).encode(), str(self.stderr).encode()
+        return f"{__version__} {self.exit_code} {len(out)}\n".encode() + out + err
 
 
 def decode_request(data: bytes) -> HookRequest | None:
@@ -82,16 +77,16 @@ def decode_output(answer: bytes) -> HookOutput | None:
     return HookOutput(body[:size].decode(), body[size:].decode(), int(fields[1]))
 
 
-def find_project(start: str) -> Path | None:
+def find_project(start: str) -> str | None:
     """Return the nearest folder upwards that is set up; None if none is.
 
     The home folder and the root of the file system are no projects.
     """
-    here = Path(os.path.realpath(start))
-    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser can fail
-    for folder in (here, *here.parents):
-        if (folder / STATE_FOLDER).is_dir() and str(folder) not in {home, folder.anchor}:
+    folder, home = os.path.realpath(start), os.path.realpath(os.path.expanduser("~"))
+    while (parent := os.path.dirname(folder)) != folder:
+        if folder != home and os.path.isdir(os.path.join(folder, STATE_FOLDER)):
             return folder
+        folder = parent
     return None
 
 
@@ -100,18 +95,22 @@ def has_sockets() -> bool:
     return hasattr(socket, "AF_UNIX")
 
 
-def socket_path(root: Path) -> Path:
-    """Return the path of the socket of a project.
+def socket_path(root: str | os.PathLike[str]) -> str:
+    """Return the path of the socket of a project, which is limited to about 100 bytes.
 
     It does not depend on the environment, because clients do not pass theirs to all programs.
+
+    Raises:
+        OSError: The project does not exist.
     """
     user = os.getuid()
-    runtime = Path(f"/run/user/{user}")
-    folder = runtime / "code-intel" if runtime.is_dir() else Path(f"/tmp/code-intel-{user}")  # noqa: S108 - `is_private` checks it
-    return folder / f"{project_digest(root)[:_DIGEST_CHARS]}.sock"
+    runtime = f"/run/user/{user}"
+    folder = f"{runtime}/code-intel" if os.path.isdir(runtime) else f"/tmp/code-intel-{user}"  # noqa: S108 - it must be private
+    found = os.stat(root)
+    return f"{folder}/{found.st_dev:x}-{found.st_ino:x}.sock"
 
 
-def is_private(folder: Path) -> bool:
+def is_private(folder: str) -> bool:
     """Return whether a folder belongs to this user and is closed to all others."""
     try:
         found = os.lstat(folder)
@@ -129,7 +128,7 @@ def is_own_peer(link: socket.socket) -> bool:
     return bool(user == os.getuid())
 
 
-def ask_gateway(root: Path, request: HookRequest) -> HookOutput:
+def ask_gateway(root: str | os.PathLike[str], request: HookRequest) -> HookOutput:
     """Ask the gateway of a project.
 
     Raises:
@@ -138,13 +137,13 @@ def ask_gateway(root: Path, request: HookRequest) -> HookOutput:
     """
     if not has_sockets():
         raise NoGatewayError
-    path = socket_path(root)
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(ANSWER_TIMEOUT_S)
         try:
-            if not is_private(path.parent):
+            path = socket_path(root)
+            if not is_private(os.path.dirname(path)):
                 raise NoGatewayError
-            link.connect(str(path))
+            link.connect(path)
         except OSError as error:
             raise NoGatewayError from error
         if not is_own_peer(link):

@@ -4,9 +4,7 @@
 must not contain is in the user's state folder, under the name that `project_digest` returns.
 """
 
-import hashlib
 import os
-from pathlib import Path
 
 STATE_FOLDER = ".code-intel"
 GITIGNORE_NAME = ".gitignore"
@@ -27,7 +25,9 @@ backup/
 """
 
 
-def project_digest(root: Path) -> str:
+def project_digest(root: str | os.PathLike[str]) -> str:
     """Return the name of a project in the user's state folder."""
+    import hashlib  # hooks import this module and must start fast
+
     real = os.fsencode(os.path.realpath(root))
     return hashlib.sha256(real).hexdigest()[:32]

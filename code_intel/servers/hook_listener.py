@@ -48,10 +48,10 @@ async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:
     """
     if not has_sockets():
         return
-    path = socket_path(root)
     try:
+        path = Path(socket_path(root))
         durable.make_folder(path.parent, 0o700)
-        if not is_private(path.parent):
+        if not is_private(str(path.parent)):
             logger.warning("%s is not private; hooks will not use this server", path.parent)
             return
         async with _first_gateway(state / LOCK_NAME):

@@ -12,14 +12,14 @@ from code_intel.tools.context.searchers import in_process
 from code_intel.tools.hooks.answering import answer_event
 
 
-def answer_here(root: Path, request: HookRequest) -> HookOutput:
+def answer_here(root: str, request: HookRequest) -> HookOutput:
     """Return the answer to one event.
 
     Raises:
         ConfigError: The project's configuration cannot be used.
         NotFoundError: The project is not indexed yet.
     """
-    settings = load_settings(root)
+    settings = load_settings(Path(root))
     require_index(settings)
     map_service, forest_service = open_project(settings, readonly=True, engines=())
     context = GatewayContext(

@@ -1,14 +1,11 @@
-"""Answer one hook event of a client, which the client writes to stdin.
+"""Send a hook event to the gateway, and print its answer.
 
-The set-up writes this command into the client's configuration. The gateway that runs answers; if
-none does, this process does, without a model. Exit code 2 means that the client must not go on.
+A client runs this at each call of a tool. It imports as little as possible until no gateway
+answers: `pathlib`, `typing` and `argparse` would double its time (benchmarks/hook_latency.py).
 """
 
-# A client runs this many times an hour, so it imports nothing else until no gateway answers.
 import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from code_intel.foundation.gateway_socket import (
     MAX_EVENT_BYTES,
@@ -19,29 +16,12 @@ from code_intel.foundation.gateway_socket import (
     find_project,
 )
 
-if TYPE_CHECKING:  # imported for --help and errors only
-    import argparse
-    from collections.abc import Sequence
-
 DEFAULT_CLIENT = "claude-code"
 CLIENTS = (DEFAULT_CLIENT,)
 ENFORCE = "--enforce"
 
 
-def configure(parser: "argparse.ArgumentParser") -> None:
-    """Declare the options; `main` reads them without argparse."""
-    parser.add_argument("client", nargs="?", choices=CLIENTS, default=DEFAULT_CLIENT)
-    parser.add_argument(
-        ENFORCE, action="store_true", help="deny writes that the session has not earned"
-    )
-
-
-def run(args: "argparse.Namespace") -> int:
-    """Answer the event on stdin."""
-    return answer(args.client, enforces=args.enforce)
-
-
-def main(argv: "Sequence[str]") -> int | None:
+def main(argv: list[str]) -> int | None:
     """Answer the event if the arguments are those that the set-up writes; None for all others."""
     names = [each for each in argv if each != ENFORCE] or [DEFAULT_CLIENT]
     if len(names) != 1 or names[0] not in CLIENTS:
@@ -52,7 +32,7 @@ def main(argv: "Sequence[str]") -> int | None:
 def answer(client: str, *, enforces: bool) -> int:
     """Answer the event on stdin, and return the exit code. A project without set-up is left alone.
 
-    The client's other programs must not notice a failure, so nothing is raised.
+    The client must not notice a failure, so nothing is raised.
     """
     request = HookRequest(client, enforces, sys.stdin.buffer.read(MAX_EVENT_BYTES + 1))
     environ = os.environ  # noqa: TID251 - the settings cost more than the whole hook
@@ -66,24 +46,26 @@ def answer(client: str, *, enforces: bool) -> int:
         output = _fail(root, request, error)
     sys.stdout.buffer.write(output.stdout.encode())
     sys.stderr.buffer.write(output.stderr.encode())
-    return output.exit_code
+    return int(output.exit_code)
 
 
-def _ask(root: Path, request: HookRequest) -> HookOutput:
+def _ask(root: str, request: HookRequest) -> HookOutput:
     """Return the answer of the gateway, or of this process if no gateway listens."""
     try:
         return ask_gateway(root, request)
     except NoGatewayError:
-        from code_intel.cli.hook_process import answer_here
+        from code_intel.cli.hook.own_process import answer_here
 
         return answer_here(root, request)
 
 
-def _fail(root: Path, request: HookRequest, error: Exception) -> HookOutput:
+def _fail(root: str, request: HookRequest, error: Exception) -> HookOutput:
     """Log a failure, and return the answer: in enforce mode, a write is refused."""
+    from pathlib import Path
+
     from code_intel.foundation.state_folder import STATE_FOLDER
     from code_intel.tools.hooks.answering import failure_output
     from code_intel.tools.hooks.failures import log_failure
 
-    log_failure(root / STATE_FOLDER, request.client, error)
+    log_failure(Path(root, STATE_FOLDER), request.client, error)
     return failure_output(request, error)
