@@ -34,11 +34,13 @@ class AgreedCode(NamedTuple):
     found: Lookup
 
 
-async def agreed_code(context: GatewayContext, found: Lookup, budget: int) -> AgreedCode:
+async def agreed_code(
+    context: GatewayContext, found: Lookup, budget: int, *, with_relations: bool = True
+) -> AgreedCode:
     """Show the code of the agreements that answer, else of the best candidates, at most three."""
     definitions = await run_in_thread(_agreed_definitions, context, found)
     share = budget if found.is_hit else budget // CANDIDATE_SHARE
-    shown = await places_of_symbols(context, definitions, share)
+    shown = await places_of_symbols(context, definitions, share, with_relations=with_relations)
     best = found.judged.best if found.judged else None
     if found.judged is None or best is None or best.agreement is None or not found.is_hit:
         return AgreedCode(shown, found)

@@ -38,21 +38,29 @@ PLACE_TOKENS = 40
 
 
 async def places_of_hits(
-    context: GatewayContext, hits: Sequence[Hit], question: str, budget: int
+    context: GatewayContext,
+    hits: Sequence[Hit],
+    question: str,
+    budget: int,
+    *,
+    limit: int = MAX_SHOWN_PLACES,
+    with_relations: bool = True,
 ) -> list[ShownPlace]:
-    """Return the best places of the forest's hits, at most `MAX_SHOWN_PLACES`; see `code_first`.
+    """Return the best places of the forest's hits, at most `limit`; see `code_first`.
 
     Each may use half of the remaining budget, or an even share if that is more.
     """
     words = words_of(question)
     ordered = code_first(sorted(_passages(hits), key=lambda hit: -(hit.score or 0.0)), question)
-    matches = await run_in_thread(lambda: _matches(context, ordered, words))
+    matches = await run_in_thread(lambda: _matches(context, ordered, words, limit))
     shown: list[ShownPlace] = []
     for index, match in enumerate(matches):
         share = max(budget // 2, budget // (len(matches) - index))
         if index < len(SYMBOL_SHARES) and match.definition is not None:
             share = min(share, SYMBOL_SHARES[index])
-            place = await _whole(context, match.definition, words, share, match.score)
+            place = await _whole(
+                context, match.definition, words, share, match.score, with_relations=with_relations
+            )
         else:
             lines = min(max(share - PLACE_TOKENS, 0), AROUND_TOKENS)
             place = ShownPlace(show_around(match, lines))
@@ -63,13 +71,19 @@ async def places_of_hits(
 
 
 async def places_of_symbols(
-    context: GatewayContext, definitions: Sequence[Definition], budget: int
+    context: GatewayContext,
+    definitions: Sequence[Definition],
+    budget: int,
+    *,
+    with_relations: bool = True,
 ) -> list[ShownPlace]:
-    """Return whole symbols with their relations, as far as the budget allows."""
+    """Return whole symbols, as far as the budget allows."""
     shown: list[ShownPlace] = []
     for index, definition in enumerate(definitions):
         share = max(budget // 2, budget // (len(definitions) - index))
-        place = await _whole(context, definition, QuestionWords(), share)
+        place = await _whole(
+            context, definition, QuestionWords(), share, with_relations=with_relations
+        )
         if place is not None:
             shown.append(place)
             budget = max(budget - place.cost, 0)
@@ -82,9 +96,11 @@ async def _whole(
     words: QuestionWords,
     budget: int,
     score: float = 0.0,
+    *,
+    with_relations: bool = True,
 ) -> ShownPlace | None:
-    """Return a symbol with its relations; None if it is gone."""
-    related = await relations(context, definition)
+    """Return a symbol; None if it is gone."""
+    related = await relations(context, definition) if with_relations else None
     bare = Place(definition.file, definition.qualified, definition.line, definition.end_line, ())
     left = max(budget - ShownPlace(bare, related).cost, 0)
     place = await run_in_thread(
@@ -93,14 +109,16 @@ async def _whole(
     return None if place is None else ShownPlace(place, related)
 
 
-def _matches(context: GatewayContext, hits: Sequence[Hit], words: QuestionWords) -> list[Match]:
+def _matches(
+    context: GatewayContext, hits: Sequence[Hit], words: QuestionWords, limit: int
+) -> list[Match]:
     """Return the first matches in different symbols, or different lines outside symbols."""
     found: list[Match] = []
     for hit in hits:
         match = find_match(context, hit, words)
         if match is not None and not any(_overlap(match, other) for other in found):
             found.append(match)
-        if len(found) == MAX_SHOWN_PLACES:
+        if len(found) == limit:
             break
     return found
 

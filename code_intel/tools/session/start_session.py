@@ -13,13 +13,15 @@ from code_intel.foundation.git import head
 from code_intel.session import journal, steps
 from code_intel.session.phases import Intent
 from code_intel.session.state import CodePlace, Session, Step
+from code_intel.tools.context.client_sessions import MAX_KEY_CHARS
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
 from code_intel.tools.search.agreed_places import agreed_code
-from code_intel.tools.search.found_places import places_of_hits
+from code_intel.tools.search.found_places import MAX_SHOWN_PLACES, places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
+from code_intel.tools.session.adopt_session import adopt_session
 from code_intel.tools.session.related_files import related_files
 from code_intel.tools.session.set_query_frame import Slot, slots_of
 from code_intel.tools.session.start_answer import Start
@@ -32,6 +34,7 @@ READS_TOKENS = 80
 """Maximum tokens of the call that reads tests, documents and the change log."""
 MIN_FOR_READS = 1000
 """Minimum budget of an answer that has this call."""
+MAX_REQUEST_CHARS = 4000
 FOREST_HITS = 8
 """Number of files to search for; some cannot be shown."""
 
@@ -44,7 +47,9 @@ async def start_session(
     ],
     query: Annotated[
         str,
-        Field(min_length=1, max_length=4000, description="The user's request, verbatim."),
+        Field(
+            min_length=1, max_length=MAX_REQUEST_CHARS, description="The user's request, verbatim."
+        ),
     ],
     target_feature: Annotated[
         Slot,
@@ -70,6 +75,14 @@ async def start_session(
             json_schema_extra=UNLISTED,
         ),
     ] = ".",
+    client_session: Annotated[
+        str,
+        Field(
+            max_length=MAX_KEY_CHARS,
+            description="The client's session. The client's hook sets it.",
+            json_schema_extra=UNLISTED,
+        ),
+    ] = "",
 ) -> Answer:
     """Start a session and search for the request. Call this first.
 
@@ -77,7 +90,9 @@ async def start_session(
     agreements) knows, and the next call. Files may be written only in READY.
     """
     await run_in_thread(_check_project, context.root, repo_path)
-    handle = await _begin(context, intent, query)
+    handle = await begin_session(context, intent, query)
+    if client_session:
+        await adopt_session(context, client_session, handle)
     given = slots_of(target_feature, trigger_condition, observed_issue, desired_action)
     async with context.session(handle, "start_session") as locked:
         refused = await _set_frame(locked, given)
@@ -88,13 +103,13 @@ async def start_session(
     used = tokens(json.dumps(start.data, ensure_ascii=False)) + reserved
     budget = max(token_budget - used, 0)
     agreed, found = await agreed_code(context, found, budget)
-    shown = await _with_forest(context, session, found, agreed, budget)
-    call_step = await _call_step(context, found, shown)
+    shown = await with_forest(context, session.all_words, found, agreed, budget)
+    step = await call_step(context, found, shown)
     async with context.session(handle, "start_session") as locked:
         if session.frame is None:  # slots let the map answer, as a later set_query_frame may
-            session = await locked.append(call_step)
+            session = await locked.append(step)
         else:
-            session = await record(locked, found, call_step)
+            session = await record(locked, found, step)
     start = start._replace(session=session, found=found, shown=tuple(shown))
     if reserved:
         start = start._replace(reads=await _reads(context, session, start))
@@ -116,8 +131,8 @@ def _check_project(root: Path, repo_path: str) -> None:
         )
 
 
-async def _begin(context: GatewayContext, intent: str, query: str) -> str:
-    """Create the session's journal, and return its handle."""
+async def begin_session(context: GatewayContext, intent: str, query: str) -> str:
+    """Create a session's journal, and return the session's handle."""
 
     def create() -> str:
         before, commit = baseline(context.root), head(context.root)
@@ -179,19 +194,24 @@ async def _search(context: GatewayContext, session: Session) -> Lookup:
     )
 
 
-async def _with_forest(
+async def with_forest(
     context: GatewayContext,
-    session: Session,
+    question: str,
     found: Lookup,
     agreed: list[ShownPlace],
     budget: int,
+    *,
+    limit: int = MAX_SHOWN_PLACES,
+    with_relations: bool = True,
 ) -> list[ShownPlace]:
     """Return the code of the agreements and, unless one answers, the forest's places."""
     if found.is_hit:
         return agreed
     hits = found.forest.hits if found.forest else ()
     left = max(budget - sum(place.cost for place in agreed), 0)
-    others = await places_of_hits(context, hits, session.all_words, left)
+    others = await places_of_hits(
+        context, hits, question, left, limit=limit, with_relations=with_relations
+    )
     names = {(item.place.file, item.place.symbol) for item in agreed}
     return agreed + [item for item in others if (item.place.file, item.place.symbol) not in names]
 
@@ -209,11 +229,16 @@ async def _reads(context: GatewayContext, session: Session, start: Start) -> tup
     return places
 
 
-async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[ShownPlace]) -> Step:
+async def call_step(
+    context: GatewayContext,
+    found: Lookup,
+    shown: Sequence[ShownPlace],
+    tool: str = "start_session",
+) -> Step:
     """Return the journal's record of the search and of what the answer prints."""
     hits = found.forest.hits if found.forest else ()
     return steps.called(
-        "start_session",
+        tool,
         found.query,
         found=len(shown),
         files=[item.place.file for item in shown],

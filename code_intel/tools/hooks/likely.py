@@ -1,0 +1,132 @@
+"""Decide whether a prompt is likely to be about the code of the project (docs/decisions/0061).
+
+Most prompts of a conversation ask for nothing in the code: thanks, consent, chores, questions about
+anything. Context for them would be useless. The decision needs no model, so it is the same with and
+without vectors. `benchmarks/hook_context` measures it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from code_intel.chunking.lexicon import terms, unread
+from code_intel.chunking.words import STOP_WORDS, words
+from code_intel.forest.ranking.closeness import MAX_COMMON_SHARE
+from code_intel.forest.ranking.question import MAX_QUERY_CHARS, MAX_TERMS, read
+from code_intel.index.store import Store
+from code_intel.records import Hit
+from code_intel.tools.hooks.idle_words import IDLE_WORDS
+
+MIN_CONCEPTS = 3
+"""Number of specific words in a prompt from which it is about the code."""
+MIN_TOGETHER = 2
+"""Number of specific words that suffice if one passage of the first hits holds them."""
+FIRST_HITS = 5
+_WORD = re.compile(r"[^\W\d_]\w*")
+_JAPANESE = re.compile(r"[ぁ-ヿ㐀-鿿]")
+_UNKNOWN_WORD = re.compile(r"[ァ-ヺー㐀-鿿々]{2,}")
+"""A word in katakana or kanji; hiragana are endings and grammar."""
+_FILE_NAME = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,7}\b")
+_NOT_TYPED = re.compile(
+    r"\s*(?:/[\w:-]+(?:\s|$)|<(?:task-notification|system-reminder|command-|local-command|bash-))"
+)
+"""A slash command, or a text that the client sends as a prompt."""
+
+
+class Concept(NamedTuple):
+    """A word of a prompt that is not idle; its index tokens, or those of its translations.
+
+    Attributes:
+        tokens: The tokens.
+        needs_all: Whether the source must hold all of them, because they are parts of one word.
+    """
+
+    tokens: tuple[str, ...]
+    needs_all: bool = False
+
+    def is_in(self, tokens: frozenset[str]) -> bool:
+        """Return whether a text with these tokens holds the word."""
+        held = [token in tokens for token in self.tokens]
+        return all(held) if self.needs_all else any(held)
+
+
+def is_typed(prompt: str) -> bool:
+    """Return whether a prompt has words of the user, not of the client or a command."""
+    return bool(prompt.strip()) and _NOT_TYPED.match(prompt) is None
+
+
+def concepts(prompt: str) -> tuple[Concept, ...]:
+    """Return the words of a prompt that are not idle, each once.
+
+    >>> concepts("Thanks, please commit this and push it.")
+    ()
+    >>> [concept.tokens for concept in concepts("The parser drops comments.")]
+    [('parser',), ('drop',), ('comment',)]
+    """
+    text = unicodedata.normalize("NFKC", prompt[:MAX_QUERY_CHARS])
+    found = _japanese(text) if _JAPANESE.search(text) else _english(text)
+    return tuple(dict.fromkeys(concept for concept in found if concept.tokens))[:MAX_TERMS]
+
+
+def names_code(store: Store, prompt: str) -> bool:
+    """Return whether a prompt names a symbol or a file of the project."""
+    names = (name for name in read(prompt).names if name.bare.casefold() not in IDLE_WORDS)
+    if any(store.definitions(name.bare, exact=True, limit=1) for name in names):
+        return True
+    files = {PurePosixPath(name.replace("\\", "/")).name for name in _FILE_NAME.findall(prompt)}
+    return bool(files) and any(PurePosixPath(row.path).name in files for row in store.documents())
+
+
+def specific(store: Store, found: Iterable[Concept]) -> tuple[Concept, ...]:
+    """Return the concepts that the source holds, but not in a large part of its files."""
+    total = store.source_count()
+    limit = max(1, MAX_COMMON_SHARE * total)
+
+    def is_specific(concept: Concept) -> bool:
+        rare = frozenset(token for token in concept.tokens if 0 < store.files_with(token) <= limit)
+        return concept.is_in(rare)
+
+    return tuple(concept for concept in found if is_specific(concept))
+
+
+def is_likely(found: Sequence[Concept], hits: Sequence[Hit]) -> bool:
+    """Return whether a prompt with these specific concepts is about the code.
+
+    Args:
+        found: The specific concepts of the prompt.
+        hits: The first hits of the forest.
+    """
+    if len(found) >= MIN_CONCEPTS:
+        return True
+    return any(
+        sum(concept.is_in(_tokens_of(hit)) for concept in found) >= MIN_TOGETHER
+        for hit in hits[:FIRST_HITS]
+    )
+
+
+def _tokens_of(hit: Hit) -> frozenset[str]:
+    return frozenset(words(f"{hit.document} {hit.symbol} {hit.chunk}"))
+
+
+def _english(text: str) -> Iterator[Concept]:
+    for word in _WORD.findall(text):
+        if _is_specific_word(word):
+            yield Concept(tuple(words(word)))
+
+
+def _japanese(text: str) -> Iterator[Concept]:
+    """Yield the terms of a Japanese text in English, and its unknown words as they are."""
+    for term, translations in terms(text):
+        if term.isascii():
+            yield from _english(term)
+        elif all(map(_is_specific_word, translations)):
+            yield Concept(tuple(words(" ".join(translations))))
+    for run in _UNKNOWN_WORD.findall(" ".join(unread(text))):
+        yield Concept(tuple(words(run)), needs_all=True)
+
+
+def _is_specific_word(word: str) -> bool:
+    folded = word.casefold()
+    return len(folded) > 1 and folded not in IDLE_WORDS and folded not in STOP_WORDS
