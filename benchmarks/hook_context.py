@@ -30,6 +30,7 @@ from benchmarks.agent_cost import OWN, make
 from benchmarks.agent_tasks import Task, tasks_from
 from benchmarks.labels import HERE
 from code_intel.config import Settings
+from code_intel.embedding.lazy import ENGINES
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
@@ -89,8 +90,7 @@ async def ask(
     settings: Settings, repo: str, prompts: Sequence[Prompt], *, vectors: bool
 ) -> list[PromptResult]:
     """Return what each prompt gets in one project."""
-    engines = {} if vectors else {"engines": ()}
-    map_service, forest = open_project(settings, readonly=True, **engines)
+    map_service, forest = open_project(settings, engines=ENGINES if vectors else ())
     context = GatewayContext(
         settings,
         in_process(map_service, forest),

@@ -7,7 +7,7 @@ without vectors. `benchmarks/hook_context` measures it.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -36,20 +36,17 @@ _NOT_TYPED = re.compile(
 
 
 class Concept(NamedTuple):
-    """A word of a prompt that is not idle; its index tokens, or those of its translations.
+    """A word of a prompt that is not idle.
 
     Attributes:
-        tokens: The tokens.
-        needs_all: Whether the source must hold all of them, because they are parts of one word.
+        spellings: The word and its parts, or its translations, each as index tokens.
     """
 
-    tokens: tuple[str, ...]
-    needs_all: bool = False
+    spellings: tuple[tuple[str, ...], ...]
 
-    def is_in(self, tokens: frozenset[str]) -> bool:
-        """Return whether a text with these tokens holds the word."""
-        held = [token in tokens for token in self.tokens]
-        return all(held) if self.needs_all else any(held)
+    def is_in(self, tokens: Container[str]) -> bool:
+        """Return whether a text with these tokens holds the word in any spelling."""
+        return any(all(token in tokens for token in spelling) for spelling in self.spellings)
 
 
 def is_typed(prompt: str) -> bool:
@@ -62,12 +59,12 @@ def concepts(prompt: str) -> tuple[Concept, ...]:
 
     >>> concepts("Thanks, please commit this and push it.")
     ()
-    >>> [concept.tokens for concept in concepts("The parser drops comments.")]
+    >>> [concept.spellings[0] for concept in concepts("The parser drops comments.")]
     [('parser',), ('drop',), ('comment',)]
     """
     text = unicodedata.normalize("NFKC", prompt[:MAX_QUERY_CHARS])
     found = _japanese(text) if _JAPANESE.search(text) else _english(text)
-    return tuple(dict.fromkeys(concept for concept in found if concept.tokens))[:MAX_TERMS]
+    return tuple(dict.fromkeys(concept for concept in found if concept.spellings))[:MAX_TERMS]
 
 
 def names_code(store: Store, prompt: str) -> bool:
@@ -80,15 +77,14 @@ def names_code(store: Store, prompt: str) -> bool:
 
 
 def specific(store: Store, found: Iterable[Concept]) -> tuple[Concept, ...]:
-    """Return the concepts that the source holds, but not in a large part of its files."""
-    total = store.source_count()
-    limit = max(1, MAX_COMMON_SHARE * total)
+    """Return the concepts that the source holds, with the spellings that are not common in it."""
+    limit = max(1, MAX_COMMON_SHARE * store.source_count())
 
-    def is_specific(concept: Concept) -> bool:
-        rare = frozenset(token for token in concept.tokens if 0 < store.files_with(token) <= limit)
-        return concept.is_in(rare)
+    def is_specific(spelling: Sequence[str]) -> bool:
+        return 0 < min((store.files_with(token) for token in spelling), default=0) <= limit
 
-    return tuple(concept for concept in found if is_specific(concept))
+    rare = (Concept(tuple(filter(is_specific, concept.spellings))) for concept in found)
+    return tuple(concept for concept in rare if concept.spellings)
 
 
 def is_likely(found: Sequence[Concept], hits: Sequence[Hit]) -> bool:
@@ -113,7 +109,8 @@ def _tokens_of(hit: Hit) -> frozenset[str]:
 def _english(text: str) -> Iterator[Concept]:
     for word in _WORD.findall(text):
         if _is_specific_word(word):
-            yield Concept(tuple(words(word)))
+            tokens = tuple(words(word))  # the whole word, then its parts
+            yield Concept(tuple(filter(None, (tokens[:1], tokens[1:]))))
 
 
 def _japanese(text: str) -> Iterator[Concept]:
@@ -122,9 +119,9 @@ def _japanese(text: str) -> Iterator[Concept]:
         if term.isascii():
             yield from _english(term)
         elif all(map(_is_specific_word, translations)):
-            yield Concept(tuple(words(" ".join(translations))))
+            yield Concept(tuple(tuple(words(each)) for each in translations))
     for run in _UNKNOWN_WORD.findall(" ".join(unread(text))):
-        yield Concept(tuple(words(run)), needs_all=True)
+        yield Concept((tuple(words(run)),))
 
 
 def _is_specific_word(word: str) -> bool:

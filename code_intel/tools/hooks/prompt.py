@@ -10,6 +10,7 @@ from code_intel.foundation.redaction import masked
 from code_intel.session import journal
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session
+from code_intel.session.wording import fold
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.place_answers import ShownPlace
 from code_intel.tools.context.prints import current_lines
@@ -87,8 +88,12 @@ async def _places(context: GatewayContext, prompt: str, found: Lookup) -> Agreed
 def is_about_code(
     context: GatewayContext, prompt: str, asked: Sequence[Concept], found: Lookup
 ) -> bool:
-    """Return whether an agreement answers, or the forest is likely to; this blocks."""
-    if found.is_hit:
+    """Return whether an agreement answers, or the forest is likely to; this blocks.
+
+    Without a model no agreement answers, but the prompt may name the term of one.
+    """
+    terms = [hit.agreement.nl_term for hit in found.known if hit.agreement]
+    if found.is_hit or any(fold(term) in fold(prompt) and concepts(term) for term in terms):
         return True
     store = context.forest.store
     hits = found.forest.hits if found.forest else ()

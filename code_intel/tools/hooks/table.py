@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 from code_intel.foundation.gateway_socket import HookOutput
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.hooks import claude_code
+from code_intel.tools.hooks.beginning import show_session
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
+from code_intel.tools.hooks.prompt import answer_prompt
+from code_intel.tools.hooks.starting import add_client_session
 
 Rule = Callable[[GatewayContext, HookEvent], Awaitable[HookReply]]
 
@@ -28,5 +31,11 @@ class Adapter(NamedTuple):
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
     {"claude-code": Adapter(claude_code.read_event, claude_code.write_reply)}
 )
-RULES: Mapping[Kind, Rule] = MappingProxyType({})
+RULES: Mapping[Kind, Rule] = MappingProxyType(
+    {
+        Kind.PROMPT: answer_prompt,
+        Kind.START: add_client_session,
+        Kind.BEGIN: show_session,
+    }
+)
 """An event without a rule gets no answer."""
