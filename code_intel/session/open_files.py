@@ -22,6 +22,8 @@ RELATIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """How a file may be related to a symbol that the change rests on, in the order of preference."""
+CHECK_AGAIN = "Then call check_write_target again."
+"""The end of a hint to read lines."""
 _MAX_SYMBOLS = 3
 """Maximum symbols that a hint names."""
 
@@ -119,13 +121,13 @@ def _how_to_read(related: Sequence[FileFacts]) -> str:
     if len(related) > 1:
         places = ", ".join(f'"{each.file}:{each.first}-{each.last}"' for each in related)
         call = f"snippets_get(places=[{places}])"
-        return f"Read them: {call}. Then call check_write_target again."
+        return f"Read them: {call}. {CHECK_AGAIN}"
     (known,) = related
     why = "have changed since they were printed" if known.was_printed else "were not printed"
     return (
         f"The file {RELATIONS[known.relation].format(symbol=known.symbol)}, but these lines {why}. "
         f'Read them: snippets_get(path="{known.file}", start_line={known.first}, '
-        f"end_line={known.last}). Then call check_write_target again."
+        f"end_line={known.last}). {CHECK_AGAIN}"
     )
 
 

@@ -70,10 +70,16 @@ def current_lines(context: GatewayContext, session: Session) -> Mapping[str, fro
 
     A line that has changed since it was printed is left out.
     """
+    return lines_of_prints(context, (item for call in session.calls for item in call.printed))
+
+
+def lines_of_prints(
+    context: GatewayContext, printed: Iterable[Print]
+) -> Mapping[str, frozenset[int]]:
+    """Return the numbers of the printed lines that still stand in their files; this blocks."""
     by_file: dict[str, dict[Print, None]] = {}
-    for call in session.calls:
-        for item in call.printed:
-            by_file.setdefault(item.file, {})[item] = None
+    for item in printed:
+        by_file.setdefault(item.file, {})[item] = None
     found = {}
     for file, prints in by_file.items():
         lines = current_text(context, file)

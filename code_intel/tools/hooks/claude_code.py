@@ -1,6 +1,7 @@
 """Read the hook events of Claude Code, and write its answers (docs/hooks.md)."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from code_intel.foundation.gateway_socket import HookOutput
 from code_intel.tools.context.prints import Passage
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
+from code_intel.tools.hooks.shell_events import after_command, before_command
 
 _WRITE_TOOLS: Mapping[str, str] = MappingProxyType(
     {
@@ -19,6 +21,9 @@ _WRITE_TOOLS: Mapping[str, str] = MappingProxyType(
 )
 """The field of the file, by tool."""
 _SEARCH_TOOLS = ("Grep", "Glob")
+_SHELL = "Bash"
+_PREVIEW_CHARS = 2000
+"""What the model gets of an output that the client saved to a file."""
 _BLOCKING_EXIT = 2
 """Claude Code does not override this exit code, unlike a JSON denial in some versions."""
 
@@ -53,22 +58,90 @@ def _prompt(data: Mapping[str, Any]) -> HookEvent:
 
 def _before_tool(data: Mapping[str, Any]) -> HookEvent | None:
     tool, given = str(data.get("tool_name")), _object(data.get("tool_input"))
-    session = data["session_id"]
+    session, folder = data["session_id"], _folder(data)
     if field := _WRITE_TOOLS.get(tool):
-        return HookEvent(Kind.WRITE, session, tool=tool, files=(str(given.get(field, "")),))
+        files = (_absolute(folder, given.get(field)),)
+        return HookEvent(Kind.WRITE, session, tool=tool, files=files)
     if tool in _SEARCH_TOOLS:
-        return HookEvent(Kind.SEARCH, session, str(given.get("pattern", "")), tool)
+        places = (_absolute(folder, given["path"]),) if given.get("path") else ()
+        return HookEvent(Kind.SEARCH, session, str(given.get("pattern", "")), tool, places)
+    if tool == _SHELL:
+        return before_command(session, tool, str(given.get("command", "")), folder)
     if tool.startswith("mcp__") and tool.endswith("__start_session"):
         return HookEvent(Kind.START, session, tool=tool, arguments=given)
     return None
 
 
 def _after_tool(data: Mapping[str, Any]) -> HookEvent | None:
-    shown = _object(_object(data.get("tool_response")).get("file"))
-    if data.get("tool_name") != "Read" or not isinstance(shown.get("content"), str):
+    read = _RESULT_READERS.get(str(data.get("tool_name")))
+    return read(data, _object(data.get("tool_response"))) if read else None
+
+
+def _after_read(data: Mapping[str, Any], result: Mapping[str, Any]) -> HookEvent | None:
+    shown = _object(result.get("file"))
+    file = _absolute(_folder(data), shown.get("filePath"))
+    if isinstance(cells := shown.get("cells"), list):
+        output = "\n".join(_source(cell) for cell in cells)
+        return HookEvent(Kind.READ, data["session_id"], tool="Read", files=(file,), output=output)
+    if not isinstance(shown.get("content"), str):
         return None
-    passage = Passage(str(shown.get("filePath")), int(shown.get("startLine", 1)), shown["content"])
+    passage = Passage(file, int(shown.get("startLine", 1)), shown["content"])
     return HookEvent(Kind.READ, data["session_id"], tool="Read", passages=(passage,))
+
+
+def _after_grep(data: Mapping[str, Any], result: Mapping[str, Any]) -> HookEvent | None:
+    """Return the lines that Grep printed; a list of files shows none of them."""
+    content, given = result.get("content"), _object(data.get("tool_input"))
+    if result.get("mode") != "content" or not isinstance(content, str):
+        return None
+    folder = _folder(data)
+    return HookEvent(
+        Kind.READ,
+        data["session_id"],
+        tool="Grep",
+        files=(_absolute(folder, given["path"]),) if given.get("path") else (),
+        output=content,
+        folders=(folder,),
+    )
+
+
+def _after_shell(data: Mapping[str, Any], result: Mapping[str, Any]) -> HookEvent | None:
+    output = str(result.get("stdout", ""))
+    if result.get("persistedOutputPath"):
+        output = output[:_PREVIEW_CHARS]
+    return _shell_output(data, output)
+
+
+def _after_failure(data: Mapping[str, Any]) -> HookEvent | None:
+    """Return the lines that a command printed before it failed."""
+    return (
+        _shell_output(data, str(data.get("error", ""))) if data.get("tool_name") == _SHELL else None
+    )
+
+
+def _shell_output(data: Mapping[str, Any], output: str) -> HookEvent | None:
+    command = str(_object(data.get("tool_input")).get("command", ""))
+    return after_command(data["session_id"], _SHELL, command, _folder(data), output)
+
+
+def _folder(data: Mapping[str, Any]) -> str:
+    return str(data.get("cwd") or "/")
+
+
+def _absolute(folder: str, path: Any) -> str:
+    # Path would normalize the text; the kernel reads it as it is.
+    return os.path.join(folder, str(path or ""))  # noqa: PTH118
+
+
+def _source(cell: Any) -> str:
+    source = _object(cell).get("source", "")
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+
+
+_RESULT_READERS: Mapping[
+    str, Callable[[Mapping[str, Any], Mapping[str, Any]], HookEvent | None]
+] = MappingProxyType({"Read": _after_read, "Grep": _after_grep, _SHELL: _after_shell})
+"""How to read what a tool printed."""
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -86,6 +159,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], HookEvent | None]] = Mappin
         "UserPromptSubmit": _prompt,
         "PreToolUse": _before_tool,
         "PostToolUse": _after_tool,
+        "PostToolUseFailure": _after_failure,
         "Stop": _of(Kind.STOP),
         "SessionStart": _of(Kind.BEGIN),
         "SessionEnd": _of(Kind.END),

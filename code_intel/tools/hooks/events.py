@@ -40,10 +40,13 @@ class HookEvent(NamedTuple):
         session: The client's session; a subagent has that of its parent.
         text: The prompt, or what is searched for.
         tool: The client's tool.
-        files: The files to write, as the client names them.
+        files: Absolute paths: files to write, places to search in, or files that may have been
+            printed. They may contain `*`, `?` and `[`.
         passages: The lines that were printed; their files are absolute or relative to the root.
         arguments: The arguments of start_session.
         is_repeated: Whether the client continues because a stop hook asked for it.
+        output: Text that was printed, in which lines of files are looked for.
+        folders: The folders to which file names in `output` are relative.
         client: The client's name, such as `claude-code`.
         enforces: Whether the hook denies what the session has not earned.
     """
@@ -56,6 +59,8 @@ class HookEvent(NamedTuple):
     passages: tuple[Passage, ...] = ()
     arguments: Mapping[str, Any] = MappingProxyType({})
     is_repeated: bool = False
+    output: str = ""
+    folders: tuple[str, ...] = ()
     client: str = ""
     enforces: bool = False
 

@@ -24,6 +24,7 @@ from code_intel.tools.hooks.likely import (
     names_code,
     specific,
 )
+from code_intel.tools.hooks.reading import take_over
 from code_intel.tools.search.agreed_places import AgreedCode, agreed_code
 from code_intel.tools.search.map_then_forest import Lookup, look_up
 from code_intel.tools.session.start_answer import Start
@@ -104,6 +105,7 @@ async def _open(context: GatewayContext, event: HookEvent, prompt: str) -> str:
     """Open a session for the client session, and return its handle."""
     handle = await begin_session(context, Intent.MODIFY, prompt)
     await run_in_thread(bind, context, event, handle)
+    await run_in_thread(take_over, context, event, handle)
     return handle
 
 

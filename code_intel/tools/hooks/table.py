@@ -10,7 +10,10 @@ from code_intel.tools.hooks import claude_code
 from code_intel.tools.hooks.beginning import show_session
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
 from code_intel.tools.hooks.prompt import answer_prompt
+from code_intel.tools.hooks.reading import note_printed_lines
+from code_intel.tools.hooks.searching import comment_search
 from code_intel.tools.hooks.starting import add_client_session
+from code_intel.tools.hooks.writing import judge_client_writes
 
 Rule = Callable[[GatewayContext, HookEvent], Awaitable[HookReply]]
 
@@ -36,6 +39,9 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.PROMPT: answer_prompt,
         Kind.START: add_client_session,
         Kind.BEGIN: show_session,
+        Kind.READ: note_printed_lines,
+        Kind.SEARCH: comment_search,
+        Kind.WRITE: judge_client_writes,
     }
 )
 """An event without a rule gets no answer."""

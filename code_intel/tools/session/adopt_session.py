@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from code_intel.errors import BusyError, StorageError
 from code_intel.session import journal, steps
 from code_intel.session.state import Session, Step
+from code_intel.tools.context.client_reads import take_client_reads
 from code_intel.tools.context.client_sessions import read_bound_session, write_binding
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
@@ -15,7 +16,8 @@ MAX_ADOPTED_CALLS = 1000
 async def adopt_session(context: GatewayContext, client_session: str, handle: str) -> None:
     """Copy the calls of the client's open session to the new one, and bind the client to it.
 
-    A failure is a warning: the new session works without.
+    The new session also takes over what the client printed without a session. A failure is a
+    warning: the new session works without.
     """
     try:
         await run_in_thread(_adopt, context, client_session, handle)
@@ -27,6 +29,8 @@ def _adopt(context: GatewayContext, client_session: str, handle: str) -> None:
     bound = read_bound_session(context, client_session)
     if bound is not None:
         journal.append(context.sessions, handle, *_calls(bound.session))
+    if reads := take_client_reads(context.settings, client_session):
+        journal.append(context.sessions, handle, *reads)
     write_binding(context.settings, client_session, handle)
 
 

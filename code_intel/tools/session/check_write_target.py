@@ -12,7 +12,7 @@ from code_intel.session.open_files import WriteFacts
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.write_gate import WriteVerdict, check_write, hints_of, real_files
-from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.write_facts import write_facts
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 
@@ -43,17 +43,26 @@ async def check_write_target(
     """
     files = [file_path] if isinstance(file_path, str) else file_path
     async with context.session(session_id, "check_write_target") as locked:
-        facts = await _facts(context, locked.session, files)
-        verdicts = await run_in_thread(
-            _check_all, locked.session, context.root, files, facts, allow_new=allow_new_files
-        )
-        allowed = dict.fromkeys(verdict.file for verdict in verdicts if verdict.file)
-        if new := [file for file in allowed if file not in locked.session.permitted_files]:
-            await locked.append(steps.permitted(new))
+        verdicts, hints = await judge_writes(locked, files, allow_new=allow_new_files)
     session = locked.session
     if isinstance(file_path, str):
         return _answer(session, file_path, verdicts[0])
-    return _answer_several(session, files, verdicts, hints_of(verdicts, facts))
+    return _answer_several(session, files, verdicts, hints)
+
+
+async def judge_writes(
+    locked: LockedSession, files: Sequence[str], *, allow_new: bool = True
+) -> tuple[Sequence[WriteVerdict], Sequence[str]]:
+    """Return the verdict about each file and the next steps, and record what is allowed."""
+    context, session = locked.context, locked.session
+    facts = await _facts(context, session, files)
+    verdicts = await run_in_thread(
+        _check_all, session, context.root, files, facts, allow_new=allow_new
+    )
+    allowed = dict.fromkeys(verdict.file for verdict in verdicts if verdict.file)
+    if new := [file for file in allowed if file not in session.permitted_files]:
+        await locked.append(steps.permitted(new))
+    return verdicts, hints_of(verdicts, facts)
 
 
 def _row(file: str, verdict: WriteVerdict, hint: str) -> dict[str, Any]:
