@@ -14,6 +14,7 @@ from code_intel.config.index_config import (
 from code_intel.config.settings import (
     KNOWLEDGE_FOLDER,
     Settings,
+    active_environments,
     default_cache,
     default_state,
     find_root,
@@ -37,6 +38,7 @@ __all__ = [
     "Settings",
     "TokenizationStrategy",
     "UpstreamConfig",
+    "active_environments",
     "default_cache",
     "default_config",
     "default_state",

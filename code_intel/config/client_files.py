@@ -1,4 +1,4 @@
-"""Name the file of each client in which `init` enters the servers, relative to the project."""
+"""Name the files of each client in which `init` enters servers and hooks, in the project."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,4 +12,8 @@ CLIENT_FILES: Mapping[str, str] = MappingProxyType(
         "gemini": ".gemini/settings.json",
     }
 )
+"""The files of servers."""
+HOOK_FILES: Mapping[str, str] = MappingProxyType({"claude": ".claude/settings.json"})
+"""The files of hooks."""
+GUARDED_FILES = (*CLIENT_FILES.values(), *HOOK_FILES.values())
 """The write gate guards these files and the folders that contain them."""

@@ -165,6 +165,13 @@ def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
     return find_root(Path(root))
 
 
+def active_environments(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """Return the folders of the Python environments that are activated in this shell only."""
+    environ = os.environ if environ is None else environ
+    folders = (environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    return tuple(Path(folder) for folder in folders if folder)
+
+
 def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Settings:
     """Read a project's settings; a project without configuration gets the defaults of `init`.
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from code_intel.config.client_files import CLIENT_FILES
+from code_intel.config.client_files import GUARDED_FILES
 from code_intel.config.writable_folders import is_inside
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
@@ -246,7 +246,7 @@ def _destination(root: Path, value: str) -> str:
         inside is None
         or not is_inside(inside.as_posix())
         or is_protected(inside)
-        or is_guarded(inside, CLIENT_FILES.values())
+        or is_guarded(inside, GUARDED_FILES)
     ):
         raise UsageError(
             f"options.destination is {_shown(value)}, where files must not be written.",

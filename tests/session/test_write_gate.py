@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.config.client_files import CLIENT_FILES
+from code_intel.config.client_files import GUARDED_FILES
 from code_intel.session.phases import Intent, Phase
 from code_intel.session.state import Session
 from code_intel.session.write_gate import check_write
@@ -86,6 +86,7 @@ def test_other_paths_are_denied_with_an_error_and_a_hint(root: Path, path: str, 
     ("path", "naming"),
     [
         (".codex/config.toml", "add the server to .codex/config.toml"),
+        (".claude/settings.json", "allow ls in .claude/settings.json"),
         (".cursor/mcp.json", "clean .cursor/mcp.json"),
         (".cursor/rules/x.mdc", "write rules in .cursor"),
         (".vscode/mcp.json", ".vscode/mcp.json is wrong"),
@@ -112,12 +113,12 @@ def test_files_that_take_effect_outside_the_code_must_be_named(
     for query in ("the login fails with an error", "the settings in config.toml and mcp.json"):
         session = explored._replace(query=query)
         for spelled in (path, path.upper(), f"./{path}"):
-            verdict = check_write(session, root, spelled, client_files=CLIENT_FILES.values())
+            verdict = check_write(session, root, spelled, client_files=GUARDED_FILES)
             assert (verdict.allowed, verdict.error) == (False, "not_named")
     named = explored._replace(query=naming)
-    assert check_write(named, root, path, client_files=CLIENT_FILES.values()).allowed
+    assert check_write(named, root, path, client_files=GUARDED_FILES).allowed
     if path != ".envrc":
-        new = check_write(ready("README.md"), root, ".envrc", client_files=CLIENT_FILES.values())
+        new = check_write(ready("README.md"), root, ".envrc", client_files=GUARDED_FILES)
         assert new.error == "not_named"
 
 

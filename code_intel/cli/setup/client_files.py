@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
-from code_intel.cli.setup import clients, mcp_json, mcp_toml
+from code_intel.cli.setup import blank_files, clients, mcp_json, mcp_toml
 from code_intel.cli.setup.changes import FileChange, check_writable, content
 from code_intel.cli.setup.clients import COMMANDS_SERVER, KNOWN, SERVERS, Client
 from code_intel.errors import ConfigError
@@ -79,6 +79,12 @@ def merge(client: Client, root: Path, *, commands: bool = False) -> FileChange:
     return check_writable(FileChange(path, before, new.encode(), repaired), root)
 
 
+def is_set_up(client: Client, root: Path) -> bool:
+    """Return whether the client's file has an entry named like the gateway."""
+    read = _read(client, content(root / client.file) or b"")
+    return read is not None and clients.GATEWAY in read[1]
+
+
 def missing_program_folder(client: Client, root: Path) -> str:
     """Return the folder of our programs if the client cannot find them; else an empty text."""
     read = _read(client, content(root / client.file) or b"")
@@ -105,7 +111,7 @@ def with_entries(client: Client, text: str, stale: Entries, missing: Entries) ->
     if not missing:
         return text
     if file_format.is_blank(text):
-        return _blank_file_with(client, text, missing)
+        return blank_files.filled(text, _new_text(client, missing))
     return file_format.merged(text, client.key, missing)
 
 
@@ -130,21 +136,13 @@ def removed(client: Client, path: Path, before: bytes) -> bytes | None:
         new_text = _new_text(client, {name: present[name] for name in present})
         if text == new_text:
             return None
-        for added in ("\n" + new_text, new_text.removesuffix("\n")):  # by `_blank_file_with`
-            rest = text.removesuffix(added)
-            if rest != text and FORMATS[client.format].is_blank(rest):
-                return rest.encode()
+        rest = blank_files.emptied(text, new_text, FORMATS[client.format].is_blank)
+        if rest is not None:
+            return rest.encode()
     left = FORMATS[client.format].removed(text, client.key, ours)
     if left is None:
         raise ConfigError(_message(UNSAFE, client, path), hint=hint)
     return left.encode()
-
-
-def _blank_file_with(client: Client, text: str, entries: Entries) -> str:
-    """Return a blank file with the entries; it ends with a newline only if it did not before."""
-    new_text = _new_text(client, entries)
-    ends_cleanly = not text.strip("\ufeff") or text.endswith("\n")
-    return text + new_text.removesuffix("\n") if ends_cleanly else f"{text}\n{new_text}"
 
 
 def _new_text(client: Client, entries: Entries) -> str:

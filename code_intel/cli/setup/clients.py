@@ -14,7 +14,8 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from code_intel.config import FOREST_CONFIG, MAP_CONFIG
+from code_intel.cli.setup.client_hooks import CLAUDE_CODE, HookFile
+from code_intel.config import FOREST_CONFIG, MAP_CONFIG, active_environments
 from code_intel.config.client_files import CLIENT_FILES
 from code_intel.errors import UsageError
 
@@ -63,6 +64,7 @@ class Client(NamedTuple):
             contains an absolute path; else a variable that the client replaces.
         path: The PATH in which it looks for programs; None for that of the shell.
         expands: A pattern of the variables that it replaces in paths.
+        hooks: Its hook file, if it has hooks.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Client(NamedTuple):
     project: str = ""
     path: str | None = None
     expands: str = ""
+    hooks: HookFile | None = None
 
 
 _STDIO: Mapping[str, str] = MappingProxyType({"type": "stdio"})
@@ -93,6 +96,7 @@ CLIENTS = (
         tool="mcp__{server}__{tool}",
         max_tool_chars=64,
         note="Start Claude Code in the project and approve the servers once. /mcp shows them.",
+        hooks=CLAUDE_CODE,
     ),
     Client(
         "codex",
@@ -170,8 +174,30 @@ def chosen(names: list[str] | None) -> tuple[Client, ...]:
 def program(client: Client, server: str) -> str:
     """Return the program of a server: its bare name if the client finds it, else its path."""
     bare = KNOWN[server].program
-    found = shutil.which(bare, path=client.path)
+    found = _found_without_environment(bare, client.path)
     return bare if found and belongs_to_package(found) else _program_path(bare)
+
+
+def needs_environment(client: Client) -> bool:
+    """Return whether the client would find our programs only in an activated environment."""
+    found = shutil.which(GATEWAY, path=client.path)
+    return found is not None and _found_without_environment(GATEWAY, client.path) is None
+
+
+def own_program() -> str:
+    """Return the path of this installation's `code-intel`."""
+    return _program_path(GATEWAY)
+
+
+def _found_without_environment(bare: str, path: str | None) -> str | None:
+    """Return the path of a program on a PATH, leaving out the environments that are activated.
+
+    A client that is started from another shell does not find their programs.
+    """
+    active = [os.path.realpath(folder) for folder in active_environments()]
+    folders = os.get_exec_path() if path is None else path.split(os.pathsep)
+    kept = [one for one in folders if os.path.realpath(Path(one).parent) not in active]
+    return shutil.which(bare, path=os.pathsep.join(kept)) if kept else None
 
 
 def belongs_to_package(path_of_program: str) -> bool:
@@ -238,7 +264,8 @@ def is_stale(client: Client, server: str, found: Mapping[str, Any], folder: str)
 def is_not_found(client: Client, found: Mapping[str, Any]) -> bool:
     """Return whether our entry names a program that the client cannot find."""
     command = str(found["command"])
-    return not Path(command).is_absolute() and shutil.which(command, path=client.path) is None
+    is_name = not Path(command).is_absolute()
+    return is_name and _found_without_environment(command, client.path) is None
 
 
 def path_with_variable(client: Client, entries: Mapping[str, Mapping[str, Any]]) -> str:

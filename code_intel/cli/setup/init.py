@@ -1,18 +1,31 @@
 """Set up a project for coding agents, show what would change, or undo the set-up.
 
-init writes two configurations, `.code-intel`, a block in `.gitignore`, and the servers into each
-client's file. It makes all of these changes or none, and keeps your own settings: an existing file
-with other content is not overwritten, and shared files keep everything else that they contain.
-Copies of changed files are in `.code-intel/backup`.
+init writes two configurations, `.code-intel`, a block in `.gitignore`, the servers and hooks into
+each client's files, and a section into the instructions that agents read. It makes all of these
+changes or none, and keeps your own settings: an existing file with other content is not
+overwritten, and shared files keep everything else that they contain. Copies of changed files are
+in `.code-intel/backup`. At the end it says which files to commit.
 """
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, get_args
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_folder
-from code_intel.cli.setup import client_files, clients, ignore_block, transaction
+from code_intel.cli.setup import (
+    client_files,
+    clients,
+    hook_choice,
+    hook_files,
+    ignore_block,
+    instructions,
+    transaction,
+)
 from code_intel.cli.setup.changes import (
     FileChange,
     check_writable,
@@ -23,7 +36,9 @@ from code_intel.cli.setup.changes import (
     to_json,
 )
 from code_intel.cli.setup.clients import CLIENTS, DEFAULT_CLIENT, Client
+from code_intel.cli.setup.hook_files import HookMode
 from code_intel.cli.setup.removal import USER_FOLDERS, removal
+from code_intel.cli.setup.sharing import Sharing, sharing
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction, TransactionRun
 from code_intel.config import (
     FOREST_CONFIG,
@@ -35,6 +50,7 @@ from code_intel.config import (
     holds_all_projects,
     load_settings,
 )
+from code_intel.config.client_files import GUARDED_FILES
 from code_intel.errors import CodeIntelError
 from code_intel.foundation import durable, git, state_folder
 from code_intel.registry.place import has_registry
@@ -47,6 +63,10 @@ VARIABLE_PATH_NOTE = "{title} replaces the part of {path} after $ as a variable.
 PROGRAM_PATH_NOTE = (
     "{file} starts programs by name that are not on this PATH. Add {folder} to your PATH."
 )
+ENVIRONMENT_NOTE = (
+    "The activated environment is not active in other shells, so new entries start {program} by its"
+    " path. They work without the environment, on this machine only."
+)
 MIGRATION_NOTE = (
     "This project was set up by an earlier version."
     " Run `code-intel migrate --dry-run` to see what it would migrate."
@@ -56,6 +76,10 @@ OTHER_SERVER_NOTE = (
     " `code-intel commands` instead, remove that entry and run init again."
 )
 NO_REGISTRY_NOTE = "This project has no command registry yet. See docs/command-registry.md."
+NO_HOOKS_NOTE = (
+    "No hooks for {names}. `code-intel init --client {names} --hooks advise` adds them; see"
+    " docs/clients.md."
+)
 INTERRUPTED = "A run of init was interrupted. {step} the files it had changed, from {folder}."
 OUTER_PROJECT_NOTE = (
     "{outer_root} is also set up. Servers that are started in {root} use only {root},"
@@ -83,6 +107,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " (default: if the project has a registry)",
     )
     parser.add_argument(
+        "--hooks",
+        choices=get_args(HookMode),
+        help="what hooks of the client do: add context and comments (advise), also deny writes to"
+        " code that the session has not read (enforce), or nothing (off); by default, init asks"
+        " once in a terminal, and else adds those of Claude Code that advise",
+    )
+    parser.add_argument(
+        "--instructions",
+        action="store_true",
+        help="create CLAUDE.md, AGENTS.md or GEMINI.md with a section for the agent"
+        " (default: add it to the files that exist)",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="show what would change; change nothing"
     )
     parser.add_argument(
@@ -99,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
     interrupted = transaction.interrupted(root, SETUP)
     if not args.dry_run:
         transaction.recover(root, SETUP)
-    planned = removal(root) if args.remove else setup(root, chosen, commands=args.commands)
+    planned = removal(root) if args.remove else setup(root, chosen, _choices(args, root, chosen))
     updates = any(change.action == "update" for change in planned.changes)
     backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if planned.keeps_copies and updates else ""
     notes = _removal_notes(root, planned.changes) if args.remove else []
@@ -108,10 +145,12 @@ def run(args: argparse.Namespace) -> int:
         backup = name_in(root, applied.folder) if applied and applied.has_copies else ""
     if not args.remove:
         notes = [*_notes(root, chosen), *_commands_notes(root, chosen, requested=args.commands)]
+        notes += _hook_notes(root, chosen, planned, args.hooks)
     if interrupted:
         step = "The next run first restores" if args.dry_run else "This run first restored"
         folder = name_in(root, interrupted.folder)
         notes.insert(0, INTERRUPTED.format(step=step, folder=folder))
+    shared = Sharing() if args.remove else sharing(root, planned.changes)
     rows = [_change_data(change, root) for change in planned.changes]
     data = {
         "project": str(root),
@@ -119,7 +158,10 @@ def run(args: argparse.Namespace) -> int:
         "changes": rows,
         "backup": backup or None,
         "notes": notes,
+        "commit": list(shared.commit),
+        "local": list(shared.local),
     }
+    notes = [*notes, *shared.lines()]
     lines = _report_lines(root, planned.changes, backup, notes, dry_run=args.dry_run)
     emit(args, data, "\n".join(lines))
     return 0
@@ -164,20 +206,35 @@ def _removal_notes(root: Path, changes: Sequence[FileChange]) -> list[str]:
     return notes
 
 
+class SetupChoices(NamedTuple):
+    """What a set-up adds besides the servers.
+
+    Attributes:
+        commands: Whether to add the server of prompt commands; it is always added if there is a
+            registry.
+        hooks: The mode of the hooks, by name of the client; those of others stay as they are.
+        instructions: Whether to create missing files of instructions.
+    """
+
+    commands: bool = False
+    hooks: Mapping[str, HookMode] = MappingProxyType({})
+    instructions: bool = False
+
+
 def setup(
-    root: Path, chosen: Sequence[Client] = CLIENTS[:1], *, commands: bool = False
+    root: Path, chosen: Sequence[Client] = CLIENTS[:1], choices: SetupChoices | None = None
 ) -> Transaction:
     """Return the changes that set a project up, by default for Claude Code.
 
     Args:
         root: The project.
         chosen: The clients.
-        commands: Whether to add the server of prompt commands; it is always added if there is a
-            registry.
+        choices: What to add; by default, the hooks that `hook_choice` adds without a question.
 
     Raises:
         ConfigError: An existing file cannot be used.
     """
+    choices = choices or SetupChoices(hooks=hook_choice.modes(root, chosen, None))
     settings = load_settings(root)
     found = [
         _create_unless_exists(root / MAP_CONFIG, root, to_json(default_config("map"))),
@@ -186,10 +243,37 @@ def setup(
         _merge_ignore(root / ".gitignore", settings),
     ]
     checked = [check_writable(change, root) for change in found]
-    commands = commands or has_registry(root)
-    entries = (client_files.merge(one, root, commands=commands) for one in chosen)
+    commands = choices.commands or has_registry(root)
+    for client in chosen:
+        checked += _client_changes(client, root, choices, commands=commands)
+    checked += instructions.merge(root, chosen, creates=choices.instructions)
     folders = (root / STATE_FOLDER / "agreements",)
-    return Transaction(root, SETUP, (*checked, *entries), folders)
+    return Transaction(root, SETUP, tuple(checked), folders)
+
+
+def _client_changes(
+    client: Client, root: Path, choices: SetupChoices, *, commands: bool
+) -> list[FileChange]:
+    """Return the changes of a client's files; servers and hooks may be in one file."""
+    servers = client_files.merge(client, root, commands=commands)
+    mode = choices.hooks.get(client.name)
+    if client.hooks is None or mode is None:
+        return [servers]
+    path = root / client.hooks.file
+    if path == servers.path:
+        after = hook_files.merge(client, client.hooks, path, servers.after, mode)
+        return [check_writable(replace(servers, after=after), root)]
+    before = content(path)
+    after = hook_files.merge(client, client.hooks, path, before, mode)
+    if before is None and after is None:
+        return [servers]
+    return [servers, check_writable(FileChange(path, before, after), root)]
+
+
+def _choices(args: argparse.Namespace, root: Path, chosen: Sequence[Client]) -> SetupChoices:
+    can_ask = not (args.json or args.dry_run) and sys.stdin.isatty() and sys.stderr.isatty()
+    modes = hook_choice.modes(root, chosen, args.hooks, asks=can_ask)
+    return SetupChoices(args.commands, modes, args.instructions)
 
 
 def apply(planned: Transaction) -> TransactionRun | None:
@@ -212,6 +296,7 @@ def _remove_empty(planned: Transaction) -> None:
     """Remove the folders that a removal left empty."""
     root, state = planned.root, planned.root / STATE_FOLDER
     removed = [change.path for change in planned.changes if change.action == "remove"]
+    removed += [root / file for file in GUARDED_FILES]  # an interrupted removal may have left them
     emptied = {path.parent for path in removed} - {root}
     emptied |= {folder.parent for folder in emptied} - {root}
     subfolders = {path for path in state.rglob("*") if path.is_dir()}
@@ -227,6 +312,8 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
         for one in chosen
     )
     notes = [client.note for client in chosen]
+    if any(map(clients.needs_environment, chosen)):
+        notes.append(ENVIRONMENT_NOTE.format(program=clients.own_program()))
     notes += [
         PROGRAM_PATH_NOTE.format(file=c.file, folder=at)
         for c in chosen
@@ -240,6 +327,20 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     if not holds_all_projects(outer_root) and any(mark.exists() for mark in markers):
         notes.append(OUTER_PROJECT_NOTE.format(outer_root=outer_root, root=root))
     return [*notes, MIGRATION_NOTE] if _can_migrate(root) else notes
+
+
+def _hook_notes(
+    root: Path, chosen: Sequence[Client], planned: Transaction, given: HookMode | None
+) -> list[str]:
+    """Return notes about clients without our hooks, unless they were asked for."""
+    after = {change.path: change.after for change in planned.changes}
+    without = [
+        client.name
+        for client in chosen
+        if client.hooks
+        and not hook_files.has_hooks(client.hooks, after.get(root / client.hooks.file))
+    ]
+    return [NO_HOOKS_NOTE.format(names=",".join(without))] if without and given is None else []
 
 
 def _commands_notes(root: Path, chosen: Sequence[Client], *, requested: bool) -> list[str]:

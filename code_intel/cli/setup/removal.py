@@ -6,16 +6,17 @@ about them are kept too, and so is the `.gitignore` that hides them.
 """
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from code_intel.cli.setup import client_files, ignore_block
+from code_intel.cli.setup import client_files, hook_files, ignore_block, instructions
 from code_intel.cli.setup.changes import FileChange, check_writable, content, databases, to_json
-from code_intel.cli.setup.clients import CLIENTS
+from code_intel.cli.setup.clients import CLIENTS, Client
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG, Settings, default_config, load_settings
+from code_intel.errors import ConfigError
 from code_intel.foundation import git, state_folder
 from code_intel.index.schema import APPLICATION_ID
 from code_intel.learned.files import pairs
@@ -51,18 +52,18 @@ def removal(root: Path) -> Transaction:
     settings = load_settings(root)
     state = settings.state
     configs = _configs(root)
-    shared = _shared(root)
-    state_gitignore = _part_removed(
-        state / state_folder.GITIGNORE_NAME,
-        partial(_hiding_without, state / state_folder.GITIGNORE_NAME),
-    )
-    copies = _redundant_copies(state, [*state_gitignore, *shared])
+    parts = _shared_parts(root)
+    shared = [change for path, part in parts.items() for change in _part_removed(path, part)]
+    gitignore = state / state_folder.GITIGNORE_NAME
+    parts[gitignore] = partial(_hiding_without, gitignore)
+    state_gitignore = _part_removed(gitignore, parts[gitignore])
+    copies = _redundant_copies(state, [*state_gitignore, *shared], parts)
     removes_memory = not has_irreplaceable_files(settings, copies)
     if not removes_memory:
         state_gitignore = [_keep(change, "it hides kept files") for change in state_gitignore]
     files = [*configs, *state_gitignore, *shared]
     derived = [
-        *map(_remove_derived, _redundant_copies(state, [*state_gitignore, *shared])),
+        *map(_remove_derived, _redundant_copies(state, [*state_gitignore, *shared], parts)),
         *_databases(settings),
         *_memory(state, removes_memory=removes_memory),
     ]
@@ -92,13 +93,26 @@ def _configs(root: Path) -> Iterator[FileChange]:
             yield FileChange(path, before, None if is_ours else before, "" if is_ours else EDITED)
 
 
-def _shared(root: Path) -> list[FileChange]:
-    """Return the changes of the project's `.gitignore` and of the clients' files."""
-    found = _part_removed(root / state_folder.GITIGNORE_NAME, ignore_block.removed)
+def _shared_parts(root: Path) -> dict[Path, RemovePart]:
+    """Return how to remove our part of `.gitignore`, the clients' files and instructions."""
+    parts: dict[Path, RemovePart] = {root / state_folder.GITIGNORE_NAME: ignore_block.removed}
     for client in CLIENTS:
         path = root / client.file
-        found += _part_removed(path, partial(client_files.removed, client, path))
-    return found
+        parts[path] = partial(_servers_removed, client, path)
+        if client.hooks and client.hooks.file != client.file:
+            path = root / client.hooks.file
+            parts[path] = partial(hook_files.removed, client.hooks, path)
+    return parts | dict.fromkeys(
+        instructions.files_with_section(root), instructions.without_section
+    )
+
+
+def _servers_removed(client: Client, path: Path, before: bytes) -> bytes | None:
+    """Return a client's file without our servers, and without our hooks if they are in it."""
+    if client.hooks and client.hooks.file == client.file:
+        left = hook_files.removed(client.hooks, path, before)
+        return left if left is None else client_files.removed(client, path, left)
+    return client_files.removed(client, path, before)
 
 
 def _part_removed(path: Path, remove_part: RemovePart) -> list[FileChange]:
@@ -129,19 +143,32 @@ def _remove_derived(path: Path) -> FileChange:
     return FileChange(path, b"", None, is_derived=True)
 
 
-def _redundant_copies(state: Path, changes: Iterable[FileChange]) -> list[Path]:
-    """Return copies that equal the changed files, and their `.gitignore` if no other is left."""
+def _redundant_copies(
+    state: Path, changes: Iterable[FileChange], parts: Mapping[Path, RemovePart]
+) -> list[Path]:
+    """Return copies that differ from the changed files only in our part.
+
+    If no other copies are left, their `.gitignore` is included.
+    """
     folder = state / BACKUPS
     copies = [
         copy
         for change in changes
-        if change.after is not None
         for copy in folder.glob(f"*/{change.path.relative_to(state.parent)}")
-        if content(copy) == change.after
+        if _is_same(content(copy), change.after, parts[change.path])
     ]
     gitignore = folder / state_folder.GITIGNORE_NAME
     rest = {path for path in folder.rglob("*") if path.is_file()} - {*copies, gitignore}
     return [*copies, gitignore] if gitignore.is_file() and not rest else copies
+
+
+def _is_same(one: bytes | None, other: bytes | None, remove_part: RemovePart) -> bool:
+    """Return whether two contents are equal without our part."""
+    try:
+        left, right = (None if each is None else remove_part(each) for each in (one, other))
+    except ConfigError:
+        return one == other
+    return left == right
 
 
 def _databases(settings: Settings) -> Iterator[FileChange]:

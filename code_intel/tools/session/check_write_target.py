@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from code_intel.config.client_files import CLIENT_FILES
+from code_intel.config.client_files import GUARDED_FILES
 from code_intel.session import steps
 from code_intel.session.open_files import WriteFacts
 from code_intel.session.phases import Phase
@@ -126,7 +126,7 @@ def _check_all(
             root,
             file,
             allow_new=allow_new,
-            client_files=CLIENT_FILES.values(),
+            client_files=GUARDED_FILES,
             facts=facts,
         )
         for file in files

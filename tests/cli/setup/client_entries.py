@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.setup import mcp_json
+from code_intel.cli.setup import json_text
 from code_intel.cli.setup.clients import CLIENTS, Client
 
 BY_NAME = {client.name: client for client in CLIENTS}
@@ -24,6 +24,6 @@ def entries(client: Client, root: Path) -> dict[str, Any]:
     document = (
         tomllib.loads(text)
         if client.format == "toml"
-        else json.loads(mcp_json.as_strict_json(text).strip() or "{}")
+        else json.loads(json_text.as_strict_json(text).strip() or "{}")
     )
     return dict(document.get(client.key, {}))

@@ -20,7 +20,7 @@ from code_intel.cli.setup.transaction import SETUP
 from code_intel.index.schema import APPLICATION_ID
 from faulty_disk import Next, Tree, Work, faults, tree
 
-DERIVED = re.compile(r"\.db$|/backup(/|$)|/agreements$|^\.code-intel$")
+DERIVED = re.compile(r"\.db$|/backup(/|$)|/agreements$|^\.code-intel$|^\.claude$")
 """What goes last, and may be left where a removal was refused."""
 FILES = {
     ".gitignore": b"*.pyc",

@@ -1,0 +1,52 @@
+"""Define the hook file of each client, and the events for which `init` writes hooks.
+
+docs/hooks.md says what a hook does at each event. Matchers are names or patterns of tools.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from code_intel.config.client_files import HOOK_FILES
+
+TIMEOUT_S = 10
+"""After this time, a client goes on without the answer of a hook."""
+
+
+class HookFile(NamedTuple):
+    """The hooks of a client.
+
+    Attributes:
+        adapter: The client's name in `code-intel hook`.
+        file: The file that it reads, relative to the project.
+        events: The events and their matchers; an empty one matches everything.
+        timeout: The time limit in the client's unit.
+        grouped: Whether hooks are in groups that share a matcher.
+        handler: The first fields of every hook.
+        document: The first fields of a new file.
+    """
+
+    adapter: str
+    file: str
+    events: Mapping[str, str]
+    timeout: int = TIMEOUT_S
+    grouped: bool = True
+    handler: Mapping[str, Any] = MappingProxyType({"type": "command"})
+    document: Mapping[str, Any] = MappingProxyType({})
+
+
+CLAUDE_CODE = HookFile(
+    "claude-code",
+    HOOK_FILES["claude"],
+    MappingProxyType(
+        {
+            "SessionStart": "",
+            "UserPromptSubmit": "",
+            "PreToolUse": "Bash|Edit|Glob|Grep|MultiEdit|NotebookEdit|Write"
+            "|mcp__code-intel__start_session",
+            "PostToolUse": "Bash|Glob|Grep|Read",
+            "Stop": "",
+            "SessionEnd": "",
+        }
+    ),
+)
