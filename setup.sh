@@ -5,6 +5,9 @@
 #     --client NAME   set up this coding agent: claude (the default), codex, cursor, vscode, gemini
 #                     or all; may be repeated
 #     --commands      also add the server of prompt commands (default: if there is a registry)
+#     --hooks MODE    advise, enforce or off: what hooks of the client do (default: those of Claude
+#                     Code advise)
+#     --instructions  create CLAUDE.md, AGENTS.md or GEMINI.md with a section for the agent
 #     --with-sentence-transformers
 #                     also install the extra that runs other embedding models (about 1 GB)
 #     --dry-run       show what would change in PROJECT; change nothing
@@ -180,7 +183,13 @@ read_line() { # sets project, only, extra and options (for init) from the comman
         options+=(--client "$1")
         shift ;;
       --client=*) require_clients "${word#*=}"; options+=("$word") ;;
-      --commands) options+=("$word") ;;
+      --hooks)
+        [ $# -gt 0 ] || fail "--hooks needs a mode." "The modes are advise, enforce and off."
+        require_mode "$1"
+        options+=(--hooks "$1")
+        shift ;;
+      --hooks=*) require_mode "${word#*=}"; options+=("$word") ;;
+      --commands | --instructions) options+=("$word") ;;
       --with-sentence-transformers) extra=sentence-transformers ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
@@ -198,6 +207,13 @@ require_clients() { # NAME[,NAME]...: fail before the installation, which takes 
       fail "there is no client '$one'." "Name one of $(printf '%s' "$clients" | sed 's/ /, /g')."
   done < <(printf '%s\n' "$1" | tr ',[:upper:]' '\n[:lower:]' |
     sed 's/^[[:space:]]*//; s/[[:space:]]*$//')
+}
+
+require_mode() {
+  case $1 in
+    advise | enforce | off) ;;
+    *) fail "there is no mode '$1' of hooks." "Name advise, enforce or off." ;;
+  esac
 }
 
 name_project() {
@@ -223,7 +239,7 @@ set_up() {
   if [ "$project" = "$here" ]; then question=${question:-where are phases enforced}; fi
   install "$extra"
   bin=$(quoted "$venv/bin")
-  "$venv/bin/code-intel" init ${options[@]+"${options[@]}"} -- "$project" >&2
+  "$venv/bin/code-intel" init ${options[@]+"${options[@]}"} -- "$project" </dev/null >&2
   say "Indexing words"
   "$venv/bin/code-intel" sync --words-only -- "$project" >&2
   say ""
@@ -252,6 +268,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

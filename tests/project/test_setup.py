@@ -129,11 +129,12 @@ def test_options_may_be_anywhere_in_the_line(machine: dict[str, str], tmp_path: 
     project = tmp_path / "-" / "a project"
     project.mkdir(parents=True)
     line = ("--client", "codex", str(project), "--dry-run", "--commands", "--client=gemini")
-    shown = set_up(machine, *line)
+    shown = set_up(machine, *line, "--hooks", "off", "--instructions")
     assert shown.returncode == 0, shown.stderr
     assert "docs/command-registry.md" in shown.stdout
     assert "create .codex/config.toml" in shown.stdout
     assert "create .gemini/settings.json" in shown.stdout
+    assert "create AGENTS.md" in shown.stdout
     assert list(project.iterdir()) == []
     done = set_up(
         machine | {"CODE_INTEL_QUESTION": "x"}, "--client", "codex,gemini", "--", str(project)
@@ -156,6 +157,8 @@ def test_options_may_be_anywhere_in_the_line(machine: dict[str, str], tmp_path: 
         (["--client", "emacs"], "there is no client 'emacs'"),
         (["--client=codex,", "."], "there is no client ''"),
         (["--client", "codex cursor"], "there is no client 'codex cursor'"),
+        (["--hooks"], "--hooks needs a mode"),
+        (["--hooks=all"], "there is no mode 'all'"),
         (["--enforce-all"], "there is no option --enforce-all"),
         ([".", ".."], "two projects are named"),
         (["no such folder"], "is not a folder"),

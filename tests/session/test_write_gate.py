@@ -86,7 +86,7 @@ def test_other_paths_are_denied_with_an_error_and_a_hint(root: Path, path: str, 
     ("path", "naming"),
     [
         (".codex/config.toml", "add the server to .codex/config.toml"),
-        (".claude/settings.json", "allow ls in .claude/settings.json"),
+        (".claude/agents/x.md", "describe the agent in .claude/agents/x.md"),
         (".cursor/mcp.json", "clean .cursor/mcp.json"),
         (".cursor/rules/x.mdc", "write rules in .cursor"),
         (".vscode/mcp.json", ".vscode/mcp.json is wrong"),

@@ -14,7 +14,7 @@ from code_intel.cli.setup.marked_block import BlockMarks, with_block, without_bl
 READERS = MappingProxyType(
     {"CLAUDE.md": ("claude",), "AGENTS.md": ("codex", "cursor", "vscode"), "GEMINI.md": ("gemini",)}
 )
-"""The clients that read each file; decision 0062."""
+"""The clients that read each file (docs/decisions/0065)."""
 MARKS = BlockMarks(b"<!-- code-intel: begin -->", b"<!-- code-intel: end -->", gap=b"\n")
 SECTION = """\
 ## Finding and changing code
