@@ -17,10 +17,10 @@ from served import settings_of
 
 
 @contextmanager
-def client_context(root: Path) -> Iterator[GatewayContext]:
-    """Open the project for hooks, without a model."""
+def client_context(root: Path, *, readonly: bool = False) -> Iterator[GatewayContext]:
+    """Open the project for hooks, without a model; `readonly` as a hook without a gateway does."""
     settings = settings_of(root)
-    maps, forest = open_project(settings)
+    maps, forest = open_project(settings, readonly=readonly)
     yield GatewayContext(settings, None, maps.index, forest.index, maps.embedder)
     maps.index.close()
     forest.index.close()
@@ -48,6 +48,11 @@ class ClaudeCode:
         bound = find_session(self.context, self.event)
         calls = bound.session.calls if bound else ()
         return {(item.file, item.first, item.last) for call in calls for item in call.printed}
+
+    def calls(self) -> int:
+        """Return how many calls the bound session has journaled."""
+        bound = find_session(self.context, self.event)
+        return len(bound.session.calls) if bound else 0
 
     async def before(self, tool: str, **given: Any) -> tuple[str, str]:
         """Return the context and the refusal of a PreToolUse event."""

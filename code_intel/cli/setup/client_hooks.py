@@ -45,6 +45,7 @@ CLAUDE_CODE = HookFile(
             "PreToolUse": "Bash|Edit|Glob|Grep|MultiEdit|NotebookEdit|Write"
             "|mcp__code-intel__start_session",
             "PostToolUse": "Bash|Glob|Grep|Read",
+            "PostToolUseFailure": "Bash",
             "Stop": "",
             "SessionEnd": "",
         }

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 
 from code_intel.errors import SessionError
@@ -63,12 +64,15 @@ def _note(context: GatewayContext, event: HookEvent) -> None:
     if not printed:
         return
     bound = find_session(context, event)
-    try:
-        if bound is not None:
-            take_over(context, event, bound.binding.handle)
-            steps = steps_of_prints(event.tool, printed)
-            journal.append(context.sessions, bound.binding.handle, *steps)
-            return
-    except SessionError:  # its outcome was recorded in the meantime
-        pass
-    keep_client_reads(context.settings, client_session(event), printed)
+    if bound is None:
+        keep_client_reads(context.settings, client_session(event), printed)
+        return
+    known = {item for call in bound.session.calls for item in call.printed}
+    new = [item for item in printed if item not in known]
+    steps = (
+        *take_client_reads(context.settings, client_session(event)),
+        *steps_of_prints(event.tool, new),
+    )
+    handle = bound.binding.handle
+    with suppress(SessionError):  # its outcome was recorded in the meantime
+        journal.append(context.sessions, handle, *steps, loaded=bound.session)

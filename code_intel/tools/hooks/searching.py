@@ -19,6 +19,7 @@ from code_intel.learned.status.validity import lookup_name
 from code_intel.records import Agreement, Definition
 from code_intel.tools.context.freshness import ask_fresh_index
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.prints import current_text
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.hooks.event_files import existing_files
 from code_intel.tools.hooks.events import HookEvent, HookReply
@@ -117,8 +118,20 @@ def _defined(context: GatewayContext, name: str, searched: Iterable[str]) -> str
     files = {project_path_of(context, d.file) for d in own}
     if not own or len(own) > MAX_DEFINITIONS or files & set(searched):
         return ""
-    places = (f"{project_path_of(context, d.file)}:{d.line} ({_description(d)})" for d in own)
-    return f"{name} is defined in {', '.join(places)}"
+    places = [place for d in own if (place := _place_now(context, d))]
+    return f"{name} is defined in {', '.join(places)}" if places else ""
+
+
+def _place_now(context: GatewayContext, definition: Definition) -> str:
+    """Return the file and line of a definition; "" if its line is gone.
+
+    A hook without a gateway cannot index a file that has changed.
+    """
+    file = project_path_of(context, definition.file)
+    signature = definition.signature.split("\n")[0].strip()
+    lines = [n for n, text in enumerate(current_text(context, file), 1) if signature in text]
+    line = min(lines, key=lambda number: abs(number - definition.line), default=0)
+    return f"{file}:{line} ({_description(definition)})" if line else ""
 
 
 def _says_little(definition: Definition) -> bool:

@@ -49,7 +49,8 @@ def test_claude_code_gets_hooks_that_advise_by_default(project: Path, init: Init
     init()
     assert commands(project) == {COMMAND}
     assert hooks(project).keys() == {
-        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd",
+        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+        "Stop", "SessionEnd",
     }  # fmt: skip
     assert all(
         one["timeout"] and one["type"] == "command"

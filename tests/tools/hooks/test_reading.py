@@ -118,6 +118,16 @@ async def test_what_was_read_before_the_session_counts(call: Caller, client: Cla
     assert read_client_reads(client.context.settings, key).printed == ()
 
 
+async def test_lines_that_were_read_before_are_not_journaled_again(
+    call: Caller, client: ClaudeCode
+) -> None:
+    client.bind(await start(call))
+    await client.reads(MAILER)
+    before = client.calls()
+    await client.reads(MAILER)
+    assert client.calls() == before
+
+
 @pytest.mark.covers("rule.hook.reading")
 async def test_start_session_takes_over_what_was_read(call: Caller, client: ClaudeCode) -> None:
     await client.reads(MAILER)

@@ -66,13 +66,20 @@ async def test_other_searches_get_none(
     assert await client.before(tool, **given) == ("", "")
 
 
+@pytest.mark.parametrize("readonly", [False, True])
 @pytest.mark.covers("rule.hook.search")
-async def test_line_is_about_the_current_files(client: ClaudeCode, shop: Path) -> None:
+async def test_line_is_about_the_current_files(shop: Path, *, readonly: bool) -> None:
     path = shop / SERVICE
-    path.write_text("# one more line\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
-    said, _ = await client.before("Grep", pattern="AuthService")
-    line = int(said.removeprefix(DEFINED).partition(" ")[0])
-    assert path.read_text(encoding="utf-8").splitlines()[line - 1].startswith("class AuthService")
+    with client_context(shop, readonly=readonly) as context:
+        client = ClaudeCode(context)
+        text = path.read_text(encoding="utf-8")
+        path.write_text("# one more line\n" + text, encoding="utf-8")
+        said, _ = await client.before("Grep", pattern="AuthService")
+        line = int(said.removeprefix(DEFINED).partition(" ")[0])
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[line - 1].startswith("class AuthService")
+        path.write_text(text.replace("AuthService", "OtherService"), encoding="utf-8")
+        assert await client.before("Grep", pattern="AuthService") == ("", "")
 
 
 @pytest.mark.covers("rule.hook.search")
