@@ -7,6 +7,7 @@ from fnmatch import translate
 
 from code_intel.chunking.knowledge_page import PAGE_NAME as PAGE
 from code_intel.config import KNOWLEDGE_FOLDER, STATE_FOLDER, IndexConfig
+from code_intel.config.client_files import HOOK_FILES
 from code_intel.records import Corpus
 
 MAX_FILE_BYTES = 1 << 20
@@ -101,8 +102,10 @@ def is_plan_file(path: str, config: IndexConfig) -> bool:
 
 
 def is_own_file(path: str, db_name: str, corpus: Corpus) -> bool:
-    """Return whether a POSIX path is a file of code-intel itself."""
+    """Return whether a POSIX path is a file of code-intel itself, or one that `init` writes."""
     *folders, name = path.split("/")
+    if path in HOOK_FILES.values():
+        return True
     if name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
         return True
     return not CORPORA[corpus].own_state and STATE_FOLDER in folders

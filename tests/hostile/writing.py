@@ -182,7 +182,7 @@ async def hundreds_of_files(agent: Agent) -> Prize:
 
 async def the_clients_settings(agent: Agent) -> Prize:
     file = ".claude/settings.json"
-    (agent.root / ".claude").mkdir()
+    (agent.root / ".claude").mkdir(exist_ok=True)
     (agent.root / file).write_text('{"hooks": {"PreToolUse": []}}\n', encoding="utf-8")
     handle = await agent.ready()
     await agent("snippets_get", session_id=handle, path=file)
