@@ -1,4 +1,4 @@
-"""Check configurations, databases, agreements, sessions and command registries.
+"""Check configurations, databases, agreements, sessions, hooks and command registries.
 
 Prints each finding with its remedy, and changes nothing. Exits with 1 if something does not work.
 """
@@ -27,6 +27,7 @@ from code_intel.planning import settings as plan_settings
 from code_intel.session import journal
 from code_intel.tools.context.corpus_service import project_sync
 from code_intel.tools.context.gateway import sessions_of
+from code_intel.tools.hooks.failures import MAX_AGE, recent_failures
 
 ADVICE = {
     "broken": "Its symbol is gone. Correct the file, or delete it.",
@@ -132,6 +133,7 @@ def _project_findings(
         ("sessions", _session_findings(settings)),
         ("plans", _plan_findings(settings)),
         ("upstreams", upstream_findings(settings)),
+        ("hooks", _hook_findings(settings)),
     ]
 
 
@@ -188,3 +190,22 @@ def _plan_findings(settings: Settings) -> list[IndexFinding]:
     ]
     counts = ", ".join(f"{len(listing.rows)} {kind}" for kind, listing in listings.items())
     return found or [IndexFinding("info", f"{counts} in {root.name}.")]
+
+
+def _hook_findings(settings: Settings) -> list[IndexFinding]:
+    """Return the number of hooks that failed lately, and the last failure."""
+    try:
+        failures = recent_failures(settings.state)
+    except CodeIntelError as error:
+        return [IndexFinding("warning", error.message, error.hint)]
+    if not failures:
+        return [IndexFinding("info", f"No hook has failed in the last {MAX_AGE.days} days.")]
+    last = failures[-1]
+    problem = ": ".join(filter(None, (last.error, last.message)))
+    what = (
+        f"{counted(len(failures), 'hook failure')} in the last {MAX_AGE.days} days. "
+        f"The last one, of {last.client} at {last.at}: {problem}"
+    )
+    where = f"It happened in {last.where}. " if last.where else ""
+    remedy = f"{where}All are in .code-intel/logs/hook_failures.jsonl."
+    return [IndexFinding("warning", visible(what), visible(remedy))]

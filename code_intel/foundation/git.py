@@ -224,6 +224,21 @@ def committed_since(folder: Path, since: str, files: Sequence[str]) -> bool:
     return bool(log)
 
 
+def files_committed_since(folder: Path, since: str) -> set[str] | None:
+    """Return the files below `folder` that commits after `since` (ISO 8601) changed.
+
+    Merges do not count. Returns None if git fails.
+    """
+    options = ("--format=", "--name-only", "--no-renames", "--relative", "-z")
+    try:
+        listed = run(folder, "log", *options, f"--since={since}")
+    except TimeoutError:
+        return None
+    if listed is None:
+        return None
+    return {os.fsdecode(name) for name in listed.split(b"\0") if name}
+
+
 def head(folder: Path) -> str | None:
     """Return the commit of HEAD, empty before the first commit; None if git fails."""
     try:

@@ -211,8 +211,13 @@ def learned(nl_term: str, symbol: str, *, confirmed: bool = True, created: bool 
     return Step(Event.LEARNED, {**pair, "confirmed": confirmed, "created": created})
 
 
-def outcome(result: str, analysis: Mapping[str, Any]) -> Step:
+def outcome(result: str, analysis: Mapping[str, Any], unpermitted: Iterable[str] = ()) -> Step:
     """Record an outcome.
+
+    Args:
+        result: One of `OUTCOMES`.
+        analysis: The result and its cause.
+        unpermitted: Files that were written without permission; the first `MAX_LISTED` are kept.
 
     Raises:
         UsageError: `result` is not one of `OUTCOMES`.
@@ -222,4 +227,6 @@ def outcome(result: str, analysis: Mapping[str, Any]) -> Step:
             f"outcome is {result!r}; expected one of {', '.join(OUTCOMES)}.",
             details={"field": "outcome"},
         )
-    return Step(Event.OUTCOME, {"outcome": result, "analysis": dict(analysis)})
+    files = list(unpermitted)[:MAX_LISTED]
+    data = {"outcome": result, "analysis": dict(analysis)}
+    return Step(Event.OUTCOME, data | ({"unpermitted": files} if files else {}))

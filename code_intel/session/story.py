@@ -1,7 +1,7 @@
 """Describe a session for people, one line per event of its journal.
 
     asked framed map found executed claimed noted believed doubted risk supposed confirmed rejected
-    opened permitted reverted learned ended; and `phase` for each change of phase
+    opened permitted reverted learned ended audited; and `phase` for each change of phase
 
 Each text is one line without hidden characters or secret values. Long lists are cut.
 """
@@ -251,6 +251,8 @@ def _describe_outcome(data: Data) -> Iterator[KindAndText]:
     ]
     reasons = "; ".join(filter(None, parts))
     yield "ended", f"{data['outcome']}: {reasons}" if reasons else data["outcome"]
+    if files := data.get("unpermitted"):
+        yield "audited", f"written without permission: {_join(map(plain, files))}"
 
 
 DESCRIPTIONS: Mapping[Event, Callable[[Data], Iterable[KindAndText]]] = MappingProxyType(

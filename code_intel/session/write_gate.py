@@ -3,7 +3,7 @@
 It may do so only in READY, and only to open files, compared by real path, and to new files beside
 them; also to announced files. Under the demands of evidence, `open_files` says which files are
 open; under those of counts, the explored files are. The gate does not see what a shell command
-writes.
+writes. Git shows that afterwards, and `is_unpermitted` decides what is reported (0062).
 """
 
 import os
@@ -24,8 +24,8 @@ from code_intel.session.open_files import (
     open_files,
     why_closed,
 )
-from code_intel.session.phases import Phase
-from code_intel.session.state import Session
+from code_intel.session.phases import Event, Phase
+from code_intel.session.state import JournalRecord, Session
 from code_intel.session.understanding.counts_guidance import LOOK_AND_ADD
 
 PROTECTED = (".code-intel/*", ".mcp.json", "devrag-*.json", ".claude/settings*.json")
@@ -434,3 +434,44 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     ),
 )
 """Reasons to deny a write, in the order in which they are reported."""
+
+
+class ChangeFacts(NamedTuple):
+    """The facts about one file that has changed since a session began.
+
+    Attributes:
+        permitted: Whether the write gate has allowed it, in any phase of the session.
+        permitted_elsewhere: Whether it has done so in another session meanwhile.
+        generated: Whether a tool writes it: a lock file, or an untracked file in a folder such as
+            `__pycache__`.
+        fetched: Whether its content came with a commit that is older than the session, such as by
+            `git pull` or `git switch`.
+    """
+
+    permitted: bool = False
+    permitted_elsewhere: bool = False
+    generated: bool = False
+    fetched: bool = False
+
+
+EXPLANATIONS: tuple[Callable[[ChangeFacts], bool], ...] = (
+    lambda facts: facts.permitted,
+    lambda facts: facts.permitted_elsewhere,
+    lambda facts: facts.generated,
+    lambda facts: facts.fetched,
+)
+"""Reasons why a changed file is not reported. A person may still have written a reported one."""
+
+
+def is_unpermitted(facts: ChangeFacts) -> bool:
+    """Return whether a changed file is reported as written without permission."""
+    return not any(explains(facts) for explains in EXPLANATIONS)
+
+
+def permitted_files(records: Iterable[JournalRecord], since: str = "") -> frozenset[str]:
+    """Return the files that the write gate has allowed, also before a return to EXPLORATION.
+
+    `since` is an ISO 8601 time in UTC. A record of another version may lack its files.
+    """
+    rows = (each.data for each in records if each.event is Event.PERMITTED and each.at >= since)
+    return frozenset(str(file) for row in rows for file in row.get("files", ()))

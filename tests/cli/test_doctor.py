@@ -4,10 +4,13 @@ import json
 from dataclasses import replace
 
 from code_intel.config import load_settings
+from code_intel.errors import StorageError
+from code_intel.foundation.durable import make_folder
 from code_intel.planning import keeping, knowledge, place
 from code_intel.session import journal
 from code_intel.session.phases import Intent
 from code_intel.tools.context.gateway import sessions_of
+from code_intel.tools.hooks.failures import log_failure
 from kept_plans import plan
 from projects import Project
 
@@ -62,3 +65,18 @@ def test_remove_keeps_plans_and_reports_them(shop: Project) -> None:
     notes = json.loads(shop.call("code-intel", "init", "--remove", "--json").stdout)["notes"]
     assert any("Query plans stay in .gistdex" in note for note in notes)
     assert path.is_file()
+
+
+def test_doctor_reports_hooks_that_failed_lately(shop: Project) -> None:
+    assert findings(shop, "hooks") == [("info", "No hook has failed in the last 7 days.", "")]
+    state = shop.root / ".code-intel"
+    log_failure(state, "claude-code", "first")
+    try:
+        make_folder(state / ".gitignore" / "inside")
+    except StorageError as error:
+        log_failure(state, "codex", error)
+    ((level, what, remedy),) = findings(shop, "hooks")
+    assert (level, what.startswith("2 hook failures in the last 7 days.")) == ("warning", True)
+    assert "of codex" in what
+    assert "StorageError" in what
+    assert remedy.startswith("It happened in code_intel.foundation.durable:")

@@ -23,6 +23,7 @@ async def earned(call: Caller, shop: Path) -> str:
     await call("confirm_symbol_relevance", **CONFIRMED)
     await to_ready(call)
     await call("find_references", symbol=LOGIN)
+    assert (await call("check_write_target", file_path=SERVICE))["allowed"]
     change(shop, SERVICE)
     return session
 

@@ -1,10 +1,11 @@
 """What was written since a session began is told from what was there, as far as git can tell."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from code_intel.foundation.git import Commit, changed_from, commits, head
+from code_intel.foundation.git import Commit, changed_from, commits, files_committed_since, head
 from programs import git
 
 FILES = ("old.py", "ログイン.py", "new.py", "gone.py")
@@ -113,3 +114,23 @@ def test_without_a_repository_or_the_commit_there_are_no_commits(
 ) -> None:
     assert commits(repository, "--all", 10) is None
     assert commits(tmp_path_factory.mktemp("plain"), "HEAD", 10) is None
+
+
+def test_files_of_later_commits_are_named_as_they_are(repository: Path) -> None:
+    names = ["line\nbreak.py", "日本語.py", "sub/own.py"]
+    for name in names:
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text("x = 1\n", encoding="utf-8")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "More\n\n1\t1\tforged.py")
+    found = files_committed_since(repository, "2000-01-01T00:00:00+00:00")
+    assert found is not None
+    assert set(names) <= found
+    assert "forged.py" not in found
+    later = datetime.now(UTC) + timedelta(hours=1)
+    assert files_committed_since(repository, later.isoformat()) == set()
+    assert files_committed_since(repository / "sub", "2000-01-01T00:00:00+00:00") == {"own.py"}
+
+
+def test_without_a_repository_no_files_of_commits_are_known(tmp_path: Path) -> None:
+    assert files_committed_since(tmp_path, "2000-01-01T00:00:00+00:00") is None

@@ -1,5 +1,8 @@
 """Confirm that an agreement holds for the current code. Commit its file to share it with your team.
 
+An agreement may also be a draft: what a session changed that recorded no outcome (`map list` lists
+drafts). Confirming it writes its file and records the session's success. --all leaves drafts out.
+
 --all confirms every unconfirmed agreement whose symbol the index defines, such as those of a
 migration or an import. It leaves out agreements that were rejected, whose code has changed since
 they were written, or whose names contain look-alike letters.
@@ -15,6 +18,7 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Any
 
+from code_intel.chunking.agreement import file_name
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import (
     add_dry_run,
@@ -23,10 +27,16 @@ from code_intel.cli.map.context import (
     refresh_whole_map,
     run_on_current_source,
 )
+from code_intel.cli.map.drafts import (
+    DraftedAgreement,
+    drafted_agreements,
+    end_drafted,
+    write_drafted,
+)
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_of
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.learned.files.agreements import existing, look
+from code_intel.learned.files.agreements import Key, existing, look, make_key
 from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
 from code_intel.learned.files.trunk import is_carried
 from code_intel.learned.learn import confirm
@@ -109,14 +119,19 @@ def _all(args: argparse.Namespace) -> Answer:
 async def _confirm(
     context: GatewayContext, term: str, symbol: str, *, file: str, dry: bool
 ) -> Answer:
-    """Confirm one agreement if the index defines its symbol."""
-    entry, agreement = existing(
-        await run_in_thread(look, context.settings.agreements), (term, symbol)
-    )
-    known = await find_standing(context, term, symbol)
-    if known and known.heir:
+    """Confirm one agreement, or one of a draft, if the index defines its symbol."""
+    drafted = await run_in_thread(_drafted, context, make_key(term, symbol))
+    if drafted:
+        path = context.settings.agreements / file_name(*drafted.key)
+        agreement = drafted.agreement
+    else:
+        known = await run_in_thread(look, context.settings.agreements)
+        entry, agreement = existing(known, (term, symbol))
+        path = entry.path
+    standing = await find_standing(context, term, symbol)
+    if standing and standing.heir:
         raise NotFoundError(
-            f"{symbol} was renamed to {known.heir.qualified}.",
+            f"{symbol} was renamed to {standing.heir.qualified}.",
             hint=f"Run `code-intel map rename {shlex.join([term, symbol])}`.",
         )
     definitions = (await definitions_of(context, [symbol])).get(symbol)
@@ -135,8 +150,10 @@ async def _confirm(
     files = [file] if file else [reference.path for reference in agreement.files]
     require_one_file(symbol, definitions, files, "file")
     meant = nearest(definitions, files)
-    path, map_sync = entry.path, DRY_RUN
+    map_sync = DRY_RUN
     if not dry:
+        if drafted:
+            await run_in_thread(write_drafted, context.settings, drafted)
         work = partial(
             confirm,
             context.settings,
@@ -147,6 +164,8 @@ async def _confirm(
         )
         path = (await run_in_thread(work)).agreement_file
         map_sync = await refresh_map(context, path)
+        if drafted:
+            await run_in_thread(end_drafted, context.settings, drafted)
     location = f"{meant[0].file}:{meant[0].line}"
     problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
     data = {
@@ -160,6 +179,11 @@ async def _confirm(
     head = "Would be confirmed" if dry else "Confirmed"
     text = f"{head}: {term} → {symbol} ({location}). Commit {path.name} to share it."
     return Answer(data, f"{text}\n{problem}" if problem else text)
+
+
+def _drafted(context: GatewayContext, key: Key) -> DraftedAgreement | None:
+    """Return the agreement if only a draft holds it."""
+    return next((each for each in drafted_agreements(context.settings) if each.key == key), None)
 
 
 async def _confirm_all(context: GatewayContext, problem: str, *, dry: bool) -> Answer:

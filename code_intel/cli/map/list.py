@@ -1,12 +1,17 @@
-"""List the project's agreements with their status and its reasons. Exits with 1 if none match."""
+"""List the project's agreements with their status and its reasons. Exits with 1 if none match.
+
+Drafts are listed last: what sessions changed that recorded no outcome. They are not agreements
+until `code-intel map confirm` writes their files.
+"""
 
 import argparse
 from typing import Any, get_args
 
 from code_intel.cli.map.context import print_answer
+from code_intel.cli.map.drafts import drafted_agreements, drafted_line, drafted_row
 from code_intel.cli.project import add_project
 from code_intel.records import Validity
-from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import list_agreements, standing_line
 
@@ -28,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
     answer = print_answer(args, lambda context: _everything(context, args))
-    return 0 if answer.data["total"] else 1
+    return 0 if answer.data["total"] or answer.data["drafts"] else 1
 
 
 async def _everything(context: GatewayContext, args: argparse.Namespace) -> Answer:
@@ -42,5 +47,18 @@ async def _everything(context: GatewayContext, args: argparse.Namespace) -> Answ
         rows += page.data["agreements"]
         cursor = page.data["next_cursor"]
         if not cursor:
-            text = "\n".join(map(standing_line, rows)) or page.text
-            return Answer({**page.data, "agreements": rows}, text)
+            drafts = await run_in_thread(_drafts, context, args)
+            lines = [*map(standing_line, rows), *map(drafted_line, drafts)]
+            data = {**page.data, "agreements": rows, "drafts": drafts}
+            return Answer(data, "\n".join(lines) or page.text)
+
+
+def _drafts(context: GatewayContext, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the agreements of drafts that match; none if a status is asked for."""
+    wanted = args.term.casefold(), args.symbol.casefold()
+    return [
+        drafted_row(each)
+        for each in drafted_agreements(context.settings)
+        if not args.status
+        and all(part in name.casefold() for part, name in zip(wanted, each.key, strict=True))
+    ]

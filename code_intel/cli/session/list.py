@@ -1,5 +1,8 @@
 """List sessions, the most recently used first, with intent, phase, outcome or state, and query.
 
+`draft` and `unconfirmed` stand for a session that changed files and recorded no outcome.
+`unconfirmed` means that its client has ended, or that a day has passed.
+
 Exits with 1 if none exist.
 """
 
@@ -10,6 +13,7 @@ from typing import Any
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
+from code_intel.learned.history.drafts import read_drafts
 from code_intel.session.journal import MAX_JOURNALS
 from code_intel.session.listing import SessionSummary, list_sessions
 from code_intel.session.story import plain
@@ -38,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     most = MAX_JOURNALS if args.all else MAX_SESSIONS_SHOWN + 1
     sessions = list_sessions(paths, expire_hours=settings.session_hours, limit=most)
     listed = sessions if args.all else sessions[:MAX_SESSIONS_SHOWN]
-    lines = [_line(session) for session in listed] or [
+    drafts = {draft.session: draft.state() for draft in read_drafts(settings)}
+    lines = [_line(session, drafts.get(session.name, "")) for session in listed] or [
         "There are no sessions yet. An agent starts one with start_session."
     ]
     if any(session.state == "broken" for session in listed):
@@ -46,7 +51,12 @@ def run(args: argparse.Namespace) -> int:
     if len(sessions) > len(listed):
         lines.append("There are more; --all lists them.")
     rows: list[dict[str, Any]] = [
-        {**session._asdict(), "query": plain(session.query), "why": plain(session.why)}
+        {
+            **session._asdict(),
+            "query": plain(session.query),
+            "why": plain(session.why),
+            "draft": drafts.get(session.name, ""),
+        }
         for session in listed
     ]
     data = {"sessions": rows, "truncated": len(sessions) > len(listed)}
@@ -54,9 +64,9 @@ def run(args: argparse.Namespace) -> int:
     return 0 if listed else 1
 
 
-def _line(session: SessionSummary) -> str:
+def _line(session: SessionSummary, draft: str) -> str:
     used = datetime.fromisoformat(session.used_at).astimezone()
     text = plain(session.query) if session.intent else "its journal does not match its head"
-    result = session.outcome or session.state
-    status = f"{session.intent or '-':<12}{session.phase or '-':<13}{result:<9}"
+    result = session.outcome or draft or session.state
+    status = f"{session.intent or '-':<12}{session.phase or '-':<13}{result:<12}"
     return f"{session.name}  {used:%Y-%m-%d %H:%M}  {status}{cut(text, _QUERY_COLUMNS)}"

@@ -4,6 +4,7 @@ If the session is damaged, shows the part that matches its head, and what is wro
 """
 
 import argparse
+import shlex
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
@@ -15,7 +16,9 @@ from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.config import Settings
 from code_intel.errors import StorageError
+from code_intel.foundation.text import visible
 from code_intel.learned.history import decisions
+from code_intel.learned.history.drafts import OutcomeDraft, read_draft
 from code_intel.learned.history.logs import folder_of
 from code_intel.session import journal
 from code_intel.session.guidance import risk_reason, risk_text
@@ -25,6 +28,7 @@ from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.story import Story, StoryLine, describe, duration, plain, with_notes
 from code_intel.tools.context.gateway import sessions_of
+from code_intel.tools.session.audit_writes import listed_files, unpermitted_note
 
 FIRST_LINES, LAST_LINES = 30, 50
 """Number of lines shown from the beginning and from the end of a long session."""
@@ -76,8 +80,11 @@ def run(args: argparse.Namespace) -> int:
         "ahead": intact.ahead,
     }
     data |= _data(story.session) if story.session else {}
+    draft = read_draft(settings, name)
+    data |= {"draft": _draft_data(draft)}
     data |= {"story": [line._asdict() for line in shown], "left_out": left_out}
-    text = _text(name, state, story, left_out, 0 if args.all else _MAX_ROWS)
+    text = [*_text(name, state, story, left_out, 0 if args.all else _MAX_ROWS)]
+    text += _draft_lines(draft) if draft else []
     emit(args, data, "\n".join([*text, *([journal.IGNORED_LINES_NOTE] if intact.ahead else [])]))
     return 0
 
@@ -190,6 +197,31 @@ def _rows(line: StoryLine, max_rows: int) -> Iterator[str]:
     for number, row in enumerate(wrapped(line.text, _COLUMNS, max_rows)):
         head = "" if number else f"{time:<10}{line.what:<12}"
         yield f"{head:<{_INDENT}}{row}".rstrip()
+
+
+def _draft_data(draft: OutcomeDraft | None) -> dict[str, Any] | None:
+    """Return the draft of the outcome as data, without the handle of the session."""
+    if draft is None:
+        return None
+    return {
+        "state": draft.state(),
+        "drafted_at": draft.drafted_at,
+        "files": list(draft.files),
+        "unpermitted_files": list(draft.unpermitted),
+        "agreements": [
+            {"nl_term": each.nl_term, "symbol": each.symbol} for each in draft.agreements
+        ],
+    }
+
+
+def _draft_lines(draft: OutcomeDraft) -> Iterator[str]:
+    head = "Its outcome is a draft" if draft.state() == "draft" else "Its outcome is unconfirmed"
+    yield f"{head}. Changed: {listed_files(draft.files)}."
+    if note := unpermitted_note(draft.unpermitted):
+        yield note
+    for each in draft.agreements:
+        pair = shlex.join((each.nl_term, each.symbol))
+        yield visible(f"`code-intel map confirm {pair}` records it as a success, and learns it.")
 
 
 def _write_permission(session: Session | None, state: str) -> str:

@@ -8,11 +8,9 @@ its owner only, because the handle is a secret. All functions block.
 import hashlib
 import json
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.config import Settings
@@ -28,7 +26,7 @@ MAX_AGE = timedelta(days=1)
 """Age from which a binding no longer counts, and the next prompt opens a new session."""
 RETENTION_S = 30 * 24 * 3600.0
 """Age at which the file of a binding is deleted."""
-MAX_BINDING_BYTES = 200_000
+MAX_BINDING_BYTES = 10_000
 MAX_KEY_CHARS = 300
 _FOLDER = "clients"
 
@@ -40,13 +38,11 @@ class Binding(NamedTuple):
         handle: The handle of the gateway's session.
         opened: When it was bound, ISO 8601 in UTC.
         asked: Whether the agent was asked for the outcome of the session.
-        draft: The draft of the outcome; empty if there is none.
     """
 
     handle: str
     opened: str
     asked: bool = False
-    draft: Mapping[str, Any] = MappingProxyType({})
 
     def is_old(self, now: datetime) -> bool:
         """Return whether the binding no longer counts because of its age."""
@@ -73,9 +69,7 @@ def read_binding(settings: Settings, key: str, *, of_any_age: bool = False) -> B
     try:
         data = _path(settings, key).read_bytes()[: MAX_BINDING_BYTES + 1]
         row = json.loads(data)
-        binding = Binding(
-            str(row["handle"]), str(row["opened"]), row["asked"] is True, dict(row["draft"])
-        )
+        binding = Binding(str(row["handle"]), str(row["opened"]), row["asked"] is True)
         is_old = binding.is_old(journal.utc_now())
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -155,10 +149,7 @@ def _locked(settings: Settings) -> Any:
 
 
 def _write(path: Path, binding: Binding) -> None:
-    row = binding._asdict() | {"draft": dict(binding.draft)}
-    data = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace")
-    if len(data) > MAX_BINDING_BYTES:
-        raise StorageError(f"The draft of an outcome is longer than {MAX_BINDING_BYTES:,} bytes.")
+    data = json.dumps(binding._asdict(), ensure_ascii=False).encode("utf-8", "replace")
     if path.exists():
         durable.replace(path, data, flushed=False)
     else:

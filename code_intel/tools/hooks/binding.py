@@ -70,7 +70,7 @@ def bind(context: GatewayContext, event: HookEvent, handle: str) -> Binding:
 def update_binding(
     context: GatewayContext, event: HookEvent, handle: str, **changes: Any
 ) -> Binding | None:
-    """Change the fields `asked` or `draft` of the binding; None if it is of another session.
+    """Change the field `asked` of the binding; None if it is of another session.
 
     Raises:
         BusyError: Another process held the lock for too long.

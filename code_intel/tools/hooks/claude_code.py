@@ -37,8 +37,8 @@ def read_event(data: Mapping[str, Any]) -> HookEvent | None:
 def write_reply(event: Mapping[str, Any], reply: HookReply) -> HookOutput:
     """Return what the hook's process writes. Context counts only with the name of its event."""
     name = str(event.get("hook_event_name"))
-    if reply.refusal and name == "Stop":
-        return HookOutput(json.dumps({"decision": "block", "reason": reply.refusal}))
+    if name == "Stop":
+        return _stop_reply(reply)
     fields: dict[str, Any] = {"hookEventName": name}
     if reply.refusal:
         fields |= {"permissionDecision": "deny", "permissionDecisionReason": reply.refusal}
@@ -50,6 +50,16 @@ def write_reply(event: Mapping[str, Any], reply: HookReply) -> HookOutput:
         return HookOutput()
     out = json.dumps({"hookSpecificOutput": fields}, ensure_ascii=False)
     return HookOutput(out, reply.refusal, _BLOCKING_EXIT if reply.refusal else 0)
+
+
+def _stop_reply(reply: HookReply) -> HookOutput:
+    """Return the answer to Stop. It has no context for the model; the user sees a message."""
+    row: dict[str, str] = {}
+    if reply.refusal:
+        row = {"decision": "block", "reason": reply.refusal}
+    if reply.context:
+        row["systemMessage"] = reply.context
+    return HookOutput(json.dumps(row, ensure_ascii=False)) if row else HookOutput()
 
 
 def _prompt(data: Mapping[str, Any]) -> HookEvent:
@@ -149,9 +159,14 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def _of(kind: Kind) -> Callable[[Mapping[str, Any]], HookEvent]:
-    return lambda data: HookEvent(
-        kind, data["session_id"], is_repeated=data.get("stop_hook_active") is True
-    )
+    return lambda data: HookEvent(kind, data["session_id"], is_repeated=_goes_on(data))
+
+
+def _goes_on(data: Mapping[str, Any]) -> bool:
+    """Return whether the client goes on after Stop: a hook asked for it, or subagents still run."""
+    tasks = data.get("background_tasks")
+    running = [_object(task).get("status") for task in (tasks if isinstance(tasks, list) else [])]
+    return data.get("stop_hook_active") is True or "running" in running
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], HookEvent | None]] = MappingProxyType(

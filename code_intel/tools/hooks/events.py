@@ -44,7 +44,7 @@ class HookEvent(NamedTuple):
             printed. They may contain `*`, `?` and `[`.
         passages: The lines that were printed; their files are absolute or relative to the root.
         arguments: The arguments of start_session.
-        is_repeated: Whether the client continues because a stop hook asked for it.
+        is_repeated: Whether the client goes on after STOP: a hook asked for it, or subagents run.
         output: Text that was printed, in which lines of files are looked for.
         folders: The folders to which file names in `output` are relative.
         client: The client's name, such as `claude-code`.
@@ -69,7 +69,7 @@ class HookReply(NamedTuple):
     """What a hook tells the client. All fields empty: no opinion.
 
     Attributes:
-        context: Text for the model.
+        context: Text for the model; of STOP, a message for the user.
         refusal: Why the agent must not go on; it is shown to the model.
         arguments: The arguments with which to call the tool instead.
     """

@@ -13,6 +13,7 @@ from code_intel.tools.hooks.prompt import answer_prompt
 from code_intel.tools.hooks.reading import note_printed_lines
 from code_intel.tools.hooks.searching import comment_search
 from code_intel.tools.hooks.starting import add_client_session
+from code_intel.tools.hooks.stopping import end_draft, update_draft
 from code_intel.tools.hooks.writing import judge_client_writes
 
 Rule = Callable[[GatewayContext, HookEvent], Awaitable[HookReply]]
@@ -42,6 +43,8 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
         Kind.READ: note_printed_lines,
         Kind.SEARCH: comment_search,
         Kind.WRITE: judge_client_writes,
+        Kind.STOP: update_draft,
+        Kind.END: end_draft,
     }
 )
 """An event without a rule gets no answer."""

@@ -40,21 +40,28 @@ class Edits(NamedTuple):
         found = changed_from(self.root, self.commit, [file])
         return None if found is None else found.get(file)
 
-    def has_changed(self, file: str, definition: Definition) -> bool:
-        """Return whether the code of a definition differs from that at the commit.
+    def changed_in(self, file: str, definitions: Iterable[Definition]) -> set[Definition]:
+        """Return the definitions of one file whose code differs from that at the commit.
 
         Comments, documentation, blank lines, layout and the mode of the file do not count.
         """
         both = self._texts(file)
         if both is None:
-            return False
+            return set()
         old, new = both
-        now = code_of(file, new, definition.line, definition.end_line)
-        return now not in {
-            code_of(file, old, symbol.start_line, symbol.end_line)
-            for symbol in _symbols(file, old)
-            if symbol.qualified == definition.qualified
-        }
+        earlier: dict[str, list[Symbol]] = {}
+        for symbol in _symbols(file, old):
+            earlier.setdefault(symbol.qualified, []).append(symbol)
+
+        def has_changed(it: Definition) -> bool:
+            known = earlier.get(it.qualified, ())
+            text = _cut(new, it.line, it.end_line)
+            if any(_cut(old, s.start_line, s.end_line) == text for s in known):
+                return False  # `code_of` parses the whole file
+            code = code_of(file, new, it.line, it.end_line)
+            return code not in {code_of(file, old, s.start_line, s.end_line) for s in known}
+
+        return set(filter(has_changed, definitions))
 
     def lines_of(self, file: str, definition: Definition) -> tuple[str, str]:
         """Return the text of a definition at the commit and now; equal if the file is unchanged."""
@@ -117,7 +124,14 @@ def changed_definitions(
     context: GatewayContext, edits: Edits, definitions: Iterable[Definition]
 ) -> list[Definition]:
     """Return the definitions whose code changed; this blocks."""
-    return [d for d in definitions if edits.has_changed(project_path_of(context, d.file), d)]
+    found = list(definitions)
+    by_file: dict[str, list[Definition]] = {}
+    for each in found:
+        by_file.setdefault(project_path_of(context, each.file), []).append(each)
+    changed: set[Definition] = set()
+    for file, group in by_file.items():
+        changed |= edits.changed_in(file, group)
+    return [each for each in found if each in changed]
 
 
 def _cut(text: str, first: int, last: int) -> str:

@@ -162,6 +162,25 @@ async def learn_from_success(
     )
 
 
+async def agreements_to_learn(
+    context: GatewayContext, session: Session, edits: Edits
+) -> tuple[Agreement, ...]:
+    """Return the new agreements that a success of the session would write; write nothing.
+
+    A symbol of an existing agreement that led the session is left out. The index must contain the
+    changed files.
+    """
+    answer = await run_in_thread(with_current_name, context, last_map_answer(session))
+    session = await run_in_thread(_with_current_names, context, session, edits, answer)
+    work = _Work(context, session, edits, answer)
+    found = [
+        each
+        for each in await _learnable(work, insist=False)
+        if _is_written(each) and not each.facts.agreed and not each.facts.offered
+    ]
+    return tuple([await _agreement(work, each, await _revision_of(work, each)) for each in found])
+
+
 def _is_written(each: _Learnable) -> bool:
     return each.verdict.result is not LearnedAs.NOTHING
 
@@ -287,23 +306,9 @@ async def _is_plausible(work: _Work, name: str, definitions: Sequence[Definition
 
 async def _write(work: _Work, each: _Learnable) -> LearningResult:
     """Confirm the agreement that answered this session if it fits the pair, or write a new one."""
-    context, session, name = work.context, work.session, each.facts.symbol
-    mapped = session.symbol(name)
-    assert mapped is not None  # noqa: S101 - the names are those of the session's symbols
-    first = each.definitions[0] if each.definitions else None
-    revise = await run_in_thread(_revision, work, first)
-    agreement = Agreement(
-        nl_term=work.term,
-        symbol=name,
-        evidence=(revise(_evidence(mapped)),),
-        files=_files(work, each.definitions),
-        similarity=mapped.confidence,
-        intent=session.intent.value,
-        session_id=session.name,
-        digest=first.digest if first else "",
-        body=await sole_body(context, each.definitions),
-        frame=_request_to_keep(session),
-    )
+    context = work.context
+    revise = await _revision_of(work, each)
+    agreement = await _agreement(work, each, revise)
     earned = _is_earned(each)
     if earned and work.answer and each.facts.offered:
         with suppress(NotFoundError, UsageError):  # deleted in the meantime: learn it again
@@ -316,6 +321,31 @@ async def _write(work: _Work, each: _Learnable) -> LearningResult:
         revise=revise,
         cache=context.map_cache,
     )
+
+
+async def _agreement(work: _Work, each: _Learnable, revise: Revise) -> Agreement:
+    """Return the agreement that a symbol of the session teaches."""
+    session, name = work.session, each.facts.symbol
+    mapped = session.symbol(name)
+    assert mapped is not None  # noqa: S101 - the names are those of the session's symbols
+    first = each.definitions[0] if each.definitions else None
+    return Agreement(
+        nl_term=work.term,
+        symbol=name,
+        evidence=(revise(_evidence(mapped)),),
+        files=_files(work, each.definitions),
+        similarity=mapped.confidence,
+        intent=session.intent.value,
+        session_id=session.name,
+        digest=first.digest if first else "",
+        body=await sole_body(work.context, each.definitions),
+        frame=_request_to_keep(session),
+    )
+
+
+async def _revision_of(work: _Work, each: _Learnable) -> Revise:
+    first = each.definitions[0] if each.definitions else None
+    return await run_in_thread(_revision, work, first)
 
 
 def _evidence(mapped: MappedSymbol) -> str:

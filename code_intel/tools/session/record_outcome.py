@@ -11,6 +11,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.foundation.git import head
 from code_intel.foundation.text import visible
 from code_intel.learned.history import outcomes
+from code_intel.learned.history.drafts import remove_draft
 from code_intel.learned.withdraw import withdraw
 from code_intel.session import steps
 from code_intel.session.state import Session
@@ -18,6 +19,12 @@ from code_intel.tools.context.freshness import refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
+from code_intel.tools.session.audit_writes import (
+    permitted_changes,
+    unpermitted_changes,
+    unpermitted_note,
+)
+from code_intel.tools.session.edits import edits_since
 from code_intel.tools.session.learn_from_outcome import LearnedOutcome, learn_from_success
 
 Names = Annotated[
@@ -75,12 +82,13 @@ async def record_outcome(
     async with context.session(session_id, "record_outcome") as locked:
         session = locked.session
         corrected = await _undo(context, session, outcome)
-        record = _record(session, outcome, analysis, trigger_message)
+        unpermitted = await _unpermitted(context, session)
+        record = outcome_record(session, outcome, analysis, trigger_message)
         # Record the outcome first, because learning writes several files and may fail.
         log = await run_in_thread(
             outcomes.append, outcomes.folder_of(context.settings.state), record
         )
-        session = await locked.append(steps.outcome(outcome, analysis.model_dump()))
+        session = await locked.append(steps.outcome(outcome, analysis.model_dump(), unpermitted))
         error = None
         if outcome == "success":
             result, error = await _learn(
@@ -93,8 +101,10 @@ async def record_outcome(
             for pair in result.pairs
         ]:
             await locked.append(*learned)
+    await _end_draft(context, session)
     commit = await run_in_thread(_what_to_commit, context.root, result.files)
-    note = " ".join(filter(None, (corrected, result.note, commit, ENDED)))
+    audit = unpermitted_note(unpermitted)
+    note = " ".join(filter(None, (corrected, result.note, audit, commit, ENDED)))
     files = [file.name for file in result.files]
     data = {
         "success": True,
@@ -110,6 +120,7 @@ async def record_outcome(
         "cache_error": error,
         "note": note,
         **({"silenced": dict(result.silenced)} if result.silenced else {}),
+        **({"unpermitted_files": unpermitted} if unpermitted else {}),
     }
     return Answer(data, f"Recorded {outcome}. {note}")
 
@@ -140,6 +151,24 @@ async def _undo(context: GatewayContext, session: Session, outcome: str) -> str:
     return " ".join(notes)
 
 
+async def _unpermitted(context: GatewayContext, session: Session) -> list[str]:
+    """Return the files that the session wrote without permission, `steps.MAX_LISTED` at most."""
+    if session.ended:  # its outcome is only corrected
+        return []
+    edits = await run_in_thread(edits_since, context, session)
+    permitted = await run_in_thread(permitted_changes, context, session, edits)
+    found = await run_in_thread(unpermitted_changes, context, session, edits, permitted)
+    return list(found[: steps.MAX_LISTED])
+
+
+async def _end_draft(context: GatewayContext, session: Session) -> None:
+    """Remove the draft of a session whose outcome is recorded."""
+    try:
+        await run_in_thread(remove_draft, context.settings, session.name)
+    except CodeIntelError as error:
+        context.warnings.append(f"The draft of the outcome was not removed: {error.message}")
+
+
 async def _learn(
     context: GatewayContext, session: Session, *, insist: bool, files: Sequence[str]
 ) -> tuple[LearnedOutcome, str | None]:
@@ -163,7 +192,10 @@ async def _note_failure(context: GatewayContext, session: Session, outcome: str)
     )
 
 
-def _record(session: Session, outcome: str, analysis: Analysis, trigger: str) -> dict[str, Any]:
+def outcome_record(
+    session: Session, outcome: str, analysis: Analysis, trigger: str
+) -> dict[str, Any]:
+    """Return the entry of the log of outcomes."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     answer = last_map_answer(session)
     # search_smart searches the forest only after the map has missed.

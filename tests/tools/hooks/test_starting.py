@@ -105,8 +105,8 @@ def test_a_binding_is_private_and_changes_only_with_its_session(shop: Path) -> N
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
         assert not file.is_relative_to(context.root)
-        changed = update_binding(context, prompt_event(""), "session_1", asked=True, draft={"a": 1})
-        assert changed == first._replace(asked=True, draft={"a": 1})
+        changed = update_binding(context, prompt_event(""), "session_1", asked=True)
+        assert changed == first._replace(asked=True)
         assert update_binding(context, prompt_event(""), "session_2", asked=False) is None
         unbind(context, prompt_event(""), "session_2")
         assert find_any_binding(context, prompt_event("")) == changed
@@ -114,7 +114,7 @@ def test_a_binding_is_private_and_changes_only_with_its_session(shop: Path) -> N
         bind(context, prompt_event(""), "session_2")
         again = find_any_binding(context, prompt_event(""))
         assert again is not None
-        assert (again.handle, again.asked, again.draft) == ("session_2", False, {})
+        assert (again.handle, again.asked) == ("session_2", False)
         unbind(context, prompt_event(""), "session_2")
         assert find_any_binding(context, prompt_event("")) is None
 
