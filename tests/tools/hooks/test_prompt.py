@@ -44,6 +44,7 @@ async def test_context_shows_places_and_notes_them_as_printed(shop: Path) -> Non
         assert binding is not None
         assert binding.handle in reply.context
         assert "submit_understanding" in reply.context
+        assert "vectors" not in reply.context
         printed = current_lines(context, session)
     lines = (shop / SERVICE).read_text("utf-8").splitlines()
     assert printed[SERVICE]
@@ -97,6 +98,7 @@ async def test_later_prompts_join_the_session_and_keep_its_phase(shop: Path) -> 
         assert (await answer_prompt(context, prompt_event(REQUEST))).context == ""
         reply = await answer_prompt(context, prompt_event(OTHER))
         assert first.handle in reply.context
+        assert "call start_session" in reply.context
         after = open_session(context)
     assert after.name == before.name
     assert [call.target for call in after.calls] == [REQUEST, OTHER]
