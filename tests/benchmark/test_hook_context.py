@@ -14,9 +14,10 @@ pytestmark = pytest.mark.anyio
 LOGIN = Prompt("task", "the login accepts an empty password", ("src/auth/service.py",))
 
 
-def test_half_of_the_idle_prompts_is_held_out() -> None:
+def test_most_of_the_idle_prompts_are_held_out() -> None:
     prompts = idle_prompts()
-    assert Counter(prompt.group for prompt in prompts) == {"idle/fit": 50, "idle/held": 50}
+    groups = Counter(prompt.group for prompt in prompts)
+    assert groups == {"idle/fit": 50, "idle/held": 50, "idle/unseen": 45}
     assert len({prompt.text for prompt in prompts}) == len(prompts)
     assert sum(not prompt.text.isascii() for prompt in prompts) >= 30
 

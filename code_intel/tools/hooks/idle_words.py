@@ -30,7 +30,9 @@ large easy hard difficult interesting important fun joke funny story instead sty
 advantages disadvantage pros cons worth general generally usually basically actually careful sense
 opinion favourite favorite enough happy glad wish hope sleep tired busy bye meeting note notes
 whole part kind sort talk chat welcome congratulations correct wrong true false cannot mind anyway
-number list them it this that these those both all any some none write wrote ve ll
+number list them it this that these those both all any some none write wrote ve ll called named
+forgot forgotten versus vs brief ideas teach learn learned explained own our ours whether keeping
+high low fast name names passed
 """
 _CHORES = """
 commit commits committed push pushed pull merge merged merging rebase rebased squash stash branch
@@ -43,7 +45,8 @@ restart output result results command commands terminal shell console temporary 
 folders directory project repository repo code page green red ci pipeline create created creating
 delete deleted remove removed rename open opened close closed fix fixes fixed problem problems bug
 bugs error errors fail failed fails failing step steps task tasks todo reviewer checkout check
-checked checks version local remote upstream origin model models token tokens
+checked checks version local remote upstream origin model models token tokens amend amended cherry
+pick picked bisect blame sign signed off draft bump bumped deploy deployed
 """
 IDLE_WORDS = frozenset((_CONVERSATION + _CHORES).split())
 """Folded words."""

@@ -19,16 +19,31 @@ from code_intel.index.store import Store
 from code_intel.records import Hit
 from code_intel.tools.hooks.idle_words import IDLE_WORDS
 
-MIN_CONCEPTS = 3
+MIN_CONCEPTS = 4
 """Number of specific words in a prompt from which it is about the code."""
 MIN_TOGETHER = 2
 """Number of specific words that suffice if one passage of the first hits holds them."""
+MIN_TOGETHER_IN_QUESTION = 3
+"""The same for a question that could be about anything. Any number elsewhere does not suffice."""
 FIRST_HITS = 5
+_QUESTION = re.compile(
+    r"""\W{0,9}(?:(?:hey|ok|please|can\ you|could\ you|so)\W{1,9}){0,3}
+    (?:what(?:'s|\ is|\ are|\ does|\ do)\b | which\ (?:is|are|of)\b | who\b | when\ should\b
+      | how\ (?:do|does|to|many|much|long|expensive|can)\b
+      | (?:is|are|was)\ (?:it|there|\w+\ (?:is\ )?better)\b
+      | explain\b | describe\b | teach\b | recommend\b | translate\b | convert\b | proofread\b
+      | give\ me\b | draft\b )
+    | .*\bdifference\ between\b
+    | .*(?:とは(?:何|なに|$|[??、。])|違い|仕組み|意味|ですか|方法|(?:教え|説明し|訳し|考え)て)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The form of a question, which is as often about programming as about this project."""
 _WORD = re.compile(r"[^\W\d_]\w*")
 _JAPANESE = re.compile(r"[ぁ-ヿ㐀-鿿]")
 _UNKNOWN_WORD = re.compile(r"[ァ-ヺー㐀-鿿々]{2,}")
 """A word in katakana or kanji; hiragana are endings and grammar."""
-_FILE_NAME = re.compile(r"[\w./\\-]*\w\.[A-Za-z]\w{0,7}\b")
+_NAME_BOUNDARY = re.compile(r"[^\w.-]+", re.ASCII)
+_FILE_NAME = re.compile(r"[\w.-]{1,99}\.[A-Za-z]\w{0,7}", re.ASCII)
 _NOT_TYPED = re.compile(
     r"\s*(?:/[\w:-]+(?:\s|$)|<(?:task-notification|system-reminder|command-|local-command|bash-))"
 )
@@ -72,7 +87,8 @@ def names_code(store: Store, prompt: str) -> bool:
     names = (name for name in read(prompt).names if name.bare.casefold() not in IDLE_WORDS)
     if any(store.definitions(name.bare, exact=True, limit=1) for name in names):
         return True
-    files = {PurePosixPath(name.replace("\\", "/")).name for name in _FILE_NAME.findall(prompt)}
+    parts = (part.rstrip(".") for part in _NAME_BOUNDARY.split(prompt))
+    files = {part for part in parts if _FILE_NAME.fullmatch(part)}
     return bool(files) and any(PurePosixPath(row.path).name in files for row in store.documents())
 
 
@@ -87,23 +103,24 @@ def specific(store: Store, found: Iterable[Concept]) -> tuple[Concept, ...]:
     return tuple(concept for concept in rare if concept.spellings)
 
 
-def is_likely(found: Sequence[Concept], hits: Sequence[Hit]) -> bool:
-    """Return whether a prompt with these specific concepts is about the code.
+def is_likely(prompt: str, found: Sequence[Concept], hits: Sequence[Hit]) -> bool:
+    """Return whether a prompt is about the code, by its words alone.
 
     Args:
-        found: The specific concepts of the prompt.
+        prompt: The prompt.
+        found: Its specific concepts.
         hits: The first hits of the forest.
     """
-    if len(found) >= MIN_CONCEPTS:
-        return True
-    return any(
-        sum(concept.is_in(_tokens_of(hit)) for concept in found) >= MIN_TOGETHER
-        for hit in hits[:FIRST_HITS]
-    )
+    together = max((_count_held(found, hit) for hit in hits[:FIRST_HITS]), default=0)
+    if _QUESTION.match(prompt):
+        return together >= MIN_TOGETHER_IN_QUESTION
+    return len(found) >= MIN_CONCEPTS or together >= MIN_TOGETHER
 
 
-def _tokens_of(hit: Hit) -> frozenset[str]:
-    return frozenset(words(f"{hit.document} {hit.symbol} {hit.chunk}"))
+def _count_held(found: Iterable[Concept], hit: Hit) -> int:
+    """Return how many of the concepts a hit holds."""
+    tokens = frozenset(words(f"{hit.document} {hit.symbol} {hit.chunk}"))
+    return sum(concept.is_in(tokens) for concept in found)
 
 
 def _english(text: str) -> Iterator[Concept]:

@@ -103,7 +103,7 @@ def is_about_code(
         return True
     store = context.forest.store
     hits = found.forest.hits if found.forest else ()
-    return names_code(store, prompt) or is_likely(specific(store, asked), hits)
+    return names_code(store, prompt) or is_likely(prompt, specific(store, asked), hits)
 
 
 async def _open(context: GatewayContext, event: HookEvent, prompt: str) -> str:
