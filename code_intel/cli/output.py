@@ -17,6 +17,9 @@ from code_intel.foundation.text import visible, visible_json
 
 PROGRESS_DELAY_S = 1.0
 """Seconds after which the elapsed time is printed for the first time."""
+BAR_WIDTH = 30
+ERASE_LINE = "\r\x1b[K"
+"""Moves the cursor of a terminal to the start of its line, and erases the line."""
 
 
 class Advance(Protocol):
@@ -47,35 +50,15 @@ def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Advance]:
-    """Show a progress bar per kind of work on stderr; print lines if it is not a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    """Show a progress bar on stderr; print lines if it is not a terminal."""
+    if not sys.stderr.isatty():
         yield _line_printer()
         return
-    columns = (
-        TextColumn("{task.description:<18}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def advance(done: int, total: int, what: str) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total or None)
-            bars.update(tasks[what], completed=done, total=total or None)
-
-        yield advance
+    try:
+        yield _bar_drawer()
+    finally:
+        sys.stderr.write(ERASE_LINE)
+        sys.stderr.flush()
 
 
 @contextmanager
@@ -97,6 +80,24 @@ def elapsed_time() -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+
+
+def _bar_drawer() -> Advance:
+    """Return a function that draws a bar over the last one, with the time that is left."""
+    starts: dict[str, tuple[float, int]] = {}
+
+    def advance(done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        began, first = starts.setdefault(what, (now, done))
+        full = min(done, total) * BAR_WIDTH // total if total else 0
+        bar = "━" * full + "─" * (BAR_WIDTH - full)
+        left = ""
+        if total and done > first:
+            left = f", {(total - done) * (now - began) / (done - first):.0f} s left"
+        sys.stderr.write(f"{ERASE_LINE}{what:<18} {bar} {done}/{total or '?'}{left}")
+        sys.stderr.flush()
+
+    return advance
 
 
 def _line_printer() -> Advance:

