@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,14 @@ def pins(name: str) -> dict[str, set[str]]:
     return found
 
 
-def wanted() -> Iterator[tuple[str, str]]:
-    """Yield each requirement of pyproject.toml with the lock file that adds it."""
-    yield from (("default", text) for text in PROJECT["dependencies"])
-    yield from ((extra, text) for extra in sorted(EXTRAS) for text in EXTRAS[extra])
+WANTED = [
+    *(("default", text) for text in PROJECT["dependencies"]),
+    *((extra, text) for extra in sorted(EXTRAS) for text in EXTRAS[extra]),
+]
+"""Each requirement of pyproject.toml with the lock file that has it."""
 
 
-@pytest.mark.parametrize(("name", "text"), wanted())
+@pytest.mark.parametrize(("name", "text"), WANTED)
 def test_the_lock_has_every_dependency(name: str, text: str) -> None:
     requirement = Requirement(text)
     have = pins("default") | pins(name)
