@@ -154,7 +154,7 @@ progress() { # TOTAL: show how far pip is, from the lines that it prints
   while IFS= read -r line; do
     case $line in
       Ignoring\ *) total=$((total - 1)) ;; # for another platform
-      Collecting\ * | "Requirement already satisfied"*)
+      Collecting\ * | Processing\ * | "Requirement already satisfied"*)
         count=$((count + 1))
         if [ -t 2 ]; then
           printf '\r\033[K  %s of %s: %s' "$count" "$total" "$(package_of "$line")" >&2
@@ -173,9 +173,10 @@ progress() { # TOTAL: show how far pip is, from the lines that it prints
   if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
-package_of() { # NAME of a line of pip: Collecting NAME==VERSION, ... satisfied: NAME==VERSION in
+package_of() { # NAME of a line of pip: Collecting NAME==VERSION, Processing /FOLDER/NAME-VERSION
   local line=${1#Collecting }
   line=${line#*satisfied: }
+  case $line in Processing*) line=${line##*/} line=${line%%-*} ;; esac
   printf '%s' "${line%%[= ]*}"
 }
 

@@ -1,15 +1,19 @@
 """Colour an answer for a terminal.
 
 The colours are added to the text that is also printed elsewhere, and change no character of it.
-`rich` decides whether the terminal shows colours: not if it is `dumb`, or NO_COLOR is set.
+A terminal that is `dumb` gets none, and none are shown if NO_COLOR is set.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from rich.console import Console
-from rich.style import Style
+from code_intel.config import shows_colours
+
+CODES: Mapping[str, int] = MappingProxyType(
+    {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
+)
+"""The parameters of the escape sequence that selects each style."""
 
 
 def _words(words: Iterable[str]) -> str:
@@ -47,12 +51,14 @@ _PARTS = re.compile(
 
 
 def coloured(text: str) -> str:
-    """Return the text of an answer with colours, if standard output shows them."""
-    console = Console()
-    if console.no_color or console.color_system is None or console.legacy_windows:
-        return text
-    return _PARTS.sub(_styled, text)
+    """Return the text of an answer with colours, if the terminal shows them."""
+    return _PARTS.sub(_styled, text) if shows_colours() else text
+
+
+def styled(text: str, style: str) -> str:
+    """Return a text with the escape sequences that select a style and reset it."""
+    return f"\x1b[{CODES[style]}m{text}\x1b[0m"
 
 
 def _styled(part: re.Match[str]) -> str:
-    return Style.parse(COLOURS[str(part.lastgroup)][1]).render(part[0])
+    return styled(part[0], COLOURS[str(part.lastgroup)][1])

@@ -22,6 +22,7 @@ from code_intel.config.settings import (
     holds_all_projects,
     load_settings,
     require_single_project,
+    shows_colours,
 )
 from code_intel.config.table import SETTINGS, Setting, TokenizationStrategy
 from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
@@ -48,4 +49,5 @@ __all__ = [
     "load_index_config",
     "load_settings",
     "require_single_project",
+    "shows_colours",
 ]

@@ -5,6 +5,7 @@ environment.
 """
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -168,8 +169,16 @@ def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
 def active_environments(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     """Return the folders of the Python environments that are activated in this shell only."""
     environ = os.environ if environ is None else environ
-    folders = (environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX"))
+    folders = [environ.get(name) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    if environ.get("UV"):  # `uvx` and `uv run` add the programs of their environment to PATH
+        folders.append(sys.prefix)
     return tuple(Path(folder) for folder in folders if folder)
+
+
+def shows_colours(environ: Mapping[str, str] | None = None) -> bool:
+    """Return whether the user's terminal shows colours, and the user does not refuse them."""
+    environ = os.environ if environ is None else environ
+    return not environ.get("NO_COLOR") and environ.get("TERM") not in {"dumb", "unknown"}
 
 
 def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Settings:

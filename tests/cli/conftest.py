@@ -25,7 +25,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     home.mkdir()
     env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(tmp_path / "cache"), "HOME": str(home)}
     env |= {"CODE_INTEL_EMBEDDING": "off", "PATH": f"{BIN}:{os.environ['PATH']}"}
-    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR", "VIRTUAL_ENV", "CONDA_PREFIX"):
+    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR", "VIRTUAL_ENV", "CONDA_PREFIX", "UV"):
         env.pop(name, None)
     return env
 
@@ -92,7 +92,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "UV"):
         monkeypatch.delenv(name, raising=False)
     root = tmp_path / "project"
     root.mkdir()

@@ -9,9 +9,8 @@ from io import RawIOBase
 from pathlib import Path
 
 import pytest
-from rich.style import Style
 
-from code_intel.cli.colour import COLOURS, coloured
+from code_intel.cli.colour import COLOURS, coloured, styled
 from projects import BIN, Project
 
 COLOUR_CODE = re.compile(r"\x1b\[[\d;]*m")
@@ -33,9 +32,8 @@ EXAMPLES: Mapping[str, tuple[str, str]] = {
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of a terminal with colours, although standard output is none in a test."""
+    """The environment of a terminal with colours."""
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
@@ -44,7 +42,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_part_of_an_answer_has_its_colour(name: str) -> None:
     line, part = EXAMPLES[name]
     shown = coloured(f"x\n{line}\ny")
-    assert Style.parse(COLOURS[name][1]).render(part) in shown
+    assert styled(part, COLOURS[name][1]) in shown
     assert COLOUR_CODE.sub("", shown) == f"x\n{line}\ny"
 
 

@@ -34,17 +34,11 @@ def test_visible_json_has_the_same_value(value: object, indent: int | None) -> N
     assert hidden_character(text.replace("\n", "")) == ""
 
 
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def test_progress_replaces_one_line_of_a_terminal_and_erases_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    terminal = Terminal()
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", terminal)
     with progress() as advance:
         advance(0, 4, "vectors")

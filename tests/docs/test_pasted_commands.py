@@ -35,7 +35,8 @@ PARTS = (
 )
 """What a copy of this repository needs for the commands of its pages."""
 LEFT_OUT = {
-    r"\./setup\.sh": "installs; tests/project/test_setup.py and .ci/run run it",
+    r"(PIP_NO_INDEX=1 .*)?\./setup\.sh": "installs; tests/project/test_setup.py and .ci/run run it",
+    r"(python3 -m pip|pipx|uv tool|uvx) ": "installs; .ci/installed runs these tools",
     r"rm -rf \.venv ": "removes the environment",
     r".*(--http|commands$)": "serves until it is stopped; tests/servers and tests/cli start them",
     r"curl ": "asks a server",

@@ -1,7 +1,11 @@
 """The lock files in `requirements/` fit pyproject.toml, and name no index and no machine."""
 
+import ast
 import re
+import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,8 @@ LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 PIN = re.compile(r"([a-z0-9-]+)==(\S+)(?: ; .+)? \\")
 DIGEST = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WITH_MCP = {"httpx2", "mcp_types"}
+"""Packages that the product imports and that mcp brings in the version that it needs."""
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
@@ -55,3 +61,26 @@ def test_a_lock_has_pins_with_digests_only(lock: Path) -> None:
     for number, line in enumerate(lines):
         if PIN.fullmatch(line):
             assert DIGEST.fullmatch(lines[number + 1]), line
+
+
+def imported_packages() -> Iterator[tuple[str, str]]:
+    """Yield each package that a module of the product imports, with the module's path."""
+    for path in sorted((ROOT / "code_intel").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name.split(".")[0], path.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module.split(".")[0], path.name
+
+
+def test_the_product_imports_only_its_dependencies() -> None:
+    texts = [*PROJECT["dependencies"], *EXTRAS["sentence-transformers"]]
+    declared = {canonicalize_name(Requirement(text).name) for text in texts}
+    of_module = packages_distributions()
+    foreign = {
+        (name, path)
+        for name, path in imported_packages()
+        if name not in sys.stdlib_module_names and name not in {"code_intel", *WITH_MCP}
+        if not declared & {canonicalize_name(one) for one in of_module.get(name, [name])}
+    }
+    assert foreign == set()

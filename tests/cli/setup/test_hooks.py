@@ -229,11 +229,12 @@ def in_terminal(line: list[str], typed: str) -> str:
     return shown.decode()
 
 
+@pytest.mark.parametrize(("variable", "value"), [("VIRTUAL_ENV", BIN.parent), ("UV", "/bin/uv")])
 def test_an_activated_environment_is_not_relied_on(
-    project: Path, init: Init, monkeypatch: pytest.MonkeyPatch
+    project: Path, init: Init, monkeypatch: pytest.MonkeyPatch, variable: str, value: str | Path
 ) -> None:
     monkeypatch.setenv("PATH", f"{BIN}:/usr/bin:/bin")
-    monkeypatch.setenv("VIRTUAL_ENV", str(BIN.parent))
+    monkeypatch.setenv(variable, str(value))
     git(project, "init", "-q")
     done = init()
     servers = json.loads((project / ".mcp.json").read_text("utf-8"))["mcpServers"]
