@@ -21,6 +21,8 @@ from code_intel.tools.context.client_sessions import clients_folder
 
 WRITE_TOOL = "Write"
 """The name under which a session notes a file that a tool of the client was about to write."""
+SHELL_WRITE = "Shell write"
+"""The same for a shell command."""
 MAX_KEPT_PRINTS = 2000
 """Maximum printed blocks of lines that are kept; the oldest are dropped first."""
 MAX_KEPT_FILES = 500

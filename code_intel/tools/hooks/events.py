@@ -49,6 +49,7 @@ class HookEvent(NamedTuple):
         folders: The folders to which file names in `output` are relative.
         client: The client's name, such as `claude-code`.
         enforces: Whether the hook denies what the session has not earned.
+        is_shell: Whether a shell command is about to write, not a tool that edits files.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class HookEvent(NamedTuple):
     folders: tuple[str, ...] = ()
     client: str = ""
     enforces: bool = False
+    is_shell: bool = False
 
 
 class HookReply(NamedTuple):

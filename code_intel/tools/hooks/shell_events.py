@@ -15,7 +15,7 @@ def before_command(session: str, tool: str, command: str, folder: str) -> HookEv
     """
     found = read_command(command, folder)
     if found.writes:
-        return HookEvent(Kind.WRITE, session, tool=tool, files=found.writes)
+        return HookEvent(Kind.WRITE, session, tool=tool, files=found.writes, is_shell=True)
     if found.patterns:
         text = "\n".join(found.patterns)
         return HookEvent(Kind.SEARCH, session, text, tool, files=found.places)

@@ -3,6 +3,7 @@
 from code_intel.errors import CodeIntelError
 from code_intel.learned.history.drafts import close_draft
 from code_intel.session.heads import parse_handle
+from code_intel.tools.context.client_reads import WRITE_TOOL
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.hooks.binding import (
     BoundSession,
@@ -20,6 +21,11 @@ ASK = (
     'partial, and session_id "{handle}". It changed {files}.'
 )
 
+UNCHECKED = (
+    "Changed without a check by code-intel: {files} (by a shell command, another program, or a "
+    "person)."
+)
+
 
 async def update_draft(context: GatewayContext, event: HookEvent) -> HookReply:
     """Update the draft of the outcome; ask for the outcome once per session if hooks enforce."""
@@ -29,11 +35,23 @@ async def update_draft(context: GatewayContext, event: HookEvent) -> HookReply:
     drafted = await draft_outcome(context, bound.session, bound.binding.handle)
     for warning in context.warnings:
         log_failure(context.settings.state, event.client, warning)
-    note = unpermitted_note(drafted.news)
+    note = _note(event, bound, drafted)
     if await _asks(context, event, bound, drafted):
         ask = ASK.format(handle=bound.binding.handle, files=listed_files(drafted.permitted))
         return HookReply(refusal=f"{ask} {note}".strip())
     return HookReply(context=note)
+
+
+def _note(event: HookEvent, bound: BoundSession, drafted: DraftedOutcome) -> str:
+    """Return a sentence about files that were written without permission or, if the hooks advise,
+    without a tool that edits files: no file needs permission then.
+    """
+    if event.enforces:
+        return unpermitted_note(drafted.news)
+    edited = {call.target for call in bound.session.calls if call.tool == WRITE_TOOL}
+    if files := [file for file in drafted.news if file not in edited]:
+        return UNCHECKED.format(files=listed_files(files))
+    return ""
 
 
 async def end_draft(context: GatewayContext, event: HookEvent) -> HookReply:

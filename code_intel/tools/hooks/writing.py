@@ -13,6 +13,7 @@ from code_intel.session.open_files import CHECK_AGAIN
 from code_intel.session.state import Print, Session
 from code_intel.session.write_gate import WriteVerdict
 from code_intel.tools.context.client_reads import (
+    SHELL_WRITE,
     WRITE_TOOL,
     keep_client_reads,
     read_client_reads,
@@ -64,7 +65,8 @@ async def _in_session(
         session = locked.session
     judged = dict(zip(paths, verdicts, strict=True))
     if not event.enforces:
-        line = await run_in_thread(_unread, context, handle, session, judged)
+        tool = SHELL_WRITE if event.is_shell else WRITE_TOOL
+        line = await run_in_thread(_unread, context, handle, session, judged, tool)
         return HookReply(context=line)
     refused = [path for path, verdict in judged.items() if not verdict.allowed]
     if not refused:
@@ -80,15 +82,16 @@ def _unread(
     handle: str,
     session: Session,
     judged: Mapping[str, WriteVerdict],
+    tool: str,
 ) -> str:
-    """Return one line about what was not read of the files, and note that they were written."""
-    written = {call.target for call in session.calls if call.tool == WRITE_TOOL}
+    """Return one line about what was not read of the files, and note that `tool` writes them."""
+    written = {call.target for call in session.calls if call.tool in {WRITE_TOOL, tool}}
     files = {relative_file(context.root, path): judged[path] for path in judged}
     new = [file for file in files if file and file not in written]
     closed = {file: files[file].why_closed for file in new if not files[file].allowed}
     prints = [item for call in session.calls for item in call.printed]
     if new:
-        noted = (steps.called(WRITE_TOOL, file) for file in new)
+        noted = (steps.called(tool, file) for file in new)
         journal.append(context.sessions, handle, *noted)
     return _line(context, closed, prints)
 

@@ -195,6 +195,24 @@ async def test_unpermitted_writes_are_told_once(context: GatewayContext) -> None
     assert LOGIN_FILE not in message
 
 
+@pytest.mark.covers("rule.draft.audit")
+async def test_advising_hooks_report_only_writes_that_no_editing_tool_announced(
+    context: GatewayContext,
+) -> None:
+    begin(context)
+    login = str(context.root / LOGIN_FILE)
+    await hook(context, "PreToolUse", tool_name="Edit", tool_input={"file_path": login})
+    change(context.root, LOGIN_FILE)
+    assert await stop(context) == {}
+    command = f"echo >> {FEE_FILE}"
+    await hook(context, "PreToolUse", tool_name="Bash", tool_input={"command": command})
+    change(context.root, FEE_FILE)
+    message = (await stop(context))["systemMessage"]
+    assert FEE_FILE in message
+    assert LOGIN_FILE not in message
+    assert "permission" not in message  # to advise, none is needed
+
+
 async def test_permission_lasts_after_a_return_to_exploration(context: GatewayContext) -> None:
     handle = begin(context)
     permit(context, handle, FEE_FILE)
