@@ -43,8 +43,9 @@ async def update_draft(context: GatewayContext, event: HookEvent) -> HookReply:
 
 
 def _note(event: HookEvent, bound: BoundSession, drafted: DraftedOutcome) -> str:
-    """Return a sentence about files that were written without permission or, if the hooks advise,
-    without a tool that edits files: no file needs permission then.
+    """Return a sentence about files that were written without permission.
+
+    Where hooks advise, no file needs permission. The files are those that no editing tool announced.
     """
     if event.enforces:
         return unpermitted_note(drafted.news)
