@@ -45,7 +45,7 @@ async def update_draft(context: GatewayContext, event: HookEvent) -> HookReply:
 def _note(event: HookEvent, bound: BoundSession, drafted: DraftedOutcome) -> str:
     """Return a sentence about files that were written without permission.
 
-    Where hooks advise, no file needs permission. The files are those that no editing tool announced.
+    Where hooks advise, no file needs permission: these are the files that no editing tool wrote.
     """
     if event.enforces:
         return unpermitted_note(drafted.news)
