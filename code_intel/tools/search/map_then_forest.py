@@ -1,5 +1,6 @@
 """Search the map, then the forest if no agreement answers, and record the search in a session."""
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -46,14 +47,19 @@ class Lookup(NamedTuple):
     def known(self) -> tuple[Hit, ...]:
         """The agreements to show: those that answer and their siblings, else the fair ones.
 
-        An agreement for the same feature with another request is a fair one. Without siblings,
-        they are at most `MAX_KNOWN`.
+        An agreement for the same feature with another request is a fair one, and so is one whose
+        term the query contains. Without siblings, they are at most `MAX_KNOWN`.
         """
         least = VERIFICATION_SCORE if self.is_hit else FAIR_SCORE
         hits = [hit for hit in (self.map.hits if self.map else ()) if hit.agreement]
         siblings = sum(_term(hit) == _term(hits[0]) for hit in hits) if self.is_hit else 0
         others = hits[siblings:]
-        fair = [hit for hit in others if max(hit.score or 0.0, self._feature_score(hit)) >= least]
+        fair = [
+            hit
+            for hit in others
+            if max(hit.score or 0.0, self._feature_score(hit)) >= least
+            or contains_term(self.query, _term(hit))
+        ]
         return (*hits[:siblings], *fair[: max(MAX_KNOWN - siblings, 0)])
 
     def _feature_score(self, hit: Hit) -> float:
@@ -86,6 +92,16 @@ async def look_up(
         context.searcher, "forest", context.searcher.search_forest(forest_query or query, top_k)
     )
     return Lookup(query, session, judged, answer, found, missing + forest_missing)
+
+
+def contains_term(text: str, term: str) -> bool:
+    """Return whether a text contains a folded term as whole words.
+
+    >>> contains_term("Change the Doorman  rule.", "doorman rule"), contains_term("alone", "on")
+    (True, False)
+    """
+    start, end = (r"\b" if term[at : at + 1 or None].isascii() else "" for at in (0, -1))
+    return bool(term) and re.search(f"{start}{re.escape(term)}{end}", fold(text)) is not None
 
 
 def _siblings_together(hits: Sequence[Hit]) -> tuple[Hit, ...]:
