@@ -247,7 +247,7 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
         timeout: Seconds to wait.
 
     Raises:
-        BusyError: Another process held the lock for longer than `timeout`.
+        BusyError: Another process held the lock for longer than `timeout`, or removed its folder.
         StorageError: The lock file cannot be created.
     """
     from filelock import FileLock, Timeout
@@ -259,6 +259,8 @@ def locked(path: Path, timeout: float = 5.0) -> Iterator[None]:
             lock.acquire(poll_interval=0.01)  # a longer interval starves this process
         except Timeout as error:
             raise BusyError(f"{path.name} is held by another process.") from error
+        except FileNotFoundError as error:
+            raise BusyError(f"Another process has just removed {path.parent}.") from error
     try:
         yield
     finally:

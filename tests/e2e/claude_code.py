@@ -94,6 +94,7 @@ class ClaudeCode:
             timeout=TIMEOUT_S,
             check=False,
         )
+        assert not self.api.errors
         assert ran.returncode == 0, (ran.stdout[-4000:], ran.stderr[-4000:])
         events = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
         own = [each for each in self.api.requests[before:] if _is_about(each, prompt)]

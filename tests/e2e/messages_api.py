@@ -38,10 +38,12 @@ class MessagesApi:
     Attributes:
         scripts: The turns of a conversation by a text of its first message from the user.
         requests: The main requests, in order of arrival.
+        errors: What turns that are functions have raised.
     """
 
     scripts: dict[str, Sequence[Turn]] = field(default_factory=dict)
     requests: list[Mapping[str, Any]] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
     url: str = ""
     _ids: Iterator[int] = field(default_factory=count)
 
@@ -56,7 +58,11 @@ class MessagesApi:
         number = sum(message["role"] == "assistant" for message in messages)
         turn = turns[number] if number < len(turns) else LAST_WORDS
         if callable(turn):
-            turn = turn()
+            try:
+                turn = turn()
+            except Exception as error:  # noqa: BLE001 - the client would repeat its request
+                self.errors.append(error)
+                turn = LAST_WORDS
         if isinstance(turn, str):
             return [{"type": "text", "text": turn}]
         calls = (turn,) if isinstance(turn, ToolUse) else turn
@@ -134,8 +140,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Write nothing."""
+    # typing.override needs 3.12.
+    def log_request(self, *_: object) -> None:  # type: ignore[explicit-override]
+        """Write nothing to stderr."""
 
 
 def _message(content: Sequence[Mapping[str, Any]], number: int) -> dict[str, Any]:
@@ -162,11 +169,12 @@ def _stream(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         "message": {**message, "content": [], "stop_reason": None},
     }
     for index, block in enumerate(message["content"]):
-        if block["type"] == "text":
-            empty, delta = {"text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            empty = {"input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        empty: dict[str, Any] = {"text": ""} if block["type"] == "text" else {"input": {}}
+        delta = (
+            {"type": "text_delta", "text": block["text"]}
+            if block["type"] == "text"
+            else {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        )
         start = {"type": "content_block_start", "index": index, "content_block": {**block, **empty}}
         yield start
         yield {"type": "content_block_delta", "index": index, "delta": delta}

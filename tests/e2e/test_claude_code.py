@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from e2e.claude_code import ClaudeCode, Conversation, gateways_of, installed, kill_gateways
+from e2e.conftest import new_project
 from e2e.messages_api import MessagesApi, ToolUse, Turn, messages_api, texts_of
 from projects import Project, file_tree
 from shop_sessions import FEE, FEE_FILE, LOGIN_FILE
@@ -18,9 +19,10 @@ from shop_sessions import FEE, FEE_FILE, LOGIN_FILE
 pytestmark = pytest.mark.long
 
 ABOUT_FEE = "The shipping fee of an order abroad is wrong when the total is high."
+AGAIN = "When the total is high, the shipping fee of an order abroad is wrong."
 TERM = "shipping fee of an order abroad"
 QUOTE = "return Decimal(0) if total >= FREE_FROM else ZONES[zone]"
-HANDLE = re.compile(r"session_id: (\w+)")
+HANDLE = re.compile(r"""session_id"?: ?"?(session_\w+)""")
 Start = Callable[..., ClaudeCode]
 
 
@@ -39,10 +41,13 @@ def api() -> Iterator[MessagesApi]:
 def start(words: Project, api: MessagesApi, program: str, tmp_path: Path) -> Start:
     """Return a function that sets a project up, and returns Claude Code in it."""
 
-    def set_up(hooks: str = "advise", project: Project = words) -> ClaudeCode:
+    def set_up(
+        hooks: str = "advise", project: Project = words, *, commits: bool = True
+    ) -> ClaudeCode:
         project.run("code-intel", "init", "--hooks", hooks)
-        project.git("add", "-A")
-        project.git("commit", "-qm", "Set up", "--allow-empty")
+        if commits:
+            project.git("add", "-A")
+            project.git("commit", "-qm", "Set up", "--allow-empty")
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
         return ClaudeCode(project, api, program, home)
@@ -155,7 +160,8 @@ def test_a_confirmed_success_answers_the_next_session(start: Start) -> None:
     first = claude.ask(request, read(claude, FEE_FILE), edit_fee(claude))
     assert "agreements: facts" in first.seen
     assert "total > FREE_FROM" in text_of(claude, FEE_FILE)
-    assert claude.project.run("code-intel", "map", "list").stdout.count("unconfirmed") == 1
+    drafted = claude.project.run("code-intel", "map", "list").stdout
+    assert f"[unconfirmed] {request} → {FEE}" in drafted
     claude.project.run("code-intel", "map", "confirm", request, FEE)
     claude.project.git("commit", "-qam", "Change the fee")
     second = claude.ask(f"{request}: it is wrong for exactly 80.")
@@ -208,7 +214,7 @@ def test_two_projects_at_once_have_their_own_answers(start: Start, tmp_path: Pat
     root = Path(shutil.copytree(one.project.root, tmp_path / "other"))
     other = start(project=Project(root, one.project.env))
     agree(other)
-    done = ask_at_once({one: ABOUT_FEE, other: f"{ABOUT_FEE} Really."})
+    done = ask_at_once({one: ABOUT_FEE, other: AGAIN})
     assert f"{TERM} → {FEE}" not in done[one].prompt_context
     assert f"{TERM} → {FEE}" in done[other].prompt_context
     assert len(sessions(one)) == len(sessions(other)) == 1
@@ -218,7 +224,7 @@ def test_two_windows_in_one_project_share_no_session(start: Start) -> None:
     one = start()
     other = replace(one, home=one.home.with_name("second"))
     other.home.mkdir()
-    done = ask_at_once({one: ABOUT_FEE, other: f"{ABOUT_FEE} Really."})
+    done = ask_at_once({one: ABOUT_FEE, other: AGAIN})
     handles = {handle for each in done.values() for handle in HANDLE.findall(each.prompt_context)}
     assert len(handles) == len(sessions(one)) == 2
 
@@ -233,22 +239,26 @@ def test_a_later_prompt_joins_the_session_of_its_conversation(start: Start) -> N
 def test_compaction_keeps_the_session(start: Start) -> None:
     claude = start()
     first = claude.ask(ABOUT_FEE)
-    done = claude.ask("/compact", options=["--resume", first.id])
-    later = claude.ask("Yes, do it.", options=["--resume", done.id])
-    print(done.events, later.seen[-2500:])
-    assert HANDLE.findall(first.prompt_context)[0] in later.prompt_context.rpartition("SessionStart")[2]
+    compacted = claude.ask("/compact", options=["--resume", first.id])
+    assert "SessionStart:compact" in {each.get("hook_name") for each in compacted.events}
+    later = claude.ask("Yes, do it.", options=["--resume", compacted.id])
+    state = later.prompt_context.rpartition("SessionStart hook additional context")[2]
+    assert HANDLE.findall(first.prompt_context)[0] in state
 
 
-def test_remove_leaves_the_project_as_it_was(start: Start, bare_project: Project) -> None:
-    before = file_tree(bare_project.root)
-    claude = start(project=bare_project)
-    bare_project.run("code-intel", "sync", "--words-only")
+def test_remove_leaves_the_project_as_it_was(start: Start, tmp_path: Path, cache: Path) -> None:
+    bare = new_project(tmp_path / "bare", cache)
+    before = file_tree(bare.root)
+    claude = start(project=bare, commits=False)
+    bare.run("code-intel", "sync", "--words-only")
     claude.ask(ABOUT_FEE, read(claude, FEE_FILE))
-    bare_project.run("code-intel", "init", "--remove")
-    left = file_tree(bare_project.root)
-    assert {name: left.get(name) for name in before} == before
-    print(sorted(left.keys() - before.keys()))
-    assert gateways_of(bare_project.root) == []
+    bare.run("code-intel", "init", "--remove")
+    left = file_tree(bare.root)
+    kept = [name for name in left if name.startswith(".code-intel/sessions/session_")]
+    assert len(kept) == 1  # journals stay, and so do the local files about them
+    local = {*kept, *(f".code-intel/{name}" for name in (".gitignore", "state.db", "learned.lock"))}
+    assert {name: left[name] for name in left.keys() - local} == before
+    assert gateways_of(bare.root) == []
 
 
 def ask_at_once(prompts: Mapping[ClaudeCode, str]) -> dict[ClaudeCode, Conversation]:

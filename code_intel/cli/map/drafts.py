@@ -94,7 +94,7 @@ def drafted_line(row: Mapping[str, Any]) -> str:
     """Return a row of `drafted_row` as one line of visible characters."""
     pair = (row["nl_term"], row["symbol"])
     confirm = f"`code-intel map confirm {shlex.join(pair)}` writes it"
-    return visible(f"[draft] {' → '.join(pair)}  (Of {row['session']}; {confirm}.)")
+    return visible(f"[{row['state']}] {' → '.join(pair)}  (Of {row['session']}; {confirm}.)")
 
 
 def _note_in_session(settings: Settings, drafted: DraftedAgreement) -> None:

@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, get_args
@@ -51,7 +52,7 @@ from code_intel.config import (
     load_settings,
 )
 from code_intel.config.client_files import GUARDED_FILES
-from code_intel.errors import CodeIntelError
+from code_intel.errors import BusyError, CodeIntelError
 from code_intel.foundation import durable, git, state_folder
 from code_intel.registry.place import has_registry
 
@@ -136,12 +137,21 @@ def run(args: argparse.Namespace) -> int:
     interrupted = transaction.interrupted(root, SETUP)
     if not args.dry_run:
         transaction.recover(root, SETUP)
-    planned = removal(root) if args.remove else setup(root, chosen, _choices(args, root, chosen))
+    plan = (
+        partial(removal, root)
+        if args.remove
+        else partial(setup, root, chosen, _choices(args, root, chosen))
+    )
+    planned = plan()
     updates = any(change.action == "update" for change in planned.changes)
     backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if planned.keeps_copies and updates else ""
     notes = _removal_notes(root, planned.changes) if args.remove else []
     if not args.dry_run:
-        applied = apply(planned)
+        try:
+            applied = apply(planned)
+        except BusyError:  # another run has changed what was planned for
+            planned = plan()
+            applied = apply(planned)
         backup = name_in(root, applied.folder) if applied and applied.has_copies else ""
     if not args.remove:
         notes = [*_notes(root, chosen), *_commands_notes(root, chosen, requested=args.commands)]

@@ -35,6 +35,8 @@ MEMORY_FILES = (
     "learned.lock",
 )
 """Local files about agreements and commands, then locks; the removal's own lock is last."""
+HOOK_FILES = ("hooks.lock", "logs/hook_failures*")
+"""Patterns of the files that hooks write: a lock and a log of failures."""
 USER_FOLDERS = ("agreements", "sessions", "logs", "trash", BACKUPS)
 """Folders of `.code-intel` that cannot be rebuilt."""
 TRACKED = "tracked by git"
@@ -58,12 +60,14 @@ def removal(root: Path) -> Transaction:
     parts[gitignore] = partial(_hiding_without, gitignore)
     state_gitignore = _part_removed(gitignore, parts[gitignore])
     copies = _redundant_copies(state, [*state_gitignore, *shared], parts)
-    removes_memory = not has_irreplaceable_files(settings, copies)
+    of_hooks = [path for pattern in HOOK_FILES for path in state.glob(pattern)]
+    removes_memory = not has_irreplaceable_files(settings, [*copies, *of_hooks])
     if not removes_memory:
         state_gitignore = [_keep(change, "it hides kept files") for change in state_gitignore]
     files = [*configs, *state_gitignore, *shared]
     derived = [
         *map(_remove_derived, _redundant_copies(state, [*state_gitignore, *shared], parts)),
+        *map(_remove_derived, of_hooks),
         *_databases(settings),
         *_memory(state, removes_memory=removes_memory),
     ]
