@@ -61,6 +61,9 @@ COMMANDS = (
     CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
     CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),
     CliCommand("hook", "code_intel.cli.hook.command", "answer an event of a client's hook"),
+    CliCommand(
+        "completion", "code_intel.cli.completion", "print a script that completes words in a shell"
+    ),
 )
 
 
