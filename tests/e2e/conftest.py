@@ -1,11 +1,14 @@
-"""Make the shop, set up or not, for the end-to-end tests."""
+"""Make the shop, set up or not, and the stand-in for an API, for the end-to-end tests."""
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from e2e.claude_code import installed
+from e2e.messages_api import MessagesApi, messages_api
 from projects import BIN, SHOP, Project
 
 
@@ -56,3 +59,16 @@ def words(indexed_shop: Path, tmp_path: Path, cache: Path) -> Project:
     root = Path(shutil.copytree(indexed_shop, tmp_path / "shop"))
     env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(cache), "CODE_INTEL_EMBEDDING": "off"}
     return Project(root, env)
+
+
+@pytest.fixture(scope="session")
+def claude_program() -> str:
+    """Return the path of Claude Code, which is installed if it is missing."""
+    return installed("claude-code")
+
+
+@pytest.fixture
+def api() -> Iterator[MessagesApi]:
+    """Serve a stand-in for the Messages API."""
+    with messages_api() as served:
+        yield served

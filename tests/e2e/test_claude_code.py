@@ -3,16 +3,16 @@
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from e2e.claude_code import ClaudeCode, Conversation, gateways_of, installed, kill_gateways
+from e2e.claude_code import ClaudeCode, Conversation, gateways_of, kill_gateways
 from e2e.conftest import new_project
-from e2e.messages_api import MessagesApi, ToolUse, Turn, messages_api, texts_of
+from e2e.messages_api import MessagesApi, ToolUse, Turn, texts_of
 from projects import Project, file_tree
 from shop_sessions import FEE, FEE_FILE, LOGIN_FILE
 
@@ -26,19 +26,8 @@ HANDLE = re.compile(r"""session_id"?: ?"?(session_\w+)""")
 Start = Callable[..., ClaudeCode]
 
 
-@pytest.fixture(scope="session")
-def program() -> str:
-    return installed("claude-code")
-
-
 @pytest.fixture
-def api() -> Iterator[MessagesApi]:
-    with messages_api() as served:
-        yield served
-
-
-@pytest.fixture
-def start(words: Project, api: MessagesApi, program: str, tmp_path: Path) -> Start:
+def start(words: Project, api: MessagesApi, claude_program: str, tmp_path: Path) -> Start:
     """Return a function that sets a project up, and returns Claude Code in it."""
 
     def set_up(
@@ -50,7 +39,7 @@ def start(words: Project, api: MessagesApi, program: str, tmp_path: Path) -> Sta
             project.git("commit", "-qm", "Set up", "--allow-empty")
         home = tmp_path / "home"
         home.mkdir(exist_ok=True)
-        return ClaudeCode(project, api, program, home)
+        return ClaudeCode(project, api, claude_program, home)
 
     return set_up
 

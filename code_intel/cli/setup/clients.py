@@ -149,23 +149,29 @@ CLIENTS = (
 """All clients. A new client needs a row here and a section in docs/clients.md."""
 DEFAULT_CLIENT = "claude"
 ALL_CLIENTS = "all"
+NO_CLIENT = "none"
+"""No file of a client is changed, as for a client whose plugin has the servers and hooks."""
 
 
 def chosen(names: list[str] | None) -> tuple[Client, ...]:
     """Return the clients with these names, in the order of the table.
 
     Args:
-        names: Names of clients, or lists of them separated by commas; `all` means every client.
+        names: Names of clients, or lists of them separated by commas; `all` means every client,
+            and `none` alone means none.
 
     Raises:
         UsageError: A name is unknown.
     """
     wanted = {one.strip().lower() for name in names or [DEFAULT_CLIENT] for one in name.split(",")}
+    if wanted == {NO_CLIENT}:
+        return ()
     known = [client.name for client in CLIENTS]
     if unknown := sorted(wanted - {*known, ALL_CLIENTS}):
         raise UsageError(
             f"Unknown client: {', '.join(map(repr, unknown))}.",
-            hint=f"Name one of {', '.join(known)}, or {ALL_CLIENTS}; see docs/clients.md.",
+            hint=f"Name one of {', '.join(known)}, {ALL_CLIENTS}, or {NO_CLIENT} alone;"
+            " see docs/clients.md.",
             details={"field": "client"},
         )
     return tuple(client for client in CLIENTS if ALL_CLIENTS in wanted or client.name in wanted)

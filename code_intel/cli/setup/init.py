@@ -98,8 +98,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--client",
         action="append",
         metavar="NAME",
-        help=f"coding agent: {names} or {clients.ALL_CLIENTS} (default: {DEFAULT_CLIENT};"
-        " may be repeated)",
+        help=f"coding agent: {names}, {clients.ALL_CLIENTS} or {clients.NO_CLIENT}"
+        f" (default: {DEFAULT_CLIENT}; may be repeated)",
     )
     parser.add_argument(
         "--commands",
