@@ -24,6 +24,7 @@ class HookFile(NamedTuple):
         grouped: Whether hooks are in groups that share a matcher.
         handler: The first fields of every hook.
         document: The first fields of a new file.
+        before_writes: The events before writes.
     """
 
     adapter: str
@@ -33,6 +34,7 @@ class HookFile(NamedTuple):
     grouped: bool = True
     handler: Mapping[str, Any] = MappingProxyType({"type": "command"})
     document: Mapping[str, Any] = MappingProxyType({})
+    before_writes: tuple[str, ...] = ("PreToolUse",)
 
 
 CLAUDE_CODE = HookFile(

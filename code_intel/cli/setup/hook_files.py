@@ -31,6 +31,12 @@ HookMode = Literal["advise", "enforce", "off"]
 KEY = "hooks"
 COMMAND = "command -v {program} >/dev/null 2>&1 || exit 0; exec {program} hook {adapter}{option}"
 """Does nothing if the program is missing: a client shows an error for each hook that fails."""
+DENYING_COMMAND = (
+    "command -v {program} >/dev/null 2>&1 || exit 0; {program} hook {adapter}{option}; "
+    "case $? in 0) ;; 2) exit 2 ;; *) echo 'code-intel failed, so this is denied. "
+    "Run code-intel doctor.' >&2; exit 2 ;; esac"
+)
+"""Also denies if the program fails, as when its Python is broken; a client would go on."""
 ENFORCE = " --enforce"
 BROKEN = "{path} is not a JSON file with an object hooks that contains arrays. It was not changed."
 Groups = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -53,7 +59,7 @@ def mode_of(client: Client, root: Path) -> HookMode | None:
     commands = [_command_at(document, hook) for hook in _our_hooks(hooks, document)]
     if not commands:
         return None
-    return "enforce" if any(command.endswith(ENFORCE) for command in commands) else "advise"
+    return "enforce" if any(ENFORCE in command for command in commands) else "advise"
 
 
 def has_hooks(hooks: HookFile, data: bytes | None) -> bool:
@@ -111,21 +117,19 @@ def removed(hooks: HookFile, path: Path, before: bytes) -> bytes | None:
 
 def groups_for(hooks: HookFile, program: str, *, enforces: bool) -> Groups:
     """Return the hooks that `init` writes, by event."""
-    command = COMMAND.format(
-        program=shlex.quote(program),
-        adapter=hooks.adapter,
-        option=ENFORCE if enforces else "",
-    )
-    handler = {**hooks.handler, "command": command, "timeout": hooks.timeout}
-    return {
-        event: [
-            {
-                **({"matcher": matcher} if matcher else {}),
-                **({KEY: [handler]} if hooks.grouped else handler),
-            }
-        ]
-        for event, matcher in hooks.events.items()
-    }
+    words = {"program": shlex.quote(program), "adapter": hooks.adapter}
+    words["option"] = ENFORCE if enforces else ""
+
+    def group(event: str, matcher: str) -> dict[str, Any]:
+        form = DENYING_COMMAND if enforces and event in hooks.before_writes else COMMAND
+        command = {"command": form.format_map(words), "timeout": hooks.timeout}
+        handler = {**hooks.handler, **command}
+        return {
+            **({"matcher": matcher} if matcher else {}),
+            **({KEY: [handler]} if hooks.grouped else handler),
+        }
+
+    return {event: [group(event, matcher)] for event, matcher in hooks.events.items()}
 
 
 def _may_be_ours(before: bytes) -> bool:
@@ -190,16 +194,22 @@ def _is_ours(hooks: HookFile, handler: object) -> bool:
 
 def _program_in(hooks: HookFile, command: str) -> str:
     """Return the program that a command of ours starts; empty if it is not ours."""
-    pattern = re.escape(COMMAND).replace(r"\{program\}", "(?P<program>.+)", 1)
-    pattern = pattern.replace(r"\{program\}", "(?P=program)")
-    pattern = pattern.replace(r"\{adapter\}", re.escape(hooks.adapter))
-    match = re.fullmatch(pattern.replace(r"\{option\}", f"(?:{ENFORCE})?"), command)
+    forms = (_pattern(form, hooks.adapter) for form in (COMMAND, DENYING_COMMAND))
+    match = next(filter(None, (form.fullmatch(command) for form in forms)), None)
     try:
         words = shlex.split(match["program"]) if match else []
     except ValueError:
         return ""
     is_ours = len(words) == 1 and PurePath(words[0]).name.removesuffix(".exe") == GATEWAY
     return words[0] if is_ours else ""
+
+
+def _pattern(form: str, adapter: str) -> re.Pattern[str]:
+    """Return a pattern of a command, with any program and mode."""
+    pattern = re.escape(form).replace(r"\{program\}", "(?P<program>.+)", 1)
+    pattern = pattern.replace(r"\{program\}", "(?P=program)")
+    pattern = pattern.replace(r"\{adapter\}", re.escape(adapter))
+    return re.compile(pattern.replace(r"\{option\}", f"(?:{ENFORCE})?"))
 
 
 def _usable_program(hooks: HookFile, document: Mapping[str, Any]) -> str:

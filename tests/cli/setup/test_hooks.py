@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,10 @@ def hooks(root: Path, client: Client = CLAUDE) -> dict[str, Any]:
 
 def commands(root: Path, client: Client = CLAUDE) -> set[str]:
     """Return the commands of all hooks."""
-    groups = [group for array in hooks(root, client).values() for group in array]
+    return set[str]().union(*map(commands_of, hooks(root, client).values()))
+
+
+def commands_of(groups: Sequence[Mapping[str, Any]]) -> set[str]:
     return {one["command"] for group in groups for one in group.get("hooks", [group])}
 
 
@@ -59,9 +62,11 @@ def test_claude_code_gets_hooks_that_advise_by_default(project: Path, init: Init
         for one in group["hooks"]
     )
     init("--hooks", "enforce")
-    assert commands(project) == {f"{COMMAND} --enforce"}
+    enforcing = commands(project)
+    assert f"{COMMAND} --enforce" in enforcing
+    assert len(enforcing) == 2  # that before a write also denies if the program fails
     init()
-    assert commands(project) == {f"{COMMAND} --enforce"}  # the mode stays
+    assert commands(project) == enforcing  # the mode stays
     init("--hooks", "off")
     assert not settings(project).exists()
     done = init()
@@ -83,8 +88,9 @@ def test_each_client_gets_hooks_on_request_and_remove_leaves_nothing(
     assert {row["action"] for row in init("--client", client.name)["changes"]} == {"keep"}
     assert file_tree(project) == after
     init("--client", client.name, "--hooks", "enforce")
-    (command,) = commands(project, client)
-    assert command.endswith(f" hook {client.hooks.adapter} --enforce")
+    assert all(
+        f" hook {client.hooks.adapter} --enforce" in one for one in commands(project, client)
+    )
     init("--remove")
     assert list(project.rglob("*")) == []
 
@@ -203,7 +209,7 @@ def test_programs_with_unusual_paths_are_quoted() -> None:
 def test_init_asks_once_in_a_terminal(project: Path) -> None:
     line = [sys.executable, "-m", "code_intel", "init", "--", str(project)]
     assert "Hooks [advise]" in in_terminal(line, "wrong\nenforce\n")
-    assert commands(project).pop().endswith("--enforce")
+    assert all("--enforce" in command for command in commands(project))
     assert "Hooks [advise]" not in in_terminal(line, "")
     subprocess.run([*line[:-2], "--remove", *line[-2:]], check=True, capture_output=True)
     assert "Hooks [advise]" in in_terminal(line, "off\n")
@@ -274,3 +280,32 @@ def test_every_hook_file_belongs_to_one_client_and_is_in_the_docs() -> None:
         section = page.partition(f"## {client.name}\n")[2].partition("\n## ")[0]
         assert f"`{client.hooks.file}`" in section
     assert CLAUDE.name == clients.DEFAULT_CLIENT
+
+
+@pytest.mark.parametrize("client", HOOKED, ids=lambda client: client.name)
+@pytest.mark.parametrize(("mode", "code"), [("advise", 1), ("enforce", 2)])
+def test_a_broken_program_denies_writes_if_hooks_enforce(
+    tmp_path: Path, client: Client, mode: str, code: int
+) -> None:
+    assert client.hooks
+    program = tmp_path / "bin" / "code-intel"
+    groups = hook_files.groups_for(client.hooks, str(program), enforces=mode == "enforce")
+
+    def outcome(event: str) -> tuple[int, str]:
+        ran = subprocess.run(
+            ["/bin/sh", "-c", next(iter(commands_of(groups[event])))],
+            input="{}", capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return ran.returncode, ran.stderr
+
+    event = client.hooks.before_writes[0]
+    other = next(each for each in groups if each not in client.hooks.before_writes)
+    assert outcome(event) == (0, "")  # the program is missing
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{sys.executable} -c 'import no_such_module'\n")
+    program.chmod(0o755)
+    assert outcome(other)[0] == 1
+    assert outcome(event)[0] == code
+    assert ("this is denied" in outcome(event)[1]) == (mode == "enforce")
+    program.write_text("#!/bin/sh\necho why >&2; exit 2\n")
+    assert outcome(event) == (2, "why\n")
