@@ -13,7 +13,14 @@ CLIENT_FILES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The files of servers."""
-HOOK_FILES: Mapping[str, str] = MappingProxyType({"claude": ".claude/settings.json"})
+HOOK_FILES: Mapping[str, str] = MappingProxyType(
+    {
+        "claude": ".claude/settings.json",
+        "codex": ".codex/hooks.json",
+        "cursor": ".cursor/hooks.json",
+        "gemini": ".gemini/settings.json",
+    }
+)
 """The files of hooks."""
 GUARDED_FILES = (*CLIENT_FILES.values(), *HOOK_FILES.values())
 """The write gate guards these files and the folders that contain them."""

@@ -17,7 +17,14 @@ from code_intel.foundation.gateway_socket import (
 )
 
 DEFAULT_CLIENT = "claude-code"
-CLIENTS = (DEFAULT_CLIENT,)
+CLIENTS = (DEFAULT_CLIENT, "codex", "cursor", "gemini")
+PROJECT_VARIABLES = (
+    "CODE_INTEL_ROOT",
+    "CLAUDE_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+    "GEMINI_PROJECT_DIR",
+)
+"""The variables by which a client names the project; otherwise it is around the current folder."""
 ENFORCE = "--enforce"
 
 
@@ -36,7 +43,9 @@ def answer(client: str, *, enforces: bool) -> int:
     """
     request = HookRequest(client, enforces, sys.stdin.buffer.read(MAX_EVENT_BYTES + 1))
     environ = os.environ  # noqa: TID251 - the settings cost more than the whole hook
-    start = environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or "."
+    if client == DEFAULT_CLIENT and "CURSOR_VERSION" in environ:
+        return 0  # Cursor may run the hooks of Claude Code beside its own
+    start = next(filter(None, map(environ.get, PROJECT_VARIABLES)), ".")
     root = find_project(start)
     if root is None:
         return 0

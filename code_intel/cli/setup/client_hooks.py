@@ -25,6 +25,7 @@ class HookFile(NamedTuple):
         handler: The first fields of every hook.
         document: The first fields of a new file.
         before_writes: The events before writes.
+        timeouts: The time limits of single events, if they differ.
     """
 
     adapter: str
@@ -35,6 +36,7 @@ class HookFile(NamedTuple):
     handler: Mapping[str, Any] = MappingProxyType({"type": "command"})
     document: Mapping[str, Any] = MappingProxyType({})
     before_writes: tuple[str, ...] = ("PreToolUse",)
+    timeouts: Mapping[str, int] = MappingProxyType({})
 
 
 CLAUDE_CODE = HookFile(
@@ -52,4 +54,53 @@ CLAUDE_CODE = HookFile(
             "SessionEnd": "",
         }
     ),
+)
+CODEX = HookFile(
+    "codex",
+    HOOK_FILES["codex"],
+    MappingProxyType(
+        {
+            "SessionStart": "",
+            "UserPromptSubmit": "",
+            "PreToolUse": "Bash|apply_patch|mcp__.*__start_session",
+            "PostToolUse": "Bash",
+            "Stop": "",
+            "SessionEnd": "",
+        }
+    ),
+    timeouts=MappingProxyType({"SessionEnd": 3}),
+)
+CURSOR = HookFile(
+    "cursor",
+    HOOK_FILES["cursor"],
+    MappingProxyType(
+        {
+            "sessionStart": "",
+            "beforeSubmitPrompt": "",
+            "preToolUse": "Shell|Write|StrReplace|Edit|Delete|Grep|Glob|MCP:start_session",
+            "postToolUse": "Shell|Read|Grep",
+            "stop": "",
+            "sessionEnd": "",
+        }
+    ),
+    grouped=False,
+    handler=MappingProxyType({}),
+    document=MappingProxyType({"version": 1}),
+    before_writes=("preToolUse",),
+)
+GEMINI = HookFile(
+    "gemini",
+    HOOK_FILES["gemini"],
+    MappingProxyType(
+        {
+            "SessionStart": "",
+            "BeforeAgent": "",
+            "BeforeTool": "replace|write_file|run_shell_command|mcp_.*start_session",
+            "AfterTool": "read_file|read_many_files|grep_search|run_shell_command",
+            "AfterAgent": "",
+            "SessionEnd": "",
+        }
+    ),
+    timeout=1000 * TIMEOUT_S,
+    before_writes=("BeforeTool",),
 )

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from code_intel.cli.setup.client_hooks import CLAUDE_CODE, HookFile
+from code_intel.cli.setup.client_hooks import CLAUDE_CODE, CODEX, CURSOR, GEMINI, HookFile
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG, active_environments
 from code_intel.config.client_files import CLIENT_FILES
 from code_intel.errors import UsageError
@@ -109,6 +109,7 @@ CLIENTS = (
         max_tool_chars=64,
         note="Codex reads this file in trusted projects; `codex mcp list` shows the servers. It "
         + _THIS_MACHINE,
+        hooks=CODEX,
     ),
     Client(
         "cursor",
@@ -121,6 +122,7 @@ CLIENTS = (
         tool="{server}:{tool}",
         max_tool_chars=60,
         note="Restart Cursor, then enable the servers in its settings, under MCP.",
+        hooks=CURSOR,
     ),
     Client(
         "vscode",
@@ -144,6 +146,7 @@ CLIENTS = (
         max_tool_chars=63,
         note="Gemini CLI starts them in trusted folders; `gemini mcp list` shows them. The file "
         + _THIS_MACHINE,
+        hooks=GEMINI,
     ),
 )
 """All clients. A new client needs a row here and a section in docs/clients.md."""

@@ -122,8 +122,8 @@ def groups_for(hooks: HookFile, program: str, *, enforces: bool) -> Groups:
 
     def group(event: str, matcher: str) -> dict[str, Any]:
         form = DENYING_COMMAND if enforces and event in hooks.before_writes else COMMAND
-        command = {"command": form.format_map(words), "timeout": hooks.timeout}
-        handler = {**hooks.handler, **command}
+        timeout = hooks.timeouts.get(event, hooks.timeout)
+        handler = {**hooks.handler, "command": form.format_map(words), "timeout": timeout}
         return {
             **({"matcher": matcher} if matcher else {}),
             **({KEY: [handler]} if hooks.grouped else handler),

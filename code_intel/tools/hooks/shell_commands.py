@@ -11,6 +11,7 @@ from functools import cache
 from itertools import islice, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from code_intel.tools.hooks.patches import patched_files
 from code_intel.tools.hooks.shell_programs import searched_by, written_by
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class _Reader:
             self._inner(arguments[1:2])
         else:
             self._program(program, arguments, piped=piped)
+            if program == "apply_patch":
+                self._add(self.writes, patched_files("\n".join((*arguments, _text(around)))))
             if _PYTHON.fullmatch(program):
                 self._python((*arguments, _text(around)))
 

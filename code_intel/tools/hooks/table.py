@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from code_intel.foundation.gateway_socket import HookOutput
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.hooks import claude_code
 from code_intel.tools.hooks.beginning import show_session
+from code_intel.tools.hooks.clients import claude_code, codex, cursor, gemini
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
 from code_intel.tools.hooks.prompt import answer_prompt
 from code_intel.tools.hooks.reading import note_printed_lines
@@ -33,7 +33,12 @@ class Adapter(NamedTuple):
 
 
 ADAPTERS: Mapping[str, Adapter] = MappingProxyType(
-    {"claude-code": Adapter(claude_code.read_event, claude_code.write_reply)}
+    {
+        "claude-code": Adapter(claude_code.read_event, claude_code.write_reply),
+        "codex": Adapter(codex.read_event, codex.write_reply),
+        "cursor": Adapter(cursor.read_event, cursor.write_reply),
+        "gemini": Adapter(gemini.read_event, gemini.write_reply),
+    }
 )
 RULES: Mapping[Kind, Rule] = MappingProxyType(
     {

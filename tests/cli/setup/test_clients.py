@@ -299,7 +299,7 @@ def test_clients_are_named_by_repeated_options_or_lists(project: Path, init: Ini
     named = init("--client", "codex, cursor", "--client", "Gemini", "--dry-run")
     found = {row["file"] for row in named["changes"]} & {client.file for client in CLIENTS}
     assert found == {BY_NAME[name].file for name in ("codex", "cursor", "gemini")}
-    assert len(named["notes"]) == 3
+    assert len(named["notes"]) == 4  # one of each, and that they have no hooks
 
 
 def test_a_project_path_that_a_client_cannot_use_is_reported(init: Init, tmp_path: Path) -> None:

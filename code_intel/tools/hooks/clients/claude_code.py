@@ -1,13 +1,13 @@
 """Read the hook events of Claude Code, and write its answers (docs/hooks.md)."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from code_intel.foundation.gateway_socket import HookOutput
 from code_intel.tools.context.prints import Passage
+from code_intel.tools.hooks.clients.event_fields import absolute, folder_of, object_of
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
 from code_intel.tools.hooks.shell_events import after_command, before_command
 
@@ -67,13 +67,13 @@ def _prompt(data: Mapping[str, Any]) -> HookEvent:
 
 
 def _before_tool(data: Mapping[str, Any]) -> HookEvent | None:
-    tool, given = str(data.get("tool_name")), _object(data.get("tool_input"))
-    session, folder = data["session_id"], _folder(data)
+    tool, given = str(data.get("tool_name")), object_of(data.get("tool_input"))
+    session, folder = data["session_id"], folder_of(data)
     if field := _WRITE_TOOLS.get(tool):
-        files = (_absolute(folder, given.get(field)),)
+        files = (absolute(folder, given.get(field)),)
         return HookEvent(Kind.WRITE, session, tool=tool, files=files)
     if tool in _SEARCH_TOOLS:
-        places = (_absolute(folder, given["path"]),) if given.get("path") else ()
+        places = (absolute(folder, given["path"]),) if given.get("path") else ()
         return HookEvent(Kind.SEARCH, session, str(given.get("pattern", "")), tool, places)
     if tool == _SHELL:
         return before_command(session, tool, str(given.get("command", "")), folder)
@@ -84,12 +84,12 @@ def _before_tool(data: Mapping[str, Any]) -> HookEvent | None:
 
 def _after_tool(data: Mapping[str, Any]) -> HookEvent | None:
     read = _RESULT_READERS.get(str(data.get("tool_name")))
-    return read(data, _object(data.get("tool_response"))) if read else None
+    return read(data, object_of(data.get("tool_response"))) if read else None
 
 
 def _after_read(data: Mapping[str, Any], result: Mapping[str, Any]) -> HookEvent | None:
-    shown = _object(result.get("file"))
-    file = _absolute(_folder(data), shown.get("filePath"))
+    shown = object_of(result.get("file"))
+    file = absolute(folder_of(data), shown.get("filePath"))
     if isinstance(cells := shown.get("cells"), list):
         output = "\n".join(_source(cell) for cell in cells)
         return HookEvent(Kind.READ, data["session_id"], tool="Read", files=(file,), output=output)
@@ -101,15 +101,15 @@ def _after_read(data: Mapping[str, Any], result: Mapping[str, Any]) -> HookEvent
 
 def _after_grep(data: Mapping[str, Any], result: Mapping[str, Any]) -> HookEvent | None:
     """Return the lines that Grep printed; a list of files shows none of them."""
-    content, given = result.get("content"), _object(data.get("tool_input"))
+    content, given = result.get("content"), object_of(data.get("tool_input"))
     if result.get("mode") != "content" or not isinstance(content, str):
         return None
-    folder = _folder(data)
+    folder = folder_of(data)
     return HookEvent(
         Kind.READ,
         data["session_id"],
         tool="Grep",
-        files=(_absolute(folder, given["path"]),) if given.get("path") else (),
+        files=(absolute(folder, given["path"]),) if given.get("path") else (),
         output=content,
         folders=(folder,),
     )
@@ -130,21 +130,12 @@ def _after_failure(data: Mapping[str, Any]) -> HookEvent | None:
 
 
 def _shell_output(data: Mapping[str, Any], output: str) -> HookEvent | None:
-    command = str(_object(data.get("tool_input")).get("command", ""))
-    return after_command(data["session_id"], _SHELL, command, _folder(data), output)
-
-
-def _folder(data: Mapping[str, Any]) -> str:
-    return str(data.get("cwd") or "/")
-
-
-def _absolute(folder: str, path: Any) -> str:
-    # Path would normalize the text; the kernel reads it as it is.
-    return os.path.join(folder, str(path or ""))  # noqa: PTH118
+    command = str(object_of(data.get("tool_input")).get("command", ""))
+    return after_command(data["session_id"], _SHELL, command, folder_of(data), output)
 
 
 def _source(cell: Any) -> str:
-    source = _object(cell).get("source", "")
+    source = object_of(cell).get("source", "")
     return "".join(map(str, source)) if isinstance(source, list) else str(source)
 
 
@@ -154,10 +145,6 @@ _RESULT_READERS: Mapping[
 """How to read what a tool printed."""
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _of(kind: Kind) -> Callable[[Mapping[str, Any]], HookEvent]:
     return lambda data: HookEvent(kind, data["session_id"], is_repeated=_goes_on(data))
 
@@ -165,7 +152,7 @@ def _of(kind: Kind) -> Callable[[Mapping[str, Any]], HookEvent]:
 def _goes_on(data: Mapping[str, Any]) -> bool:
     """Return whether the client goes on after Stop: a hook asked for it, or subagents still run."""
     tasks = data.get("background_tasks")
-    running = [_object(task).get("status") for task in (tasks if isinstance(tasks, list) else [])]
+    running = [object_of(task).get("status") for task in (tasks if isinstance(tasks, list) else [])]
     return data.get("stop_hook_active") is True or "running" in running
 
 
