@@ -25,6 +25,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
 SHOP = HERE.parent / "tests" / "repos" / "shop"
+CHANGED = "Stop after a change"
+"""A source file changes before this event."""
 LIMITS = {"UserPromptSubmit": (300, 300)}
 OTHER_LIMITS = (60, 150)
 START: list[dict[str, Any]] = [
@@ -50,7 +52,7 @@ WARM: dict[str, Any] = {
 
 def events(project: Path, prompt: str, session: str) -> dict[str, Mapping[str, Any]]:
     """Return one event of each kind; the file is the first source file of the project."""
-    file = next(path for path in sorted(project.rglob("*.py")) if path.stat().st_size > 1000)
+    file = source_file(project)
     text = file.read_text(encoding="utf-8")
     lines = text.splitlines()[:60]
     base = {"session_id": session, "cwd": str(project), "permission_mode": "default"}
@@ -80,11 +82,25 @@ def events(project: Path, prompt: str, session: str) -> dict[str, Mapping[str, A
         "PreToolUse Bash": {"tool_name": "Bash", "tool_input": {"command": f"rg -n {name} ."}},
         "PreToolUse Edit": {"tool_name": "Edit", "tool_input": edit},
         "Stop": {"stop_hook_active": False},
+        CHANGED: {"stop_hook_active": False},
+        "SessionEnd": {"reason": "exit"},
     }
     return {
         label: base | {"hook_event_name": label.split()[0]} | dict(own)
         for label, own in rows.items()
     }
+
+
+def source_file(project: Path) -> Path:
+    """Return the first source file of the project."""
+    return next(path for path in sorted(project.rglob("*.py")) if path.stat().st_size > 1000)
+
+
+def put_into_git(project: Path) -> None:
+    """Commit the project, so that Stop can tell what has changed."""
+    who = ("-c", "user.name=Benchmark", "-c", "user.email=benchmark@example.invalid")
+    for words in (("init", "-q"), ("add", "-A"), (*who, "commit", "-qm", "The project")):
+        subprocess.run(["git", "-C", str(project), *words], check=True)
 
 
 @contextmanager
@@ -129,6 +145,9 @@ def measure(
     found: dict[str, list[float]] = {}
     for turn in range(rounds + 1):
         for label, event in events(project, prompt, f"session-{turn // 10}").items():
+            if label == CHANGED:
+                with source_file(project).open("a", encoding="utf-8") as file:
+                    file.write("\n")
             without = seconds(bare, b"", project, environ)
             data = json.dumps(event).encode()
             difference = seconds(hook, data, project, environ) - without
@@ -149,7 +168,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         project = home / "project"
-        shutil.copytree(args.source, project, ignore=shutil.ignore_patterns(".venv", "*.db*"))
+        shutil.copytree(
+            args.source, project, ignore=shutil.ignore_patterns(".venv", ".git", "*.db*")
+        )
+        put_into_git(project)
         environ = dict(os.environ) | {
             "CODE_INTEL_CACHE_DIR": str(home / "cache"),
             "CODE_INTEL_STATE_DIR": str(home / "state"),
@@ -164,11 +186,11 @@ def main() -> None:
         else:
             with gateway(project, environ):
                 found = measure(project, environ, args.prompt, args.rounds)
-    print(f"{'event':<20}{'p50':>8}{'limit':>8}{'p95':>8}{'limit':>8}   ms over a bare interpreter")
+    print(f"{'event':<22}{'p50':>8}{'limit':>8}{'p95':>8}{'limit':>8}   ms over a bare interpreter")
     for label, values in found.items():
         half, high = LIMITS.get(label, OTHER_LIMITS)
         top = statistics.quantiles(values, n=20)[-1]
-        print(f"{label:<20}{statistics.median(values):>8.0f}{half:>8}{top:>8.0f}{high:>8}")
+        print(f"{label:<22}{statistics.median(values):>8.0f}{half:>8}{top:>8.0f}{high:>8}")
 
 
 if __name__ == "__main__":

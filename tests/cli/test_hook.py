@@ -22,10 +22,18 @@ def test_a_project_that_is_not_set_up_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_failure_is_silent_in_advise_mode_and_logged(tmp_path: Path) -> None:
     (tmp_path / ".code-intel").mkdir()
+    (tmp_path / ".code-intel" / "config.toml").write_text("[gate\n")
     done = run_hook(tmp_path, json.dumps(EDIT | {"tool_input": {"file_path": "a.py"}}))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     log = tmp_path / ".code-intel" / "logs" / "hook_failures.jsonl"
-    assert "not indexed" in log.read_text(encoding="utf-8")
+    assert "ConfigError" in log.read_text(encoding="utf-8")
+
+
+def test_before_the_first_sync_a_hook_that_advises_has_no_opinion(tmp_path: Path) -> None:
+    (tmp_path / ".code-intel").mkdir()
+    done = run_hook(tmp_path, json.dumps(EDIT | {"tool_input": {"file_path": "a.py"}}))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (tmp_path / ".code-intel" / "logs").exists()
 
 
 def test_in_enforce_mode_a_write_is_refused_if_it_cannot_be_checked(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from code_intel.cli.project import require_index
 from code_intel.config import load_settings
+from code_intel.errors import NotFoundError
 from code_intel.foundation.gateway_socket import HookOutput, HookRequest
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
@@ -17,10 +18,15 @@ def answer_here(root: str, request: HookRequest) -> HookOutput:
 
     Raises:
         ConfigError: The project's configuration cannot be used.
-        NotFoundError: The project is not indexed yet.
+        NotFoundError: The project is not indexed yet, and the hook enforces.
     """
     settings = load_settings(Path(root))
-    require_index(settings)
+    try:
+        require_index(settings)
+    except NotFoundError:  # until the first `code-intel sync`, a hook that advises knows nothing
+        if request.enforces:
+            raise
+        return HookOutput()
     map_service, forest_service = open_project(settings, readonly=True, engines=())
     context = GatewayContext(
         settings,

@@ -1,5 +1,8 @@
 """Move one agreement to the trash. Commit the deletion to share it with your team.
 
+An agreement that only a draft holds (`map list` lists drafts) has no file. It is removed from the
+draft, and cannot be restored.
+
 To mark an agreement as wrong and keep its file, use `code-intel map reject`.
 
 --json: `pair`, `files` {file, trash}, `dry_run`, `map_sync`. `trash` is the name for `map trash
@@ -12,9 +15,11 @@ from functools import partial
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
+from code_intel.cli.map.drafts import DraftedAgreement, drafted_agreements
 from code_intel.foundation.text import visible
 from code_intel.learned.files import agreements, trash
 from code_intel.learned.files.delete import DeletedFile, delete
+from code_intel.learned.history.drafts import remove_agreement
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -36,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
 
 async def _delete(context: GatewayContext, key: agreements.Key, *, dry: bool) -> Answer:
     settings = context.settings
+    drafted = await run_in_thread(drafted_agreements, settings)
+    if found := next((each for each in drafted if each.key == key), None):
+        return await run_in_thread(partial(_delete_drafted, context, found, dry=dry))
     done: list[DeletedFile] = await run_in_thread(partial(delete, settings, key, dry=dry))
     map_sync = DRY_RUN if dry else await refresh_whole_map(context)
     rows = [
@@ -60,3 +68,12 @@ async def _delete(context: GatewayContext, key: agreements.Key, *, dry: bool) ->
         undo = (f"`code-intel map trash restore {shlex.quote(row['trash'])}`" for row in rows)
         lines.append(f"To undo: {', '.join(undo)}.")
     return Answer(data, "\n".join(lines))
+
+
+def _delete_drafted(context: GatewayContext, drafted: DraftedAgreement, *, dry: bool) -> Answer:
+    term, symbol = drafted.key
+    if not dry:
+        remove_agreement(context.settings, drafted.draft.session, drafted.key)
+    data = {"pair": {"nl_term": term, "symbol": symbol}, "files": [], "dry_run": dry}
+    head = f"{'Would be removed' if dry else 'Removed'} from the draft of {drafted.draft.session}"
+    return Answer(data, visible(f"{head}: {term} → {symbol}."))

@@ -93,7 +93,7 @@ def drafted_row(drafted: DraftedAgreement) -> dict[str, Any]:
 def drafted_line(row: Mapping[str, Any]) -> str:
     """Return a row of `drafted_row` as one line of visible characters."""
     pair = (row["nl_term"], row["symbol"])
-    confirm = f"`code-intel map confirm {shlex.join(pair)}` writes it"
+    confirm = f"`code-intel map confirm {shlex.join(pair)}` writes it, `map delete` drops it"
     return visible(f"[{row['state']}] {' → '.join(pair)}  (Of {row['session']}; {confirm}.)")
 
 

@@ -383,6 +383,16 @@ async def test_confirming_does_not_end_a_session_whose_client_still_runs(
     assert draft.agreements == ()
 
 
+async def test_a_person_drops_a_draft(context: GatewayContext, run: Run) -> None:
+    begin(context)
+    change(context.root, FEE_FILE)
+    await stop(context)
+    assert "Would be removed from the draft" in await run("map", "delete", QUERY, FEE, "--dry-run")
+    assert len(read_drafts(context.settings)) == 1
+    assert "Removed from the draft" in await run("map", "delete", QUERY, FEE)
+    assert read_drafts(context.settings) == []
+
+
 async def test_confirm_all_leaves_drafts_out(context: GatewayContext, run: Run) -> None:
     begin(context)
     before = agreement_files(context.root)
