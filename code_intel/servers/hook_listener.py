@@ -6,8 +6,9 @@ the next gateway takes over (docs/decisions/0063).
 
 import logging
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 LOCK_NAME = "hooks.lock"
 RETRY_S = 1.0
 """Seconds between two attempts to take over from a gateway that has ended."""
+DEAD_S = 24 * 3600
+"""Age in seconds of a socket that is removed if no gateway listens on it."""
 AnswerHook = Callable[[HookRequest], Awaitable[HookOutput]]
 
 
@@ -55,6 +58,7 @@ async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:
             logger.warning("%s is not private; hooks will not use this server", path.parent)
             return
         async with _first_gateway(state / LOCK_NAME):
+            _remove_dead(path.parent)
             listener = await anyio.create_unix_listener(path, mode=0o600)
             try:
                 async with listener:
@@ -63,6 +67,19 @@ async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:
                 durable.remove(path, flushed=False)
     except (OSError, CodeIntelError) as error:
         logger.warning("hooks will not use this server: %s", error)
+
+
+def _remove_dead(folder: Path) -> None:
+    """Remove the sockets of killed gateways, whose projects may have been deleted since."""
+    oldest = time.time() - DEAD_S
+    for path in folder.glob("*.sock"):
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as link:
+            if path.stat().st_mtime > oldest:
+                continue
+            try:
+                link.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
 
 
 @asynccontextmanager

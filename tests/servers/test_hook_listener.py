@@ -103,3 +103,23 @@ def test_requests_and_answers_survive_the_socket() -> None:
     assert decode_output(output.encode()) == output
     assert decode_output(b"") is None
     assert decode_output(output.encode()[:-12]) is None
+
+
+async def test_sockets_of_killed_gateways_are_removed_after_a_day(project: Path) -> None:
+    folder = Path(socket_path(project)).parent
+    folder.mkdir(mode=0o700, exist_ok=True)
+    old, new = folder / "test-old.sock", folder / "test-new.sock"
+    for path in (old, new):
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(path))
+    os.utime(old, (0, 0))
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen, project, "one")
+            await ask(project)
+            group.cancel_scope.cancel()
+        assert not old.exists()
+        assert new.exists()
+    finally:
+        new.unlink(missing_ok=True)
+        old.unlink(missing_ok=True)
