@@ -93,20 +93,20 @@ def texts_of(content: object) -> str:
 
 
 @contextmanager
-def messages_api() -> Iterator[MessagesApi]:
-    """Serve the stand-in on a free port of this machine."""
-    api = MessagesApi()
+def messages_api(api: MessagesApi | None = None) -> Iterator[MessagesApi]:
+    """Serve a stand-in, by default a new one, on a free port of this machine."""
+    found = api or MessagesApi()
 
     class Handler(_Handler):
-        played = api
+        played = found
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        api.url = f"http://127.0.0.1:{server.server_address[1]}"
+        found.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield api
+            yield found
         finally:
             server.shutdown()
             thread.join()

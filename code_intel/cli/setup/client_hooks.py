@@ -44,7 +44,7 @@ CLAUDE_CODE = HookFile(
     HOOK_FILES["claude"],
     MappingProxyType(
         {
-            "SessionStart": "",
+            "SessionStart": "compact|resume",  # a new conversation has no session yet
             "UserPromptSubmit": "",
             "PreToolUse": "Bash|Edit|Glob|Grep|MultiEdit|NotebookEdit|Write"
             "|mcp__code-intel__start_session",
