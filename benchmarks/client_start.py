@@ -3,8 +3,8 @@
     python benchmarks/client_start.py [--rounds 10]
 
 Runs the real Claude Code in print mode against a local stand-in for its API, in a small project
-that `code-intel init` has set up, and in the same project without our servers and hooks, in turn. The
-table has the median seconds until the first request of the conversation, and how many of these
+that `code-intel init` has set up, and in the same project without our servers and hooks, in turn.
+The table has the median seconds until the first request of the conversation, and how many of these
 requests name our tools. A request that names none is answered by the hook of the prompt meanwhile.
 """
 

@@ -79,7 +79,7 @@ def _remove_dead(folder: Path) -> None:
             try:
                 link.connect(str(path))
             except ConnectionRefusedError:
-                path.unlink()
+                durable.remove(path, flushed=False)
 
 
 @asynccontextmanager
