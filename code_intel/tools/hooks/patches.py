@@ -1,9 +1,16 @@
-"""Find the files that a patch in the format of `apply_patch` writes."""
+"""Find the files that a patch writes: one of `apply_patch`, or a diff."""
 
 import re
 
 _HEADER = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 _BEGIN = "*** Begin Patch"
+_DIFFED = re.compile(
+    r"^--- (?:a/)?([^\t\n]+).*\n\+\+\+ (?:b/)?([^\t\n]+)"
+    r"|^rename from (.+)\nrename to (.+)$",
+    re.MULTILINE,
+)
+"""The files in the head of a diff; those of git begin with `a/` and `b/`."""
+_NO_FILE = "/dev/null"
 
 
 def patched_files(patch: str) -> list[str]:
@@ -13,3 +20,13 @@ def patched_files(patch: str) -> list[str]:
     ['a.py', 'b.py']
     """
     return _HEADER.findall(patch) if _BEGIN in patch else []
+
+
+def diffed_files(diff: str) -> list[str]:
+    r"""Return the files that a diff adds, changes, deletes or renames.
+
+    >>> diffed_files("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n--- a comment\n+b")
+    ['x.py']
+    """
+    found = dict.fromkeys(name for names in _DIFFED.findall(diff) for name in names)
+    return [name for name in found if name not in {"", _NO_FILE}]

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import islice, product
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from code_intel.tools.hooks.patches import patched_files
+from code_intel.tools.hooks.patches import diffed_files, patched_files
 from code_intel.tools.hooks.shell_programs import searched_by, written_by
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ MAX_COMMAND_CHARS = 60_000
 """The rest of a longer command, usually the text of a file, is not parsed."""
 MAX_FILES = 50
 """Maximum files of a command, and maximum patterns, that are returned."""
+MAX_PATCH_BYTES = 1_000_000
+"""The rest of a longer patch is not read."""
 _MAX_VALUES = 20
 """Maximum values of a word that contains the variable of a loop."""
 _MAX_DEPTH = 3
@@ -47,6 +50,10 @@ _WRITTEN_BY_PYTHON = re.compile(
     r"""\bopen\(\s*(['"])(?P<opened>[^'"\n]+)\1\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]"""
     r"""|\bPath\(\s*(['"])(?P<path>[^'"\n]+)\3\s*\)\.(?:write_text|write_bytes|unlink)\("""
 )
+
+
+_PATH = re.compile(r"[\w./~+-]+")
+"""A word that may name a file with a patch."""
 
 
 class ShellCommand(NamedTuple):
@@ -133,7 +140,10 @@ class _Reader:
 
     def _redirect(self, node: "Node") -> None:
         target = node.child_by_field_name("destination")
-        is_write = any(child.type in _WRITE_OPERATORS for child in node.children)
+        signs = {child.type for child in node.children}
+        is_write = bool(signs & _WRITE_OPERATORS)
+        if target and ">&" in signs:  # not `2>&1`, which names no file
+            is_write = not _text(target).isdigit() and _text(target) != "-"
         if target:
             self._add(self.writes if is_write else self.names, self._values(target))
 
@@ -156,8 +166,7 @@ class _Reader:
             self._inner(arguments[1:2])
         else:
             self._program(program, arguments, piped=piped)
-            if program == "apply_patch":
-                self._add(self.writes, patched_files("\n".join((*arguments, _text(around)))))
+            self._patch(program, arguments, _text(around))
             if _PYTHON.fullmatch(program):
                 self._python((*arguments, _text(around)))
 
@@ -170,6 +179,18 @@ class _Reader:
             patterns, places = searched_by(program, arguments)
             self.patterns += patterns
             self._add(self.places, places)
+
+    def _patch(self, program: str, arguments: Sequence[str], text: str) -> None:
+        """Add the files of a patch in an argument, in a here-document or in a file."""
+        if program == "apply_patch":
+            self._add(self.writes, patched_files("\n".join((*arguments, text))))
+        elif program == "patch" or (program == "git" and arguments[:1] in (["apply"], ["am"])):
+            named = [path for word in _PATH.findall(text) if (path := self._path(word))]
+            texts = (text, *map(_content, named[:MAX_FILES]))
+            for each in texts:
+                self._add(self.writes, diffed_files(each)[:MAX_FILES])
+            if program == "patch":
+                self._add(self.writes, [word for word in arguments[:1] if word[:1] != "-"])
 
     def _inner(self, scripts: Iterable[str]) -> None:
         for script in scripts if self.folder and self.depth < _MAX_DEPTH else ():
@@ -214,6 +235,15 @@ class _Reader:
             return (_text(node)[1:-1],)
         escaped = _ESCAPED.get(node.type)
         return (escaped.sub(r"\1", _text(node)),) if escaped else ()
+
+
+def _content(path: str) -> str:
+    """Return the text of a file, if it can be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_PATCH_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
 
 
 @cache

@@ -183,6 +183,8 @@ def _of_dd(given: Arguments, _: Callable[[str], bool]) -> list[str]:
 _WRITERS: Mapping[str, _Rule] = MappingProxyType(
     {
         "tee": _all,
+        "sponge": _all,
+        "ed": _all,
         "rm": _all,
         "unlink": _all,
         "shred": _all,

@@ -6,6 +6,11 @@ from code_intel.tools.hooks.shell_commands import MAX_COMMAND_CHARS, MAX_FILES, 
 
 ROOT = "/shop"
 WRITES = [
+    ("make >& build.log", ["build.log"]),
+    ("make >&2", []),
+    ("sort a | sponge a", ["a"]),
+    ("patch a.py fix.diff", ["a.py"]),
+    ("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: a.py\n*** End Patch\nEOF", ["a.py"]),
     ("cat <<'EOF' > a.py\nx = \"it's > b.py\"\nEOF\n", ["a.py"]),
     ("cd src && printf x >> a.py", ["src/a.py"]),
     ("(cd src; rm a.py); rm b.py", ["src/a.py", "b.py"]),
@@ -58,6 +63,36 @@ SEARCHES = [
 def test_writes(command: str, files: list[str]) -> None:
     found = read_command(command, ROOT).writes
     assert list(found) == [f"{ROOT}/{file}" for file in files]
+
+
+DIFF = """\
+--- a/src/a.py
++++ b/src/a.py
+@@ -1,2 +1,1 @@
+--- a comment of Lua
+ x
+--- /dev/null
++++ b/new.py
+@@ -0,0 +1 @@
++x
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"git apply <<'EOF'\n{DIFF}EOF",
+        f"patch -p1 <<'EOF'\n{DIFF}EOF",
+        "git apply {file}",
+        "patch -p1 < {file}",
+        "cat {file} && git apply --3way {file}",
+    ],
+)
+def test_patches_write_the_files_in_their_heads(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "fix.diff"
+    file.write_text(DIFF, encoding="utf-8")
+    found = read_command(command.replace("{file}", str(file)), ROOT).writes
+    assert list(found) == [f"{ROOT}/src/a.py", f"{ROOT}/new.py"]
 
 
 @pytest.mark.parametrize(("command", "patterns", "places"), SEARCHES)
