@@ -1,5 +1,7 @@
 """What can be told of a shell command without executing it."""
 
+from pathlib import Path
+
 import pytest
 
 from code_intel.tools.hooks.shell_commands import MAX_COMMAND_CHARS, MAX_FILES, read_command
