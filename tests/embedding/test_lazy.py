@@ -278,7 +278,7 @@ def test_the_faithful_engine_replaces_a_broken_fast_one_with_a_note(
 
 def test_a_missing_fast_engine_is_named_with_its_remedy(settings: Settings) -> None:
     fast, faithful = two_engines([])
-    fast = fast._replace(installed=lambda: False, remedy="Run: pip install fast")
+    fast = fast._replace(installed=lambda: False, packages=("fast",))
     _, for_forest = pair(settings, [fast, faithful])
     assert for_forest.identity == FAITHFUL
     assert "pip install fast" in for_forest.degraded()

@@ -22,6 +22,7 @@ from anyio import to_thread
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.text import plain, ripgrep
 from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
+from code_intel.foundation.installing import install_command
 from code_intel.foundation.redaction import mask_file
 from code_intel.foundation.spelling import spelled
 from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
@@ -43,9 +44,7 @@ __all__ = [
 
 TIMEOUT_S = 10.0
 """More than ripgrep needs for a repository of common size."""
-INSTALL = (
-    "Install a working ripgrep: pip install 'ripgrep>=14.1,<15', or use your system's package."
-)
+REQUIREMENT = "ripgrep>=14.1,<15"
 _CHANGED_NOTE = "Files that changed during the search were omitted. Search again."
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -110,7 +109,7 @@ async def list_files(
         found = await ripgrep.files(program, root, relative_path, file_type, timeout_s)
     except ripgrep.RipgrepFailure as failure:
         names = await to_thread.run_sync(plain.list_names, root, relative_path, file_type)
-        found = FileListing(names, note=f"Listed without ripgrep, which {failure}. {INSTALL}")
+        found = FileListing(names, note=f"Listed without ripgrep, which {failure}. {_remedy()}")
     allowed = (name for name in found.names if refusal(name) != SECRET_REASON)
     return found._replace(names=tuple(sorted(allowed)))
 
@@ -167,6 +166,11 @@ def confined(root: Path, path: str, field: str = "path") -> str:
     return real.relative_to(top).as_posix()
 
 
+def _remedy() -> str:
+    command = install_command(REQUIREMENT)
+    return f"Install a working ripgrep (`{command}`), or use your system's package."
+
+
 async def _search_without_ripgrep(
     root: Path,
     query: TextQuery,
@@ -185,10 +189,10 @@ async def _search_without_ripgrep(
         raise CodeIntelError(
             f"ripgrep (rg) {failure}. Without it, only plain words can be searched for.",
             code="tool_missing" if missing else "tool_failed",
-            hint=f"{INSTALL} Or search for a plain word.",
+            hint=f"{_remedy()} Or search for a plain word.",
         )
     found = await to_thread.run_sync(plain.search, root, query, path, timeout_s)
-    return replace(found, note=f"Searched without ripgrep, which {failure}. {INSTALL}")
+    return replace(found, note=f"Searched without ripgrep, which {failure}. {_remedy()}")
 
 
 def _searchable_path(root: Path, path: str) -> str:
