@@ -8,6 +8,7 @@ in `.code-intel/backup`. At the end it says which files to commit.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +39,7 @@ from code_intel.cli.setup.changes import (
 )
 from code_intel.cli.setup.clients import CLIENTS, DEFAULT_CLIENT, Client
 from code_intel.cli.setup.hook_files import HookMode
-from code_intel.cli.setup.removal import USER_FOLDERS, removal
+from code_intel.cli.setup.removal import TRACKED, USER_FOLDERS, removal
 from code_intel.cli.setup.sharing import Sharing, sharing
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction, TransactionRun
 from code_intel.config import (
@@ -80,6 +81,10 @@ NO_REGISTRY_NOTE = "This project has no command registry yet. See docs/command-r
 NO_HOOKS_NOTE = (
     "No hooks for {names}. `code-intel init --client {names} --hooks advise` adds them; see"
     " docs/clients.md."
+)
+TRACKED_NOTE = (
+    "Files that git tracks were kept. To remove them for the whole team, run `git rm --cached --"
+    " {names}`, then `code-intel init --remove` again, and commit."
 )
 INTERRUPTED = "A run of init was interrupted. {step} the files it had changed, from {folder}."
 OUTER_PROJECT_NOTE = (
@@ -209,6 +214,9 @@ def _removal_notes(root: Path, changes: Sequence[FileChange]) -> list[str]:
     notes = []
     if kept:
         notes.append(f"Kept in {STATE_FOLDER}, for you to delete or keep: {', '.join(kept)}.")
+    tracked = [name_in(root, change.path) for change in changes if change.why == TRACKED]
+    if tracked:
+        notes.append(TRACKED_NOTE.format(names=shlex.join(tracked)))
     if plans.is_relative_to(root) and plans.exists():
         notes.append(
             f"Query plans stay in {plans.relative_to(root)}. Delete it if you don't need them."

@@ -1,6 +1,7 @@
 """`init` applies the plan that it prints; `init --remove` restores the project."""
 
 import json
+import shlex
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -182,6 +183,16 @@ def test_remove_keeps_files_that_git_tracks(shop: Project) -> None:
         assert (rows[name]["action"], rows[name]["why"]) == ("keep", "tracked by git")
         assert file_tree(shop.root)[name] == before[name]
     assert "vectors-forest.db" not in file_tree(shop.root)
+
+
+def test_remove_says_how_to_remove_files_that_git_tracks(shop: Project) -> None:
+    (note,) = init(shop, "--remove")["notes"]
+    command = note.partition("`")[2].partition("`")[0]
+    shop.git(*shlex.split(command)[1:])
+    assert init(shop, "--remove")["notes"] == []
+    left = file_tree(shop.root)
+    assert not {"devrag-map.json", "devrag-forest.json", ".mcp.json"} & left.keys()
+    assert "code-intel" not in left[".gitignore"].decode()
 
 
 def test_remove_restores_a_tracked_gitignore_whose_block_was_not_committed(bare: Project) -> None:
