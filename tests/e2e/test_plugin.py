@@ -1,6 +1,7 @@
 """The plugin in the real Claude Code."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,12 @@ def test_the_plugin_brings_hooks_a_server_skills_and_commands(claude: ClaudeCode
     assert "find-code, map, record-what-was-learned, why" in details
 
 
+@pytest.mark.parametrize("folder", [".", "src/cart"])
 def test_a_prompt_is_answered_by_the_hooks_and_the_server_of_the_plugin(
-    claude: ClaudeCode,
+    claude: ClaudeCode, folder: str
 ) -> None:
+    project = Project(claude.project.root / folder, claude.project.env)
+    claude = replace(claude, project=project)
     search = ToolUse("mcp__plugin_code-intel_code-intel__search_smart", {"query": "shipping fee"})
     done = claude.ask(
         ABOUT_FEE, FOUND, search, options=["--allowedTools", "mcp__plugin_code-intel_code-intel"]
