@@ -10,7 +10,8 @@ in `.code-intel/backup`. At the end it says which files to commit.
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,6 +93,9 @@ OUTER_PROJECT_NOTE = (
     " not the project around it."
 )
 
+MAX_ATTEMPTS = 5
+"""Maximum attempts to make the changes, if other runs change the files meanwhile."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -152,11 +156,7 @@ def run(args: argparse.Namespace) -> int:
     backup = f"{STATE_FOLDER}/{BACKUPS}/<time>" if planned.keeps_copies and updates else ""
     notes = _removal_notes(root, planned.changes) if args.remove else []
     if not args.dry_run:
-        try:
-            applied = apply(planned)
-        except BusyError:  # another run has changed what was planned for
-            planned = plan()
-            applied = apply(planned)
+        planned, applied = _make_changes(plan)
         backup = name_in(root, applied.folder) if applied and applied.has_copies else ""
     if not args.remove:
         notes = [*_notes(root, chosen), *_commands_notes(root, chosen, requested=args.commands)]
@@ -180,6 +180,16 @@ def run(args: argparse.Namespace) -> int:
     lines = _report_lines(root, planned.changes, backup, notes, dry_run=args.dry_run)
     emit(args, data, "\n".join(lines))
     return 0
+
+
+def _make_changes(plan: Callable[[], Transaction]) -> tuple[Transaction, TransactionRun | None]:
+    """Make the planned changes; plan again if another run has changed the files meanwhile."""
+    for _ in range(1, MAX_ATTEMPTS):
+        planned = plan()
+        with suppress(BusyError):
+            return planned, apply(planned)
+    planned = plan()
+    return planned, apply(planned)
 
 
 def _report_lines(

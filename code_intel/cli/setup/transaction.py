@@ -347,6 +347,15 @@ def _pending(changes: Sequence[FileChange]) -> list[FileChange]:
     return pending
 
 
+def _create(change: FileChange, path: Path, *, flushed: bool) -> None:
+    try:
+        durable.create(path, change.after or b"", flushed=flushed)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            _require_unchanged(change, b"")
+        raise
+
+
 def _require_unchanged(change: FileChange, now: bytes | None) -> None:
     if now != change.before:
         raise BusyError(
@@ -363,7 +372,7 @@ def _apply_changes(changes: Sequence[FileChange], advance: Advance | None) -> No
         path = Path(os.path.realpath(change.path))
         _require_unchanged(change, current(path))
         if change.before is None:
-            durable.create(path, change.after or b"", flushed=flushed)
+            _create(change, path, flushed=flushed)
         elif change.after is None:
             durable.remove(path, flushed=flushed)
         else:
