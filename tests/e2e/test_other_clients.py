@@ -31,7 +31,7 @@ env_key = "DUMMY"
 [projects."{root}"]
 trust_level = "trusted"
 """
-PATCH = """apply_patch <<'EOF'
+PATCH = """cd . && apply_patch <<'EOF'
 *** Begin Patch
 *** Update File: {file}
 @@

@@ -26,6 +26,7 @@ class HookFile(NamedTuple):
         document: The first fields of a new file.
         before_writes: The events before writes.
         timeouts: The time limits of single events, if they differ.
+        note: The next step for the user.
     """
 
     adapter: str
@@ -37,6 +38,7 @@ class HookFile(NamedTuple):
     document: Mapping[str, Any] = MappingProxyType({})
     before_writes: tuple[str, ...] = ("PreToolUse",)
     timeouts: Mapping[str, int] = MappingProxyType({})
+    note: str = ""
 
 
 CLAUDE_CODE = HookFile(
@@ -69,6 +71,8 @@ CODEX = HookFile(
         }
     ),
     timeouts=MappingProxyType({"SessionEnd": 3}),
+    note="Codex runs only hooks that you have trusted: start it in the project and enter /hooks."
+    " Do so again when init has changed them.",
 )
 CURSOR = HookFile(
     "cursor",
@@ -96,7 +100,7 @@ GEMINI = HookFile(
             "SessionStart": "",
             "BeforeAgent": "",
             "BeforeTool": "replace|write_file|run_shell_command|mcp_.*start_session",
-            "AfterTool": "read_file|read_many_files|grep_search|run_shell_command",
+            "AfterTool": "read_file|read_many_files|grep_search|glob|run_shell_command",
             "AfterAgent": "",
             "SessionEnd": "",
         }

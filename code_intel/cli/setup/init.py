@@ -360,15 +360,17 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
 def _hook_notes(
     root: Path, chosen: Sequence[Client], planned: Transaction, given: HookMode | None
 ) -> list[str]:
-    """Return notes about clients without our hooks, unless they were asked for."""
+    """Return the notes of the hooks, and one about clients without hooks, unless asked for."""
     after = {change.path: change.after for change in planned.changes}
-    without = [
-        client.name
-        for client in chosen
-        if client.hooks
-        and not hook_files.has_hooks(client.hooks, after.get(root / client.hooks.file))
+    able = [(client.name, client.hooks) for client in chosen if client.hooks]
+    hooked = [
+        hooks for _, hooks in able if hook_files.has_hooks(hooks, after.get(root / hooks.file))
     ]
-    return [NO_HOOKS_NOTE.format(names=",".join(without))] if without and given is None else []
+    notes = [hooks.note for hooks in hooked if hooks.note]
+    without = [name for name, hooks in able if hooks not in hooked]
+    if without and given is None:
+        notes.append(NO_HOOKS_NOTE.format(names=",".join(without)))
+    return notes
 
 
 def _commands_notes(root: Path, chosen: Sequence[Client], *, requested: bool) -> list[str]:

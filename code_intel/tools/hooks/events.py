@@ -38,7 +38,7 @@ class HookEvent(NamedTuple):
     Attributes:
         kind: What happened.
         session: The client's session; a subagent has that of its parent.
-        text: The prompt, or what is searched for.
+        text: The prompt, or what is searched for; of READ, only if it gets the comment on a search.
         tool: The client's tool.
         files: Absolute paths: files to write, places to search in, or files that may have been
             printed. They may contain `*`, `?` and `[`.
@@ -49,6 +49,8 @@ class HookEvent(NamedTuple):
         folders: The folders to which file names in `output` are relative.
         client: The client's name, such as `claude-code`.
         enforces: Whether the hook denies what the session has not earned.
+        is_heard: Whether the model surely gets the context of the answer. Otherwise the lines in
+            it do not count as printed.
         is_shell: Whether a shell command is about to write, not a tool that edits files.
     """
 
@@ -64,6 +66,7 @@ class HookEvent(NamedTuple):
     folders: tuple[str, ...] = ()
     client: str = ""
     enforces: bool = False
+    is_heard: bool = True
     is_shell: bool = False
 
 

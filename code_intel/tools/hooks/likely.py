@@ -45,9 +45,11 @@ _UNKNOWN_WORD = re.compile(r"[ァ-ヺー㐀-鿿々]{2,}")
 _NAME_BOUNDARY = re.compile(r"[^\w.-]+", re.ASCII)
 _FILE_NAME = re.compile(r"[\w.-]{1,99}\.[A-Za-z]\w{0,7}", re.ASCII)
 _NOT_TYPED = re.compile(
-    r"\s*(?:/[\w:-]+(?:\s|$)|<(?:task-notification|system-reminder|command-|local-command|bash-))"
+    r"\s*(?:/[\w:-]+(?:\s|$)|<(?:task-notification|system-reminder|command-|local-command|bash-)"
+    r"|Record the outcome of this work:)"
 )
-"""A slash command, or a text that the client sends as a prompt."""
+"""A slash command, or a text that the client sends as a prompt, such as what our own hook asks for
+when the agent has answered."""
 
 
 class Concept(NamedTuple):

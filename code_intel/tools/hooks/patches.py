@@ -2,7 +2,8 @@
 
 import re
 
-_HEADER = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)", re.MULTILINE)
+"""A header. Codex allows spaces before most of them, so a line of context may look like one."""
 _BEGIN = "*** Begin Patch"
 _DIFFED = re.compile(
     r"^--- (?:a/)?([^\t\n]+).*\n\+\+\+ (?:b/)?([^\t\n]+)"

@@ -77,7 +77,7 @@ async def answer_prompt(context: GatewayContext, event: HookEvent) -> HookReply:
     shortened = _without_notes(found)
     start, text = _fitted(heading, Start(handle, session, shortened, shown=tuple(shown)))
     tool = "search_smart" if bound else "start_session"
-    step = await call_step(context, found, start.shown, tool)
+    step = await call_step(context, found, start.shown if event.is_heard else (), tool)
     await run_in_thread(journal.append, context.sessions, handle, step)
     return HookReply(context=text)
 

@@ -18,13 +18,17 @@ from code_intel.tools.context.prints import Passage, current_text, prints_in
 from code_intel.tools.hooks.binding import client_session, find_session
 from code_intel.tools.hooks.event_files import existing_files, relative_file
 from code_intel.tools.hooks.events import HookEvent, HookReply
+from code_intel.tools.hooks.searching import comment_search
 from code_intel.tools.hooks.shown_lines import passages_in, search_results_in
 
 
 async def note_printed_lines(context: GatewayContext, event: HookEvent) -> HookReply:
-    """Note the lines that the client printed, in the session or until there is one."""
+    """Note the lines that the client printed, in the session or until there is one.
+
+    A search gets its comment here if the client passes none on before it.
+    """
     await run_in_thread(_note, context, event)
-    return HookReply()
+    return await comment_search(context, event) if event.text else HookReply()
 
 
 def printed_by(context: GatewayContext, event: HookEvent) -> tuple[Print, ...]:

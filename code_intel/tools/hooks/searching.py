@@ -32,7 +32,7 @@ MAX_NAMES = 3
 """Maximum names and phrases of one search that are looked up."""
 MAX_PATTERN_CHARS = 1000
 MIN_NAME_CHARS = 4
-_FILE_TOOLS = frozenset({"Glob"})
+_FILE_TOOLS = frozenset({"Glob", "glob"})
 _NO_QUESTION = RankedQuestion((), (), frozenset())
 _KEYWORDS = (
     "def|class|func|function|fn|struct|interface|enum|trait|type|module|macro|object|record|const"

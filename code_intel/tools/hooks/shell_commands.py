@@ -38,6 +38,7 @@ _WRAPPERS = frozenset(
 """Programs that execute the command in their arguments."""
 _OF_WRAPPER = re.compile(r"-.*|\d+[smhd]?|\w+=.*", re.DOTALL)
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+_PATCHERS = frozenset({"apply_patch", "applypatch"})
 _PYTHON = re.compile(r"python(?:\d(?:\.\d+)?)?")
 _ESCAPED = {
     "word": re.compile(r"\\(.)"),
@@ -101,9 +102,11 @@ class _Reader:
         self.patterns: list[str] = []
         self.places: list[str] = []
         self.folders = [folder]
+        self.command = ""
 
     def read(self, command: str) -> None:
         """Add what can be told of a command; nothing if the grammar is not installed."""
+        self.command = command
         if parser := _parser():
             tree = parser.parse(command[:MAX_COMMAND_CHARS].encode("utf-8", "replace"))
             self._walk(tree.root_node, 0, piped=False)
@@ -149,7 +152,7 @@ class _Reader:
 
     def _command(self, node: "Node", *, piped: bool) -> None:
         nodes = [*node.children_by_field_name("name"), *node.children_by_field_name("argument")]
-        around = node.parent if node.parent and node.parent.type == "redirected_statement" else node
+        around = _with_redirects(node)
         for redirect in around.children_by_field_name("redirect"):
             # The grammar takes the words after a redirection for further files of it.
             nodes += redirect.children_by_field_name("destination")[1:]
@@ -166,7 +169,7 @@ class _Reader:
             self._inner(arguments[1:2])
         else:
             self._program(program, arguments, piped=piped)
-            self._patch(program, arguments, _text(around))
+            self._patch(program, arguments)
             if _PYTHON.fullmatch(program):
                 self._python((*arguments, _text(around)))
 
@@ -180,10 +183,11 @@ class _Reader:
             self.patterns += patterns
             self._add(self.places, places)
 
-    def _patch(self, program: str, arguments: Sequence[str], text: str) -> None:
-        """Add the files of a patch in an argument, in a here-document or in a file."""
-        if program == "apply_patch":
-            self._add(self.writes, patched_files("\n".join((*arguments, text))))
+    def _patch(self, program: str, arguments: Sequence[str]) -> None:
+        """Add the files of a patch in an argument, a here-document, a file, or a piped text."""
+        text = self.command
+        if program in _PATCHERS:
+            self._add(self.writes, patched_files(text))
         elif program == "patch" or (program == "git" and arguments[:1] in (["apply"], ["am"])):
             named = [path for word in _PATH.findall(text) if (path := self._path(word))]
             texts = (text, *map(_content, named[:MAX_FILES]))
@@ -259,6 +263,19 @@ def _parser() -> "Parser | None":
 
 def _text(node: "Node") -> str:
     return (node.text or b"").decode("utf-8", "replace")
+
+
+def _with_redirects(node: "Node") -> "Node":
+    """Return the statement that contains the redirections of a command; the command without them.
+
+    Those of the last command in a list belong to the statement around the list.
+    """
+    around = node
+    while around.parent and around.parent.type in {"list", "pipeline"}:
+        if around.next_named_sibling:
+            return node
+        around = around.parent
+    return around.parent if around.parent and around.parent.type == "redirected_statement" else node
 
 
 def _wrapped(words: Sequence[Sequence[str]]) -> int:

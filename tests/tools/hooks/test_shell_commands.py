@@ -7,6 +7,7 @@ import pytest
 from code_intel.tools.hooks.shell_commands import MAX_COMMAND_CHARS, MAX_FILES, read_command
 
 ROOT = "/shop"
+PATCH = "*** Begin Patch\n*** Add File: a.py\n+x\n  *** Delete File: b c.py \n*** End Patch\n"
 WRITES = [
     ("make >& build.log", ["build.log"]),
     ("make >&2", []),
@@ -40,6 +41,12 @@ WRITES = [
     ("python3 - <<'E'\nopen('a.py', 'w').write('x')\nE", ["a.py"]),
     ("python -c \"from pathlib import Path; Path('a.py').write_text('x')\"", ["a.py"]),
     ("python3 - <<'E'\nopen('a.py').read()\nE", []),
+    ("cd src && python3 - <<'E'\nopen('a.py', 'w').write('x')\nE", ["src/a.py"]),
+    ("cat <<'E' | grep open\nopen('a.py', 'w')\nE\npython3 b.py", []),
+    (f"apply_patch '{PATCH}'", ["a.py", "b c.py"]),
+    (f"cd src && apply_patch <<'E' && make\n{PATCH}E\n", ["src/a.py", "src/b c.py"]),
+    (f"cat <<'E' | applypatch\n{PATCH}E\n", ["a.py", "b c.py"]),
+    (f"cat <<'E'\n{PATCH}E\n", []),
     ("grep '>' a.py; echo 'rm a.py' \"> b.py\"", []),
     ("[[ a > b ]] && (( x > 3 )); awk '$1 > 3' a.txt", []),
     ("cat a.py <b.py 2>&1", []),
@@ -84,6 +91,7 @@ DIFF = """\
     "command",
     [
         f"git apply <<'EOF'\n{DIFF}EOF",
+        f"cat <<'EOF' | git apply\n{DIFF}EOF",
         f"patch -p1 <<'EOF'\n{DIFF}EOF",
         "git apply {file}",
         "patch -p1 < {file}",

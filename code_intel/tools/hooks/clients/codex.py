@@ -21,6 +21,8 @@ def read_event(data: Mapping[str, Any]) -> HookEvent | None:
     """Return the event that Codex reports; None if it does not concern the gateway."""
     if data.get("tool_name") == _PATCH_TOOL:
         return _patch(data) if data.get("hook_event_name") == "PreToolUse" else None
+    if data.get("hook_event_name") == "UserPromptSubmit" and data.get("agent_id"):
+        return None  # the agent prompts a subagent
     if isinstance(output := data.get("tool_response"), str):
         data = {**data, "tool_response": {"stdout": output}}
     return claude_code.read_event(data)

@@ -45,7 +45,9 @@ def write_reply(event: Mapping[str, Any], reply: HookReply) -> HookOutput:
 
 
 def _prompt(data: Mapping[str, Any]) -> HookEvent:
-    return HookEvent(Kind.PROMPT, data["conversation_id"], text=str(data.get("prompt", "")))
+    """Return a prompt. The documentation names no context for it, but some versions pass it on."""
+    text = str(data.get("prompt", ""))
+    return HookEvent(Kind.PROMPT, data["conversation_id"], text=text, is_heard=False)
 
 
 def _before_tool(data: Mapping[str, Any]) -> HookEvent | None:

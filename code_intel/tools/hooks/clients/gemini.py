@@ -1,6 +1,7 @@
 """Read the hook events of Gemini CLI, and write its answers (docs/hooks.md).
 
-Context before a tool does not reach its model, so comments on writes and searches are left out.
+Context before a tool does not reach its model, so there are no comments on writes, and those on
+searches come after them.
 """
 
 import json
@@ -16,7 +17,7 @@ from code_intel.tools.hooks.shell_events import after_command, before_command
 
 _WRITE_TOOLS = frozenset({"replace", "write_file", "edit"})
 _READ_TOOLS = frozenset({"read_file", "read_many_files"})
-_SEARCH_TOOL = "grep_search"
+_SEARCH_TOOL, _FILES_TOOL = "grep_search", "glob"
 _SHELL = "run_shell_command"
 _BLOCKING_EXIT = 2
 _HOOK_CONTEXT = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
@@ -81,9 +82,7 @@ def _after_tool(data: Mapping[str, Any]) -> HookEvent | None:
         return None
     folder, session = folder_of(data), data["session_id"]
     if tool == _SHELL:
-        command = str(given.get("command", ""))
-        output = _OUTPUT.sub("", output)
-        return after_command(session, tool, command, _shell_folder(data), output)
+        return _after_shell(data, str(given.get("command", "")), _OUTPUT.sub("", output))
     if tool in _READ_TOOLS:
         named = given.get("file_path"), *_texts(given.get("include"))
         files = tuple(absolute(folder, name) for name in named if name)
@@ -91,8 +90,20 @@ def _after_tool(data: Mapping[str, Any]) -> HookEvent | None:
     if tool == _SEARCH_TOOL:
         base = absolute(folder, given.get("dir_path"))
         output = "\n".join(_found_lines(output))
-        return HookEvent(Kind.READ, session, tool=tool, output=output, folders=(folder, base))
+        text = str(given.get("pattern", ""))
+        return HookEvent(Kind.READ, session, text, tool, output=output, folders=(folder, base))
+    if tool == _FILES_TOOL:
+        return HookEvent(Kind.SEARCH, session, str(given.get("pattern", "")), tool)
     return None
+
+
+def _after_shell(data: Mapping[str, Any], command: str, output: str) -> HookEvent | None:
+    session, folder = data["session_id"], _shell_folder(data)
+    shown = after_command(session, _SHELL, command, folder, output)
+    found = before_command(session, _SHELL, command, folder)
+    if shown and found and found.kind is Kind.SEARCH:
+        return shown._replace(text=found.text)
+    return shown
 
 
 def _shell_folder(data: Mapping[str, Any]) -> str:
