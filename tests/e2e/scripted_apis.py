@@ -59,7 +59,7 @@ def answer_codex(
             "type": "function_call",
             "id": f"fc_{number}",
             "call_id": f"call_{number}",
-            "name": call.name,
+            **_named(call.name),
             "arguments": json.dumps(call.arguments),
         }
         if call
@@ -83,6 +83,12 @@ def answer_codex(
         {"type": "response.output_item.done", "item": item},
         {"type": "response.completed", "response": response},
     ]
+
+
+def _named(name: str) -> Mapping[str, str]:
+    """Return the name of a tool; a tool of a server is in a namespace."""
+    server, has_server, tool = name.rpartition("__")
+    return {"namespace": server, "name": tool} if has_server else {"name": name}
 
 
 def answer_gemini(

@@ -54,6 +54,8 @@ class OtherClient:
         prepare: Writes its configuration, and returns its environment.
         read: Reads a file.
         edit: Replaces a line of a file.
+        shell: Executes a command.
+        start_session: The name of the tool.
     """
 
     name: str
@@ -63,6 +65,8 @@ class OtherClient:
     prepare: Callable[[Path, str, Path], Mapping[str, str]]
     read: Callable[[str], ToolUse]
     edit: Callable[[str, str, str], ToolUse]
+    shell: Callable[[str], ToolUse]
+    start_session: str
 
 
 def prepare_codex(home: Path, url: str, root: Path) -> Mapping[str, str]:
@@ -89,10 +93,17 @@ CODEX = OtherClient(
     "codex",
     "codex",
     answer_codex,
-    ("exec", "--json", "-s", "workspace-write", "--dangerously-bypass-hook-trust"),
+    (
+        "exec",
+        "--json",
+        "--dangerously-bypass-hook-trust",
+        "--dangerously-bypass-approvals-and-sandbox",  # it asks the user before start_session
+    ),
     prepare_codex,
     lambda file: shell(f"cat {file}"),
     lambda file, old, new: shell(PATCH.format(file=file, old=old, new=new)),
+    shell,
+    "mcp__code_intel__start_session",
 )
 GEMINI = OtherClient(
     "gemini",
@@ -104,6 +115,8 @@ GEMINI = OtherClient(
     lambda file, old, new: ToolUse(
         "replace", {"file_path": file, "old_string": old, "new_string": new, "instruction": "x"}
     ),
+    lambda command: ToolUse("run_shell_command", {"command": command}),
+    "mcp_code-intel_start_session",
 )
 clients = pytest.mark.parametrize("client", [CODEX, GEMINI], ids=lambda client: client.name)
 
@@ -126,13 +139,19 @@ def stack() -> Iterator[ExitStack]:
         yield opened
 
 
-def ask(client: OtherClient, project: Project, stack: ExitStack, *turns: ToolUse) -> ScriptedApi:
+def ask(
+    client: OtherClient,
+    project: Project,
+    stack: ExitStack,
+    *turns: ToolUse,
+    prompt: str = ABOUT_FEE,
+) -> ScriptedApi:
     """Send a prompt in a project with hooks; return what came to the API."""
     api = stack.enter_context(scripted_api(client.answer))
     api.turns = turns
     env = {**project.env, **client.prepare(Path(project.env["HOME"]), api.url, project.root)}
     ran = subprocess.run(
-        [installed(client.program), *client.words, ABOUT_FEE],
+        [installed(client.program), *client.words, prompt],
         cwd=project.root, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
         encoding="utf-8", timeout=200, check=False,
     )  # fmt: skip
@@ -170,3 +189,17 @@ def test_advise_lets_writes_pass(client: OtherClient, project: Project, stack: E
     edit = client.edit(FEE_FILE, line, line.replace("80", "90"))
     ask(client, project, stack, edit)
     assert "90.00" in (project.root / FEE_FILE).read_text("utf-8")
+
+
+@clients
+def test_a_new_session_adopts_what_the_client_has_read(
+    client: OtherClient, project: Project, stack: ExitStack
+) -> None:
+    project.run("code-intel", "init", "--client", client.name, "--hooks", "enforce")
+    query = "Change how a session is closed at logout"
+    wait = client.shell("sleep 8")  # Codex starts servers in the background
+    start = ToolUse(client.start_session, {"intent": "MODIFY", "query": query})
+    ask(client, project, stack, client.read(LOGIN_FILE), wait, start, prompt="Thanks!")
+    shown = project.run("code-intel", "session", "show", "last").stdout
+    assert query in shown
+    assert LOGIN_FILE in shown
