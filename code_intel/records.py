@@ -8,7 +8,7 @@ Lines are 1-based and inclusive, positions 0-based, and times in ISO 8601 with a
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 READY_SCORE = 0.8
 """Calibrated score from which a map answer may lead to READY; the fit targets this value."""
@@ -179,14 +179,6 @@ class AgreementHit:
     evidence: tuple[str, ...] = ()
 
 
-class ChunkLines(NamedTuple):
-    """A further chunk of a file; `share` is its rating relative to the file's best one, 0 to 1."""
-
-    start_line: int
-    end_line: int
-    share: float
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search, best first.
@@ -198,12 +190,16 @@ class Hit:
         similarity: devrag's (1 + cosine) / 2, 0 to 1; 0 without a vector.
         score: Calibrated in the map, relative to the best hit in the forest, 0 to 1. None if an
             upstream sends no score; the forest is then searched, too.
-        symbol: The chunk's first symbol, or empty.
+        symbol: The innermost symbol around the line that matches, else the chunk's first symbol,
+            or empty.
         start_line: First line of the chunk; 0 if unknown.
         end_line: Last line of the chunk; 0 if unknown.
         why: Short tags of the signals that determined its rank.
         agreement: The agreement, for hits of the map.
-        others: Further chunks of the same file, best first; empty if an upstream answered.
+        others: Hits in further chunks of the same file, best first; empty if an upstream answered.
+        line: The line of the file that matches best; 0 if unknown.
+        column: Where the match begins in that line, counted from 0.
+        symbols: The other symbols that the chunk defines.
     """
 
     document: str
@@ -216,7 +212,10 @@ class Hit:
     end_line: int = 0
     why: tuple[str, ...] = ()
     agreement: AgreementHit | None = None
-    others: tuple[ChunkLines, ...] = ()
+    others: tuple["Hit", ...] = ()
+    line: int = 0
+    column: int = 0
+    symbols: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

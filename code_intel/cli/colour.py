@@ -5,9 +5,10 @@ A terminal that is `dumb` gets none, and none are shown if NO_COLOR is set.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
+from code_intel.chunking.words import words
 from code_intel.config import shows_colours
 
 CODES: Mapping[str, int] = MappingProxyType(
@@ -16,12 +17,12 @@ CODES: Mapping[str, int] = MappingProxyType(
 """The parameters of the escape sequence that selects each style."""
 
 
-def _words(words: Iterable[str]) -> str:
+def _words(statuses: Iterable[str]) -> str:
     """Return a pattern of words where the commands print them as a status or a level.
 
     These are: in brackets, at the start of a line before a space, and after `status` in `map show`.
     """
-    one = f"(?:{'|'.join(words)})"
+    one = f"(?:{'|'.join(statuses)})"
     return rf"(?:^|(?<=  ))\[{one}\]|^{one}(?= )|(?<=^  status     ){one}\b"
 
 
@@ -49,10 +50,27 @@ _PARTS = re.compile(
     "|".join(f"(?P<{name}>{pattern})" for name, (pattern, _) in COLOURS.items()), re.MULTILINE
 )
 
+_INDENTED = re.compile("^   .*$", re.MULTILINE)
+"""A line of a file in an answer."""
+_WORD = re.compile(r"[^\W_]\w*", re.ASCII)
 
-def coloured(text: str) -> str:
-    """Return the text of an answer with colours, if the terminal shows them."""
-    return _PARTS.sub(_styled, text) if shows_colours() else text
+
+def coloured(text: str, marks: Collection[str] = ()) -> str:
+    """Return the text of an answer with colours, if the terminal shows them.
+
+    Words of indented lines that have one of the index tokens `marks` are bold.
+    """
+    if not shows_colours():
+        return text
+    text = _PARTS.sub(_styled, text)
+    return _INDENTED.sub(lambda line: _marked(line[0], frozenset(marks)), text) if marks else text
+
+
+def _marked(line: str, marks: frozenset[str]) -> str:
+    def mark(word: re.Match[str]) -> str:
+        return word[0] if marks.isdisjoint(words(word[0])) else styled(word[0], "bold")
+
+    return line if "\x1b" in line else _WORD.sub(mark, line)
 
 
 def styled(text: str, style: str) -> str:

@@ -8,7 +8,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -29,13 +29,16 @@ class Advance(Protocol):
         """Show that `done` of `total` units (0 if unknown) of a kind of work are done."""
 
 
-def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
+def emit(
+    args: argparse.Namespace, data: Mapping[str, Any], text: str, marks: Collection[str] = ()
+) -> None:
     """Print the result with secrets masked and control characters made visible.
 
     Args:
         args: The options; `--json` chooses JSON.
         data: The result as JSON.
         text: The result as text.
+        marks: Index tokens; a terminal shows the words with them in bold.
     """
     if args.json:
         print(visible_json(json.dumps(masked_data(data), ensure_ascii=False)), flush=True)
@@ -44,7 +47,7 @@ def emit(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
     if sys.stdout.isatty():
         from code_intel.cli.colour import coloured
 
-        shown = coloured(shown)
+        shown = coloured(shown, marks)
     print(shown, flush=True)
 
 

@@ -9,15 +9,21 @@ and prints one JSON object per line.
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of, require_index
 from code_intel.cli.setup.question import example_question
 from code_intel.errors import CodeIntelError
+from code_intel.forest.ranking.places import PLACES_PER_FILE, places_of
+from code_intel.forest.ranking.question import read
 from code_intel.records import VERIFICATION_SCORE, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService, open_project
-from code_intel.tools.wire.answers import fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
+
+PREVIEW_LINES = 5
+"""Lines of each place in a terminal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +35,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--map", action="store_true", help="search the agreements only")
     where.add_argument("--forest", action="store_true", help="search the source only")
     parser.add_argument(
-        "--top-k", type=hit_count, default=5, metavar="N", help="number of hits (default: 5)"
+        "--top-k", type=hit_count, default=5, metavar="N", help="number of files (default: 5)"
+    )
+    parser.add_argument(
+        "--per-file",
+        type=hit_count,
+        default=PLACES_PER_FILE,
+        metavar="N",
+        help=f"number of places of one file (default: {PLACES_PER_FILE})",
     )
     add_project(parser)
 
@@ -48,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
         query = " ".join(args.query) if args.query else example_question(services[1].index)
         corpus, answer = ask(services, query, args)
         question = "" if args.query else f"Question: {query}\n"
-        emit(args, {"query": query, **_data(corpus, answer)}, question + _text(corpus, answer))
+        data = {"query": query, **_data(corpus, answer)}
+        emit(args, data, question + _text(corpus, answer), marks=read(query).terms)
         return 0 if answer.hits else 1
     finally:
         for service in services:
@@ -75,7 +89,9 @@ def ask(
         best = next((hit.score for hit in answer.hits if hit.agreement), None) or 0.0
         if args.map or best >= VERIFICATION_SCORE:
             return "map", answer
-    return "forest", forest_service.search(query, args.top_k)
+    found = forest_service.search(query, args.top_k)
+    hits = places_of(forest_service.index.store, query, found.hits, args.per_file)
+    return "forest", replace(found, hits=tuple(hits))
 
 
 def _data(corpus: str, answer: SearchAnswer) -> dict[str, Any]:
@@ -90,7 +106,7 @@ def _data(corpus: str, answer: SearchAnswer) -> dict[str, Any]:
 
 
 def _text(corpus: str, answer: SearchAnswer) -> str:
-    shown = [(hit, "\n".join(text.splitlines()[:3])) for hit, text in fit(answer.hits)[0]]
+    shown = [excerpt(hit, PREVIEW_LINES) for hit in answer.hits]
     heading = "Agreements:" if corpus == "map" else "Source (unverified):"
     body = f"{heading}\n{hits_text(shown)}" if shown else "Nothing found."
     return body + index_text(answer.index)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from code_intel.chunking.words import words
 
+NONE: frozenset[str] = frozenset()
 WINDOW_LINES = 8
 """Lines that are compared together: the words of a question rarely stand on one line."""
 
@@ -24,7 +25,11 @@ def best_line(lines: Sequence[str], terms: Collection[str]) -> int | None:
     2
     """
     wanted = frozenset(terms)
-    found = [wanted.intersection(words(line)) for line in lines]
+    # Splitting a line into words takes long, so lines without any spelling of a term are skipped.
+    found = [
+        wanted.intersection(words(line)) if first_match(line, wanted, default=-1) >= 0 else NONE
+        for line in lines
+    ]
     counts = Counter(term for terms_of_line in found for term in terms_of_line)
     weights = {term: math.log1p(len(lines) / count) for term, count in counts.items()}
     if not weights:
@@ -39,6 +44,19 @@ def best_line(lines: Sequence[str], terms: Collection[str]) -> int | None:
     )
     window = range(start, min(start + WINDOW_LINES, len(lines)))
     return max(window, key=lambda index: weight(found[index]))
+
+
+def first_match(line: str, terms: Collection[str], default: int = 0) -> int:
+    """Return where the first of the terms begins in a line; `default` if none does.
+
+    A term is a stem: `queri` stands for "query", and `organiz` for "organise".
+
+    >>> first_match("    def query(self):", {"queri"})
+    8
+    """
+    folded = line.casefold()
+    stems = (term[:-1] if term.endswith(("i", "z")) else term for term in terms)
+    return min((at for stem in stems if (at := folded.find(stem)) >= 0), default=default)
 
 
 def lines_around(

@@ -95,3 +95,12 @@ def test_terminal_shows_the_text_of_a_pipe_in_colours(
     assert "\x1b" not in piped.stdout
     assert (shown != piped.stdout) is has_colours
     assert COLOUR_CODE.sub("", shown) == piped.stdout
+
+
+@pytest.mark.usefixtures("terminal")
+def test_words_that_match_are_bold_in_the_lines_of_files() -> None:
+    text = "1. a.py:1-1\n   def save_cookies(jar): return jar"
+    shown = coloured(text, {"cooki"})
+    assert styled("save_cookies", "bold") in shown
+    assert COLOUR_CODE.sub("", shown) == text
+    assert shown.count("\x1b[1m") == 1

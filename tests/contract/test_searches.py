@@ -214,7 +214,7 @@ async def test_the_map_alone_answers_with_agreements(shop: Path) -> None:
 
 @pytest.mark.covers(
     "tool.search_forest",
-    "field.search_forest: query top_k directory file_pattern",
+    "field.search_forest: query top_k directory file_pattern per_file",
     "answer.search_forest: source status query results message truncated index",
 )
 async def test_the_forest_alone_answers_with_hypotheses(shop: Path) -> None:
@@ -228,6 +228,11 @@ async def test_the_forest_alone_answers_with_hypotheses(shop: Path) -> None:
             "truncated": False,
         }
         assert [hit["document"] for hit in answer["results"]] == [SERVICE]
+        query = "login checks a password; logout closes a session"
+        several = await call("search_forest", query=query, top_k=1)
+        single = await call("search_forest", query=query, top_k=1, per_file=1)
+        assert len({hit["document"] for hit in several["results"]}) == 1
+        assert len(single["results"]) == 1 <= len(several["results"]) <= 3
         below = await call("search_forest", query="cart", directory="web")
         assert {hit["document"].split("/")[0] for hit in below["results"]} == {"web"}
         named = await call("search_forest", query="cart", file_pattern="*.tsx")

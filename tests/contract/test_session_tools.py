@@ -233,7 +233,7 @@ async def test_status_describes_the_whole_session(shop: Path) -> None:
         "forest_results": [
             {
                 "document": SERVICE,
-                "symbol": "AuthService",
+                "symbol": LOGIN,
                 "score": 1.0,
                 "status": "HYPOTHESIS",
             }

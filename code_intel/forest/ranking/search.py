@@ -6,6 +6,7 @@ was found in the index, so an unchanged index gives the same result (docs/decisi
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import UsageError
@@ -20,7 +21,7 @@ from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import MAX_HITS, Store
-from code_intel.records import ChunkLines, Hit
+from code_intel.records import Hit
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -123,12 +124,17 @@ def _apply(signal: Signal, state: RankingState) -> None:
 
 
 def _hit(ranked: FileRanking, score: float) -> Hit:
+    """Return the best chunk of a file, with its next ones, which score in relation to it."""
     rated = _rated_chunks(ranked.file)
-    row, best = rated[0]
-    others = tuple(
-        ChunkLines(other.start_line, other.end_line, rating / best if best > 0 else 0.0)
-        for other, rating in rated[1 : MAX_PASSAGES + 1]
+    best = rated[0][1]
+    first, *others = (
+        _chunk_hit(ranked, row, score * (rating / best if best > 0 else 1.0))
+        for row, rating in rated[: MAX_PASSAGES + 1]
     )
+    return replace(first, others=tuple(others))
+
+
+def _chunk_hit(ranked: FileRanking, row: ChunkRow, score: float) -> Hit:
     cosine = ranked.file.cosines.get(row.id)
     return Hit(
         document=row.path,
@@ -140,7 +146,6 @@ def _hit(ranked: FileRanking, score: float) -> Hit:
         start_line=row.start_line,
         end_line=row.end_line,
         why=ranked.why,
-        others=others,
     )
 
 

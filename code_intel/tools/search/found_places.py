@@ -144,10 +144,7 @@ def _passages(hits: Sequence[Hit]) -> Iterator[Hit]:
             continue
         yield hit
         for other in hit.others:
-            score = (hit.score or 0.0) * other.share * OTHER_CHUNK
-            yield replace(
-                hit, score=score, start_line=other.start_line, end_line=other.end_line, others=()
-            )
+            yield replace(other, score=(other.score or 0.0) * OTHER_CHUNK)
 
 
 def _overlap(one: Match, other: Match) -> bool:

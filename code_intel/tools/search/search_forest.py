@@ -1,11 +1,13 @@
 """Implement the tool `search_forest`."""
 # ruff: noqa: N803 - the names of seed 003, on the wire
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.forest.ranking.places import PLACES_PER_FILE, places_of
 from code_intel.index.cancellation import run_read
 from code_intel.records import Hit, SearchAnswer
 from code_intel.session import steps
@@ -38,6 +40,9 @@ async def search_forest(
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of files.")] = 5,
     directory: Annotated[str, Field(description="Only below this folder.")] = "",
     file_pattern: FilePattern = "",
+    per_file: Annotated[
+        int, Field(ge=1, le=5, description="Maximum places of one file.")
+    ] = PLACES_PER_FILE,
     planId: PlanId = "",
     expectedKeywords: ExpectedKeywords = [],
     evaluateResult: EvaluateResult = None,
@@ -46,13 +51,14 @@ async def search_forest(
     """Search the forest (the project's source) by keyword and by meaning, in any language.
 
     In EXPLORATION, allowed only after search_smart or search_map found no match in the map (the
-    project's agreements). Hits are hypotheses and do not change the phase. Returns the best passage
-    of each file with its lines and text.
+    project's agreements). Hits are hypotheses and do not change the phase. Returns the best places
+    of each file with the lines around what matches.
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")
     async with evaluating(context, planId, expectedKeywords, evaluateResult) as judge:
-        found, answer = await _search(context, handle, query, top_k, directory, file_pattern)
+        work = context.searcher.search_forest(query, top_k, directory, file_pattern)
+        found, answer = await _search(context, handle, query, top_k, work, per_file)
         if judge is None or found is None:
             return answer
         is_local = "devrag-forest" not in context.settings.upstreams
@@ -66,18 +72,26 @@ async def _search(
     handle: str | None,
     query: str,
     top_k: int,
-    directory: str,
-    file_pattern: str,
+    work: Awaitable[SearchAnswer],
+    per_file: int,
 ) -> tuple[SearchAnswer | None, Answer]:
     """Return the hits of the forest (None if it did not answer) and the answer."""
-    work = context.searcher.search_forest(query, top_k, directory, file_pattern)
     found, missing = await try_search(context.searcher, "forest", work)
     if found is None:
         return None, await _from_map(context, handle, query, top_k, missing)
+    found = await with_places(context, query, found, per_file)
     async with context.optional_session(handle, "search_forest") as locked:
         if locked is not None:
             await locked.append(await forest_call(context, "search_forest", query, found))
     return found, forest_answer(query, found)
+
+
+async def with_places(
+    context: GatewayContext, query: str, found: SearchAnswer, per_file: int = PLACES_PER_FILE
+) -> SearchAnswer:
+    """Return the hits with further places of their files, each with the line that matches."""
+    hits = await run_read(places_of, context.forest.store, query, found.hits, per_file)
+    return replace(found, hits=tuple(hits))
 
 
 async def forest_call(

@@ -28,7 +28,7 @@ from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
-from code_intel.tools.search.search_forest import forest_call
+from code_intel.tools.search.search_forest import forest_call, with_places
 from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
@@ -68,6 +68,8 @@ async def search_smart(
     if found.map is None and found.forest is None:
         raise no_answer(found.missing)
     shown, found = await agreed_code(context, found, MAX_SEARCH_TOKENS - MIN_HIT_TOKENS)
+    if found.forest is not None:
+        found = found._replace(forest=await with_places(context, query, found.forest))
     if session is None:
         return _answer(found, top_k, None, shown)
     if session.frame is None:

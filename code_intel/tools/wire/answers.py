@@ -7,8 +7,10 @@ a token. The models in use count fewer.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from code_intel.forest.matched_lines import lines_around
 from code_intel.foundation.text import counted, visible
 from code_intel.records import Definition, FileReference, Freshness, Hit
 from code_intel.tools.wire.suspicion import NOTE, flags_of
@@ -24,6 +26,10 @@ MAX_ANSWER_TOKENS = 10_000
 """Maximum tokens of any answer."""
 NAME_TOKENS = 35
 """Estimated tokens of the names and numbers of a hit's fields, as JSON."""
+EXCERPT_CHARS = 160
+"""Maximum characters of a line in an excerpt."""
+MAX_NAMES = 4
+"""Maximum symbols in the label of a hit."""
 MIN_LINES = ((400, 3, 1000), (40, 3, 160), (0, 1, 80))
 """Rows of (minimum budget, minimum lines, maximum line length); the first that applies is used."""
 
@@ -43,16 +49,17 @@ def fit(
     or an even share if that is more, so that better hits show more text.
 
     Returns:
-        (hit, text to show) pairs, and whether a text was cut, now or before (`cut`).
+        (hit, text to show) pairs, and whether a text was cut, now or before (`cut`). The lines of
+        such a hit are those of the text.
     """
     shown: list[tuple[Hit, str]] = []
     remaining = max(0, budget - sum(_name_cost(hit) for hit in hits))
     for index, hit in enumerate(hits):
         share = max(remaining // 2, remaining // (len(hits) - index))
-        text = _head(hit.chunk, share)
-        cut = cut or text != hit.chunk
-        remaining = max(0, remaining - sum(map(_line_cost, text.splitlines(keepends=True))))
-        shown.append((hit, text))
+        part = _part(hit, share)
+        cut = cut or part[1] != hit.chunk
+        remaining = max(0, remaining - sum(map(_line_cost, part[1].splitlines(keepends=True))))
+        shown.append(part)
     return shown, cut
 
 
@@ -66,17 +73,49 @@ def _line_cost(line: str) -> int:
     return tokens(json.dumps(line, ensure_ascii=False)) + 2
 
 
-def _head(text: str, budget: int) -> str:
-    """Return the first lines of `text` within `budget` tokens; see `MIN_LINES`."""
+def excerpt(hit: Hit, limit: int) -> tuple[Hit, str]:
+    """Return a number of lines around the match, and the hit with their numbers."""
+    lines = hit.chunk.splitlines(keepends=True)
+    return _around(hit, lines, [1] * len(lines), limit, 1, EXCERPT_CHARS)
+
+
+def _part(hit: Hit, budget: int) -> tuple[Hit, str]:
+    """Return the lines around the match within `budget` tokens, and the hit with their numbers.
+
+    See `MIN_LINES`. A long line is cut, that of the match around it.
+    """
     min_lines, max_chars = next(row[1:] for row in MIN_LINES if budget >= row[0])
-    kept: list[str] = []
-    spent = 0
-    for line in text.splitlines(keepends=True):
-        spent += _line_cost(line)
-        if spent > budget and len(kept) >= min_lines:
-            break
-        kept.append(line[:max_chars])
-    return "".join(kept)
+    lines = hit.chunk.splitlines(keepends=True)
+    return _around(hit, lines, [_line_cost(line) for line in lines], budget, min_lines, max_chars)
+
+
+def _around(
+    hit: Hit,
+    lines: Sequence[str],
+    costs: Sequence[int],
+    budget: int,
+    min_lines: int,
+    max_chars: int,
+) -> tuple[Hit, str]:
+    if not lines:
+        return hit, hit.chunk
+    center = min(max(hit.line - hit.start_line, 0), len(lines) - 1)
+    first, last = lines_around(costs, center, budget)
+    last = max(last, min(first + min_lines, len(lines)) - 1)
+    kept = [
+        _clipped(lines[at], hit.column if at == center else 0, max_chars)
+        for at in range(first, last + 1)
+    ]
+    if hit.start_line and (first, last) != (0, len(lines) - 1):
+        start = hit.start_line + first
+        hit = replace(hit, start_line=start, end_line=start + last - first)
+    return hit, "".join(kept)
+
+
+def _clipped(line: str, column: int, max_chars: int) -> str:
+    """Return a line cut to `max_chars`, from somewhat before the column on."""
+    start = max(0, min(column - max_chars // 4, len(line) - max_chars))
+    return line[start : start + max_chars]
 
 
 def within(rows: Iterable[RowT], budget: int = MAX_ROW_TOKENS) -> list[RowT]:
@@ -263,8 +302,10 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
         head = f"{number}. {found.nl_term} → {found.symbol}{renamed}  [{found.status}]{score}"
         return f"{visible(head)}\n   {visible(files)}{reasons}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
-    name = f"  {visible(hit.symbol)}" if hit.symbol else ""
-    return f"{number}. {visible(hit.document)}{lines}{name}\n{_indent(text)}"
+    names = [name for name in (hit.symbol, *hit.symbols) if name]
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    label = f"  {visible(', '.join(names[:MAX_NAMES]))}{more}" if names else ""
+    return f"{number}. {visible(hit.document)}{lines}{label}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:

@@ -45,7 +45,7 @@ def test_a_file_is_named_once_by_its_best_chunk(tmp_path: Path) -> None:
     assert hits[0].position == 6
 
 
-def test_further_chunks_of_a_file_are_listed_with_their_share(tmp_path: Path) -> None:
+def test_further_chunks_of_a_file_are_hits_of_their_own(tmp_path: Path) -> None:
     text = "".join(
         f"def {name}():\n" + f"    {line}\n" * 40
         for name, line in (("parse_invoice", "read()"), ("pay", "invoice()"), ("other", "pass"))
@@ -55,7 +55,7 @@ def test_further_chunks_of_a_file_are_listed_with_their_share(tmp_path: Path) ->
     assert (hit.symbol, hit.start_line) == ("parse_invoice", 1)
     (other,) = hit.others
     assert (other.start_line, other.end_line) == (42, 82)
-    assert 0 < other.share < 1
+    assert 0 < (other.score or 0) < (hit.score or 0)
 
 
 def test_code_ranks_above_tests_examples_and_docs(store: Store) -> None:

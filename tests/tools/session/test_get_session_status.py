@@ -28,7 +28,7 @@ async def test_status_has_the_last_results_of_map_and_forest(shop: Path) -> None
         await unsearched(call, shop)
         status = await call("get_session_status")
         assert (status["map_results"], status["forest_results"]) == ([], [])
-        answer = await call("search_smart", query="login of a customer")
+        answer = await call("search_smart", query="login of a customer", top_k=1)
         status = await call("get_session_status")
         assert [row["document"] for row in status["forest_results"]] == [
             row["document"] for row in answer["results"]

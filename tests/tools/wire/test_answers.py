@@ -54,6 +54,26 @@ def test_usual_hits_fit_the_usual_budget() -> None:
     assert sum(tokens(text) for _, text in shown) <= MAX_SEARCH_TOKENS
 
 
+def test_a_cut_hit_shows_the_lines_around_the_match() -> None:
+    lines = [f"line {n}\n" for n in range(1, 401)]
+    hit = Hit("a.py", "".join(lines), 0, 0.5, 1.0, start_line=11, end_line=410, line=310)
+    ((shown, text),), cut = fit([hit], 100)
+    assert cut
+    assert "line 300\n" in text  # the line 310 of the file
+    assert shown.start_line > 11
+    assert text.splitlines() == [
+        line.rstrip() for line in lines[shown.start_line - 11 : shown.end_line - 10]
+    ]
+
+
+def test_a_long_line_is_cut_around_the_match() -> None:
+    text = "x" * 5000 + " needle " + "y" * 5000
+    hit = Hit("a.min.js", text, 0, 0.5, 1.0, start_line=1, end_line=1, line=1, column=5001)
+    ((_, shown),), _ = fit([hit], 50)
+    assert "needle" in shown
+    assert len(shown) <= 160
+
+
 @given(st.lists(st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2), max_size=40))
 def test_rows_are_a_non_empty_prefix_within_the_cap(
     rows: list[dict[str, str]],
