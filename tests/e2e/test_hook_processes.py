@@ -137,16 +137,34 @@ def test_crashes_and_upgrades_leave_nothing_and_the_next_gateway_answers(words: 
     assert not os.path.lexists(socket_path(words.root))
 
 
+def descendants(variable: str) -> list[Path]:
+    """Return the processes that have this variable in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or it belongs to another user
+            if variable.encode() in path.read_bytes().split(b"\0"):
+                found.append(path.parent)
+    return found
+
+
 def test_a_hook_process_starts_no_other(words: Project) -> None:
-    before = set(Path("/proc").glob("[0-9]*"))
+    environment = {**words.env, "HOOKS_OF_TEST": str(words.root)}
     for number in range(5):
         request = event(words.root, f"alone-{number}", "UserPromptSubmit", prompt=PROMPT)
         ran = subprocess.run(
             [str(BIN / "code-intel"), "hook", "claude-code"], input=request.event,
-            cwd=words.root, env=dict(words.env), capture_output=True, check=True,
+            cwd=words.root, env=environment, capture_output=True, check=True,
         )  # fmt: skip
         assert b"code-intel" in ran.stdout
-    left = [path for path in Path("/proc").glob("[0-9]*") if path not in before]
-    names = [(path / "cmdline").read_bytes() for path in left if (path / "cmdline").exists()]
-    assert not any(str(words.root).encode() in name or b"\0hook\0" in name for name in names)
+    with subprocess.Popen(
+        ["cat"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdin
+        assert other.stdout
+        other.stdin.write(b"\n")
+        other.stdin.flush()
+        assert other.stdout.readline()  # it runs now
+        found = descendants(f"HOOKS_OF_TEST={words.root}")
+        assert [path.name for path in found] == [str(other.pid)]  # no hook
+        other.stdin.close()
     assert gateways_of(words.root) == []

@@ -69,8 +69,8 @@ def test_a_server_of_an_unindexed_project_answers_and_ends_with_stdin(
 @pytest.mark.model
 def test_a_working_server_ends_with_stdin(bare_project: Project, server: tuple[str, ...]) -> None:
     bare_project.run("code-intel", "init")
-    grow(bare_project, 40)
     for number in range(2):
+        grow(bare_project, 40 + 60 * number)  # more than a quick machine embeds before the end
         with started(bare_project, server) as pipe:
             pipe.greet()
             select.select([], [], [], 0.4 + 1.5 * number)
