@@ -552,7 +552,7 @@ async def test_text_has_the_plan_id_score_and_results(shop: Path) -> None:
     assert first == f"Query plan partial after 1 iteration with confidence {score:.2f}."
     assert f"planId: {data['planId']}" in rest
     assert "nowheretobefound" in text
-    assert f"{CART}:16-36  ShoppingCart" in rest
+    assert f"{CART}:16-35  ShoppingCart" in rest
 
 
 async def test_japanese_goal_gets_japanese_feedback(shop: Path) -> None:
