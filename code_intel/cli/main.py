@@ -5,6 +5,7 @@ error. Only the module of the chosen command is imported.
 """
 
 import argparse
+import errno
 import importlib
 import io
 import json
@@ -12,12 +13,16 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from code_intel import __version__
-from code_intel.errors import CodeIntelError, UsageError
+from code_intel.errors import CodeIntelError, StorageError, UsageError
 from code_intel.foundation.redaction import masked, masked_data
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 
 class UnexpectedError(CodeIntelError):
@@ -71,19 +76,41 @@ _ARGUMENT_NAME = re.compile(
     r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)"
 )
 """Matches the beginning of argparse's messages about one argument."""
+_INVALID_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
+_UNKNOWN_OPTION = re.compile(r"unrecognized arguments: (-[^\s=]+)")
+_CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE})
+"""Errors of an output that accepts no more text."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError`, so that all errors are printed in one place."""
 
     # typing.override needs 3.12.
+    def parse_known_args(  # type: ignore[explicit-override, override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse the arguments; refuse unknown ones here, where the options are known."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
+
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:  # type: ignore[explicit-override]
+        """Print the help. Unlike argparse's, this fails if the output cannot be written."""
+        print(self.format_help(), end="", file=file)
+
     def error(self, message: str) -> NoReturn:  # type: ignore[explicit-override]
         """Raise a `UsageError`, which names the argument if the message does."""
         is_missing = "required" in message
+        meant = ""
+        if choice := _INVALID_CHOICE.search(message):
+            meant = did_you_mean(choice[1], re.findall(r"[^\s',]+", choice[2]))
+        elif option := _UNKNOWN_OPTION.match(message):
+            meant = did_you_mean(option[1], self._option_string_actions)
         match = _ARGUMENT_NAME.match(message)
         field = (match[1] or match[2]).replace("-", "_") if match else ""
         raise UsageError(
-            f"{message[0].upper()}{message[1:]}.",
+            f"{message[0].upper()}{message[1:]}.{meant}",
             code="missing_argument" if is_missing else None,
             hint=" ".join(self.format_usage().split()),
             details={"field": field} if field else {},
@@ -100,8 +127,13 @@ def use_utf8() -> None:
     """Read and write UTF-8 in every locale.
 
     Invalid input is replaced, and output that cannot be encoded is escaped. If the locale would
-    decode file names differently, the program restarts itself in UTF-8 mode.
+    decode file names differently, the program restarts itself in UTF-8 mode. The null device takes
+    the place of a closed stdout or stderr.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            null_device = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
+            setattr(sys, name, os.fdopen(null_device, "w", encoding="utf-8"))
     if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
         argv = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
         os.execv(sys.executable, argv)  # noqa: S606 - this program
@@ -115,25 +147,9 @@ def main(
     argv: Sequence[str], program: str = "code-intel", commands: Sequence[CliCommand] = COMMANDS
 ) -> int:
     """Run one command line and return its exit code."""
-    if not argv or argv[0] in {"-h", "--help"}:
-        print(usage(program, commands))
-        return 0 if argv else 2
-    if argv[0] in {"-V", "--version"}:
-        print(f"{program} {__version__}")
-        return 0
-    command = next((each for each in commands if each.name == argv[0]), None)
-    if command is None:
-        print(f"{program}: no command {argv[0]}\n{usage(program, commands)}", file=sys.stderr)
-        return 2
-    return dispatch(command, argv[1:], program)
-
-
-def dispatch(command: CliCommand, argv: Sequence[str], program: str) -> int:
-    """Parse the arguments, run the command, and turn errors into messages and an exit code."""
 
     def work() -> int:
-        args = parser_of(command, program).parse_args(argv)
-        return int(importlib.import_module(command.module).run(args))
+        return _run_line(_without_help(argv), program, commands)
 
     def report(error: CodeIntelError) -> None:
         if "--json" in argv:
@@ -142,10 +158,49 @@ def dispatch(command: CliCommand, argv: Sequence[str], program: str) -> int:
     return handle_errors(work, report, program)
 
 
+def _without_help(argv: Sequence[str]) -> Sequence[str]:
+    """Return the command line with `help COMMAND` as `COMMAND --help`."""
+    return [*argv[1:], "--help"] if argv and argv[0] == "help" else argv
+
+
+def _run_line(argv: Sequence[str], program: str, commands: Sequence[CliCommand]) -> int:
+    """Run one command line and return its exit code.
+
+    Raises:
+        UsageError: There is no such command, or its arguments are wrong.
+    """
+    if not argv or argv[0] in {"-h", "--help"}:
+        print(usage(program, commands))
+        return 0 if argv else 2
+    if argv[0] in {"-V", "--version"}:
+        print(f"{program} {__version__}")
+        return 0
+    command = next((each for each in commands if each.name == argv[0]), None)
+    if command is None:
+        meant = did_you_mean(argv[0], [each.name for each in commands])
+        raise UsageError(
+            f"There is no command {argv[0][:200]}.{meant}",
+            hint=f"`{program} help` lists the commands.",
+            details={"field": "command"},
+        )
+    args = parser_of(command, program).parse_args(argv[1:])
+    return int(importlib.import_module(command.module).run(args))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names the known word most like `word`, or an empty text."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(known), n=1)
+    return f" Did you mean {found[0]}?" if found else ""
+
+
 def handle_errors(
     work: Callable[[], int], report: Callable[[CodeIntelError], None], program: str
 ) -> int:
     """Run a command and return its exit code; print its errors.
+
+    A closed pipe ends the command with success: its reader has seen enough.
 
     Args:
         work: Runs the command.
@@ -153,24 +208,56 @@ def handle_errors(
         program: The prefix of messages on stderr.
     """
     try:
+        code = _exit_code(work, report, program)
+        sys.stdout.flush()
+    except OSError as error:  # from stdout
+        _discard_output()
+        if isinstance(error, BrokenPipeError):
+            return 0
+        failure = StorageError(f"The output cannot be written: {error.strerror}.")
+        _complain(f"{program}: {failure.message}\n  {failure.hint}")
+        return failure.exit_code
+    return code
+
+
+def _exit_code(
+    work: Callable[[], int], report: Callable[[CodeIntelError], None], program: str
+) -> int:
+    """Run a command and return its exit code; print its errors.
+
+    Raises:
+        OSError: The output cannot be written.
+    """
+    try:
         return _require_current_folder(work)
     except CodeIntelError as error:
         report(error)
-        print(masked(f"{program}: {error.message}\n  {error.hint}"), file=sys.stderr)
+        _complain(masked(f"{program}: {error.message}\n  {error.hint}"))
         return error.exit_code
     except KeyboardInterrupt:
-        print(f"{program}: stopped. Completed work was kept.", file=sys.stderr)
+        _complain(f"{program}: stopped. Completed work was kept.")
         return 130
-    except BrokenPipeError:
-        # Otherwise the interpreter prints an error when it flushes the closed pipe.
-        null_device = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
-        os.dup2(null_device, sys.stdout.fileno())
-        return 0
-    except Exception as error:  # noqa: BLE001 - the boundary
+    except SystemExit as end:  # argparse printed the help
+        return int(end.code or 0)
+    except Exception as error:
+        if isinstance(error, OSError) and not error.filename and error.errno in _CANNOT_WRITE:
+            raise
         report(UnexpectedError(f"{type(error).__name__}: {error}"))
-        traceback.print_exc()
-        print(f"{program}: this is a defect in the program, not your mistake.", file=sys.stderr)
+        _complain(traceback.format_exc().rstrip())
+        _complain(f"{program}: this is a defect in the program, not your mistake.")
         return UnexpectedError.exit_code
+
+
+def _complain(text: str) -> None:
+    """Print a message on stderr, if it can be written there."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def _discard_output() -> None:
+    """Send stdout to the null device; otherwise the interpreter fails when it flushes it."""
+    null_device = os.open(os.devnull, os.O_WRONLY)  # noqa: TID251 - the null device
+    os.dup2(null_device, sys.stdout.fileno())
 
 
 def _require_current_folder(work: Callable[[], int]) -> int:
@@ -207,6 +294,6 @@ def usage(program: str, commands: Sequence[CliCommand]) -> str:
     rows = "\n".join(f"  {command.name:<{width}}{command.about}" for command in commands)
     return (
         f"usage: {program} COMMAND [ARGUMENTS]\n\n{rows}\n\n"
-        f"`{program} COMMAND --help` shows its options. Every command has --json.\n"
+        f"`{program} help COMMAND` shows its options. Every command has --json.\n"
         f"{program} {__version__}"
     )

@@ -10,13 +10,14 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from code_intel import __version__
 from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
-from code_intel.cli.devrag.line import Line, read
-from code_intel.cli.main import CliCommand, handle_errors, parser_of, usage, use_utf8
+from code_intel.cli.devrag.line import SWITCHES, VALUES, Line, read
+from code_intel.cli.main import CliCommand, did_you_mean, handle_errors, parser_of, usage, use_utf8
 from code_intel.config import IndexConfig, find_root, load_index_config, load_settings
 from code_intel.config.find_index_config import locate_config
 from code_intel.config.index_config import DEFAULT_MODEL_NAMES, with_model_dir
@@ -83,21 +84,23 @@ def _main(line: Line) -> int:
     if line.version:
         print(f"devrag {__version__}")
         return 0
+    if line.command == "help" and line.words:
+        line = replace(line, command=line.words[0], flags=["--help"], words=[])
     if line.command == "help" or (not line.command and "--help" in line.flags):
         print(usage("devrag", DEVRAG_COMMANDS))
         return 0
     line.command = ALIASES.get(line.command, line.command)
     command = next((command for command in DEVRAG_COMMANDS if command.name == line.command), None)
     if command is None:
-        names = ", ".join(command.name for command in DEVRAG_COMMANDS)
+        names = [command.name for command in DEVRAG_COMMANDS]
         raise UsageError(
-            f"devrag has no command {line.command}.",
+            f"devrag has no command {line.command}.{did_you_mean(line.command, names)}",
             code="unknown_command",
-            hint=REPLACED_COMMANDS.get(line.command, f"Commands: {names}."),
+            hint=REPLACED_COMMANDS.get(line.command, f"Commands: {', '.join(names)}."),
         )
     if line.unknown:
         raise UsageError(
-            f"devrag {command.name} has no flag {line.unknown}.",
+            f"devrag {command.name} has no flag {line.unknown}.{_meant_flag(line.unknown)}",
             hint=f"`devrag {command.name} --help` lists its flags. Put a word that begins with a "
             f"dash last, after `--`.",
         )
@@ -106,6 +109,12 @@ def _main(line: Line) -> int:
     if command.name != "schema":
         args.config = _config(line)
     return _print_answer(importlib.import_module(command.module).run(args), args.output)
+
+
+def _meant_flag(unknown: str) -> str:
+    """Return a question that names the flag most like an unknown one, or an empty text."""
+    name = unknown.partition("=")[0].lstrip("-")
+    return did_you_mean(f"--{name}", [f"--{flag}" for flag in sorted(SWITCHES | VALUES)])
 
 
 def _config(line: Line) -> IndexConfig:
