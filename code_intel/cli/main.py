@@ -15,14 +15,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError, StorageError, UsageError
 from code_intel.foundation.redaction import masked, masked_data
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
 
 
 class UnexpectedError(CodeIntelError):
@@ -95,7 +92,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown
 
-    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:  # type: ignore[explicit-override]
+    def print_help(self, file: Any = None) -> None:  # type: ignore[explicit-override]
         """Print the help. Unlike argparse's, this fails if the output cannot be written."""
         print(self.format_help(), end="", file=file)
 
