@@ -39,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
     diff = getattr(args, "artifacts.last_diff")
     if diff:
         setattr(args, "artifacts.last_diff", _read_diff(diff))
-    answer = run_tool(args, context_bundle, CONTEXT_OPTIONS, {"goal": " ".join(args.goal)})
+    inputs = {"goal": " ".join(args.goal)}
+    paths = ["artifacts.editing_path"]
+    answer = run_tool(args, context_bundle, CONTEXT_OPTIONS, inputs, paths=paths)
     emit(args, answer.data, answer.text)
     return 0 if answer.data["files"] else 1
 

@@ -28,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the files; return 1 if nothing was found."""
-    answer = run_tool(args, files_search, FILES_OPTIONS, {"query": " ".join(args.query)})
+    inputs = {"query": " ".join(args.query)}
+    answer = run_tool(args, files_search, FILES_OPTIONS, inputs, paths=["directory"])
     emit(args, answer.data, answer.text)
     return 0 if answer.data["results"] else 1

@@ -53,8 +53,11 @@ COMMANDS = (
         "commands", "code_intel.cli.commands", "find, describe, execute or serve prompt commands"
     ),
     CliCommand("rerank", "code_intel.cli.rerank", "order files by similarity to a question"),
-    CliCommand("deps", "code_intel.cli.deps", "show what a file imports, or what imports it"),
-    CliCommand("snippets", "code_intel.cli.snippets", "show lines of a file, or a symbol"),
+    CliCommand("defs", "code_intel.cli.code.defs", "find where a symbol is defined"),
+    CliCommand("refs", "code_intel.cli.code.refs", "find where a symbol is used"),
+    CliCommand("grep", "code_intel.cli.code.grep", "find the lines that match a pattern"),
+    CliCommand("deps", "code_intel.cli.code.deps", "show what a file imports, or what imports it"),
+    CliCommand("snippets", "code_intel.cli.code.snippets", "show lines of a file, or a symbol"),
     CliCommand("sync", "code_intel.cli.sync", "update both indexes"),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),

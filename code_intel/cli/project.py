@@ -2,11 +2,16 @@
 
 import argparse
 import os
+import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 from code_intel.config import Settings, find_root, holds_all_projects, load_settings
 from code_intel.errors import NotFoundError, UsageError
+from code_intel.tools.wire.reader import Terminal
+
+_LINES = re.compile(r"(?<=.):\d+(?:-\d*)?$")
 
 
 def add_project(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +53,32 @@ def project_folder(text: str) -> Path:
 
 
 def as_project_path(root: Path, path: str) -> str:
-    """Return a path, which may be relative to the current folder, relative to the project."""
+    """Return a path, which may be relative to the current folder, relative to the project.
+
+    What does not exist in the current folder is looked for in the project, as answers in JSON name
+    files. Lines after the path, as in `a.py:3-9`, are kept.
+    """
+    if lines := _LINES.search(path):
+        return as_project_path(root, path[: lines.start()]) + lines[0]
     # The tool checks links.
     absolute = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+    if not os.path.lexists(absolute) and os.path.lexists(root / path):
+        return path
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else str(absolute)
+
+
+def terminal_of(settings: Settings, words: Mapping[str, str]) -> Terminal:
+    """Return what the texts of an answer depend on.
+
+    Args:
+        settings: The project.
+        words: Names of tools and inputs, and what they are called in the terminal.
+    """
+    root, folder = (Path(os.path.realpath(each)) for each in (settings.root, "."))
+    sync = "code-intel sync"
+    if not folder.is_relative_to(root):
+        sync += f" {shlex.quote(str(settings.root))}"
+    return Terminal(root, folder, words, sync)
 
 
 def is_set_up(settings: Settings) -> bool:

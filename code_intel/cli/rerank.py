@@ -34,6 +34,6 @@ def run(args: argparse.Namespace) -> int:
     if candidates == ["-"]:
         candidates = [line.strip() for line in sys.stdin if line.strip()]
     inputs = {"query": args.query, "candidates": candidates}
-    answer = run_tool(args, semantic_rerank, RERANK_OPTIONS, inputs)
+    answer = run_tool(args, semantic_rerank, RERANK_OPTIONS, inputs, paths=["candidates"])
     emit(args, answer.data, answer.text)
     return 0 if answer.data["reranked"] else 1

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from code_intel.cli.output import emit
-from code_intel.cli.project import add_project, project_of, require_index
+from code_intel.cli.project import add_project, project_of, require_index, terminal_of
 from code_intel.cli.setup.question import example_question
 from code_intel.errors import CodeIntelError
 from code_intel.forest.ranking.places import PLACES_PER_FILE, places_of
@@ -21,6 +21,7 @@ from code_intel.forest.ranking.question import read
 from code_intel.records import VERIFICATION_SCORE, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.wire.reader import in_terminal
 
 PREVIEW_LINES = 5
 """Lines of each place in a terminal."""
@@ -62,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
         corpus, answer = ask(services, query, args)
         question = "" if args.query else f"Question: {query}\n"
         data = {"query": query, **_data(corpus, answer)}
-        emit(args, data, question + _text(corpus, answer), marks=read(query).terms)
+        with in_terminal(terminal_of(settings, {})):
+            text = question + _text(corpus, answer)
+        emit(args, data, text, marks=read(query).terms)
         return 0 if answer.hits else 1
     finally:
         for service in services:

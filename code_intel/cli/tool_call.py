@@ -6,20 +6,41 @@ from the tool's signature.
 
 import argparse
 import asyncio
-import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel.cli.project import project_of, require_index
+from code_intel.cli.project import as_project_path, project_of, require_index, terminal_of
 from code_intel.config import Settings
-from code_intel.errors import BusyError, UsageError
+from code_intel.errors import CodeIntelError
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
 from code_intel.tools.declaration import Answer, Report, Tool, ignore_progress
+from code_intel.tools.wire.reader import in_terminal, in_words
 
 ToolFunction = Callable[..., Awaitable[Answer]]
+TERMINAL_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "find_definitions": "`code-intel defs`",
+        "find_references": "`code-intel refs`",
+        "search_text": "`code-intel grep`",
+        "search_smart": "`code-intel search`",
+        "search_map": "`code-intel search --map`",
+        "search_forest": "`code-intel search --forest`",
+        "files_search": "`code-intel files`",
+        "context_bundle": "`code-intel context`",
+        "semantic_rerank": "`code-intel rerank`",
+        "deps_closure": "`code-intel deps`",
+        "snippets_get": "`code-intel snippets`",
+        "gistdex_query_plan": "`code-intel plan`",
+        "call again": "run the command again",
+        "path relative to the project's root, as answers name files": "an existing file or folder",
+        "a path relative to the project's root": "a path within the project",
+    }
+)
+"""What tools, and phrases about their calls, are called in the terminal."""
 _TYPES: Mapping[str, Callable[[str], Any]] = {"integer": int, "number": float}
 
 
@@ -27,7 +48,7 @@ class ToolOption(NamedTuple):
     """A command-line option for an input of a tool.
 
     Attributes:
-        flag: The option, such as `--top-k`.
+        flag: The option, such as `--top-k`, or `-i/--ignore-case` with a short form.
         field: The input, such as `top_k` or `expectedResults.keywords`.
         metavar: The placeholder of its value in the help.
         about: Its help text, if the description in the tool does not fit.
@@ -56,7 +77,7 @@ def add_options(
             settings["type"] = _TYPES.get(str(kind), str)
             settings["metavar"] = option.metavar or None
             settings["action"] = "append" if kind == "array" else "store"
-        parser.add_argument(option.flag, **settings)
+        parser.add_argument(*option.flag.split("/"), **settings)
 
 
 def run_tool(
@@ -64,15 +85,48 @@ def run_tool(
     tool: ToolFunction,
     options: Sequence[ToolOption],
     inputs: Mapping[str, Any],
+    *,
+    paths: Collection[str] = (),
+    rows: str = "",
 ) -> Answer:
     """Run a tool with the options of a command line and further inputs, outside any session.
+
+    Args:
+        args: The command line.
+        tool: The tool's function.
+        options: The options that are inputs of the tool.
+        inputs: Further inputs.
+        paths: The inputs that are paths. In the terminal they are relative to the current folder.
+        rows: The field whose rows of all pages to return; by default those of one page.
 
     Raises:
         UsageError: An argument is wrong; the error names the option.
         NotFoundError: The project is not indexed yet.
     """
     with with_option_names(tool, options):
-        return call(project_of(args), tool, {**tool_inputs(args, options), **inputs})
+        settings = project_of(args)
+        given = {**tool_inputs(args, options), **inputs}
+        for name in paths:
+            group, _, field = name.rpartition(".")
+            holder = given.get(group, {}) if group else given
+            if holder.get(field):
+                holder[field] = _project_paths(settings, holder[field])
+        return call(settings, tool, given, words=words_of(options), rows=rows)
+
+
+def _project_paths(settings: Settings, given: str | list[str]) -> str | list[str]:
+    if isinstance(given, str):
+        return as_project_path(settings.root, given) if given.strip() else given
+    return [as_project_path(settings.root, each) if each.strip() else each for each in given]
+
+
+def words_of(options: Sequence[ToolOption]) -> dict[str, str]:
+    """Return what tools and the inputs of these options are called in the terminal."""
+    return {**TERMINAL_WORDS, **{option.field: _long(option) for option in options}}
+
+
+def _long(option: ToolOption) -> str:
+    return option.flag.rpartition("/")[2]
 
 
 def tool_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dict[str, Any]:
@@ -88,18 +142,23 @@ def tool_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dict
 
 @contextmanager
 def with_option_names(tool: ToolFunction, options: Sequence[ToolOption]) -> Iterator[None]:
-    """Replace the names of the tool's inputs in errors with those of the command's options."""
+    """Replace the names of the tool's inputs in errors with those of the command's options.
+
+    Hints name commands instead of tools.
+    """
     try:
         yield
-    except (UsageError, BusyError) as error:
+    except CodeIntelError as error:
         name = Tool(tool).name
-        message = error.message.removeprefix(f"{name}: ")
+        fields = {
+            option.field: _long(option)
+            for option in options
+            if not option.field.islower() or "_" in option.field  # not an ordinary word
+        }
+        error.message = in_words(error.message.removeprefix(f"{name}: "), fields)
         hint = error.hint.replace(f" and call {name} again", "")
-        for option in options:
-            if not option.field.islower() or "_" in option.field:  # not an ordinary word
-                field = re.compile(rf"\b{re.escape(option.field)}\b")
-                message, hint = (field.sub(option.flag, text) for text in (message, hint))
-        raise type(error)(message, hint=hint, code=error.error, details=error.details) from error
+        error.hint = in_words(hint, {**TERMINAL_WORDS, **fields})
+        raise
 
 
 def call(
@@ -107,6 +166,9 @@ def call(
     tool: ToolFunction,
     given: Mapping[str, Any],
     report: Report = ignore_progress,
+    *,
+    words: Mapping[str, str] = TERMINAL_WORDS,
+    rows: str = "",
 ) -> Answer:
     """Call a tool outside any session. It may not write to the indexes.
 
@@ -115,6 +177,8 @@ def call(
         tool: The tool's function.
         given: Its arguments.
         report: Receives progress.
+        words: What tools and inputs are called in the text of the answer.
+        rows: The field whose rows of all pages to return.
 
     Raises:
         UsageError: An argument is wrong; the error names the field.
@@ -122,11 +186,12 @@ def call(
     """
     require_index(settings)
     arguments, _ = Tool(tool).arguments(given)
-    return asyncio.run(_call(settings, tool, arguments, report))
+    with in_terminal(terminal_of(settings, words)):
+        return asyncio.run(_call(settings, tool, arguments, report, rows))
 
 
 async def _call(
-    settings: Settings, tool: ToolFunction, arguments: Mapping[str, Any], report: Report
+    settings: Settings, tool: ToolFunction, arguments: Mapping[str, Any], report: Report, rows: str
 ) -> Answer:
     map_service, forest_service = open_project(settings, readonly=True)
     context = GatewayContext(
@@ -138,7 +203,12 @@ async def _call(
         report=report,
     )
     try:
-        return await tool(context, **arguments)
+        answer = await tool(context, **arguments)
+        found = list(answer.data[rows]) if rows else []
+        while rows and (cursor := answer.data["next_cursor"]):
+            answer = await tool(context, **{**arguments, "cursor": cursor})
+            found += answer.data[rows]
+        return Answer({**answer.data, rows: found}, answer.text) if rows else answer
     finally:
         map_service.index.close()
         forest_service.index.close()

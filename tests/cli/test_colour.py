@@ -1,20 +1,14 @@
 """Answers are coloured on a terminal only, and colours change no character."""
 
-import os
-import re
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
-from io import RawIOBase
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
 from code_intel.cli.colour import COLOURS, coloured, styled
 from projects import BIN, Project
+from terminal import COLOUR_CODE, TERMINAL, on_terminal
 
-COLOUR_CODE = re.compile(r"\x1b\[[\d;]*m")
-TERMINAL = {"TERM": "xterm-256color"}
 VALID = "[valid] 送料計算 → shipping_fee"
 EXAMPLES: Mapping[str, tuple[str, str]] = {
     "good": (VALID, "[valid]"),
@@ -52,24 +46,6 @@ def test_part_of_an_answer_has_its_colour(name: str) -> None:
 )
 def test_other_text_has_no_colour(line: str) -> None:
     assert coloured(line) == line
-
-
-def on_terminal(root: Path, env: Mapping[str, str], *words: str) -> str:
-    """Return what `code-intel` writes to a terminal, with its line ends."""
-    control, terminal = os.openpty()
-    with closing(os.fdopen(control, "rb", buffering=0)) as shown:
-        command = [str(BIN / "code-intel"), *words]
-        with subprocess.Popen(command, cwd=root, env={**env}, stdout=terminal) as running:
-            os.close(terminal)
-            text = b"".join(_parts(shown))
-        assert running.returncode == 0
-    return text.decode().replace("\r\n", "\n")
-
-
-def _parts(shown: RawIOBase) -> Iterator[bytes]:
-    with suppress(OSError):  # Linux reports the end of a terminal as an error
-        while part := shown.read(65_536):
-            yield part
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, index_data, index_text
 from code_intel.tools.wire.paging import AnswerPage, Cursor, page, start_of
+from code_intel.tools.wire.reader import advice, file_name
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_REFRESHED_IMPORTS = 50
@@ -140,21 +141,23 @@ def _node_data(node: Node) -> dict[str, Any]:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    via = "" if row["depth"] == 1 else f"  via {visible(row['via'])}"
-    return f"{row['depth']} {ARROWS[row['direction']]} {visible(row['path'])}{via}"
+    via = "" if row["depth"] == 1 else f"  via {file_name(row['via'])}"
+    return f"{row['depth']} {ARROWS[row['direction']]} {file_name(row['path'])}{via}"
 
 
 def _text(name: str, found: Closure, part: AnswerPage, data: dict[str, Any]) -> str:
     lines = part.lines(_line, "nodes", len(found.nodes))
     if found.truncated:
         lines.append(
-            "There are more. Raise limit, lower max_depth, or start from one of these files."
+            advice(
+                "There are more. Raise limit, lower max_depth, or start from one of these files."
+            )
         )
     if not found.nodes:
         relations = {"outbound": "imports no file", "inbound": "is imported by no file"}
         relation = relations.get(data["direction"], "neither imports nor is imported by a file")
-        lines.append(f"{visible(name)} {relation} of the project.")
+        lines.append(f"{file_name(name)} {relation} of the project.")
     if data["packages"]:
         lines.append(f"Packages: {', '.join(map(visible, data['packages']))}")
-    lines += [f"Cycle: {' → '.join(map(visible, (*c, c[0])))}" for c in found.cycles]
+    lines += [f"Cycle: {' → '.join(map(file_name, (*c, c[0])))}" for c in found.cycles]
     return "\n".join([*lines, *data.get("warnings", ())])

@@ -24,6 +24,7 @@ from code_intel.tools.context.prints import Passage, prints_in, split_lines
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
 from code_intel.tools.wire.next_calls import call_text, reading_call
+from code_intel.tools.wire.reader import advice, file_name
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_PLACES = 30
@@ -148,10 +149,10 @@ def _data(opened: OpenedPlace, found: Snippet) -> dict[str, Any]:
 def _lines(data: Mapping[str, Any]) -> list[str]:
     """Return a place as lines of text."""
     name = f"  {visible(data['symbol'])}" if data["symbol"] else ""
-    lines = [f"{visible(data['path'])}:{data['start_line']}-{data['end_line']}{name}"]
+    lines = [f"{file_name(data['path'])}:{data['start_line']}-{data['end_line']}{name}"]
     lines.append(visible(data["text"].rstrip("\r\n"), keep="\n\r\t"))
     if others := data.get("also_defined"):
-        lines.append(f"Also defined: {visible(', '.join(others))}")
+        lines.append(f"Also defined: {', '.join(map(file_name, others))}")
     return [*lines, *data.get("warnings", ())]
 
 
@@ -160,7 +161,7 @@ def _answer(opened: OpenedPlace, found: Snippet) -> Answer:
     lines = [note_of([data])] if note_of([data]) else []
     lines += _lines(data)
     if found.next_line:
-        lines.append(f"Continue with start_line={found.next_line}, or raise token_budget.")
+        lines.append(advice(f"Continue with start_line={found.next_line}, or raise token_budget."))
     return Answer(data, "\n".join(lines))
 
 

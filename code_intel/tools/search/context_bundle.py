@@ -30,6 +30,7 @@ from code_intel.tools.wire.answers import (
     index_text,
 )
 from code_intel.tools.wire.packing import PackedBundle, pack
+from code_intel.tools.wire.reader import advice, file_name
 from code_intel.tools.wire.suspicion import note_of
 
 CHECK_FIRST = "Check what you rely on with find_definitions or find_references."
@@ -189,9 +190,9 @@ def _answer(
     index: Freshness,
     warnings: Sequence[str],
 ) -> Answer:
-    advice = ", or set boost_profile to none" if bundle.left_out else ""
+    others = ", or set boost_profile to none" if bundle.left_out else ""
     no_hits = (
-        NO_HITS_YET if index.state == "building" else f"Nothing found. Try other words{advice}."
+        NO_HITS_YET if index.state == "building" else f"Nothing found. Try other words{others}."
     )
     data: dict[str, Any] = {
         "goal": goal,
@@ -201,7 +202,7 @@ def _answer(
         "tokens_estimate": packed.tokens,
         "truncated": packed.truncated,
         "left_out": dict(bundle.left_out),
-        "message": CHECK_FIRST if packed.files else no_hits,
+        "message": advice(CHECK_FIRST if packed.files else no_hits),
         "index": index_data(index),
     }
     if warnings:
@@ -209,20 +210,23 @@ def _answer(
     parts = [note_of(packed.files)] if note_of(packed.files) else []
     parts += [_file_text(number, file) for number, file in enumerate(packed.files, 1)]
     if packed.further:
-        parts.append("Other files:\n" + "\n".join(f"  {visible(line)}" for line in packed.further))
+        parts.append(
+            "Other files:\n" + "\n".join(f"  {file_name(line)}" for line in packed.further)
+        )
     if packed.truncated:
-        parts.append("Some files did not fit. Raise token_budget, or narrow the goal.")
+        parts.append(advice("Some files did not fit. Raise token_budget, or narrow the goal."))
     if bundle.left_out:
         folders = ", ".join(
             f"{visible(name)}/ ({count})" for name, count in bundle.left_out.items()
         )
-        parts.append(f"Excluded: {folders}. Set boost_profile to none to include them.")
+        include = advice("Set boost_profile to none to include them.")
+        parts.append(f"Excluded: {folders}. {include}")
     parts += [*warnings, data["message"]]
     return Answer(data, "\n".join(parts) + index_text(index))
 
 
 def _file_text(number: int, file: Mapping[str, Any]) -> str:
-    lines = [f"{number}. {visible(file['file'])}  [{visible(', '.join(file['why']))}]"]
+    lines = [f"{number}. {file_name(file['file'])}  [{visible(', '.join(file['why']))}]"]
     for part in file["fragments"]:
         symbol = f"  {visible(part['symbol'])}" if part.get("symbol") else ""
         lines.append(f"   {part['start_line']}-{part['end_line']}{symbol}")

@@ -26,6 +26,7 @@ from code_intel.tools.documents.search import FilePattern
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, NO_HITS_YET, index_data, index_text
 from code_intel.tools.wire.paging import Cursor, page, start_of
+from code_intel.tools.wire.reader import file_name
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_PREVIEW_CHARS = 240
@@ -125,7 +126,7 @@ async def _page(
     }
     lines = [note_of(rows)] if note_of(rows) else []
     lines += [
-        f"{number}. {visible(row['file'])}:{row['line']}  {visible(row['preview'])}"
+        f"{number}. {file_name(row['file'])}:{row['line']}  {visible(row['preview'])}"
         for number, row in enumerate(rows, start + 1)
     ]
     lines += part.rest(len(all_hits))

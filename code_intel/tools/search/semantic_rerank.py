@@ -15,6 +15,7 @@ from code_intel.tools.context.forest_service import document_name, forest_servic
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import index_data, index_text
+from code_intel.tools.wire.reader import file_name
 from code_intel.tools.wire.suspicion import flags_of
 
 MAX_CANDIDATES = 50
@@ -81,7 +82,7 @@ async def semantic_rerank(
     }
     lines = [_text(number, row) for number, row in enumerate(rows, 1)]
     lines += [] if compared else [NOT_RERANKED]
-    lines += [f"Not in the index: {visible(', '.join(unknown))[:1000]}"] if unknown else []
+    lines += [f"Not in the index: {', '.join(map(file_name, unknown))[:1000]}"] if unknown else []
     return Answer(data, "\n".join(lines) + index_text(index))
 
 
@@ -136,4 +137,4 @@ def _text(number: int, row: dict[str, Any]) -> str:
     lines = f":{row['start_line']}-{row['end_line']}" if row["start_line"] else ""
     similar = "" if row["similarity"] is None else f"  {row['similarity']:.2f}"
     symbol = f"  {visible(row['symbol'])}" if row["symbol"] else ""
-    return f"{number}. {visible(row['file'])}{lines}{symbol}{similar}  (was {row['given_at']})"
+    return f"{number}. {file_name(row['file'])}{lines}{symbol}{similar}  (was {row['given_at']})"

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from code_intel.forest.matched_lines import lines_around
 from code_intel.foundation.text import counted, visible
 from code_intel.records import Definition, FileReference, Freshness, Hit
+from code_intel.tools.wire.reader import file_name, stale_text
 from code_intel.tools.wire.suspicion import NOTE, flags_of
 
 RowT = TypeVar("RowT")
@@ -253,7 +254,7 @@ def definition_data(definition: Definition) -> dict[str, Any]:
 
 def definition_line(row: Mapping[str, Any]) -> str:
     """Format a row of `definition_data` as one line."""
-    line = f"{visible(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
+    line = f"{file_name(row['file'])}:{row['line']}  {row['kind']} {visible(row['name'])}"
     return f"{line}  {visible(row['signature'])}" if row.get("signature") else line
 
 
@@ -279,7 +280,8 @@ def index_text(index: Freshness) -> str:
         notes.append(f"the index is {index.state}")
     if index.pending:
         notes.append(f"{counted(index.pending, 'chunk')} without vectors so far")
-    return f"\nNote: {'; '.join(notes)}." if notes else ""
+    remedy = "" if index.state != "stale" or "code-intel sync" in " ".join(notes) else stale_text()
+    return f"\nNote: {'; '.join(notes)}.{remedy}" if notes else ""
 
 
 def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
@@ -295,17 +297,17 @@ def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
 def _hit_text(number: int, hit: Hit, text: str) -> str:
     if (found := hit.agreement) is not None:
         score = "" if hit.score is None else f"  {hit.score:.2f}"
-        files = ", ".join(files_data(found.files)) or "no files"
+        files = ", ".join(map(file_name, files_data(found.files))) or "no files"
         renamed = f" (now {found.renamed_to})" if found.renamed_to else ""
         evidence = (f"根拠: {item[:MAX_EVIDENCE_CHARS]}" for item in found.evidence)
         reasons = "".join(f"\n   {visible(line)}" for line in (*found.reasons, *evidence))
         head = f"{number}. {found.nl_term} → {found.symbol}{renamed}  [{found.status}]{score}"
-        return f"{visible(head)}\n   {visible(files)}{reasons}"
+        return f"{visible(head)}\n   {files}{reasons}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     names = [name for name in (hit.symbol, *hit.symbols) if name]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     label = f"  {visible(', '.join(names[:MAX_NAMES]))}{more}" if names else ""
-    return f"{number}. {visible(hit.document)}{lines}{label}\n{_indent(text)}"
+    return f"{number}. {file_name(hit.document)}{lines}{label}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:

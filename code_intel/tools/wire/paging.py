@@ -16,6 +16,7 @@ from pydantic import Field
 from code_intel.errors import UsageError
 from code_intel.session.state import MAX_OPENED_FILES
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, within
+from code_intel.tools.wire.reader import advice, is_terminal
 from code_intel.tools.wire.suspicion import note_of
 
 ItemT = TypeVar("ItemT")
@@ -72,8 +73,9 @@ class AnswerPage(NamedTuple):
             line: Formats a row.
             field: The field of the answer that contains all rows of the page.
             total: Number of rows on all pages.
-            max_rows: Maximum number of rows to show.
+            max_rows: Maximum number of rows to show; a terminal shows all.
         """
+        max_rows = len(self.rows) if is_terminal() else max_rows
         note = [found] if (found := note_of(self.rows)) else []
         omitted = self.omitted(field, max_rows)
         return [*note, *map(line, self.rows[:max_rows]), *omitted, *self.rest(total)]
@@ -91,7 +93,8 @@ class AnswerPage(NamedTuple):
         """Return the line that says how to get the next page, if there is one."""
         if self.next_cursor is None:
             return []
-        return [f"… {total - self.end} more: call again with cursor={self.next_cursor}"]
+        more = f"… {total - self.end} more: call again with cursor="
+        return [advice(more) + self.next_cursor]
 
 
 def start_of(cursor: str, *question: object) -> int:

@@ -32,6 +32,6 @@ def run(args: argparse.Namespace) -> int:
     location = _LOCATION.match(args.path)
     path, first, last = location.groups(default="0") if location else (args.path, "0", "0")
     lines = {"path": path, "start_line": int(first), "end_line": int(last)}
-    answer = run_tool(args, snippets_get, SNIPPETS_OPTIONS, lines)
+    answer = run_tool(args, snippets_get, SNIPPETS_OPTIONS, lines, paths=["path"])
     emit(args, answer.data, answer.text)
     return 0

@@ -29,6 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the files that were found; return 1 if none were found."""
-    answer = run_tool(args, deps_closure, DEPS_OPTIONS, {"path": args.path})
+    answer = run_tool(args, deps_closure, DEPS_OPTIONS, {"path": args.path}, paths=["path"])
     emit(args, answer.data, answer.text)
     return 0 if answer.data["nodes"] else 1

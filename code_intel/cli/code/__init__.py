@@ -1,0 +1,1 @@
+"""The commands that look up symbols, lines and files in the code as it is now."""

@@ -1,0 +1,44 @@
+"""Find where a symbol is used: the lines that contain its name, except its definitions.
+
+Exits with 1 if nothing was found.
+"""
+
+import argparse
+
+from code_intel.cli.code.found_lines import FoundLine, print_found
+from code_intel.cli.code.places import SCOPE, Question, find_places, named, shown
+from code_intel.cli.project import add_project
+from code_intel.cli.tool_call import ToolOption, add_options
+from code_intel.tools.code.find_references import find_references
+
+REFS_OPTIONS = (
+    ToolOption("--language", "language", "NAME", "only in this language, such as python"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("symbol", help="a name, such as login or Auth.login")
+    parser.add_argument("path", nargs="*", help=SCOPE)
+    add_options(parser, find_references, REFS_OPTIONS)
+    add_project(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the lines; return 1 if there are none."""
+    question = Question(
+        find_references,
+        REFS_OPTIONS,
+        {"symbol": args.symbol},
+        "references",
+        "line",
+        f"No reference to {shown(args.symbol)} was found.",
+        "Narrow with a path or --language.",
+    )
+    found = find_places(args, question)
+    lines = [
+        FoundLine(f"{found.names[row['file']]}:{row['line']}:", row["content"])
+        for row in found.rows
+    ]
+    print_found(args, found.data, lines, found.notes, named(args.symbol))
+    return 0 if found.rows else 1
