@@ -85,13 +85,27 @@ _CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, e
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError`, so that all errors are printed in one place."""
 
+    is_mixed = False
+
     # typing.override needs 3.12.
+    def parse_args(  # type: ignore[explicit-override, override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Parse the arguments; options may stand between words.
+
+        argparse does not support this for subcommands, nor beside `--`.
+        """
+        if self._subparsers is not None or "--" in (args or ()):
+            return super().parse_args(args, namespace)
+        self.is_mixed = True
+        return self.parse_intermixed_args(args, namespace)
+
     def parse_known_args(  # type: ignore[explicit-override, override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse the arguments; refuse unknown ones here, where the options are known."""
+        """Parse the arguments; a subcommand refuses unknown ones, because it knows its options."""
         parsed, unknown = super().parse_known_args(args, namespace)
-        if unknown:
+        if unknown and not self.is_mixed:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown
 

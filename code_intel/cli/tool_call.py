@@ -41,6 +41,8 @@ TERMINAL_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What tools, and phrases about their calls, are called in the terminal."""
+NEEDS_NO_INDEX = frozenset({"search_text"})
+"""Tools that read files on disk only."""
 _TYPES: Mapping[str, Callable[[str], Any]] = {"integer": int, "number": float}
 
 
@@ -184,7 +186,8 @@ def call(
         UsageError: An argument is wrong; the error names the field.
         NotFoundError: The project is not indexed yet.
     """
-    require_index(settings)
+    if Tool(tool).name not in NEEDS_NO_INDEX:
+        require_index(settings)
     arguments, _ = Tool(tool).arguments(given)
     with in_terminal(terminal_of(settings, words)):
         return asyncio.run(_call(settings, tool, arguments, report, rows))

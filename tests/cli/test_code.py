@@ -72,6 +72,20 @@ def test_grep_prints_what_ripgrep_finds(shop: Project) -> None:
         assert found.returncode == ripgrep.returncode
 
 
+def test_options_may_stand_anywhere(shop: Project) -> None:
+    whole = lines(shop, "grep", "-l", "-w", "total", "src/cart")
+    assert whole
+    assert lines(shop, "grep", "total", "-l", "src/cart", "-w") == whole
+    assert lines(shop, "grep", "-lw", "--", "total", "src/cart") == whole
+    assert lines(shop, "grep", "-F", "--", "->", SHIPPING)
+
+
+def test_grep_needs_no_index(bare: Project) -> None:
+    (bare.root / "a.py").write_text("x = 1\n", encoding="utf-8")
+    assert lines(bare, "grep", "x") == ["a.py:1:x = 1"]
+    assert [path.name for path in bare.root.iterdir()] == ["a.py"]
+
+
 def test_nothing_found_exits_with_1_and_prints_to_stderr_only(shop: Project) -> None:
     for command in ("defs", "refs", "grep"):
         done = shop.call("code-intel", command, "qqqzzz", check=False)
