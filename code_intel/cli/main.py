@@ -245,6 +245,9 @@ def _exit_code(
     try:
         return _require_current_folder(work)
     except CodeIntelError as error:
+        from code_intel.cli.terminal_words import translate_hint
+
+        translate_hint(error)
         report(error)
         _complain(masked(f"{program}: {error.message}\n  {error.hint}"))
         return error.exit_code

@@ -19,13 +19,14 @@ from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
 from code_intel.cli.plans.plan_files import SHORT, resolve_plan
 from code_intel.cli.plans.show import expectations
-from code_intel.cli.project import add_project, as_project_path, project_of
+from code_intel.cli.project import add_project, as_project_path, project_of, terminal_of
 from code_intel.cli.tool_call import (
     ToolOption,
     add_options,
     call,
     tool_inputs,
     with_option_names,
+    words_of,
 )
 from code_intel.config import Settings
 from code_intel.errors import UsageError
@@ -40,6 +41,7 @@ from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.plans.plan_answers import STOPS
 from code_intel.tools.plans.plan_inputs import preview
 from code_intel.tools.wire.answers import index_text
+from code_intel.tools.wire.reader import file_name, in_terminal
 
 PLAN_OPTIONS = (
     ToolOption("--query", "initialQueries", "QUERY", "a query to try first"),
@@ -106,11 +108,14 @@ def run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         with with_option_names(gistdex_query_plan, PLAN_OPTIONS), _progress() as report:
-            answer = call(settings, gistdex_query_plan, inputs, report)
+            words = words_of(PLAN_OPTIONS)
+            answer = call(settings, gistdex_query_plan, inputs, report, words=words)
     except KeyboardInterrupt:
         _print_stored_plan(root, inputs, started)
         raise
-    emit(args, answer.data, _answer_text(answer.data))
+    with in_terminal(terminal_of(settings, {})):
+        text = _answer_text(answer.data)
+    emit(args, answer.data, text)
     return 1 if answer.data["status"] == "failed" else 0
 
 
@@ -214,7 +219,7 @@ def _answer_text(data: Mapping[str, Any]) -> str:
     lines.append("Found:" if findings else "Nothing found.")
     for each in findings:
         line_range = f":{each['start_line']}-{each['end_line']}" if each["start_line"] else ""
-        location = f"{visible(each['document'])}{line_range}"
+        location = f"{file_name(each['document'])}{line_range}"
         lines.append(f"  {location}  {visible(each['symbol'])}".rstrip())
     if missing := data["finalResults"]["unmatchedExpectations"]:
         names = ", ".join(cut(visible(name), _NAME_COLUMNS) for name in missing)

@@ -8,10 +8,10 @@ import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.cli.project import as_project_path, project_of, require_index, terminal_of
+from code_intel.cli.terminal_words import TERMINAL_WORDS
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.tools.context.corpus_service import open_project
@@ -21,26 +21,6 @@ from code_intel.tools.declaration import Answer, Report, Tool, ignore_progress
 from code_intel.tools.wire.reader import in_terminal, in_words
 
 ToolFunction = Callable[..., Awaitable[Answer]]
-TERMINAL_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "find_definitions": "`code-intel defs`",
-        "find_references": "`code-intel refs`",
-        "search_text": "`code-intel grep`",
-        "search_smart": "`code-intel search`",
-        "search_map": "`code-intel search --map`",
-        "search_forest": "`code-intel search --forest`",
-        "files_search": "`code-intel files`",
-        "context_bundle": "`code-intel context`",
-        "semantic_rerank": "`code-intel rerank`",
-        "deps_closure": "`code-intel deps`",
-        "snippets_get": "`code-intel snippets`",
-        "gistdex_query_plan": "`code-intel plan`",
-        "call again": "run the command again",
-        "path relative to the project's root, as answers name files": "an existing file or folder",
-        "a path relative to the project's root": "a path within the project",
-    }
-)
-"""What tools, and phrases about their calls, are called in the terminal."""
 NEEDS_NO_INDEX = frozenset({"search_text"})
 """Tools that read files on disk only."""
 _TYPES: Mapping[str, Callable[[str], Any]] = {"integer": int, "number": float}
@@ -135,7 +115,7 @@ def tool_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dict
     """Return the inputs that a command line contains, by field."""
     given: dict[str, Any] = {}
     for option in options:
-        value = getattr(args, option.field)
+        value = getattr(args, option.field, None)
         group, _, name = option.field.rpartition(".")
         if value is not None:
             (given.setdefault(group, {}) if group else given)[name] = value
@@ -144,10 +124,7 @@ def tool_inputs(args: argparse.Namespace, options: Sequence[ToolOption]) -> dict
 
 @contextmanager
 def with_option_names(tool: ToolFunction, options: Sequence[ToolOption]) -> Iterator[None]:
-    """Replace the names of the tool's inputs in errors with those of the command's options.
-
-    Hints name commands instead of tools.
-    """
+    """Replace the names of the tool's inputs in errors with those of the command's options."""
     try:
         yield
     except CodeIntelError as error:
@@ -158,8 +135,7 @@ def with_option_names(tool: ToolFunction, options: Sequence[ToolOption]) -> Iter
             if not option.field.islower() or "_" in option.field  # not an ordinary word
         }
         error.message = in_words(error.message.removeprefix(f"{name}: "), fields)
-        hint = error.hint.replace(f" and call {name} again", "")
-        error.hint = in_words(hint, {**TERMINAL_WORDS, **fields})
+        error.hint = in_words(error.hint.replace(f" and call {name} again", ""), fields)
         raise
 
 

@@ -42,11 +42,11 @@ def report(project: Path, session: str, outcome: str, **more: Any) -> None:
     outcomes.append(folder_of(project / ".code-intel"), {**record, **more})
 
 
-def test_without_outcomes_the_message_names_record_outcome_and_no_file_is_created(
+def test_without_outcomes_the_message_says_so_and_no_file_is_created(
     project: Path, stats: Stats
 ) -> None:
     before = sorted(project.rglob("*"))
-    assert "No outcomes yet. record_outcome writes one" in stats()
+    assert "No outcomes yet. Each session that ends records one." in stats()
     assert json.loads(stats("--json"))["total"] == 0
     assert sorted(project.rglob("*")) == before
 

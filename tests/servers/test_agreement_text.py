@@ -139,15 +139,15 @@ def test_no_word_of_the_map_takes_a_path(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("term", "more", "message"),
     [
-        ("x", ("--evidence", "  "), "code_evidence is empty"),
+        ("x", ("--evidence", "  "), "--evidence is empty"),
         ("x", ("--evidence", "e", "--file", "../../etc/passwd"), "outside the project"),
         (
             "x",
             ("--evidence", "e", "--file", "src/a\n.py"),
-            "related_files contains an invisible character",
+            "--file contains an invisible character",
         ),
-        ("x\u202e", ("--evidence", "e"), "nl_term contains the invisible character"),
-        ("x" * 300, ("--evidence", "e"), "nl_term has 300 characters"),
+        ("x\u202e", ("--evidence", "e"), "TERM contains the invisible character"),
+        ("x" * 300, ("--evidence", "e"), "TERM has 300 characters"),
     ],
 )
 def test_invalid_field_of_an_agreement_is_refused_by_name(

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from code_intel.cli.code.found_lines import Spans
 from code_intel.cli.project import project_of, terminal_of
-from code_intel.cli.tool_call import ToolFunction, ToolOption, run_tool
+from code_intel.cli.tool_call import ToolFunction, ToolOption, run_tool, words_of
 from code_intel.foundation.text import visible
 from code_intel.records import Freshness
 from code_intel.tools.wire.answers import index_text
-from code_intel.tools.wire.reader import file_name, in_terminal
+from code_intel.tools.wire.reader import advice, file_name, in_terminal
 
 SCOPE = "only in these folders or files (default: the whole project)"
 
@@ -73,7 +73,7 @@ def find_places(args: argparse.Namespace, question: Question) -> FoundPlaces:
     data = answers[0]
     if len(answers) > 1:
         data = _joined(answers, question, list(rows.values()))
-    with in_terminal(terminal_of(project_of(args), {})):
+    with in_terminal(terminal_of(project_of(args), words_of(question.options))):
         names = {file: file_name(file) for file, _ in rows}
         notes = list(_notes(data, question))
     return FoundPlaces(list(rows.values()), data, names, notes)
@@ -95,7 +95,7 @@ def _notes(data: Mapping[str, Any], question: Question) -> Iterator[str]:
         yield question.nothing
     if data["truncated"]:
         yield f"There are more. {question.narrow}"
-    yield from data.get("warnings", ())
+    yield from map(advice, data.get("warnings", ()))
     index = data.get("index", {"state": "fresh"})
     if index["state"] != "fresh":
         yield index_text(Freshness(**{**index, "degraded": tuple(index["degraded"])})).strip()

@@ -17,6 +17,8 @@ SNIPPETS_OPTIONS = (
     ToolOption("--exact", "exact_lines", about="exactly these lines, even within a symbol"),
     ToolOption("--budget", "token_budget", "N", "number of tokens (default: 2000)"),
 )
+POSITIONS = (ToolOption("the line", "start_line"), ToolOption("the line", "end_line"))
+"""What the parts of FILE:10-40 are called."""
 _LOCATION = re.compile(r"^(.+?):(\d+)(?:-(\d+))?$")
 
 
@@ -32,6 +34,6 @@ def run(args: argparse.Namespace) -> int:
     location = _LOCATION.match(args.path)
     path, first, last = location.groups(default="0") if location else (args.path, "0", "0")
     lines = {"path": path, "start_line": int(first), "end_line": int(last)}
-    answer = run_tool(args, snippets_get, SNIPPETS_OPTIONS, lines, paths=["path"])
+    answer = run_tool(args, snippets_get, (*SNIPPETS_OPTIONS, *POSITIONS), lines, paths=["path"])
     emit(args, answer.data, answer.text)
     return 0

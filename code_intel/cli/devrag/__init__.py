@@ -44,8 +44,7 @@ DEVRAG_COMMANDS = (
 )  # fmt: skip
 ALIASES = {"": "serve", "check": "doctor"}
 REPLACED_COMMANDS = {
-    "search-relations": "Use find_definitions and find_references of `code-intel serve`, or "
-    "`devrag search SYMBOL`.",
+    "search-relations": "Use `code-intel defs` and `code-intel refs`, or `devrag search SYMBOL`.",
     "build-dictionary": "No dictionary is needed: Japanese questions find English text by "
     "meaning, and agreements (`code-intel map add`) define which term refers to which symbol.",
 }

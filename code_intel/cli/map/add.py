@@ -6,10 +6,18 @@ from typing import Any
 
 from code_intel.chunking.agreement import file_name, render
 from code_intel.cli.map.context import add_dry_run, print_answer
+from code_intel.cli.project import as_project_path, project_of
+from code_intel.cli.tool_call import ToolOption, with_option_names
 from code_intel.learned.learn import checked
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.add_agreement import add_agreement, drafted, missing_files, remarks
+
+ADD_OPTIONS = (
+    ToolOption("TERM", "nl_term"),
+    ToolOption("--evidence", "code_evidence"),
+    ToolOption("--file", "related_files"),
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +40,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Add the agreement."""
     work = _preview if args.dry_run else add_agreement
-    print_answer(
-        args,
-        lambda context: work(context, args.term, args.symbol, args.evidence, args.file),
-        current=True,
-    )
+    root = project_of(args).root
+    files = [as_project_path(root, file) for file in args.file]
+    with with_option_names(add_agreement, ADD_OPTIONS):
+        print_answer(
+            args,
+            lambda context: work(context, args.term, args.symbol, args.evidence, files),
+            current=True,
+        )
     return 0
 
 

@@ -34,7 +34,7 @@ from code_intel.cli.map.drafts import (
     write_drafted,
 )
 from code_intel.cli.output import emit
-from code_intel.cli.project import project_of
+from code_intel.cli.project import as_project_path, project_of
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.learned.files.agreements import Key, existing, look, make_key
 from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
@@ -52,6 +52,7 @@ from code_intel.tools.context.symbol_facts import (
     sole_body,
 )
 from code_intel.tools.declaration import Answer
+from code_intel.tools.wire import reader
 
 STATE_IN_GIT_NOTE = (
     "The confirmation does not count here, because .code-intel/state.db is committed to git and may"
@@ -78,11 +79,10 @@ def run(args: argparse.Namespace) -> int:
         answer = _all(args)
         emit(args, answer.data, answer.text)
     else:
+        file = args.file and as_project_path(project_of(args).root, args.file)
         print_answer(
             args,
-            lambda context: _confirm(
-                context, args.term, args.symbol, file=args.file, dry=args.dry_run
-            ),
+            lambda context: _confirm(context, args.term, args.symbol, file=file, dry=args.dry_run),
             current=True,
         )
     return 0
@@ -177,7 +177,8 @@ async def _confirm(
         **map_sync.data,
     }
     head = "Would be confirmed" if dry else "Confirmed"
-    text = f"{head}: {term} → {symbol} ({location}). Commit {path.name} to share it."
+    place = reader.file_name(location)
+    text = f"{head}: {term} → {symbol} ({place}). Commit {path.name} to share it."
     return Answer(data, f"{text}\n{problem}" if problem else text)
 
 
@@ -232,4 +233,5 @@ def _row(item: ConfirmCandidate) -> dict[str, Any]:
 
 def _line(row: dict[str, Any]) -> str:
     name = f"{row['nl_term']} → {row['symbol']}" if row["nl_term"] else row["file"]
-    return f"{name}: {row['definition'] or 'left out: ' + row['reason']}"
+    place = reader.file_name(row["definition"]) if row["definition"] else ""
+    return f"{name}: {place or 'left out: ' + row['reason']}"

@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory  # noqa: TID251 - outside the project
 
 from code_intel.cli.output import PROGRESS_DELAY_S, elapsed_time, emit, progress
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import add_project, project_of, terminal_of
+from code_intel.cli.terminal_words import TERMINAL_WORDS
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, StorageError, UsageError
 from code_intel.foundation.text import counted
@@ -20,6 +21,7 @@ from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.freshness import MapSync
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
+from code_intel.tools.wire.reader import in_terminal
 
 Work = Callable[[GatewayContext], Awaitable[Answer]]
 MAX_DAYS = 100_000
@@ -118,6 +120,13 @@ async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True)
 
 
 async def _run(settings: Settings, work: Work, *, readonly: bool, current: bool) -> Answer:
+    with in_terminal(terminal_of(settings, TERMINAL_WORDS)):
+        return await _run_with_indexes(settings, work, readonly=readonly, current=current)
+
+
+async def _run_with_indexes(
+    settings: Settings, work: Work, *, readonly: bool, current: bool
+) -> Answer:
     map_service, forest_service = open_project(settings, readonly=readonly)
     context = GatewayContext(
         settings, None, map_service.index, forest_service.index, map_service.embedder

@@ -18,6 +18,7 @@ from code_intel.learned.status.agreement_status import AgreementStatus, standing
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import standing_data
+from code_intel.tools.wire import reader
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +104,7 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
     yield f"  status     {data['status']}{state}"
     yield from (f"             {_indented(reason)}" for reason in data["reasons"])
     yield from (f"  evidence   {_indented(item)}" for item in data.get("evidence", ()))
-    yield from (f"  file       {visible(file)}" for file in data.get("files", ()))
+    yield from (f"  file       {reader.file_name(file)}" for file in data.get("files", ()))
     for alias in data.get("aliases", ()):
         sessions = data["alias_sessions"].get(fold(alias), 0)
         yield f"  alias      {alias}" + (f"  (sessions: {sessions})" if sessions else "")

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from code_intel.cli.columns import wrapped
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import resolve_plan
-from code_intel.cli.project import add_project, project_of
+from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.foundation.text import counted
 from code_intel.planning import keeping, outcome, place
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
+from code_intel.tools.wire.reader import file_name, in_terminal
 
 MAX_RESULTS_SHOWN = 10
 _COLUMNS = 96
@@ -33,11 +34,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan."""
-    root = place.root_of(project_of(args))
+    settings = project_of(args)
+    root = place.root_of(settings)
     plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
-    emit(args, data, "\n".join([*_lines(plan, show_all=args.all), f"Saved as {saved}"]))
+    with in_terminal(terminal_of(settings, {})):
+        lines = [*_lines(plan, show_all=args.all), f"Saved as {saved}"]
+    emit(args, data, "\n".join(lines))
     return 0
 
 
@@ -92,4 +96,4 @@ def _iteration_lines(each: Iteration) -> Iterator[str]:
 
 def _result_line(each: Result) -> str:
     lines = f":{each.start_line}-{each.end_line}" if each.start_line else ""
-    return f"  {plain(each.document)}{lines}  {plain(each.symbol)}".rstrip()
+    return f"  {file_name(plain(each.document))}{lines}  {plain(each.symbol)}".rstrip()

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     listed = sessions if args.all else sessions[:MAX_SESSIONS_SHOWN]
     drafts = {draft.session: draft.state() for draft in read_drafts(settings)}
     lines = [_line(session, drafts.get(session.name, "")) for session in listed] or [
-        "There are no sessions yet. An agent starts one with start_session."
+        "There are no sessions yet. An agent starts one before it changes code."
     ]
     if any(session.state == "broken" for session in listed):
         lines.append(BROKEN_NOTE)

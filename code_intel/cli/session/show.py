@@ -40,7 +40,7 @@ _PREFIX = "session_"
 SESSION = IdKind(
     "session",
     "`code-intel session list --all` lists them.",
-    "An agent starts one with start_session.",
+    "An agent starts one before it changes code.",
 )
 _DECISIONS: Mapping[str, str] = {
     "refused": "refused",
@@ -236,6 +236,6 @@ def _write_permission(session: Session | None, state: str) -> str:
         return f"It may not write before READY; it is in {session.phase}."
     if session.demands == "evidence":
         permitted = ", ".join(map(plain, session.permitted_files)) or "none yet"
-        return f"It may write the files that check_write_target has allowed: {permitted}"
+        return f"It may write the files that the write gate has allowed: {permitted}"
     files = ", ".join(map(plain, (*session.explored_files, *session.planned_files)))
     return f"It may write, and create files beside: {files or 'no file explored yet'}"

@@ -144,7 +144,7 @@ def _check(request: PlaceRequest) -> None:
         )
     if request.last and request.last < request.first:
         raise UsageError(
-            f"snippets_get: end_line {request.last} is before start_line {request.first}.",
+            f"snippets_get: the last line {request.last} is before the first line {request.first}.",
             details={"field": "end_line"},
         )
 

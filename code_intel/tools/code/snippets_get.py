@@ -24,7 +24,7 @@ from code_intel.tools.context.prints import Passage, prints_in, split_lines
 from code_intel.tools.declaration import Answer, SessionId, from_json
 from code_intel.tools.wire.answers import MAX_ROW_TOKENS, MAX_SEARCH_TOKENS
 from code_intel.tools.wire.next_calls import call_text, reading_call
-from code_intel.tools.wire.reader import advice, file_name
+from code_intel.tools.wire.reader import advice, file_name, is_terminal
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MAX_PLACES = 30
@@ -161,7 +161,8 @@ def _answer(opened: OpenedPlace, found: Snippet) -> Answer:
     lines = [note_of([data])] if note_of([data]) else []
     lines += _lines(data)
     if found.next_line:
-        lines.append(advice(f"Continue with start_line={found.next_line}, or raise token_budget."))
+        here = f"{file_name(data['path'])}:" if is_terminal() else "start_line="
+        lines.append(f"Continue with {here}{found.next_line}, or {advice('raise token_budget')}.")
     return Answer(data, "\n".join(lines))
 
 

@@ -19,6 +19,7 @@ from code_intel.planning.stored import as_json
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_sources import PlanSource, hit_of
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, fit, index_data, index_text, tokens
+from code_intel.tools.wire.reader import advice
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 TAB = "\t"
@@ -158,9 +159,9 @@ def _message(plan: QueryPlan, rest: str) -> str:
     parts = [
         f"Query plan {status} after {counted(count, 'iteration')} with confidence {score:.2f}.",
         STOPS[plan.stop],
-        "" if status == "success" else CONTINUE_HINT,
+        "" if status == "success" else advice(CONTINUE_HINT),
         f"The complete plan is in {rest}." if rest else "",
-        RESULTS_NOTE if plan.final else "",
+        advice(RESULTS_NOTE) if plan.final else "",
     ]
     return " ".join(filter(None, parts))
 

@@ -14,9 +14,10 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import files_data
 from code_intel.tools.wire.paging import Cursor, page, start_of
+from code_intel.tools.wire.reader import advice
 from code_intel.tools.wire.suspicion import flags_of
 
-NO_AGREEMENTS = "No agreements yet; record_outcome and add_agreement write them."
+NO_AGREEMENTS = "No agreements yet. Sessions that succeed record them; add_agreement adds one."
 NO_MATCH = "No agreement matches. Remove one of the filters nl_term, symbol and status."
 
 
@@ -44,7 +45,7 @@ async def list_agreements(
     shown = page(wanted, start, standing_data, *question, limit=limit)
     data = {"agreements": shown.rows, "total": len(wanted), **shown.data()}
     lines = shown.lines(standing_line, "agreements", len(wanted), limit)
-    return Answer(data, "\n".join(lines) or (NO_MATCH if everything else NO_AGREEMENTS))
+    return Answer(data, "\n".join(lines) or advice(NO_MATCH if everything else NO_AGREEMENTS))
 
 
 def standing_data(standing: AgreementStatus) -> dict[str, Any]:

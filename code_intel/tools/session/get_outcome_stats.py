@@ -7,7 +7,7 @@ from code_intel.learned.history.statistics import MAX_OUTCOMES, OutcomeStatistic
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
-NO_OUTCOMES = "No outcomes yet. record_outcome writes one when a session ends."
+NO_OUTCOMES = "No outcomes yet. Each session that ends records one."
 
 
 async def get_outcome_stats(context: GatewayContext) -> Answer:

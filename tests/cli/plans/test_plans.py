@@ -174,7 +174,10 @@ def test_damaged_plan_is_named_and_can_be_cleared(plans_folder: Path, run: Run) 
 
 
 @pytest.mark.usefixtures("plans_folder")
-def test_show_prints_a_plan_query_by_query(run: Run) -> None:
+def test_show_prints_a_plan_query_by_query(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
     text = run("show", "aaa")
     assert text.splitlines() == [
         "how are totals rounded",

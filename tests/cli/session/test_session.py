@@ -87,11 +87,11 @@ def test_the_last_used_session_is_listed_first_without_its_handle(
     assert "二行目" not in text
 
 
-def test_without_sessions_the_message_names_start_session(run: Run) -> None:
-    assert "An agent starts one with start_session" in run("list", code=1)
+def test_without_sessions_the_message_says_how_one_begins(run: Run) -> None:
+    assert "An agent starts one before it changes code" in run("list", code=1)
     said = run("show", "last", code=1)
     assert "There are no sessions yet." in said
-    assert "start_session" in said
+    assert "An agent starts one before it changes code" in said
 
 
 def test_only_the_newest_sessions_are_listed_without_all(place: SessionPaths, run: Run) -> None:

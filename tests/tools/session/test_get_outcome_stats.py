@@ -42,7 +42,7 @@ async def test_statistics_without_outcomes_are_zero(shop: Path) -> None:
         found = complete_answer("get_outcome_stats", result)
         assert (found["total"], found["by_intent"], found["by_phase"]) == (0, {}, {})
         assert found["by_outcome"] == {"success": 0, "failure": 0, "partial": 0}
-        assert "record_outcome writes one" in result.content[0].text  # type: ignore[union-attr]
+        assert "Each session that ends records one" in result.content[0].text  # type: ignore[union-attr]
     assert not folder_of(shop / ".code-intel").exists()
 
 
