@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -31,16 +32,13 @@ class NotFetchedError(Exception):
 
 
 def by_pip(package: str, version: str, scratch: Path) -> Path:
-    """Download a source distribution."""
-    command = [
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        f"--no-binary={package}",
-        f"--dest={scratch}",
-    ]
-    run_client([sys.executable, "-m", *command, f"{package}=={version}"], scratch)
+    """Download a source distribution, by a pip in an environment of its own: ours has none."""
+    environment = scratch.parent / "pip"
+    if not environment.exists():
+        venv.create(environment, with_pip=True)
+    python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    options = ["--quiet", "--no-deps", f"--no-binary={package}", f"--dest={scratch}"]
+    run_client([str(python), "-m", "pip", "download", *options, f"{package}=={version}"], scratch)
     return only(scratch, f"*{version}.tar.gz")
 
 
