@@ -8,11 +8,12 @@ One request a line on standard input, one answer a line on standard output:
 
     {"peer": "semble" | "bm25s file" | "bm25s chunk", "folder": PATH,
      "queries": [TEXT], "files": [NAME]}
-    {"seconds": SPENT_INDEXING, "files": N, "chunks": N,
-     "found": [[NAME]], "milliseconds": [PER_QUERY]}
+    {"seconds": SPENT_INDEXING, "files": N, "chunks": N, "found": [[NAME]],
+     "places": [[[NAME, FIRST_LINE, LAST_LINE]]], "milliseconds": [PER_QUERY]}
 
-`found` has the ten best distinct files of each query, relative to the folder. `files` is for bm25s,
-which walks no folders. Models are read and everything is imported before the clock starts.
+`found` has the ten best distinct files of each query, relative to the folder, and `places` the ten
+best places. `files` is for bm25s, which walks no folders. Models are read and everything is
+imported before the clock starts.
 """
 
 import importlib
@@ -33,6 +34,8 @@ _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 
 Answer = dict[str, object]
+Place = tuple[str, int, int]
+"""A file with the first and the last line of a place."""
 
 
 def _package(name: str) -> Any:
@@ -79,8 +82,9 @@ def semble(folder: str, queries: Sequence[str], model: str) -> Answer:
     index = build(folder, model_path=model)
     seconds = time.perf_counter() - started
 
-    def ask(query: str) -> list[str]:
-        return [hit.chunk.file_path for hit in index.search(query, top_k=5 * DEPTH)]
+    def ask(query: str) -> list[Place]:
+        hits = (hit.chunk for hit in index.search(query, top_k=5 * DEPTH))
+        return [(hit.file_path, hit.start_line, hit.end_line) for hit in hits]
 
     sizes = {"files": index.stats.indexed_files, "chunks": index.stats.total_chunks}
     return {"seconds": seconds, **sizes, **asked(ask, queries)}
@@ -89,20 +93,21 @@ def semble(folder: str, queries: Sequence[str], model: str) -> Answer:
 def bm25(folder: str, queries: Sequence[str], files: Sequence[str], window: int) -> Answer:
     """Rank whole files (window 0) or windows of lines by BM25 over identifiers, whole and split."""
     index = _package("bm25s").BM25()
-    texts, names = [], []
+    texts: list[list[str]] = []
+    names: list[Place] = []
     started = time.perf_counter()
     for name in files:
         try:
             text = (Path(folder) / name).read_text("utf-8")
         except (UnicodeDecodeError, OSError):
             continue
-        for piece in windows(text, window):
+        for first, piece in windows(text, window):
             texts.append(tokens(piece))
-            names.append(name)
+            names.append((name, first, first + piece.count("\n")))
     index.index(texts, show_progress=False)
     seconds = time.perf_counter() - started
 
-    def ask(query: str) -> list[str]:
+    def ask(query: str) -> list[Place]:
         most = min(20 * DEPTH, len(names))
         places, scores = index.retrieve([tokens(query)], k=most, show_progress=False)
         return [names[i] for i, score in zip(places[0], scores[0], strict=True) if score > 0]
@@ -110,11 +115,12 @@ def bm25(folder: str, queries: Sequence[str], files: Sequence[str], window: int)
     return {"seconds": seconds, "files": len(files), "chunks": len(names), **asked(ask, queries)}
 
 
-def windows(text: str, window: int) -> Iterable[str]:
-    """Yield the text, or pieces of it of so many lines."""
+def windows(text: str, window: int) -> Iterable[tuple[int, str]]:
+    """Yield the text, or pieces of it of so many lines, each with the number of its first line."""
     lines = text.splitlines(keepends=True)
     size = window or len(lines) or 1
-    return ("".join(lines[start : start + size]) for start in range(0, len(lines), size))
+    starts = range(0, len(lines), size)
+    return ((start + 1, "".join(lines[start : start + size])) for start in starts)
 
 
 def tokens(text: str) -> list[str]:
@@ -126,15 +132,16 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def asked(ask: Callable[[str], list[str]], queries: Sequence[str]) -> Answer:
+def asked(ask: Callable[[str], list[Place]], queries: Sequence[str]) -> Answer:
     """Ask everything; a file counts once, where it is found first."""
-    found, milliseconds = [], []
+    found, places, milliseconds = [], [], []
     for query in queries:
         started = time.perf_counter()
         hits = ask(query)
         milliseconds.append(1000 * (time.perf_counter() - started))
-        found.append(list(dict.fromkeys(hits))[:DEPTH])
-    return {"found": found, "milliseconds": milliseconds}
+        found.append(list(dict.fromkeys(name for name, *_ in hits))[:DEPTH])
+        places.append(hits[:DEPTH])
+    return {"found": found, "places": places, "milliseconds": milliseconds}
 
 
 def main() -> None:

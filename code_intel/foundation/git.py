@@ -250,41 +250,73 @@ def head(folder: Path) -> str | None:
 
 
 class Commit(NamedTuple):
-    """The message of a commit, and the files that it changed."""
+    """The message of a commit, and the files that it changed.
+
+    Attributes:
+        message: The whole message.
+        files: Names relative to the folder that was asked about; those outside are left out.
+        id: The object name, 40 or 64 hexadecimal digits.
+        author: The author's name.
+    """
 
     message: str
     files: tuple[str, ...]
+    id: str = ""
+    author: str = ""
+
+
+_NAMES_OF_COMMITS = ("--name-only", "--no-renames", "--relative", "-z")
+_COMMIT_FORMAT = "--format=%x00%H%x00%an%x00%B%x00"
 
 
 def commits(folder: Path, commit: str, limit: int) -> list[Commit] | None:
-    """Return the last `limit` commits before and at `commit`, without merges; None if git fails.
+    """Return the last `limit` commits before and at `commit`, without merges; None if git fails."""
+    last = (f"-n{limit}", "--no-merges", "--end-of-options", commit)
+    return _logged(folder, *_NAMES_OF_COMMITS, _COMMIT_FORMAT, *last)
 
-    Files are relative to `folder`; those outside are left out.
-    """
-    options = ("--no-merges", "--name-only", "--no-renames", "--relative", "-z")
+
+def commit_ids(folder: Path, limit: int) -> list[str] | None:
+    """Return the last `limit` commits of HEAD without merges, latest first; None if git fails."""
     try:
-        listed = run(
-            folder, "log", f"-n{limit}", *options, "--format=%x00%B%x00", "--end-of-options", commit
-        )
+        listed = run(folder, "rev-list", "--no-merges", f"-n{limit}", "HEAD")
+    except TimeoutError:
+        return None
+    return None if listed is None else listed.decode().split()
+
+
+def commits_of(folder: Path, ids: Sequence[str]) -> list[Commit] | None:
+    """Return the commits with these object names, in this order; None if git fails."""
+    options = (*_NAMES_OF_COMMITS, _COMMIT_FORMAT, "--no-walk=unsorted", "--end-of-options")
+    return _logged(folder, *options, *ids)
+
+
+def _logged(folder: Path, *arguments: str) -> list[Commit] | None:
+    try:
+        listed = run(folder, "log", *arguments)
     except TimeoutError:
         return None
     return None if listed is None else list(_commits(listed))
 
 
 def _commits(listed: bytes) -> Iterator[Commit]:
-    """Yield the commits of a log: each an empty field, a message, an empty field, and files.
+    """Yield the commits of a log: each an empty field, three fields, an empty field, and files.
 
-    Neither a message nor a file name can contain NUL, and no file name is empty.
+    None of them can contain NUL, and no file name is empty. An author's name or a message can be.
     """
     fields = [*listed.split(b"\0"), b""]
     start = 0
-    while start + 3 < len(fields):
-        first = start + 3
+    while start + 5 < len(fields):
+        commit, author, message = fields[start + 1 : start + 4]
+        first = start + 5
         start = fields.index(b"", first)
         # git writes a line end between the message and the first name.
         names = b"\0".join(fields[first:start]).removeprefix(b"\n").split(b"\0")
-        message = fields[first - 2].decode(errors="replace")
-        yield Commit(message, tuple(os.fsdecode(name) for name in names if name))
+        yield Commit(
+            message.decode(errors="replace"),
+            tuple(os.fsdecode(name) for name in names if name),
+            commit.decode(),
+            author.decode(errors="replace"),
+        )
 
 
 def changed_names(folder: Path, commit: str) -> list[str] | None:

@@ -24,17 +24,21 @@ class CorpusRow:
             configuration names their folder.
         own_state: Whether files in `.code-intel` are included.
         pages: Whether pages of query plans are included, although git ignores them.
+        history: Whether the messages of earlier commits are indexed.
     """
 
     suffixes: tuple[str, ...]
     ignore_rules: bool
     own_state: bool
     pages: bool
+    history: bool
 
 
 CORPORA: dict[Corpus, CorpusRow] = {
-    "map": CorpusRow(suffixes=(".md",), ignore_rules=False, own_state=True, pages=False),
-    "forest": CorpusRow(suffixes=(), ignore_rules=True, own_state=False, pages=True),
+    "map": CorpusRow(
+        suffixes=(".md",), ignore_rules=False, own_state=True, pages=False, history=False
+    ),
+    "forest": CorpusRow(suffixes=(), ignore_rules=True, own_state=False, pages=True, history=True),
 }
 
 _words = str.split

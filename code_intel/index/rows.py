@@ -1,6 +1,7 @@
 """Define the rows that the store returns, and how spellings of a symbol are compared."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -76,6 +77,48 @@ class Generation:
     identity: str
     dimensions: int
     active: bool
+
+
+class CommitRow(NamedTuple):
+    """A commit as indexed; one that says nothing about its files has only its object name.
+
+    Attributes:
+        object: The object name, in hexadecimal.
+        subject: The first line of its message, without secrets.
+        words: The tokens of its message.
+        files: The documents that it changed.
+    """
+
+    object: str
+    subject: str = ""
+    words: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class CommitHit(NamedTuple):
+    """How like a question the messages of the commits of a file are.
+
+    Attributes:
+        score: From 0 to 1; see `Commits.hits`.
+        object: The object name of the commit that is most like the question.
+        subject: The first line of its message.
+    """
+
+    score: float
+    object: str
+    subject: str
+
+
+def match_any(terms: Iterable[str]) -> str:
+    """Return the FTS5 expression for texts with any of some tokens; empty if there are none.
+
+    The tokens are quoted, so FTS5 syntax in them has no effect.
+    """
+    return " OR ".join(f'"{term}"' for term in dict.fromkeys(map(_escaped, terms)) if term)
+
+
+def _escaped(term: str) -> str:
+    return term.replace("\0", "").replace('"', '""').strip()
 
 
 def normalize_symbol(symbol: str) -> str:

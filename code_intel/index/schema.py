@@ -1,7 +1,7 @@
 """Define the tables, statements and invariants of an index database (docs/decisions/0011, 0016)."""
 
 APPLICATION_ID = 0x43494458
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 PENDING, EMBEDDED, REFUSED = 1, 2, 3
 """Values of `passages.state`: no vector yet; a vector; the model returned no usable one."""
@@ -43,6 +43,12 @@ CREATE TABLE vectors(
 CREATE TABLE choices(path TEXT PRIMARY KEY, wanted INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(body, names, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
+CREATE TABLE commits(id INTEGER PRIMARY KEY, object TEXT NOT NULL UNIQUE, subject TEXT NOT NULL);
+CREATE TABLE changes(commit_id INTEGER NOT NULL, path TEXT NOT NULL,
+  PRIMARY KEY(commit_id, path)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE messages USING fts5(body, content='', contentless_delete=1,
+  tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
+CREATE VIRTUAL TABLE message_terms USING fts5vocab(messages, row);
 """
 # AUTOINCREMENT: ids are never reused. So if a document is replaced during a search, its hits are
 # dropped instead of showing another document's text, and an id identifies a vector in memory.
@@ -65,6 +71,16 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
         "documents whose chunk positions have gaps",
         """SELECT count(*) FROM
         (SELECT 1 FROM chunks GROUP BY document_id HAVING count(*) != max(position) + 1)""",
+    ),
+    *(
+        (
+            f"{what} without a commit",
+            f"SELECT count(*) FROM {table} WHERE {key} NOT IN (SELECT id FROM commits)",  # noqa: S608 - constants
+        )
+        for what, table, key in (
+            ("changes", "changes", "commit_id"),
+            ("messages", "messages_docsize", "id"),
+        )
     ),
     (
         "word rows without a chunk",
@@ -127,6 +143,8 @@ READABLE = (
     "SELECT name, qualified, kind, signature, doc FROM symbols",
     "SELECT target FROM imports",
     "SELECT key, value FROM meta",
+    "SELECT object, subject FROM commits",
+    "SELECT path FROM changes",
 )
 """Queries that read every text: SQLite does not detect invalid UTF-8 in otherwise valid pages."""
 

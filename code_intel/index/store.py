@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 from code_intel.config import KNOWLEDGE_FOLDER
 from code_intel.errors import CodeIntelError
 from code_intel.index import schema
+from code_intel.index.commits import Commits
 from code_intel.index.corpus import is_page
 from code_intel.index.database import Database
 from code_intel.index.generations import MAX_HITS, Generations
-from code_intel.index.rows import ChunkRow, DocumentRow, index_words, names_symbol, normalize_symbol
+from code_intel.index.rows import (
+    ChunkRow,
+    DocumentRow,
+    index_words,
+    match_any,
+    names_symbol,
+    normalize_symbol,
+)
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -42,12 +50,14 @@ class Store:
     Attributes:
         dimensions: Numbers per vector of a new generation.
         generations: The vectors.
+        commits: The earlier commits.
     """
 
     def __init__(self, database: Database, *, dimensions: int = 384) -> None:
         self._db = database
         self.dimensions = dimensions
         self.generations = Generations(database)
+        self.commits = Commits(database)
         self._cached: dict[str, tuple[object, Any]] = {}
 
     @classmethod
@@ -110,19 +120,17 @@ class Store:
     ) -> list[tuple[int, float]]:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better.
 
-        Terms are tokens as `chunking.words` returns them. They are quoted, so FTS5 syntax in them
-        has no effect.
+        Terms are tokens as `chunking.words` returns them.
         """
-        quoted = [f'"{term}"' for term in dict.fromkeys(map(_escaped, terms)) if term]
-        if not quoted or limit <= 0:
+        match = match_any(terms)
+        if not match or limit <= 0:
             return []
-        match = f"{{{column}}} : ({' OR '.join(quoted)})"
-        return self._db.rows(schema.WORD_HITS, (match, limit))
+        return self._db.rows(schema.WORD_HITS, (f"{{{column}}} : ({match})", limit))
 
     def files_with(self, term: str) -> int:
         """Return the number of source files, without tests and documents, that hold a token."""
-        quoted = f'"{escaped}"' if (escaped := _escaped(term)) else ""
-        rows = self._db.rows(schema.FILES_WITH, (f"{{body}} : {quoted}",)) if quoted else []
+        match = match_any((term,))
+        rows = self._db.rows(schema.FILES_WITH, (f"{{body}} : {match}",)) if match else []
         return int(rows[0][0]) if rows else 0
 
     def source_count(self) -> int:
@@ -371,11 +379,6 @@ def _chunk_values(document: int, row: DocumentRow, chunk: Chunk) -> tuple[Any, .
 def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:
     names = (s.name, s.qualified, s.qualified.casefold(), s.kind)
     return (document, *names, s.start_line, s.end_line, s.signature, s.doc, s.digest, s.body)
-
-
-def _escaped(term: str) -> str:
-    """Return a search term escaped for FTS5; empty if nothing is left."""
-    return term.replace("\0", "").replace('"', '""').strip()
 
 
 def _json(ids: Iterable[int]) -> str:

@@ -23,7 +23,8 @@ from code_intel.chunking.knowledge_page import MAX_PAGE_BYTES
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.index import deletions, walk
-from code_intel.index.corpus import MAX_FILE_BYTES, is_page, priority
+from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_page, priority
+from code_intel.index.history import sync_history
 from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.safe_files import read_resolved
@@ -95,6 +96,8 @@ def sync(
         with store.batch():
             store.set_meta("scanned_ns", str(started))
             store.set_meta("corpus", config.corpus)
+    if CORPORA[config.corpus].history:
+        sync_history(store, config.folder, stop)
     return report
 
 

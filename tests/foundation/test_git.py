@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.foundation.git import Commit, changed_from, commits, files_committed_since, head
+from code_intel.foundation.git import (
+    Commit,
+    changed_from,
+    commit_ids,
+    commits,
+    commits_of,
+    files_committed_since,
+    head,
+)
 from programs import git
 
 FILES = ("old.py", "ログイン.py", "new.py", "gone.py")
@@ -77,10 +85,13 @@ def test_commits_have_their_messages_and_the_files_below_a_folder(repository: Pa
     found = commits(repository, at(repository), 10)
     assert found is not None
     last, first = found
-    assert last == Commit("ログインを直す\n\nBecause it was wrong.\n", ("old.py", "sub/a b.py"))
-    assert first == Commit("Begin\n", ("old.py", "ログイン.py"))
+    message = "ログインを直す\n\nBecause it was wrong.\n"
+    assert last[:3] == (message, ("old.py", "sub/a b.py"), at(repository).strip())
+    assert first[:2] == ("Begin\n", ("old.py", "ログイン.py"))
+    assert commit_ids(repository, 10) == [last.id, first.id]
+    assert commits_of(repository, [first.id, last.id]) == [first, last]
     below = commits(repository / "sub", at(repository), 1)
-    assert below == [Commit(last.message, ("a b.py",))]
+    assert below == [last._replace(files=("a b.py",))]
 
 
 @pytest.mark.parametrize("separators", ["\x01{}\x02", "\n\n{}\n", "\x02{}\x01"])
@@ -106,7 +117,7 @@ def test_a_message_ends_at_nul(repository: Path) -> None:
     (repository / "raw").write_bytes(raw.encode())
     made = git(repository, "hash-object", "-t", "commit", "-w", "--literally", "raw")
     found = commits(repository, made.strip(), 10)
-    assert found == [Commit("Fix", ("old.py", "ログイン.py"))]
+    assert found == [Commit("Fix", ("old.py", "ログイン.py"), made.strip(), "dev")]
 
 
 def test_without_a_repository_or_the_commit_there_are_no_commits(

@@ -225,9 +225,9 @@ def _situation(
 
 def _ranking(state: RankingState, artifacts: ParsedArtifacts) -> dict[str, _RankedFile]:
     """Rank the files; the kind of a file that the caller named does not reduce its score."""
-    state.kinds = {
-        path: () if path in artifacts.files else kinds for path, kinds in state.kinds.items()
-    }
+    state.asked_kinds = dict.fromkeys(state.kinds, ())  # the profile says what is asked for
+    for path in artifacts.files.keys() & state.kinds.keys():
+        state.kinds[path] = ()
     ranked = rank(state)
     return {
         each.file.path: _RankedFile(

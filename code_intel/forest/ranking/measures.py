@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from posixpath import basename
 
+from code_intel.chunking.languages import PLAIN
 from code_intel.chunking.words import words
 from code_intel.forest.ranking.copies import near_duplicates
 from code_intel.forest.ranking.evidence import File
@@ -113,6 +114,15 @@ def _best(values: Collection[float]) -> float:
 # --- measures of a file in relation to the others
 
 
+def history(state: RankingState) -> Values:
+    """Return how like the question the messages of a file's commits are, 0 to 1."""
+    return {
+        file.path: state.commits[file.path].score
+        for file in state.files
+        if file.path in state.commits
+    }
+
+
 def coverage(state: RankingState) -> Values:
     """Return the share of the question's words that a file's best chunk contains, even in parts."""
     wanted = [term for term in state.question.terms if len(term) >= MIN_TERM_CHARS]
@@ -126,8 +136,22 @@ def coverage(state: RankingState) -> Values:
 
 
 def of_kind(kind: PathKind) -> Measure:
-    """Return a measure that is 1 for files of a kind, unless the question asks for that kind."""
-    return lambda state: {path: 1.0 for path, kinds in state.kinds.items() if kind in kinds}
+    """Return a measure that is 1 for files of a kind, or `asked` if the question asks for it."""
+    return lambda state: {
+        path: 1.0 if kind in kinds else kind.asked
+        for path, kinds in state.kinds.items()
+        if kind in kinds or kind in state.asked_kinds[path]
+    }
+
+
+def plain(state: RankingState) -> Values:
+    """Return 1 for files in no known language that are of no other kind."""
+    return {
+        file.path: 1.0
+        for file in state.files
+        if any(row.language == PLAIN.name for row in file.rows[:1])
+        and not (state.kinds[file.path] or state.asked_kinds[file.path])
+    }
 
 
 def older(state: RankingState) -> Values:

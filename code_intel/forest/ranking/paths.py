@@ -18,6 +18,7 @@ class PathKind(NamedTuple):
         name: The tag in `Hit.why`, after `-`.
         topic: The row of `question.TOPICS` by which a question asks for it, or empty.
         factor: Factor for the score if the question does not ask for it.
+        asked: Share of the reduction that remains if the question asks for it.
         pattern: Matches part of `/` followed by the path in lower case.
         reason: Why the row exists.
     """
@@ -27,6 +28,7 @@ class PathKind(NamedTuple):
     factor: float
     pattern: re.Pattern[str]
     reason: str
+    asked: float = 0.0
 
 
 def _folders(*names: str) -> str:
@@ -57,7 +59,9 @@ PATH_KINDS = (
             + r"|/(?:test_[^/]*|[^/]*_tests?|[^/]*[.-](?:test|spec|bench)|conftest|[^/]*_spec)"
             + r"\.[^/.]+$"
         ),
-        "Contains the words of the tested code, often more of them; worth .03 on whole checkouts.",
+        "Contains the words of the tested code, often more of them; worth .03 on whole checkouts."
+        " A request to test a change is mostly about the change.",
+        asked=0.3,
     ),
     PathKind(
         "built",
@@ -140,12 +144,19 @@ PATH_KINDS = (
         "Declares what another file defines.",
     ),
 )
+"""Kinds that the path tells."""
 
 
 def kinds_of(path: str, question: RankedQuestion, bases: Sequence[str] = ()) -> list[PathKind]:
     """Return the kinds of a document, except those that the question asks for; see `relative`."""
     found = _kinds("/" + relative(path, bases).lower())
     return [kind for kind in found if kind.topic not in question.topics]
+
+
+def asked_kinds_of(path: str, question: RankedQuestion, bases: Sequence[str]) -> list[PathKind]:
+    """Return the kinds of a document that the question asks for."""
+    found = _kinds("/" + relative(path, bases).lower())
+    return [kind for kind in found if kind.topic in question.topics]
 
 
 @lru_cache(maxsize=1 << 14)

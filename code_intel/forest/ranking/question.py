@@ -38,6 +38,7 @@ TOPICS = {
 
 # 例外 (exception) contains 例 (example), コンテスト (contest) contains テスト (test).
 _LOOKALIKES = re.compile("例外|例え|凡例|比例|慣例|(?:コン|プロ|ア)テスト")
+_SENTENCE_END = re.compile(r"(?<=[.;!?])\s|[\n。！？]")
 _TOPIC_WORDS = {topic: frozenset(text.split()) for topic, text in TOPICS.items()}
 
 
@@ -73,7 +74,8 @@ class RankedQuestion:
     Attributes:
         terms: Index tokens without stop words; for a Japanese question, the English ones first.
         names: The symbols in the question.
-        topics: The rows of TOPICS that it asks for.
+        topics: The rows of TOPICS that its first sentence asks for. The message of a commit ends
+            with "added a test", "updated the changelog".
     """
 
     terms: tuple[str, ...]
@@ -85,8 +87,9 @@ def read(query: str) -> RankedQuestion:
     """Parse a question in any language; read at most `MAX_QUERY_CHARS` of it."""
     query = query[:MAX_QUERY_CHARS]
     folded = unicodedata.normalize("NFKC", query).casefold()
-    latin_words = set(re.findall(r"[a-z]+", folded))
-    searchable = _LOOKALIKES.sub(" ", folded)
+    first = _SENTENCE_END.split(folded.strip(), maxsplit=1)[0]
+    latin_words = set(re.findall(r"[a-z]+", first))
+    searchable = _LOOKALIKES.sub(" ", first)
     topics = {
         topic
         for topic, topic_words in _TOPIC_WORDS.items()

@@ -78,7 +78,8 @@ def search(
         files = [file for file in files if within(file.path, directory, file_pattern)]
     if situation is None:
         situation = Situation(recent=recent_of(store))
-    state = RankingState(files, question, bases, graph_of(store, bases), situation)
+    commits = store.commits.hits(question.terms) if files else {}
+    state = RankingState(files, question, bases, graph_of(store, bases), situation, commits)
     ranked = rank(state, without)[: max(top_k, 0)]
     best = ranked[0].score if ranked else 0.0
     hits = [_hit(each, each.score / best) for each in ranked]
@@ -120,7 +121,8 @@ def _apply(signal: Signal, state: RankingState) -> None:
             state.scores[path] = state.scores.get(path, 0.0) + weight * value
         elif path in state.scores:
             state.scores[path] *= 1 - (1 - weight) * value
-        state.why.setdefault(path, []).append(f"{sign}{signal.name}")
+        tag = signal.tag(state, path) if signal.tag else f"{sign}{signal.name}"
+        state.why.setdefault(path, []).append(tag)
 
 
 def _hit(ranked: FileRanking, score: float) -> Hit:

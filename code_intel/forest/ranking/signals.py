@@ -6,11 +6,16 @@ for a reduction). The weights were chosen on one half of the labelled repositori
 the other. Small changes to them have no effect (docs/decisions/0010).
 """
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from code_intel.forest.ranking import measures
 from code_intel.forest.ranking.measures import SCALE_FROM_ZERO, Measure, scaled, unscaled
 from code_intel.forest.ranking.paths import PATH_KINDS
+from code_intel.forest.ranking.state import RankingState
+
+ABBREVIATION = 7
+"""Digits of an object name in a tag."""
 
 
 class Signal(NamedTuple):
@@ -24,6 +29,7 @@ class Signal(NamedTuple):
         measure: Returns 0 to 1 by path (`used` returns scores).
         reason: Why the row exists.
         alone: The weight to use if there are no vectors, if it differs.
+        tag: Returns the tag for a path, if it is not the name.
     """
 
     name: str
@@ -32,15 +38,22 @@ class Signal(NamedTuple):
     measure: Measure
     reason: str
     alone: float | None = None
+    tag: Callable[[RankingState, str], str] | None = None
+
+
+def _commit_tag(state: RankingState, path: str) -> str:
+    commit = state.commits[path]
+    return f"commit {commit.object[:ABBREVIATION]}: {commit.subject}"
 
 
 RANKING = (
     Signal(
         "meaning",
         "adds",
-        2.5,
+        1.25,
         scaled(measures.meaning, 0.05),
-        "Vectors match across wording and language; a plateau from 1.5 to 3.",
+        "Vectors match across wording and language. More is better for short questions, less for"
+        " long requests; no rule that tells them apart was better on unseen repositories.",
     ),
     Signal(
         "words",
@@ -79,9 +92,26 @@ RANKING = (
         unscaled(measures.stem),
         "A file named after its topic. The weight is low: more would overfit one set of labels.",
     ),
+    Signal(
+        "history",
+        "adds",
+        1.5,
+        measures.history,
+        "What was changed under a message like the question is likely to be changed again; worth"
+        " .05 on tasks of unseen repositories.",
+        alone=1.25,
+        tag=_commit_tag,
+    ),
     *(
         Signal(kind.name, "multiplies", kind.factor, measures.of_kind(kind), kind.reason)
         for kind in PATH_KINDS
+    ),
+    Signal(
+        "plain",
+        "multiplies",
+        0.4,
+        measures.plain,
+        "Manuals, completions and data name what they do not define; worth .015 on tasks.",
     ),
     Signal(
         "older",

@@ -6,8 +6,9 @@ from math import prod
 
 from code_intel.forest.dependencies.graph import Graph
 from code_intel.forest.ranking.evidence import File
-from code_intel.forest.ranking.paths import PathKind, kinds_of
+from code_intel.forest.ranking.paths import PathKind, asked_kinds_of, kinds_of
 from code_intel.forest.ranking.question import RankedQuestion
+from code_intel.index.rows import CommitHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,11 @@ class RankingState:
         bases: Indexed folders; paths are classified relative to them.
         graph: The import graph.
         situation: What is known besides the question.
+        commits: The earlier commits that are most like the question, by path.
         scores: Scores by path; files without evidence have none.
         why: Tags by path.
         kinds: Kinds of file that the question does not ask for, by path.
+        asked_kinds: Kinds of file that it asks for, by path.
     """
 
     files: Sequence[File]
@@ -52,15 +55,18 @@ class RankingState:
     bases: Sequence[str] = ()
     graph: Graph | None = None
     situation: Situation = NO_SITUATION
+    commits: Mapping[str, CommitHit] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)
     why: dict[str, list[str]] = field(default_factory=dict)
-    kinds: Mapping[str, Sequence[PathKind]] = field(init=False)
+    kinds: dict[str, Sequence[PathKind]] = field(init=False, default_factory=dict)
+    asked_kinds: dict[str, Sequence[PathKind]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Classify every path."""
-        self.kinds = {
-            file.path: kinds_of(file.path, self.question, self.bases) for file in self.files
-        }
+        for file in self.files:
+            place = (file.path, self.question, self.bases)
+            self.kinds[file.path] = kinds_of(*place)
+            self.asked_kinds[file.path] = asked_kinds_of(*place)
 
     def has_vectors(self) -> bool:
         """Return whether the question was compared with vectors."""

@@ -16,7 +16,7 @@ from code_intel.forest.ranking.question import TOPICS, read
 from code_intel.forest.ranking.search import FileRanking, rank
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES
 from code_intel.forest.ranking.state import RankingState, Situation
-from code_intel.index.rows import ChunkRow
+from code_intel.index.rows import ChunkRow, CommitHit
 from forest.corpus import file
 
 PLAIN = read("how is it done")
@@ -267,9 +267,9 @@ def test_each_row_can_be_skipped() -> None:
     assert set(STATES_BY_ROW) == SIGNAL_NAMES
     for name, make in STATES_BY_ROW.items():
         whole, less = rank(make()), rank(make(), [name])
-        tags = {tag.removeprefix("-") for each in whole for tag in each.why}
-        assert name in tags
-        assert name not in {tag.removeprefix("-") for each in less for tag in each.why}
+        tag = "commit 0123456: Fix it" if name == "history" else name
+        assert tag in {found.removeprefix("-") for each in whole for found in each.why}
+        assert tag not in {found.removeprefix("-") for each in less for found in each.why}
         assert shown(whole) != shown(less)
 
 
@@ -291,6 +291,13 @@ def state_with(
     return make
 
 
+def plain_file(path: str) -> File:
+    """Return a file in no known language that is found by its words."""
+    found = file(path, body=1.0)
+    found.rows = [row._replace(language="text") for row in found.rows]
+    return found
+
+
 STATES_BY_ROW: dict[str, Callable[[], RankingState]] = {
     "meaning": lambda: RankingState([file("a.py", cosines=0.9, body=1.0)], PLAIN),
     "words": state_with("a.py"),
@@ -306,6 +313,10 @@ STATES_BY_ROW: dict[str, Callable[[], RankingState]] = {
     "settings": state_with("a.toml"),
     "facade": state_with("a/__init__.py"),
     "stub": state_with("a.pyi"),
+    "plain": lambda: RankingState([plain_file("a.1")], PLAIN),
+    "history": lambda: RankingState(
+        [file("a.py", body=1.0)], PLAIN, commits={"a.py": CommitHit(0.5, "0123456789", "Fix it")}
+    ),
     "older": lambda: RankingState([file("v1/a.py", body=1.0), file("v2/b.py", body=1.0)], PLAIN),
     "used": state_with("a.py"),
     "editing": state_with("a.py", editing=1.0),
