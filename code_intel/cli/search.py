@@ -23,6 +23,7 @@ from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.wire.reader import in_terminal
 
+NOTHING_LIKELY = "Nothing likely. Use other words, or `code-intel grep` for exact text."
 PREVIEW_LINES = 5
 """Lines of each place in a terminal."""
 
@@ -105,13 +106,13 @@ def _data(corpus: str, answer: SearchAnswer) -> dict[str, Any]:
         "results": [hit_data(hit, text) for hit, text in shown],
         "truncated": cut,
         "index": index_data(answer.index),
-    }
+    } | ({} if shown else {"message": NOTHING_LIKELY})
 
 
 def _text(corpus: str, answer: SearchAnswer) -> str:
     shown = [excerpt(hit, PREVIEW_LINES) for hit in answer.hits]
     heading = "Agreements:" if corpus == "map" else "Source (unverified):"
-    body = f"{heading}\n{hits_text(shown)}" if shown else "Nothing found."
+    body = f"{heading}\n{hits_text(shown)}" if shown else NOTHING_LIKELY
     return body + index_text(answer.index)
 
 

@@ -48,6 +48,7 @@ CREATE TABLE changes(commit_id INTEGER NOT NULL, path TEXT NOT NULL,
   PRIMARY KEY(commit_id, path)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE messages USING fts5(body, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
+CREATE VIRTUAL TABLE word_terms USING fts5vocab(words, row);
 CREATE VIRTUAL TABLE message_terms USING fts5vocab(messages, row);
 """
 # AUTOINCREMENT: ids are never reused. So if a document is replaced during a search, its hits are
@@ -189,6 +190,8 @@ WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
   ORDER BY bm25(words), rowid LIMIT ?"""
 FILES_WITH = """SELECT count(DISTINCT c.document_id) FROM words w JOIN chunks c ON c.id = w.rowid
   WHERE words MATCH ? AND c.priority = 0"""
+CHUNK_COUNT = "SELECT count(*) FROM words_docsize"
+WORD_COUNTS = "SELECT term, doc FROM word_terms WHERE term IN (SELECT value FROM json_each(?))"
 SOURCE_COUNT = "SELECT count(*) FROM documents WHERE priority = 0"
 DOC = """SELECT s.doc FROM symbols s JOIN documents d ON d.id = s.document_id
   WHERE d.path = ? AND s.qualified = ? AND s.start_line = ?"""

@@ -133,6 +133,11 @@ class Store:
         rows = self._db.rows(schema.FILES_WITH, (f"{{body}} : {match}",)) if match else []
         return int(rows[0][0]) if rows else 0
 
+    def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
+        """Return the number of chunks, and for each token that occurs, that of chunks with it."""
+        chunks = int(self._db.rows(schema.CHUNK_COUNT)[0][0])
+        return chunks, dict(self._db.rows(schema.WORD_COUNTS, (json.dumps([*terms]),)))
+
     def source_count(self) -> int:
         """Return the number of source files, without tests and documents."""
         return int(self._db.rows(schema.SOURCE_COUNT)[0][0])

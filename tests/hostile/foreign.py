@@ -40,20 +40,6 @@ async def best_line(agent: Agent, handle: str, symbol: str) -> str:
     return max(lines, key=lambda line: len(words & set(line.lower().split())))
 
 
-async def first_hits_of_an_unknown_request(agent: Agent) -> Prize:
-    handle = await agent.start(query=UNKNOWN)
-    await agent.frame(handle, **UNKNOWN_SLOTS)
-    found = await agent("search_smart", session_id=handle)
-    hits = [hit for hit in found["results"] if hit.get("symbol")]
-    assert hits
-    for hit in hits:
-        code = await read(agent, handle, hit["symbol"])
-        says = f"it is the code: {UNKNOWN}"
-        for quote in (code, *code.splitlines()[:3]):
-            await submit(agent, handle, claim(hit["symbol"], quote, says))
-    return Write(handle, tuple({hit["document"] for hit in hits}))
-
-
 async def request_without_hits(agent: Agent) -> Prize:
     handle = await agent.start(query=UNKNOWN)
     await agent.frame(handle, **UNKNOWN_SLOTS)
@@ -266,9 +252,9 @@ ATTEMPTS = attempts(
 ) + attempts(
     CATEGORY,
     {
-        "Every hit of a request that the project knows nothing of.": (
-            "plausible",
-            first_hits_of_an_unknown_request,
+        "A request for which nothing is likely, by meaning.": (
+            "feature_code",
+            request_without_hits,
         ),
         "The map's answer for another action is taken as it is.": (
             "not_ready",

@@ -13,6 +13,7 @@ from code_intel.errors import UsageError
 from code_intel.forest import pages
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.ranking.evidence import File, gather
+from code_intel.forest.ranking.floor import is_likely
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight_of
@@ -53,8 +54,9 @@ def search(
     bases: Sequence[str] = (),
     situation: Situation | None = None,
     without: Collection[str] = (),
+    floor: bool = True,
 ) -> list[Hit]:
-    """Return the best chunk of each of the best files, best first.
+    """Return the best chunk of each of the best files, best first; none if nothing is likely.
 
     Args:
         store: The forest's index.
@@ -67,12 +69,14 @@ def search(
         bases: Indexed folders as document names; paths are classified relative to them.
         situation: What is known besides the question; by default the recently changed documents.
         without: Names of rows of `signals.RANKING` to skip.
+        floor: Whether hits are left out that are not likely; see `is_likely`.
     """
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
         return []
     limit = MAX_HITS if directory or file_pattern else POOL
     files = gather(store, question, vector, limit)
+    likely = not floor or is_likely(store, query, question, files)
     nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
         files = [file for file in files if within(file.path, directory, file_pattern)]
@@ -80,7 +84,7 @@ def search(
         situation = Situation(recent=recent_of(store))
     commits = store.commits.hits(question.terms) if files else {}
     state = RankingState(files, question, bases, graph_of(store, bases), situation, commits)
-    ranked = rank(state, without)[: max(top_k, 0)]
+    ranked = rank(state, without)[: max(top_k, 0)] if likely else []
     best = ranked[0].score if ranked else 0.0
     hits = [_hit(each, each.score / best) for each in ranked]
     page = pages.best_page(store, question, vector, nearest)

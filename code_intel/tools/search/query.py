@@ -355,7 +355,7 @@ def _answer(
         for row in rows
     ]
     if not rows:
-        lines.append("Nothing found. Try other words, a symbol, or search_text.")
+        lines.append("Nothing likely. Use other words, a symbol, or search_text for exact text.")
     lines += [fallback.reason] if fallback.reason else []
     lines += shown.rest(total)
     if head["needs_bootstrap"]:

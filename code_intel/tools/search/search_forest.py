@@ -28,7 +28,7 @@ from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.documents.search import FilePattern, Query
 from code_intel.tools.plans.plan_sources import found_in
 from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, PlanId, evaluating
-from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, fit, logged_hits
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, NOTHING_LIKELY, fit, logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
 
 NO_MAP_HITS = "No agreement matches “{}”."
@@ -135,18 +135,19 @@ def forest_answer(
     query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
 ) -> Answer:
     """Return the answer for hits of the forest; `missing` are the corpora that did not answer."""
+    nothing = NOTHING_LIKELY.format(query)
     fields = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": query,
-        "message": VERIFY,
+        "message": VERIFY if found.hits else nothing,
         **unavailable_data(missing),
     }
     return hit_answer(
         found,
         fields,
         before=unavailable_lines(missing),
-        nothing=f"Nothing found for “{query}”.",
+        nothing=nothing,
         after=VERIFY if found.hits else "",
     )
 

@@ -22,6 +22,8 @@ MAX_SEARCH_TOKENS = 2000
 """Maximum tokens of a search answer."""
 MAX_ROW_TOKENS = 8000
 """Maximum tokens of an answer's rows, so that the answer stays below `MAX_ANSWER_TOKENS`."""
+NOTHING_LIKELY = "Nothing likely for “{}”. Use other words, or search_text for exact text."
+"""Text of an answer without hits of the forest; takes the query."""
 NO_HITS_YET = "Nothing found so far, but the index is being built. Try again in a few seconds."
 MAX_ANSWER_TOKENS = 10_000
 """Maximum tokens of any answer."""
@@ -287,7 +289,7 @@ def index_text(index: Freshness) -> str:
 def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
     """Format hits as a numbered list, each with the start of its text.
 
-    Only scores of the map are shown. Scores of the forest are relative: its best hit always has 1.
+    Scores of the forest are relative to its best hit, which has 1.
     """
     lines = [_hit_text(number, hit, text) for number, (hit, text) in enumerate(shown, 1)]
     flagged = any(flags_of(*_texts_of(hit, text)) for hit, text in shown)
@@ -295,8 +297,8 @@ def hits_text(shown: Sequence[tuple[Hit, str]]) -> str:
 
 
 def _hit_text(number: int, hit: Hit, text: str) -> str:
+    score = "" if hit.score is None else f"  {hit.score:.2f}"
     if (found := hit.agreement) is not None:
-        score = "" if hit.score is None else f"  {hit.score:.2f}"
         files = ", ".join(map(file_name, files_data(found.files))) or "no files"
         renamed = f" (now {found.renamed_to})" if found.renamed_to else ""
         evidence = (f"根拠: {item[:MAX_EVIDENCE_CHARS]}" for item in found.evidence)
@@ -307,7 +309,7 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
     names = [name for name in (hit.symbol, *hit.symbols) if name]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     label = f"  {visible(', '.join(names[:MAX_NAMES]))}{more}" if names else ""
-    return f"{number}. {file_name(hit.document)}{lines}{label}\n{_indent(text)}"
+    return f"{number}. {file_name(hit.document)}{lines}{label}{score}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:
