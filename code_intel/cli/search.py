@@ -46,6 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"number of places of one file (default: {PLACES_PER_FILE})",
     )
+    parser.add_argument(
+        "--include",
+        choices=("own",),
+        help="also show the best page that a query plan has written",
+    )
     add_project(parser)
 
 
@@ -93,7 +98,7 @@ def ask(
         best = next((hit.score for hit in answer.hits if hit.agreement), None) or 0.0
         if args.map or best >= VERIFICATION_SCORE:
             return "map", answer
-    found = forest_service.search(query, args.top_k)
+    found = forest_service.search(query, args.top_k, own=args.include == "own")
     hits = places_of(forest_service.index.store, query, found.hits, args.per_file)
     return "forest", replace(found, hits=tuple(hits))
 

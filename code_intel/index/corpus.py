@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import translate
 
 from code_intel.chunking.knowledge_page import PAGE_NAME as PAGE
-from code_intel.config import KNOWLEDGE_FOLDER, STATE_FOLDER, IndexConfig
-from code_intel.config.client_files import HOOK_FILES
+from code_intel.config import KNOWLEDGE_FOLDER, IndexConfig
+from code_intel.config.own_files import is_own
 from code_intel.records import Corpus
 
 MAX_FILE_BYTES = 1 << 20
@@ -22,7 +22,7 @@ class CorpusRow:
         suffixes: Lower-case endings of names; empty for any.
         ignore_rules: Whether .gitignore applies. It does not apply to agreements, because the
             configuration names their folder.
-        own_state: Whether files in `.code-intel` are included.
+        own_state: Whether files of code-intel itself are included, such as agreements.
         pages: Whether pages of query plans are included, although git ignores them.
         history: Whether the messages of earlier commits are indexed.
     """
@@ -107,12 +107,12 @@ def is_plan_file(path: str, config: IndexConfig) -> bool:
 
 def is_own_file(path: str, db_name: str, corpus: Corpus) -> bool:
     """Return whether a POSIX path is a file of code-intel itself, or one that `init` writes."""
-    *folders, name = path.split("/")
-    if path in HOOK_FILES.values():
-        return True
-    if name.startswith((db_name, "vectors-map.db", "vectors-forest.db")):
-        return True
-    return not CORPORA[corpus].own_state and STATE_FOLDER in folders
+    row = CORPORA[corpus]
+    if row.pages and is_page(path):
+        return False
+    name = path.rpartition("/")[2]
+    is_database = name.startswith((db_name, "vectors-map.db", "vectors-forest.db"))
+    return is_database or (not row.own_state and is_own(path))
 
 
 def priority(path: str) -> int:

@@ -215,7 +215,7 @@ def test_page_is_found_at_once_although_git_ignores_it(project: Path, forest: In
     path = written(project, plan(GOAL), forest)
     name = path.relative_to(project).as_posix()
     for _ in range(2):
-        hits = search(forest.store, GOAL, None, top_k=5)
+        hits = search(forest.store, GOAL, None, top_k=5, own=True)
         (hit,) = [hit for hit in hits if "knowledge" in hit.why]
         assert hit.document == name
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -232,15 +232,15 @@ def test_page_is_found_at_once_although_git_ignores_it(project: Path, forest: In
 
 @pytest.mark.covers("rule.knowledge.beside")
 def test_page_ranks_after_the_source_without_changing_it(project: Path, forest: Index) -> None:
-    before = search(forest.store, GOAL, None, top_k=10)
+    before = search(forest.store, GOAL, None, top_k=10, own=True)
     revision = forest.store.revision()
     written(
         project, plan(GOAL, final=tuple(result(hit.document, hit.chunk) for hit in before)), forest
     )
     for most in (1, 5, 10, 13):
-        hits = search(forest.store, GOAL, None, top_k=most)
+        hits = search(forest.store, GOAL, None, top_k=most, own=True)
         source = [hit for hit in hits if "knowledge" not in hit.why]
-        assert source == search(forest.store, GOAL, None, top_k=most, file_pattern="*.py")
+        assert source == search(forest.store, GOAL, None, top_k=most, file_pattern="*.py", own=True)
         scores = [hit.score or 0.0 for hit in hits]
         assert scores == sorted(scores, reverse=True)
         assert hits.index(next(h for h in hits if "knowledge" in h.why)) == min(most, 10)
@@ -249,7 +249,9 @@ def test_page_ranks_after_the_source_without_changing_it(project: Path, forest: 
 
 def test_unrelated_page_is_not_shown(project: Path, forest: Index) -> None:
     written(project, plan("Which colours do buttons have?"), forest)
-    assert not [h for h in search(forest.store, GOAL, None, top_k=5) if "knowledge" in h.why]
+    assert not [
+        h for h in search(forest.store, GOAL, None, top_k=5, own=True) if "knowledge" in h.why
+    ]
 
 
 def test_a_page_is_found_by_meaning_too(project: Path) -> None:
@@ -259,7 +261,7 @@ def test_a_page_is_found_by_meaning_too(project: Path) -> None:
         path = written(project, plan("login token check"))
         index.refresh(path)
         (vector,) = embedder.queries(["login token check"])
-        hits = search(index.store, "login token check", vector, top_k=5)
+        hits = search(index.store, "login token check", vector, top_k=5, own=True)
         assert [Path(h.document).name for h in hits if "knowledge" in h.why] == [path.name]
         assert index.store.check() == []
 
@@ -274,7 +276,7 @@ def test_relevant_page_is_found_among_many(project: Path) -> None:
         index.complete(words_only=True)
         path = written(project, plan("zebra token login check"))
         sync_document(index.store, index.config, path)
-        hits = search(index.store, "zebra token login check", None, top_k=3)
+        hits = search(index.store, "zebra token login check", None, top_k=3, own=True)
     assert [hit.document for hit in hits if "knowledge" in hit.why] == [
         path.relative_to(project).as_posix()
     ]
@@ -287,7 +289,7 @@ def test_page_of_changed_files_is_marked_stale(project: Path, forest: Index, wha
     source = project / "src" / "auth.py"
 
     def tags() -> list[tuple[str, ...]]:
-        hits = search(forest.store, GOAL, None, top_k=5)
+        hits = search(forest.store, GOAL, None, top_k=5, own=True)
         return [hit.why for hit in hits if "knowledge" in hit.why]
 
     assert tags() == [("knowledge",)]
@@ -302,7 +304,9 @@ def test_pages_in_a_moved_folder_are_indexed(project: Path) -> None:
     assert path is not None
     with Index(settings.forest) as index:
         index.complete(words_only=True)
-        assert any("knowledge" in hit.why for hit in search(index.store, GOAL, None, top_k=5))
+        assert any(
+            "knowledge" in hit.why for hit in search(index.store, GOAL, None, top_k=5, own=True)
+        )
         indexed = [row.path for row in index.store.documents() if row.path.startswith("notes/")]
         assert indexed == [path.relative_to(project).as_posix()]
 

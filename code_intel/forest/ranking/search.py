@@ -55,6 +55,7 @@ def search(
     situation: Situation | None = None,
     without: Collection[str] = (),
     floor: bool = True,
+    own: bool = False,
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first; none if nothing is likely.
 
@@ -62,7 +63,7 @@ def search(
         store: The forest's index.
         query: A question, a phrase or a symbol, in any language.
         vector: The query's embedding, or None to search with words only.
-        top_k: Maximum number of hits; a matching page of a query plan is added.
+        top_k: Maximum number of hits.
         directory: Only documents below this folder.
         file_pattern: Only documents whose name matches this glob; a glob with a `/` is compared
             with the path.
@@ -70,6 +71,7 @@ def search(
         situation: What is known besides the question; by default the recently changed documents.
         without: Names of rows of `signals.RANKING` to skip.
         floor: Whether hits are left out that are not likely; see `is_likely`.
+        own: Whether to add the best page of a query plan, if one matches.
     """
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
@@ -87,7 +89,7 @@ def search(
     ranked = rank(state, without)[: max(top_k, 0)] if likely else []
     best = ranked[0].score if ranked else 0.0
     hits = [_hit(each, each.score / best) for each in ranked]
-    page = pages.best_page(store, question, vector, nearest)
+    page = pages.best_page(store, question, vector, nearest) if own else None
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
     return pages.insert_page(hits, page, pages.tags_of(store, page))

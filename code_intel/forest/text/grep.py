@@ -19,6 +19,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from code_intel.config.own_files import is_own
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.text import plain, ripgrep
 from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
@@ -64,6 +65,8 @@ async def grep(
 ) -> TextMatches:
     """Return the matching lines below `root`.
 
+    Files of code-intel itself are only searched if the path of the query names them.
+
     Args:
         root: The project.
         query: What to search for.
@@ -82,6 +85,8 @@ async def grep(
     # Ask for more matches than requested, because some are omitted from the result.
     wider_query = replace(query, max_results=query.max_results + 50)
     program = program or find_ripgrep()
+    if not (is_own(path) or is_own(f"{path}/.")):
+        wanted = _without_own(wanted)
     try:
         found = await ripgrep.run(program, root, wider_query, path, timeout_s)
     except ripgrep.RipgrepFailure as failure:
@@ -211,6 +216,10 @@ def _searchable_path(root: Path, path: str) -> str:
     else:
         return relative_path
     raise UsageError(f"{path[:200]} {reason}.", hint=hint or None, details={"field": "path"})
+
+
+def _without_own(wanted: Callable[[TextMatch], bool] | None) -> Callable[[TextMatch], bool]:
+    return lambda match: not is_own(match.file) and (wanted is None or wanted(match))
 
 
 def _only(found: TextMatches, wanted: Callable[[TextMatch], bool] | None) -> TextMatches:

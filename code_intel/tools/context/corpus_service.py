@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,9 +91,17 @@ class CorpusService:
     cache: MapCache = field(default_factory=MapCache)
 
     def search(
-        self, query: str, top_k: int, directory: str = "", file_pattern: str = ""
+        self,
+        query: str,
+        top_k: int,
+        directory: str = "",
+        file_pattern: str = "",
+        *,
+        own: bool = False,
     ) -> SearchAnswer:
         """Search the corpus; without a model, search by keyword only and add a note.
+
+        `own` adds the best page of a query plan to the hits of the forest.
 
         Raises:
             UsageError: The query is blank.
@@ -101,7 +110,8 @@ class CorpusService:
         """
         check_query(query)
         directory = self._folder(directory)
-        search = self._search_map if self.index.config.corpus == "map" else self._search_forest
+        is_map = self.index.config.corpus == "map"
+        search = self._search_map if is_map else partial(self._search_forest, own=own)
         try:
             hits, degraded = search(query, top_k, directory, file_pattern)
         finally:  # not earlier, because a scan would slow this search down
@@ -135,7 +145,7 @@ class CorpusService:
         return () if calibrated else (UNCALIBRATED,)
 
     def _search_forest(
-        self, query: str, top_k: int, directory: str, file_pattern: str
+        self, query: str, top_k: int, directory: str, file_pattern: str, *, own: bool
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """Return the hits, and notes on what could not be searched."""
         store = self.index.store
@@ -150,6 +160,7 @@ class CorpusService:
                 directory=directory,
                 file_pattern=file_pattern,
                 bases=bases(self.index.config),
+                own=own,
             )
         return hits, comparable.degraded
 
