@@ -12,11 +12,13 @@ WORDS = ["multilingual model of the database", "mcp server command", "設定 モ
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> Path:
     """Return a project of one file, set up for all clients, as the current folder."""
     root = tmp_path / "p"
     root.mkdir()
     monkeypatch.chdir(root)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
     git(root, "init", "-q")
     (root / "server.py").write_text("def start_server(model):\n    return model\n", "utf-8")
     assert main(["init", "--client", "all", "--hooks", "advise"]) == 0
