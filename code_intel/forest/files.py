@@ -70,7 +70,8 @@ def search_files(
         bm25 = scores[row.id] * (PHRASE_FACTOR if tags else 1.0)
         known = best.get(row.path)
         if known is None or (bm25, -row.position) > (known.bm25, -known.chunk.position):
-            kind = boosts.file_type(relative(row.path, bases), row.language)
+            name = relative(row.path, bases)
+            kind = boosts.file_type(name, row.language, defines=bool(row.symbols))
             why = filter(None, (*tags, boosts.boost_tag(kind, boost), "words"))
             score = boosts.multiply_boost(bm25, kind, boost)
             best[row.path] = FileHit(row.path, score, bm25, tuple(sorted(why)), row)

@@ -10,6 +10,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from code_intel.chunking.languages import row_of
+from code_intel.forest.ranking.paths import PATH_KINDS
 from code_intel.forest.ranking.question import TOPICS
 
 BoostProfile = Literal["default", "docs", "none"]
@@ -40,6 +42,7 @@ class Boost(NamedTuple):
     wanted: frozenset[str] = frozenset()
 
 
+_TESTS = "tests"
 BLACKLIST = frozenset(
     {"docs", "tests", "test", "node_modules", ".git", ".cursor", "dist", "build", "coverage", "tmp"}
 )
@@ -62,16 +65,19 @@ BOOSTS: Mapping[BoostProfile, Boost] = MappingProxyType(
 )
 
 _DOCUMENT = re.compile(r"\.(?:md|mdx|markdown|rst|ya?ml)$", re.IGNORECASE)
-_TEST = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)(?:test_[^/]*|[^/]*[._-](?:test|spec))\.[^/.]+$",
-    re.IGNORECASE,
-)
+_TEST = next(kind.pattern for kind in PATH_KINDS if kind.name == "test")
 _SOURCE = re.compile(
     r"^(?:(?:packages|apps|crates|services)/[^/]+/)?(?:src|lib|app)/", re.IGNORECASE
 )
+_BUILD_SCRIPT = re.compile(
+    r"(?:setup|noxfile|fabfile|conanfile|[^/]*[.]config|gulpfile|gruntfile)\.[cm]?(?:py|[jt]s)$",
+    re.IGNORECASE,
+)
+"""Names of files beside the source that configure or build it."""
+_DOCS_FOLDER = re.compile(r"(?:^|/)docs?/", re.IGNORECASE)
 _ASIDE = re.compile(
-    r"^[^/]*$|(?:^|/)(?:examples?|samples?|demos?|tutorials?|scripts|benchmarks?"
-    r"|docs?(?:_src)?|vendor"
+    r"(?:^|/)(?:examples?|samples?|demos?|tutorials?|scripts|benchmarks?"
+    r"|docs?_src|vendor"
     r"|third_party|node_modules|dist|build|out|target|coverage|tmp|\.[^/]+)/",
     re.IGNORECASE,
 )
@@ -81,15 +87,33 @@ _AMBIGUOUS = frozenset({"docs", "dist", "build", "coverage", "tmp"})
 """Folder names that mean nothing below a source folder: `src/build/plan.ts` is not build output."""
 
 
-def file_type(path: str, language: str) -> FileType:
-    """Return the kind of a file, by its language and its path relative to the indexed folder."""
+def file_type(path: str, language: str, *, defines: bool = True) -> FileType:
+    """Return the kind of a file.
+
+    Args:
+        path: Relative to the indexed folder.
+        language: Its language.
+        defines: Whether it defines symbols; code in a folder of documents is source if it does.
+    """
     if _DOCUMENT.search(path):
         return FileType.DOCUMENT
-    if _TEST.search(path):
+    if is_test(path):
         return FileType.TEST
-    if language in _DATA or (_ASIDE.search(path) and not _SOURCE.search(path)):
+    if language in _DATA or not (_SOURCE.search(path) or _is_code(path, defines=defines)):
         return FileType.OTHER
     return FileType.IMPLEMENTATION
+
+
+def is_test(path: str) -> bool:
+    """Return whether a path is that of a test, by its folder or its name."""
+    return bool(_TEST.search(f"/{path.lower()}"))
+
+
+def _is_code(path: str, *, defines: bool) -> bool:
+    """Return whether a file outside the usual source folders implements something."""
+    if _ASIDE.search(path) or (_DOCS_FOLDER.search(path) and not defines):
+        return False
+    return "/" in path or (row_of(path).complete and not _BUILD_SCRIPT.match(path))
 
 
 def multiply_boost(score: float, kind: FileType, profile: BoostProfile) -> float:
@@ -115,7 +139,10 @@ def boost_tag(kind: FileType, profile: BoostProfile) -> str:
 
 
 def blacklisted_folder(path: str, profile: BoostProfile, exempt: Collection[str] = ()) -> str:
-    """Return the blacklisted folder that contains a file, or an empty text; skip `exempt` files."""
+    """Return the blacklisted folder that contains a file, or an empty text; skip `exempt` files.
+
+    A test beside the source, such as `login_test.go`, counts as one in the folder `tests`.
+    """
     if path in exempt:
         return ""
     source = _SOURCE.match(path)
@@ -125,4 +152,4 @@ def blacklisted_folder(path: str, profile: BoostProfile, exempt: Collection[str]
             folder.lower() in _AMBIGUOUS and folder in inside
         ):
             return folder
-    return ""
+    return _TESTS if _TESTS in BOOSTS[profile].blacklist and is_test(path) else ""

@@ -274,7 +274,8 @@ def _score(
         in_path / PATH_PHRASE,
         structural=max(0.0, cosine),
     )
-    kind = boosts.file_type(path, rows[0].language if rows else "")
+    language = rows[0].language if rows else ""
+    kind = boosts.file_type(path, language, defines=any(row.symbols for row in rows))
     structural = f"structural:{cosine:.2f}" if cosine > 0 else ""
     tags = [
         *(f"artifact:{tag}" for tag in named),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from code_intel.chunking.languages import row_of
 from code_intel.forest.dependencies.graph import Graph
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.paths import PathKind, asked_kinds_of, kinds_of
@@ -65,7 +66,8 @@ class RankingState:
         """Classify every path."""
         for file in self.files:
             place = (file.path, self.question, self.bases)
-            self.kinds[file.path] = kinds_of(*place)
+            kinds = kinds_of(*place)
+            self.kinds[file.path] = [kind for kind in kinds if not _is_source(file, kind)]
             self.asked_kinds[file.path] = asked_kinds_of(*place)
 
     def has_vectors(self) -> bool:
@@ -80,3 +82,12 @@ class RankingState:
         """Return the best files so far, best first, ties by path."""
         found = [file for file in self.files if self.scores.get(file.path, 0.0) > 0]
         return sorted(found, key=lambda file: (-self.scores[file.path], file.path))[:limit]
+
+
+def _is_source(file: File, kind: PathKind) -> bool:
+    """Return whether a file is not of a kind although its folder says so.
+
+    Code that defines symbols in a folder named `doc` is the source of a package of that name.
+    """
+    is_code = row_of(file.path).complete and any(row.symbols for row in file.rows)
+    return kind.name == "docs" and is_code

@@ -123,11 +123,22 @@ def test_only_the_best_path_match_counts(path: str, goal: str, expected: tuple[f
                 "shop/cart.py": "python",
                 "internal/cart/cart.go": "go",
                 "src/build/a.py": "python",
+                "command.go": "go",
+                "six.py": "python",
+                "jq.c": "c",
+                "doc/man_docs.go": "go",
             },
         ),
         (
             FileType.OTHER,
-            {"setup.py": "python", "examples/a.py": "python", "src/a.json": "json", "a.bin": ""},
+            {
+                "setup.py": "python",
+                "webpack.config.js": "javascript",
+                "Makefile": "make",
+                "examples/a.py": "python",
+                "src/a.json": "json",
+                "a.bin": "",
+            },
         ),
         (
             FileType.TEST,
@@ -135,6 +146,9 @@ def test_only_the_best_path_match_counts(path: str, goal: str, expected: tuple[f
                 "tests/a.ts": "typescript",
                 "src/test/java/A.java": "java",
                 "src/a.test.ts": "typescript",
+                "command_test.go": "go",
+                "src/a.spec.ts": "typescript",
+                "src/__tests__/a.ts": "typescript",
             },
         ),
         (FileType.DOCUMENT, {"src/README.md": "markdown", "tests/data.yml": "yaml"}),
@@ -160,12 +174,21 @@ def test_a_path_determines_the_type_of_its_file(expected: FileType, files: dict[
         ("src/build/plan.ts", "default", ""),
         ("src/test/java/A.java", "default", "test"),
         ("src/docs.py", "default", ""),
+        ("src/__tests__/a.ts", "default", "tests"),
+        ("src/a.spec.ts", "docs", "tests"),
+        ("command_test.go", "default", "tests"),
+        ("command_test.go", "none", ""),
         ("docs", "default", ""),
     ],
 )
 def test_a_bundle_omits_blacklisted_folders(path: str, profile: BoostProfile, folder: str) -> None:
     assert blacklisted_folder(path, profile) == folder
     assert blacklisted_folder(path, profile, exempt={path}) == ""
+
+
+def test_code_in_a_folder_of_documents_is_source_only_if_it_defines_something() -> None:
+    assert file_type("docs/conf.py", "python", defines=False) == FileType.OTHER
+    assert file_type("docs/conf.py", "python", defines=True) == FileType.IMPLEMENTATION
 
 
 def test_a_penalty_does_not_reduce_a_score_of_zero() -> None:

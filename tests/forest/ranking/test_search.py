@@ -77,6 +77,15 @@ def test_a_question_about_tests_or_docs_finds_them(store: Store, query: str, bes
     assert search(store, query, None, top_k=5)[0].document == best
 
 
+def test_code_in_a_folder_of_documents_is_source(tmp_path: Path) -> None:
+    code = "package doc\n\nfunc WriteManual(command string) string {\n\treturn command\n}\n"
+    files = {"doc/manual.go": code, "doc/manual.md": "# Write the manual of a command\n"}
+    with plant(tmp_path / "f.db", files) as store:
+        hits = {hit.document: hit.why for hit in search(store, "write the manual", None, top_k=5)}
+    assert "-docs" not in hits["doc/manual.go"]
+    assert "-docs" in hits["doc/manual.md"]
+
+
 def test_source_ranks_above_built_files(store: Store) -> None:
     hits = search(store, "format an amount of money", None, top_k=5)
     assert found(hits)[0] == "web/src/format.ts"
