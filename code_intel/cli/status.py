@@ -14,6 +14,7 @@ from code_intel.foundation.text import counted
 from code_intel.index.doctor import network_disk_findings
 from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
+from code_intel.index.skipped import SkippedFiles, kept
 from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
 from code_intel.learned.recall.calibration import described
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
         corpus = service.index.config.corpus
         data[corpus] = service_status(service)
         lines.append(f"{corpus:<11}{service_line(data[corpus])}")
+        groups = (SkippedFiles(**group) for group in data[corpus].get("skipped_files", ()))
+        lines += [f"{'':<11}{group.sentence()}" for group in groups]
     data["upstreams"] = upstream_status(settings)
     lines += upstream_lines(data["upstreams"])
     if not is_set_up(settings):
@@ -87,8 +90,11 @@ def service_status(service: CorpusService) -> dict[str, Any]:
     slow = service.embedder.degraded()
     data |= index_data(service.index.freshness((f"embedding: {slow}",) if slow else ()))
     try:
-        skipped = int(service.index.store.get_meta("skipped") or 0)
-        return data | {"model": service.index.store.model(), "skipped": skipped}
+        skipped = kept(service.index.store)
+        groups = [group._asdict() for group in skipped]
+        count = sum(group.files for group in skipped)
+        model = service.index.store.model()
+        return data | {"model": model, "skipped": count, "skipped_files": groups}
     except CodeIntelError:  # `freshness` reports the reason
         return data
 

@@ -15,6 +15,7 @@ from code_intel.cli.output import Advance, emit, progress
 from code_intel.config import find_root, load_settings, require_single_project
 from code_intel.foundation.text import counted
 from code_intel.index.report import SyncReport
+from code_intel.index.skipped import grouped
 from code_intel.learned.files.changes import sync
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.documents.sync import report_data, report_text
@@ -47,10 +48,16 @@ def run(args: argparse.Namespace) -> int:
                     report.warnings += compute_vectors(service, advance)
         for service, report in reports:
             corpus, index = service.index.config.corpus, service.index.freshness()
-            data[corpus] = report_data(report) | {"files": index.files, "pending": index.pending}
+            skipped = grouped(report.skipped)
+            data[corpus] = report_data(report) | {
+                "files": index.files,
+                "pending": index.pending,
+                "skipped_files": [group._asdict() for group in skipped],
+            }
             pending = f", {counted(index.pending, 'vector')} to come" if index.pending else ""
             counts, *notes = report_text(report).split("\n")
             lines += [f"{corpus}: {counted(index.files, 'file')}{pending} ({counts})", *notes]
+            lines += [f"  {group.sentence()}" for group in skipped]
     finally:
         for service in services:
             service.index.close()

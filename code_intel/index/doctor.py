@@ -1,16 +1,18 @@
 """Diagnose an index without changing it."""
 
-from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from code_intel.config import IndexConfig
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.foundation import mounts
-from code_intel.foundation.text import counted, visible
+from code_intel.foundation.text import counted
 from code_intel.index import walk
 from code_intel.index.database import Database
 from code_intel.index.lease import IndexerLease
+from code_intel.index.skipped import SkippedFiles, grouped, kept
 from code_intel.index.store import Store
 
 _MAX_NAMES = 5
@@ -43,14 +45,21 @@ def examine(
         command: The command line that builds the index, which remedies name.
     """
     return [
-        *_files(config),
+        *_files(config, _last_skipped(config)),
         *network_disk_findings(config),
         *_database(config, model, command),
         *_indexer(config),
     ]
 
 
-def _files(config: IndexConfig) -> list[IndexFinding]:
+def _last_skipped(config: IndexConfig) -> tuple[SkippedFiles, ...]:
+    """Return what the last sync skipped, which includes what only reading a file shows."""
+    with suppress(CodeIntelError), Store(Database(config.db_path, readonly=True)) as store:
+        return kept(store)
+    return ()
+
+
+def _files(config: IndexConfig, last: Sequence[SkippedFiles]) -> list[IndexFinding]:
     try:
         scan = walk.scan(config)
     except CodeIntelError as error:
@@ -62,12 +71,11 @@ def _files(config: IndexConfig) -> list[IndexFinding]:
     if not scan.files:
         what = f"No file matches document_patterns in {config.path.name}."
         found.append(IndexFinding("warning", what, "Correct them, or add files."))
-    for reason, count in Counter(scan.skipped.values()).most_common():
-        names = [visible(name) for name, why in scan.skipped.items() if why == reason][:_MAX_NAMES]
-        more = ", …" if count > _MAX_NAMES else ""
-        what = f"Skipped {counted(count, 'file')} ({reason}): {', '.join(names)}{more}"
-        found.append(IndexFinding("info", what))
-    return found
+    reasons = {group.reason for group in grouped(scan.skipped)}
+    unread = (group for group in last if group.reason not in reasons)
+    return found + [
+        IndexFinding("info", each.sentence()) for each in (*grouped(scan.skipped), *unread)
+    ]
 
 
 def network_disk_findings(config: IndexConfig) -> list[IndexFinding]:

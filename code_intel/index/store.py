@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 from code_intel.config import KNOWLEDGE_FOLDER
 from code_intel.errors import CodeIntelError
 from code_intel.index import schema
-from code_intel.index.commits import Commits
 from code_intel.index.corpus import is_page
 from code_intel.index.database import Database
 from code_intel.index.generations import MAX_HITS, Generations
+from code_intel.index.history.commits import Commits
 from code_intel.index.rows import (
     ChunkRow,
     DocumentRow,

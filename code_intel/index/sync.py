@@ -22,9 +22,9 @@ from code_intel.chunking import decode_counting, parse_file
 from code_intel.chunking.knowledge_page import MAX_PAGE_BYTES
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
-from code_intel.index import deletions, walk
+from code_intel.index import deletions, skipped, walk
 from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_page, priority
-from code_intel.index.history import sync_history
+from code_intel.index.history.reading import sync_history
 from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.safe_files import read_resolved
@@ -34,7 +34,7 @@ from code_intel.records import ParsedFile
 BATCH_FILES = 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
-CHUNKER = "7"
+CHUNKER = "8"
 """Increase it when the same content yields different chunks, cards, words or symbols. Every file is
 then parsed again, as after an upgrade; vectors of unchanged cards are kept."""
 
@@ -89,7 +89,7 @@ def sync(
         report.stopped = True
         return report
     _delete_missing(store, config, scan, known.keys(), report)
-    _store_count(store, "skipped", len(report.skipped))
+    skipped.keep(store, report.skipped)
     _store_count(store, "unread", len(report.failed.keys() & known.keys()))
     # Skipped files are not stored, so every sync reads them again. Do not write because of them.
     if any(name not in report.skipped for name, _ in todo) or store.get_meta("scanned_ns") is None:

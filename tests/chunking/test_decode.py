@@ -18,7 +18,38 @@ def test_japanese_text_is_decoded_with_its_line_ends(encoding: str) -> None:
 def test_big_endian_text_needs_a_byte_order_mark(encoding: str) -> None:
     mark = codecs.BOM_UTF16_BE if "16" in encoding else codecs.BOM_UTF32_BE
     assert decode(mark + JAPANESE.encode(encoding)) == JAPANESE
-    assert decode("abc".encode(encoding)) is None
+    assert decode("\N{GRINNING FACE}".encode("utf-32-be")) is None
+
+
+WESTERN = [
+    "déjà vu à la carte, garçon été",
+    "Grüße aus Köln, schöne Straße, größer",
+    "# lê a configuração do usuário e não falha\r\n",
+    "// ¿Cuál es el año? — el niño cogió “ésta”\n",
+    "/* läser in inställningar från en fil: åäö */\n",
+    "int größe = 0; // Länge in µm, Preis in €\n",
+    "print('naïve façade')  # perché è così\n",
+]
+
+
+@pytest.mark.parametrize("text", WESTERN)
+def test_western_text_is_decoded(text: str) -> None:
+    assert decode(text.encode("cp1252")) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["abc", f"# {JAPANESE}x = 1\n", WESTERN[0]])
+def test_utf_16_needs_no_byte_order_mark(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "euc-jp"])
+@pytest.mark.parametrize(
+    "text",
+    ["int x; // 設定\n", "// ﾃﾞｰﾀを読む処理\n" * 3, "# 表の幅を計算する。\nx = '値'\n"],
+)
+def test_comments_in_japanese_are_decoded(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
 
 
 @pytest.mark.parametrize(
@@ -27,8 +58,8 @@ def test_big_endian_text_needs_a_byte_order_mark(encoding: str) -> None:
         b"\x7fELF\x02\x01\x00\x00",
         b"\x89PNG\r\n\x1a\n\x00\x00",
         b"text\0text",
-        "déjà vu à la carte, garçon été".encode("latin-1"),
-        "Grüße aus Köln, schöne Straße".encode("latin-1"),
+        "привет, мир; файл настроек".encode("cp1251"),
+        "accentué\x01".encode("latin-1"),
         codecs.BOM_UTF16_LE + b"a",
         bytes(range(128, 256)),
     ],

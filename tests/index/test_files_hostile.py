@@ -13,6 +13,7 @@ from code_intel.forest.ranking.search import search
 from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.index.doctor import examine
 from code_intel.index.safe_files import read_resolved
+from code_intel.index.skipped import kept
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.records import Hit
@@ -90,7 +91,7 @@ def test_a_large_file_is_skipped_and_named_on_one_line(store: Store, place: Inde
     report = sync(store, place)
     assert counts(report) == (1, 0, 0, 0)
     assert report.skipped == {"a\nb.py": "larger than 1 MiB"}
-    assert store.get_meta("skipped") == "1"
+    assert kept(store) == (("larger than 1 MiB", 1, ("a\nb.py",)),)
     notes = [finding.what for finding in examine(place)]
     assert "Skipped 1 file (larger than 1 MiB): a\\nb.py" in notes
 
@@ -134,8 +135,8 @@ def test_japanese_encodings_are_found_by_the_same_word(store: Store, place: Inde
     for name, encoding in ENCODED.items():
         write(place.folder, name).write_bytes(TEXT.encode(encoding))
     others = {
-        "elf.py": b"\x7fELF\x01\0\0", "latin.py": "# déjà vu, garçon".encode("latin-1"),
-        "bare16.py": TEXT.encode("utf-16-le"), "jis.py": b"\xff\xfe\x00",
+        "elf.py": b"\x7fELF\x01\0\0", "russian.py": "# привет, мир".encode("cp1251"),
+        "jis.py": b"\xff\xfe\x00",
     }  # fmt: skip
     for name, data in others.items():
         write(place.folder, name).write_bytes(data)
@@ -145,6 +146,14 @@ def test_japanese_encodings_are_found_by_the_same_word(store: Store, place: Inde
     hits = search(store, "利用者のログイン処理", None, top_k=9)
     assert {hit.document for hit in hits} == set(ENCODED)
     assert {hit.chunk for hit in hits} == {TEXT}
+
+
+def test_western_text_is_found_and_shown_as_utf_8(store: Store, place: IndexConfig) -> None:
+    text = "# déjà vu, garçon\ndef façade():\n    return 'été'\n"
+    write(place.folder, "latin.py").write_bytes(text.encode("cp1252"))
+    assert sync(store, place).skipped == {}
+    (hit, *_) = search(store, "façade garçon", None, top_k=1)
+    assert hit.chunk == text
 
 
 ENDS = {

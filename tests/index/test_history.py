@@ -8,9 +8,9 @@ from code_intel.chunking.words import words
 from code_intel.config import IndexConfig
 from code_intel.forest.ranking.search import search
 from code_intel.foundation import git as git_log
-from code_intel.index import history
 from code_intel.index.facade import Index
-from code_intel.index.history import MAX_FILES, sync_history
+from code_intel.index.history import reading as history
+from code_intel.index.history.reading import MAX_FILES, sync_history
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from index.samples import index_config

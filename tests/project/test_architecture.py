@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "code_intel").glob("**/*.py"))
 SQL_MODULES = {
-    "index/commits.py",
+    "index/history/commits.py",
     "index/store.py",
     "index/schema.py",
     "index/database.py",

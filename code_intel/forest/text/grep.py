@@ -19,6 +19,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from code_intel.chunking import decode
 from code_intel.config.own_files import is_own
 from code_intel.errors import CodeIntelError, UsageError
 from code_intel.forest.text import plain, ripgrep
@@ -253,7 +254,7 @@ class _MatchedFile:
     def __init__(self, root: Path, name: str) -> None:
         self.has_changed = False
         self._lines: list[str] = []
-        self._masked_lines: list[str] = []
+        self._shown_lines: list[str] = []
         try:
             data = read_inside(root, name)
         except (OSError, ValueError):
@@ -262,10 +263,13 @@ class _MatchedFile:
         if len(data) > MAX_FILE_BYTES or (text := _decode_like_ripgrep(data)) is None:
             return
         self._lines = text.split("\n")
-        # Mask the whole text, because what marks a line as secret may be in a line above it.
-        masked_text, count = mask_file(text)
-        if count:
-            self._masked_lines = [line.rstrip("\r")[:MAX_LINE] for line in masked_text.split("\n")]
+        # The whole text is masked, because what marks a line as secret may be in a line above it.
+        # ripgrep reads other encodings as UTF-8 with errors; their lines end at the same bytes.
+        shown = decode(data)
+        if shown is None:
+            shown = mask_file(text)[0]
+        if shown != text:
+            self._shown_lines = [line.rstrip("\r")[:MAX_LINE] for line in shown.split("\n")]
 
     def verify(self, match: TextMatch) -> TextMatch | None:
         """Return the match with its context as read from this file; None if its line differs."""
@@ -283,7 +287,7 @@ class _MatchedFile:
             before=tuple(map(ripgrep.displayed, before)),
             after=tuple(map(ripgrep.displayed, after)),
         )
-        return _with_masked_lines(as_read, self._masked_lines)
+        return _with_shown_lines(as_read, self._shown_lines)
 
 
 def _decode_like_ripgrep(data: bytes) -> str | None:
@@ -294,8 +298,8 @@ def _decode_like_ripgrep(data: bytes) -> str | None:
     return None if b"\0" in data else data.decode("utf-8", "replace")
 
 
-def _with_masked_lines(match: TextMatch, lines: list[str]) -> TextMatch:
-    """Return the match with the file's masked lines; without spans if its own line was masked."""
+def _with_shown_lines(match: TextMatch, lines: list[str]) -> TextMatch:
+    """Return the match with the file's lines as shown; without spans if its own line differs."""
     if not lines:
         return match
     index = match.line - 1

@@ -1,0 +1,1 @@
+"""Index the messages of earlier commits (docs/decisions/0080)."""
