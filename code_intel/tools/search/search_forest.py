@@ -135,19 +135,18 @@ def forest_answer(
     query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
 ) -> Answer:
     """Return the answer for hits of the forest; `missing` are the corpora that did not answer."""
-    nothing = NOTHING_LIKELY.format(query)
     fields = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": query,
-        "message": VERIFY if found.hits else nothing,
+        "message": VERIFY if found.hits else NOTHING_LIKELY,
         **unavailable_data(missing),
     }
     return hit_answer(
         found,
         fields,
         before=unavailable_lines(missing),
-        nothing=nothing,
+        nothing=NOTHING_LIKELY,
         after=VERIFY if found.hits else "",
     )
 

@@ -22,8 +22,8 @@ MAX_SEARCH_TOKENS = 2000
 """Maximum tokens of a search answer."""
 MAX_ROW_TOKENS = 8000
 """Maximum tokens of an answer's rows, so that the answer stays below `MAX_ANSWER_TOKENS`."""
-NOTHING_LIKELY = "Nothing likely for “{}”. Use other words, or search_text for exact text."
-"""Text of an answer without hits of the forest; takes the query."""
+NOTHING_LIKELY = "Nothing likely. Use other words, or search_text for exact text."
+"""Text of an answer without hits of the forest."""
 NO_HITS_YET = "Nothing found so far, but the index is being built. Try again in a few seconds."
 MAX_ANSWER_TOKENS = 10_000
 """Maximum tokens of any answer."""

@@ -54,9 +54,9 @@ async def test_expressions_and_other_encodings_are_bounded(shop: Path) -> None:
         for bomb in ("(a+)+$", "(.*)*x", "(a|aa)+$", "(.*.*.*.*)*y"):
             assert "matches" in await call("search_text", pattern=bomb, path="src/long.txt")
         latin = await call("search_text", pattern="needle", path="src/latin.txt")
-        assert [row["lines"] for row in latin["matches"]] == [["1: caf\ufffd needle"]]
+        assert [row["lines"] for row in latin["matches"]] == [["1: café needle"]]
         japanese = await call("search_text", pattern="needle", path="src/japanese.txt")
-        assert japanese["total_matches"] == 1
+        assert [row["lines"] for row in japanese["matches"]] == [["1: 日本語のneedle"]]
 
 
 @both_eras
