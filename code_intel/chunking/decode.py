@@ -25,8 +25,6 @@ _NOT_TEXT = re.compile(
 _HIGH = re.compile(rb"[\x80-\xff]+")
 MAX_RUN, MAX_RUN_SHARE = 2, 0.5
 """Bytes above ASCII that stand together in Western text, and the share of them in longer runs."""
-
-
 MIN_NUL_RATIO = 4
 """How many more NULs UTF-16 has at even than at odd places, or the reverse."""
 
@@ -36,8 +34,8 @@ def decode(data: bytes) -> str | None:
 
     A byte order mark determines the encoding and is removed. Otherwise a NUL in the first 8 KiB
     means UTF-16 if every second byte can be one, else a binary file. Then UTF-8 is tried, Shift_JIS
-    (cp932) and EUC-JP, which must give Japanese text, and Western text in cp1252, which
-    contains ISO-8859-1 (docs/decisions/0076). Secret values are masked (docs/decisions/0020).
+    (cp932) and EUC-JP, which must give Japanese text, and cp1252, which contains ISO-8859-1
+    (docs/decisions/0076). Secret values are masked (docs/decisions/0020).
     """
     result = decode_counting(data)
     return None if result is None else result[0]

@@ -2,8 +2,8 @@
 
 The map holds the project's agreements: which term refers to which symbol. The forest is the index
 of its source. The search belongs to no session and is not recorded. Without a query, the command
-asks an example question about the project. With `-` it reads one query per line from standard input
-and prints one JSON object per line.
+asks an example question about the project. It exits with 1 if nothing is likely. With `-` it reads
+one query per line from standard input and prints one JSON object per line.
 """
 
 import argparse

@@ -265,6 +265,7 @@ class Commit(NamedTuple):
     author: str = ""
 
 
+_TREELESS = (b" tree:0", b" tree:1")
 _NAMES_OF_COMMITS = ("--name-only", "--no-renames", "--relative", "-z")
 _COMMIT_FORMAT = "--format=%x00%H%x00%an%x00%B%x00"
 
@@ -273,6 +274,18 @@ def commits(folder: Path, commit: str, limit: int) -> list[Commit] | None:
     """Return the last `limit` commits before and at `commit`, without merges; None if git fails."""
     last = (f"-n{limit}", "--no-merges", "--end-of-options", commit)
     return _logged(folder, *_NAMES_OF_COMMITS, _COMMIT_FORMAT, *last)
+
+
+def lacks_trees(folder: Path) -> bool:
+    """Return whether a repository is a partial clone without folders of earlier commits.
+
+    Git would fetch them, one commit at a time.
+    """
+    try:
+        filters = run(folder, "config", "--get-regexp", r"^remote\..*\.partialclonefilter$")
+    except TimeoutError:
+        return True
+    return any(line.endswith(_TREELESS) for line in (filters or b"").splitlines())
 
 
 def commit_ids(folder: Path, limit: int) -> list[str] | None:

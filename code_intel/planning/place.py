@@ -14,11 +14,12 @@ Nothing is written through a link: a repository may carry one to anywhere.
 from pathlib import Path
 
 from code_intel.config import Settings
+from code_intel.config.own_files import PLANS_FOLDER
 from code_intel.config.reading import read_regular_file
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
 
-FOLDER = ".gistdex"
+FOLDER = PLANS_FOLDER
 CONFIG = "config.json"
 INDEX = "index.json"
 OWN_ENTRIES = frozenset({CONFIG, "cache"})

@@ -181,6 +181,38 @@ def test_if_git_cannot_read_the_commits_it_is_not_asked_again(
     assert store.get_meta(history.HEAD) == git(repository, "rev-parse", "HEAD")
 
 
+def test_what_was_read_stays_if_git_fails_later(store: Store, repository: Path) -> None:
+    commit(repository, "Fix the lexer", "a.py")
+    sync_history(store, repository)
+    lost = commit(repository, "Fix the printer", "b.py")
+    commit(repository, "Fix the writer", "b.py")
+    (repository / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
+    sync_history(store, repository)
+    assert found(store, "lexer") == ["a.py"]
+    (repository / ".git").rename(repository / "moved")
+    sync_history(store, repository)
+    assert found(store, "lexer") == ["a.py"]
+
+
+def test_a_clone_without_trees_fetches_none(store: Store, repository: Path, tmp_path: Path) -> None:
+    commit(repository, "Fix the lexer", "a.py")
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git(
+        tmp_path,
+        "clone",
+        "-q",
+        "--filter=tree:0",
+        "--no-checkout",
+        f"file://{repository}",
+        str(clone),
+    )
+    before = git(clone, "count-objects", "-v")
+    sync_history(store, clone)
+    assert store.commits.objects() == {}
+    assert git(clone, "count-objects", "-v") == before
+
+
 def test_only_commits_below_the_folder_of_the_index_count(store: Store, repository: Path) -> None:
     commit(repository, "Fix the lexer", "sub/a.py", "b.py")
     sync_history(store, repository / "sub")

@@ -79,6 +79,8 @@ def search(
     limit = MAX_HITS if directory or file_pattern else POOL
     files = gather(store, question, vector, limit)
     likely = not floor or is_likely(store, query, question, files)
+    if not (likely or own):
+        return []
     nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
         files = [file for file in files if within(file.path, directory, file_pattern)]

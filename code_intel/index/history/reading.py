@@ -28,28 +28,36 @@ HEAD = "history_head"
 def sync_history(store: Store, folder: Path, stop: Callable[[], bool] = lambda: False) -> None:
     """Index the commits before HEAD that are new, and delete those that are no longer before it.
 
-    Nothing is read if HEAD is the same as last time, even if git failed then.
+    Nothing is read if HEAD is the same as last time, even if git failed then. What was read before
+    stays if git fails.
 
     Args:
         store: Open for writing.
         folder: The folder that document names are relative to.
         stop: Polled between batches; returning True ends early and keeps what was read.
     """
-    head = git.head(folder) or ""
-    if head == (store.get_meta(HEAD) or ""):
+    head = git.head(folder)
+    if not head or head == store.get_meta(HEAD):
         return
-    objects = (git.commit_ids(folder, MAX_COMMITS) if head else None) or []
+    objects = None if git.lacks_trees(folder) else git.commit_ids(folder, MAX_COMMITS)
+    if objects is not None and not _read(store, folder, objects, stop):
+        return
+    store.set_meta(HEAD, head)
+
+
+def _read(store: Store, folder: Path, objects: Sequence[str], stop: Callable[[], bool]) -> bool:
+    """Make the index contain these commits, unless git fails; return False if stopped."""
     known = store.commits.objects()
     wanted = frozenset(objects)
     store.commits.delete(known[each] for each in known if each not in wanted)
     for batch in _batches([each for each in objects if each not in known]):
         if stop():
-            return
+            return False
         commits = git.commits_of(folder, batch)
         if commits is None:
             break
         store.commits.add(map(_row, commits))
-    store.set_meta(HEAD, head)
+    return True
 
 
 def _batches(objects: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -224,14 +224,14 @@ def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
 
 
 def _texts_of(hit: Hit, text: str) -> tuple[str, ...]:
-    """Return all texts of a hit that come from files."""
+    """Return all texts of a hit that come from files or commits."""
     agreement = hit.agreement
     agreed = (
         (agreement.nl_term, agreement.symbol, *agreement.reasons, *agreement.evidence)
         if agreement
         else ()
     )
-    return (text, hit.document, hit.symbol, *agreed)
+    return (text, hit.document, hit.symbol, *hit.why, *agreed)
 
 
 def files_data(files: Iterable[FileReference]) -> list[str]:
