@@ -249,6 +249,7 @@ def _exit_code(
 
         translate_hint(error)
         report(error)
+        sys.stdout.flush()  # if it cannot be written, that is the only message
         _complain(masked(f"{program}: {error.message}\n  {error.hint}"))
         return error.exit_code
     except KeyboardInterrupt:
@@ -260,6 +261,7 @@ def _exit_code(
         if isinstance(error, OSError) and not error.filename and error.errno in _CANNOT_WRITE:
             raise
         report(UnexpectedError(f"{type(error).__name__}: {error}"))
+        sys.stdout.flush()
         _complain(traceback.format_exc().rstrip())
         _complain(f"{program}: this is a defect in the program, not your mistake.")
         return UnexpectedError.exit_code

@@ -25,7 +25,9 @@ def env(tmp_path: Path) -> dict[str, str]:
     home.mkdir()
     env = {**os.environ, "CODE_INTEL_CACHE_DIR": str(tmp_path / "cache"), "HOME": str(home)}
     env |= {"CODE_INTEL_EMBEDDING": "off", "PATH": f"{BIN}:{os.environ['PATH']}"}
-    for name in ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR", "VIRTUAL_ENV", "CONDA_PREFIX", "UV"):
+    # An unbuffered stdout would hide that a message on stderr comes too early.
+    names = ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR", "VIRTUAL_ENV", "CONDA_PREFIX", "UV")
+    for name in (*names, "PYTHONUNBUFFERED"):
         env.pop(name, None)
     return env
 
