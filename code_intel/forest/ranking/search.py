@@ -5,7 +5,7 @@ hit per file, and at most one page of a query plan (`pages`). Each row is a pure
 was found in the index, so an unchanged index gives the same result (docs/decisions/0010).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, wei
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
-from code_intel.index.rows import ChunkRow
+from code_intel.index.rows import ChunkPlace, ChunkRow
 from code_intel.index.store import MAX_HITS, Store
 from code_intel.records import Hit
 
@@ -87,10 +87,10 @@ def search(
     if situation is None:
         situation = Situation(recent=recent_of(store))
     commits = store.commits.hits(question.terms) if files else {}
-    state = RankingState(files, question, bases, graph_of(store, bases), situation, commits)
+    graph = graph_of(store, bases)
+    state = RankingState(files, question, bases, graph, situation, commits, store.chunk_texts)
     ranked = rank(state, without)[: max(top_k, 0)] if likely else []
-    best = ranked[0].score if ranked else 0.0
-    hits = [_hit(each, each.score / best) for each in ranked]
+    hits = _hits(store, ranked)
     page = pages.best_page(store, question, vector, nearest) if own else None
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
@@ -133,15 +133,19 @@ def _apply(signal: Signal, state: RankingState) -> None:
         state.why.setdefault(path, []).append(tag)
 
 
-def _hit(ranked: FileRanking, score: float) -> Hit:
-    """Return the best chunk of a file, with its next ones, which score in relation to it."""
-    rated = _rated_chunks(ranked.file)
-    best = rated[0][1]
-    first, *others = (
-        _chunk_hit(ranked, row, score * (rating / best if best > 0 else 1.0))
-        for row, rating in rated[: MAX_PASSAGES + 1]
-    )
-    return replace(first, others=tuple(others))
+def _hits(store: Store, ranked: Sequence[FileRanking]) -> list[Hit]:
+    """Return the best chunk of each file, with its next ones, which score in relation to it."""
+    rated = [_rated_chunks(each.file)[: MAX_PASSAGES + 1] for each in ranked]
+    rows = store.chunk_rows(place.id for chunks in rated for place, _ in chunks)
+    hits = []
+    for each, chunks in zip(ranked, rated, strict=True):
+        score, best = each.score / ranked[0].score, chunks[0][1]
+        first, *others = (
+            _chunk_hit(each, rows[place.id], score * (rating / best if best > 0 else 1.0))
+            for place, rating in chunks
+        )
+        hits.append(replace(first, others=tuple(others)))
+    return hits
 
 
 def _chunk_hit(ranked: FileRanking, row: ChunkRow, score: float) -> Hit:
@@ -159,12 +163,19 @@ def _chunk_hit(ranked: FileRanking, row: ChunkRow, score: float) -> Hit:
     )
 
 
-def best_chunks(file: File) -> tuple[ChunkRow, ...]:
+def best_chunks(file: File) -> tuple[ChunkPlace, ...]:
     """Return the chunks found in a file, best first by the weights of the file ranking."""
     return tuple(row for row, _ in _rated_chunks(file))
 
 
-def _rated_chunks(file: File) -> list[tuple[ChunkRow, float]]:
+def first_chunks(store: Store, ranked: Iterable[FileRanking]) -> list[ChunkRow]:
+    """Return the best chunk of each file, with its text."""
+    places = [best_chunks(each.file)[0] for each in ranked]
+    rows = store.chunk_rows(place.id for place in places)
+    return [rows[place.id] for place in places]
+
+
+def _rated_chunks(file: File) -> list[tuple[ChunkPlace, float]]:
     """Return the chunks found in a file with their ratings, best first."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
         (file.cosines, weight_of("meaning")),
