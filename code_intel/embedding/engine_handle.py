@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from code_intel.embedding.background import release_memory
 from code_intel.embedding.engine import Embedder
+from code_intel.embedding.recent_vectors import RecentVectors
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class EngineHandle:
         self._engine: Embedder | None = None
         self.failure: EmbeddingError | None = None
         self._last_used = clock()
+        self._recent = RecentVectors()
         self._is_loading = False
 
     @property
@@ -50,8 +52,8 @@ class EngineHandle:
         return self._engine is not None
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed queries; see `Embedder`."""
-        return self._require_engine().queries(texts)
+        """Embed queries, or return the vectors of the last ones; see `Embedder`."""
+        return self._recent.queries(texts, lambda new: self._require_engine().queries(new))
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed passages; see `Embedder`."""

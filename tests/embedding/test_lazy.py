@@ -72,7 +72,9 @@ def test_an_idle_model_is_unloaded_and_loaded_again_when_needed(settings: Settin
     loads.now = 301
     assert embedder.drop_if_idle()
     assert not embedder.loaded
-    embedder.queries(["login"])
+    embedder.queries(["login"])  # its vector is still known
+    assert loads.count == 1
+    embedder.queries(["logout"])
     assert loads.count == 2
 
 
@@ -234,7 +236,7 @@ def test_the_forest_engine_answers_every_question_once_it_is_loaded(settings: Se
     for_forest.queries(["login"])
     for_forest.passages(["login"])
     for_forest.queries(["login"])
-    for_map.queries(["login"])
+    for_map.queries(["logout"])
     assert queried == [FAITHFUL, FAST, FAST]
     assert for_map.identity == FAITHFUL
 
