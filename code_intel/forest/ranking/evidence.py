@@ -5,7 +5,7 @@ The ranking reads the texts of few chunks; see `RankingState.read_texts`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.forest.pages import pages_of
 from code_intel.forest.ranking.question import Name, RankedQuestion
@@ -43,14 +43,52 @@ class File:
     texts: dict[int, str] = field(default_factory=dict)
 
 
+class FoundWords(NamedTuple):
+    """What the words of a question find.
+
+    Attributes:
+        version: The version of the index; see `Store.version_token`.
+        limit: Maximum chunks of each search.
+        body: BM25 of chunk texts, by chunk id.
+        names: BM25 of symbol names and path, by chunk id.
+        named: The ids of the chunks that define a name in the question.
+    """
+
+    version: tuple[int, ...] | None
+    limit: int
+    body: Mapping[int, float]
+    names: Mapping[int, float]
+    named: Mapping[Name, Sequence[int]]
+
+
+def find_words(store: Store, question: RankedQuestion, limit: int) -> FoundWords:
+    """Search the index by words, names and definitions, `limit` chunks each."""
+    with store.snapshot():
+        return FoundWords(
+            store.version_token(),
+            limit,
+            dict(store.word_hits(question.terms, "body", limit)),
+            dict(store.word_hits(question.terms, "names", limit)),
+            {name: store.definition_chunks(name.bare) for name in question.names},
+        )
+
+
 def gather(
-    store: Store, question: RankedQuestion, vector: "NDArray[np.float32] | None", limit: int
+    store: Store,
+    question: RankedQuestion,
+    vector: "NDArray[np.float32] | None",
+    limit: int,
+    words: FoundWords | None = None,
 ) -> list[File]:
-    """Search the index by words, names, vectors and definitions, `limit` chunks each."""
-    body = dict(store.word_hits(question.terms, "body", limit))
-    names = dict(store.word_hits(question.terms, "names", limit))
+    """Search the index by words, names, vectors and definitions, `limit` chunks each.
+
+    `words` is what the words found before, if it is known; after a write they are searched again.
+    """
+    version = store.version_token()
+    if words is None or version is None or (words.version, words.limit) != (version, limit):
+        words = find_words(store, question, limit)
+    body, names, named = words.body, words.names, words.named
     cosines = {} if vector is None else _nearest(store, vector, limit)
-    named = {name: store.definition_chunks(name.bare) for name in question.names}
     chunks = {chunk for found in named.values() for chunk in found[:MAX_CHUNKS_PER_NAME]}
     rows = {row.id: row for row in store.chunk_places({*body, *names, *cosines, *chunks})}
     files: dict[str, File] = {}

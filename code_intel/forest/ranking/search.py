@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from code_intel.errors import UsageError
 from code_intel.forest import pages
 from code_intel.forest.dependencies.build import graph_of
-from code_intel.forest.ranking.evidence import File, gather
+from code_intel.forest.ranking.evidence import File, FoundWords, find_words, gather
 from code_intel.forest.ranking.floor import is_likely
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of
@@ -56,6 +56,7 @@ def search(
     without: Collection[str] = (),
     floor: bool = True,
     own: bool = False,
+    words: FoundWords | None = None,
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first; none if nothing is likely.
 
@@ -72,12 +73,12 @@ def search(
         without: Names of rows of `signals.RANKING` to skip.
         floor: Whether hits are left out that are not likely; see `is_likely`.
         own: Whether to add the best page of a query plan, if one matches.
+        words: What `search_words` found for this question and these filters.
     """
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
         return []
-    limit = MAX_HITS if directory or file_pattern else POOL
-    files = gather(store, question, vector, limit)
+    files = gather(store, question, vector, _limit(directory, file_pattern), words)
     likely = not floor or is_likely(store, query, question, files)
     if not (likely or own):
         return []
@@ -95,6 +96,18 @@ def search(
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
     return pages.insert_page(hits, page, pages.tags_of(store, page))
+
+
+def search_words(
+    store: Store, query: str, directory: str = "", file_pattern: str = ""
+) -> FoundWords:
+    """Return what the words of a question find, which needs no vector."""
+    return find_words(store, read(query), _limit(directory, file_pattern))
+
+
+def _limit(directory: str, file_pattern: str) -> int:
+    """Return how many chunks each search finds; more if most of them may be filtered out."""
+    return MAX_HITS if directory or file_pattern else POOL
 
 
 def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking]:
