@@ -3,7 +3,9 @@
 import sys
 
 from code_intel.cli.main import main, use_utf8
+from code_intel.foundation.math_threads import limit_math_threads
 
 if __name__ == "__main__":
     use_utf8()
+    limit_math_threads()
     sys.exit(main(["migrate", *sys.argv[1:]]))

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from code_intel import __version__
 from code_intel.errors import CodeIntelError, StorageError, UsageError
+from code_intel.foundation.math_threads import limit_math_threads
 from code_intel.foundation.redaction import masked, masked_data
 
 
@@ -134,6 +135,7 @@ class Parser(argparse.ArgumentParser):
 def run() -> None:
     """Entry point of the console script."""
     use_utf8()
+    limit_math_threads()
     sys.exit(main(sys.argv[1:]))
 
 

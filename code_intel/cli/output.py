@@ -8,7 +8,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -87,16 +87,12 @@ def elapsed_time() -> Iterator[None]:
 
 def _bar_drawer() -> Advance:
     """Return a function that draws a bar over the last one, with the time that is left."""
-    starts: dict[str, tuple[float, int]] = {}
+    time_left = _estimator()
 
     def advance(done: int, total: int, what: str) -> None:
-        now = time.monotonic()
-        began, first = starts.setdefault(what, (now, done))
         full = min(done, total) * BAR_WIDTH // total if total else 0
         bar = "━" * full + "─" * (BAR_WIDTH - full)
-        left = ""
-        if total and done > first:
-            left = f", {(total - done) * (now - began) / (done - first):.0f} s left"
+        left = time_left(done, total, what)
         sys.stderr.write(f"{ERASE_LINE}{what:<18} {bar} {done}/{total or '?'}{left}")
         sys.stderr.flush()
 
@@ -104,13 +100,29 @@ def _bar_drawer() -> Advance:
 
 
 def _line_printer() -> Advance:
-    """Return a function that prints a line per tenth of the work."""
+    """Return a function that prints a line per tenth of the work, with the time that is left."""
     last_tenths: dict[str, int] = {}
+    time_left = _estimator()
 
     def advance(done: int, total: int, what: str) -> None:
         tenth = 10 * done // total if total else 0
+        left = time_left(done, total, what)
         if last_tenths.get(what) != tenth:
             last_tenths[what] = tenth
-            print(f"{what}: {done}/{total or '?'}", file=sys.stderr, flush=True)
+            print(f"{what}: {done}/{total or '?'}{left}", file=sys.stderr, flush=True)
 
     return advance
+
+
+def _estimator() -> Callable[[int, int, str], str]:
+    """Return a function that says how long work will take, from its rate since the first call."""
+    starts: dict[str, tuple[float, int]] = {}
+
+    def time_left(done: int, total: int, what: str) -> str:
+        now = time.monotonic()
+        began, first = starts.setdefault(what, (now, done))
+        if not total or done <= first:
+            return ""
+        return f", {(total - done) * (now - began) / (done - first):.0f} s left"
+
+    return time_left

@@ -1,17 +1,24 @@
 """Load an engine on first use, and unload it when it is idle."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from code_intel.embedding.background import release_memory
 from code_intel.embedding.engine import Embedder
+from code_intel.embedding.recent_vectors import RecentVectors
 from code_intel.errors import EmbeddingError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+SHORT_QUESTION = "where is the session token checked"
+"""What is timed: about as long as most questions."""
+TIMED_TRIES = 5
 
 
 class EngineHandle:
@@ -25,6 +32,8 @@ class EngineHandle:
 
     Attributes:
         failure: The error of the attempt to load the engine. There is no second attempt.
+        question_seconds: How long the engine takes for a short question; None before
+            `time_in_background`.
     """
 
     def __init__(
@@ -41,7 +50,9 @@ class EngineHandle:
         self._lock = threading.Lock()
         self._engine: Embedder | None = None
         self.failure: EmbeddingError | None = None
+        self.question_seconds: float | None = None
         self._last_used = clock()
+        self._recent = RecentVectors()
         self._is_loading = False
 
     @property
@@ -50,8 +61,8 @@ class EngineHandle:
         return self._engine is not None
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed queries; see `Embedder`."""
-        return self._require_engine().queries(texts)
+        """Embed queries, or return the vectors of the last ones; see `Embedder`."""
+        return self._recent.queries(texts, lambda new: self._require_engine().queries(new))
 
     def passages(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """Embed passages; see `Embedder`."""
@@ -59,12 +70,23 @@ class EngineHandle:
         self._last_used = self._clock()
         return vectors
 
-    def load_in_background(self) -> None:
-        """Load the model in a thread, unless it is loaded or loading, or has failed to load."""
-        if self.loaded or self._is_loading or self.failure is not None:
+    def time_in_background(self, other: "EngineHandle") -> None:
+        """Load this engine, and time a short question on it and on another one, in a thread.
+
+        What is known already is not timed again. Do nothing if the thread is running, or if loading
+        has failed.
+        """
+        if self._is_loading or self.failure is not None:
             return
         self._is_loading = True
-        threading.Thread(target=self._load_quietly, name="load a model", daemon=True).start()
+        threading.Thread(
+            target=self._time_both, args=(other,), name="load a model", daemon=True
+        ).start()
+
+    def is_slower_than(self, other: "EngineHandle") -> bool:
+        """Return whether both were timed, and this one takes longer for a short question."""
+        own, others = self.question_seconds, other.question_seconds
+        return own is not None and others is not None and own > others
 
     def drop_if_idle(self) -> bool:
         """Unload the model if it is idle; return whether it was unloaded.
@@ -82,12 +104,19 @@ class EngineHandle:
         release_memory()
         return True
 
-    def _load_quietly(self) -> None:
+    def _time_both(self, other: "EngineHandle") -> None:
         try:
             with suppress(EmbeddingError):  # stored as `failure`
-                self._require_engine()
+                for handle in (self, other):
+                    handle._time_question()  # noqa: SLF001 - the same class
         finally:
             self._is_loading = False
+
+    def _time_question(self) -> None:
+        """Time a short question, the best of a few tries; other work only makes them slower."""
+        engine = self._require_engine()
+        if self.question_seconds is None:
+            self.question_seconds = min(_seconds(engine) for _ in range(TIMED_TRIES))
 
     def _require_engine(self) -> Embedder:
         with self._lock:
@@ -109,3 +138,9 @@ class EngineHandle:
             timer = threading.Timer(seconds, self.drop_if_idle)
             timer.daemon = True
             timer.start()
+
+
+def _seconds(engine: Embedder) -> float:
+    started = time.perf_counter()
+    engine.queries([SHORT_QUESTION])
+    return time.perf_counter() - started

@@ -34,6 +34,9 @@ NO_ENGINE = "no embedding engine is installed"
 Use = Literal["question", "map", "forest"]
 """The texts that an engine embeds: questions about either corpus, or the passages of one."""
 
+MAX_SHORT_CHARS = 200
+"""Longer questions use the forest's engine: they are not timed, and it gains more by them."""
+
 ANY_SETTING = frozenset({"auto", "faithful", "sentence-transformers"})
 ANY_USE: frozenset[Use] = frozenset(get_args(Use))
 E5_NAMES = frozenset({"multilingual-e5-small", "intfloat/multilingual-e5-small"})
@@ -120,8 +123,8 @@ class LazyEmbedder:
 
     Attributes:
         is_long_lived: Whether this process answers many questions. If so, questions also use the
-            forest's engine, which takes seconds to load but is five times as fast
-            (docs/decisions/0024).
+            forest's engine, which takes seconds to load but is usually five times as fast
+            (docs/decisions/0024, 0079).
     """
 
     def __init__(
@@ -214,13 +217,20 @@ class LazyEmbedder:
         self.queries(["login"])
 
     def queries(self, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Embed queries; see `Embedder`. Uses the faster engine of the forest if it is loaded."""
-        engine, faster = self._require_question_engine(), self._faster_engine()
-        if faster is not None and faster.loaded:
-            with suppress(EmbeddingError):
-                return faster.queries(texts)
-        elif faster is not None and self.is_long_lived:
-            faster.load_in_background()
+        """Embed queries; see `Embedder`. Uses the engine of the forest if it is loaded.
+
+        A server times both engines once, because a processor without instructions for 8 bits may
+        take longer for a short question than with 4.
+        """
+        engine, other = self._require_question_engine(), self._forests_engine()
+        if other is not None:
+            is_slower = other.is_slower_than(engine)
+            is_ready = other.loaded and other.question_seconds is not None
+            if self.is_long_lived and not (is_ready or is_slower):
+                other.time_in_background(engine)
+            if other.loaded and not (is_slower and _are_short(texts)):
+                with suppress(EmbeddingError):
+                    return other.queries(texts)
         with self._error_with_reason():
             return engine.queries(texts)
 
@@ -269,12 +279,12 @@ class LazyEmbedder:
             return self._passage_engine
         return self._question_engine
 
-    def _faster_engine(self) -> EngineHandle | None:
+    def _forests_engine(self) -> EngineHandle | None:
         """Return the forest's engine if it differs and its vectors can be compared."""
-        own, faster = self._question_engine, self._forest_engine
-        if own is None or faster is None or faster is own or faster.failure is not None:
+        own, other = self._question_engine, self._forest_engine
+        if own is None or other is None or other is own or other.failure is not None:
             return None
-        return faster if same_space(faster.identity, own.identity) else None
+        return other if same_space(other.identity, own.identity) else None
 
     def _suitable(self, engines: Sequence[EngineSpec], use: Use) -> list[EngineSpec]:
         return [
@@ -316,6 +326,11 @@ class LazyEmbedder:
         needed = [each.packages for each in self._candidates["question"] if each.packages]
         commands = " or ".join(f"`{install_command(*packages)}`" for packages in needed)
         return f"{NO_ENGINE} for the model {self._model}: {commands}"
+
+
+def _are_short(texts: Sequence[str]) -> bool:
+    """Return whether these are about as long as the question that was timed."""
+    return sum(len(str(text)) for text in texts) <= MAX_SHORT_CHARS  # engines check the types
 
 
 def resolve_model(config: IndexConfig) -> str:

@@ -6,7 +6,7 @@ by row, so that a vector does not depend on other texts of its batch (docs/decis
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.metadata import version
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    Tokens = Sequence[Sequence[int]]
+    Apply = Callable[[Callable[[Tokens], Floats], Iterable[Tokens]], Iterable[Floats]]
 
 PACKAGES = ("onnxruntime", "sentencepiece")
 REQUIREMENTS = ("onnxruntime<1.29", "sentencepiece")
@@ -46,8 +48,8 @@ IDENTITY = "multilingual-e5-small/int8/onnxruntime-1"
 GRAPH = Path(__file__).with_name("e5_graph.onnx")
 SAMPLES = Path(__file__).with_name("e5_samples.npz")
 
-BATCH_TOKENS = 512
-"""Tokens per run, including padding: about 0.1 s on one core. Larger batches are slower."""
+BATCH_TOKENS = 256
+"""Tokens per run, including padding: about 0.05 s on one core. Larger batches are slower."""
 
 MAX_WEIGHT = 63
 """Limit of rounded weights; with 127, two products overflow 16 bits on CPUs without VNNI."""
@@ -82,8 +84,8 @@ class OnnxE5:
         self.identity = IDENTITY
         self.dimensions = WIDTH
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor = worker_pool(1)
-        self._model = self._pool.submit(_load, thread_count(threads), file).result()
+        self._pool: ThreadPoolExecutor = worker_pool(thread_count(threads))
+        self._model = self._pool.submit(_load, file).result()
 
     def can_search(self, identity: str) -> bool:
         """Return whether the passages of `identity` have the same weights, with any rounding."""
@@ -93,28 +95,25 @@ class OnnxE5:
         """Embed queries in the calling thread, without waiting for passages."""
         ready = [f"query: {text}" for text in prepare_texts(texts, MAX_EMBEDDED_QUERY_CHARS)]
         return (
-            check_vectors(self._model.query_vectors(ready), len(ready), WIDTH)
-            if ready
-            else no_vectors()
+            check_vectors(self._model.vectors(ready), len(ready), WIDTH) if ready else no_vectors()
         )
 
     def passages(self, texts: Sequence[str]) -> "Floats":
-        """Embed passages in batches of similar length."""
+        """Embed passages in batches of similar length, each on one thread."""
         return self._embed("passage: ", prepare_texts(texts, MAX_PASSAGE_CHARS))
 
     def _embed(self, prefix: str, texts: list[str]) -> "Floats":
         if not texts:
             return no_vectors()
         with self._lock:
-            job = self._pool.submit(self._model.vectors, [prefix + text for text in texts])
-            vectors: Floats = job.result()
+            vectors = self._model.vectors([prefix + text for text in texts], self._pool.map)
             return check_vectors(vectors, len(texts), WIDTH)
 
 
 class _Model:
-    """The tokenizer, the embedding table and the ONNX sessions."""
+    """The tokenizer, the embedding table and the ONNX session, which any thread may use."""
 
-    def __init__(self, threads: int, file: Path | None) -> None:
+    def __init__(self, file: Path | None) -> None:
         source = Weights(file)
         self._tokenizer = Tokenizer(source.vocabulary)
         self._words = source.words()
@@ -123,18 +122,13 @@ class _Model:
             + source.floats("emb.type").reshape(-1, WIDTH)[0]
         )
         self._tensors = dict(_tensors(source))
-        self._session = _session(self._tensors, threads)
-        self._single_threaded_session = _session(self._tensors, 1)
+        self._session = _session(self._tensors)
 
-    def vectors(self, texts: Sequence[str]) -> "Floats":
-        """Return unit vectors; for a text of several windows, their mean weighted by length."""
-        return self._vectors(texts, self._session)
+    def vectors(self, texts: Sequence[str], apply: "Apply" = map) -> "Floats":
+        """Return unit vectors; for a text of several windows, their mean weighted by length.
 
-    def query_vectors(self, texts: Sequence[str]) -> "Floats":
-        """Return the same, computed in the calling thread."""
-        return self._vectors(texts, self._single_threaded_session)
-
-    def _vectors(self, texts: Sequence[str], session: Any) -> "Floats":
+        `apply` runs the batches; `map` runs them in the calling thread.
+        """
         import numpy as np
 
         windows = [
@@ -144,14 +138,15 @@ class _Model:
         ]
         windows.sort(key=lambda item: len(item[1]))
         sums = np.zeros((len(texts), WIDTH), dtype=np.float32)
-        for batch in batches(windows):
-            means = self._means(session, [window for _, window in batch])
+        split = batches(windows)
+        all_means = apply(self._means, [[window for _, window in batch] for batch in split])
+        for batch, means in zip(split, all_means, strict=True):
             for (number, window), mean in zip(batch, means, strict=True):
                 sums[number] += max(1, len(window) - 2) * mean
         lengths: Floats = np.linalg.norm(sums, axis=1, keepdims=True)
         return sums / lengths
 
-    def _means(self, session: Any, batch: Sequence[Sequence[int]]) -> "Floats":
+    def _means(self, batch: Sequence[Sequence[int]]) -> "Floats":
         """Return the mean hidden state of each window, shape (windows, WIDTH)."""
         import numpy as np
 
@@ -164,7 +159,7 @@ class _Model:
         rows = weights.dequantize(self._words[ids]).reshape(*ids.shape, WIDTH)
         rows += self._position_vectors[:longest]
         try:
-            (hidden,) = session.run(None, {"rows": rows, "mask": mask})
+            (hidden,) = self._session.run(None, {"rows": rows, "mask": mask})
         except Exception as error:  # ONNX Runtime's errors have no other common base
             raise EmbeddingError(
                 f"ONNX Runtime cannot embed a text: {error}.", hint=_remedy()
@@ -198,10 +193,10 @@ def _remedy() -> str:
     return f'Reinstall it (`{command}`), or set `embedding = "faithful"`.'
 
 
-def _load(threads: int, file: Path | None) -> _Model:
+def _load(file: Path | None) -> _Model:
     """Load the model, and compare its vectors with the stored ones."""
     try:
-        model = _Model(threads, file)
+        model = _Model(file)
         worst, mean = sample_cosines(model.vectors)
     except EmbeddingError:
         raise
@@ -257,10 +252,11 @@ def _tensors(source: Weights) -> Iterator[tuple[str, "NDArray[Any]"]]:
             yield f"{layer}.{name}", source.floats(f"{layer}.{name}")
 
 
-def _session(tensors: Mapping[str, "NDArray[Any]"], threads: int) -> Any:
+def _session(tensors: Mapping[str, "NDArray[Any]"]) -> Any:
+    """Return a session that computes in the calling thread."""
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")

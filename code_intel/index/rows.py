@@ -44,11 +44,33 @@ class DocumentRow:
     id: int = 0
 
 
-class ChunkRow(NamedTuple):
-    """A chunk as indexed, with the qualified names of its symbols and its verbatim text.
+class ChunkPlace(NamedTuple):
+    """Where a chunk is, without its text.
 
     It is a named tuple because a search creates a thousand of them.
+
+    Attributes:
+        id: The row id.
+        path: The document.
+        position: The number of the chunk in its document.
+        language: The language of the document.
+        names: The qualified names of its symbols, one per line.
     """
+
+    id: int
+    path: str
+    position: int
+    language: str
+    names: str
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The qualified names of its symbols."""
+        return split_names(self.names)
+
+
+class ChunkRow(NamedTuple):
+    """A chunk as indexed, with the qualified names of its symbols and its verbatim text."""
 
     id: int
     document_id: int
@@ -107,6 +129,11 @@ class CommitHit(NamedTuple):
     score: float
     object: str
     subject: str
+
+
+def split_names(names: str) -> tuple[str, ...]:
+    """Return the names that a chunk stores, one per line."""
+    return tuple(names.split("\n")) if names else ()
 
 
 def match_any(terms: Iterable[str]) -> str:

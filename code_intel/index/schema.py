@@ -157,6 +157,9 @@ CHUNK = """SELECT c.id, c.document_id, d.path, c.position, c.start_line, c.end_l
   c.symbols, d.language, c.card FROM chunks c JOIN documents d ON d.id = c.document_id"""
 """Queries with the columns of the row classes, in order; the caller appends a WHERE clause."""
 
+CHUNK_PLACES = """SELECT c.id, d.path, c.position, d.language, c.symbols FROM chunks c
+  JOIN documents d ON d.id = c.document_id WHERE c.id IN (SELECT value FROM json_each(?))"""
+CHUNK_TEXTS = "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
 CHUNKS = f"{CHUNK} WHERE c.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants
 CHUNKS_OF = f"""{CHUNK} WHERE d.path IN (SELECT value FROM json_each(?))
   ORDER BY d.path, c.position"""  # noqa: S608 - constants
@@ -186,8 +189,9 @@ LATEST = """SELECT path, mtime_ns FROM documents WHERE path NOT GLOB ?
   ORDER BY mtime_ns DESC, path LIMIT ?"""
 REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"
 
-WORD_HITS = """SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?
-  ORDER BY bm25(words), rowid LIMIT ?"""
+WORD_HITS = """SELECT rowid, -rank FROM words WHERE words MATCH ?
+  ORDER BY rank, rowid LIMIT ?"""
+"""`rank` is bm25(words), computed once for each row."""
 FILES_WITH = """SELECT count(DISTINCT c.document_id) FROM words w JOIN chunks c ON c.id = w.rowid
   WHERE words MATCH ? AND c.priority = 0"""
 CHUNK_COUNT = "SELECT count(*) FROM words_docsize"

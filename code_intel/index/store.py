@@ -22,12 +22,14 @@ from code_intel.index.database import Database
 from code_intel.index.generations import MAX_HITS, Generations
 from code_intel.index.history.commits import Commits
 from code_intel.index.rows import (
+    ChunkPlace,
     ChunkRow,
     DocumentRow,
     index_words,
     match_any,
     names_symbol,
     normalize_symbol,
+    split_names,
 )
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
@@ -150,6 +152,14 @@ class Store:
         """Return the chunks of `ids` that exist."""
         rows = self._db.rows(schema.CHUNKS, (_json(ids),))
         return {row[0]: _chunk(row) for row in rows}
+
+    def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
+        """Return where the chunks of `ids` that exist are; much faster than `chunk_rows`."""
+        return list(map(ChunkPlace._make, self._db.rows(schema.CHUNK_PLACES, (_json(ids),))))
+
+    def chunk_texts(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return the texts of the chunks of `ids` that exist."""
+        return dict(self._db.rows(schema.CHUNK_TEXTS, (_json(ids),)))
 
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
         """Return the chunks of documents, ordered by path and position."""
@@ -392,5 +402,4 @@ def _json(ids: Iterable[int]) -> str:
 
 def _chunk(row: tuple[Any, ...]) -> ChunkRow:
     *first_columns, symbols, language, card = row
-    names = tuple(symbols.split("\n")) if symbols else ()
-    return ChunkRow(*(*first_columns, names, language, card))
+    return ChunkRow(*(*first_columns, split_names(symbols), language, card))

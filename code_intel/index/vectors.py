@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
 _MAX_STEP_S = 0.4
+WINDOW_CARDS = 256
+"""Pending cards that are sorted by length, so that a step has cards of similar length."""
 MAX_CARDS = 10_000
 NO_VECTOR_REASON = "the model returns no usable vector for it"
 
@@ -56,14 +58,18 @@ def embed_pending(
     """
     generation = _generation_to_fill(store, embedder)
     stored, size = 0, 1
+    window: list[tuple[int, str]] = []
     while not stop():
         if generation.identity != embedder.identity:
-            generation = _generation_to_fill(store, embedder)
-        step = store.generations.pending(generation, size)
-        if not step:
+            generation, window = _generation_to_fill(store, embedder), []
+        if not window:
+            window = store.generations.pending(generation, WINDOW_CARDS)
+            window.sort(key=lambda pending: len(pending[1]))
+        if not window:
             if store.generations.finish(generation):
                 break
             continue
+        step, window = window[:size], window[size:]
         started = time.monotonic()
         stored += embed_chunks(store, generation, embedder, cache, step)
         is_slow = time.monotonic() - started > _MAX_STEP_S

@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -58,4 +59,7 @@ def test_progress_prints_lines_elsewhere(capsys: pytest.CaptureFixture[str]) -> 
         advance(0, 100, "words")
         advance(1, 100, "words")
         advance(10, 100, "words")
-    assert capsys.readouterr().err == "words: 0/100\nwords: 10/100\n"
+        advance(7, 0, "files")
+    first, second, unknown = capsys.readouterr().err.splitlines()
+    assert (first, unknown) == ("words: 0/100", "files: 7/?")
+    assert re.fullmatch(r"words: 10/100, \d+ s left", second)

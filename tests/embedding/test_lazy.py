@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,7 +73,9 @@ def test_an_idle_model_is_unloaded_and_loaded_again_when_needed(settings: Settin
     loads.now = 301
     assert embedder.drop_if_idle()
     assert not embedder.loaded
-    embedder.queries(["login"])
+    embedder.queries(["login"])  # its vector is still known
+    assert loads.count == 1
+    embedder.queries(["logout"])
     assert loads.count == 2
 
 
@@ -155,25 +158,33 @@ def project(tmp_path: Path, **forest: object) -> Settings:
     return load_settings(tmp_path, {})
 
 
-def pair(settings: Settings, engines: Sequence[EngineSpec]) -> tuple[LazyEmbedder, LazyEmbedder]:
-    for_map = LazyEmbedder(settings, engines, corpus="map")
-    return for_map, LazyEmbedder(settings, engines, corpus="forest", shared_with=for_map)
+def pair(
+    settings: Settings,
+    engines: Sequence[EngineSpec],
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[LazyEmbedder, LazyEmbedder]:
+    for_map = LazyEmbedder(settings, engines, clock, corpus="map")
+    return for_map, LazyEmbedder(settings, engines, clock, corpus="forest", shared_with=for_map)
 
 
 FAST, FAITHFUL = "multilingual-e5-small/int8/double", "multilingual-e5-small/q4/double"
 
 
 def two_engines(
-    loads: list[str], broken: str = "", queried: list[str] | None = None
+    loads: list[str], broken: str = "", queried: list[str] | None = None, slow: str = ""
 ) -> list[EngineSpec]:
-    """Return a fast engine of the forest and a faithful one; `loads` and `queried` record use."""
+    """Return a fast engine of the forest and a faithful one; `loads` and `queried` record use.
+
+    The one that is `slow` computes each question a thousand times.
+    """
 
     def loader(name: str) -> Callable[[str, int], Embedder]:
         def load(_model: str, _threads: int) -> Embedder:
             loads.append(name)
             if name == broken:
                 raise EmbeddingError("It is damaged.", hint="Reinstall it.")
-            return RecordingEmbedder(name, [] if queried is None else queried)
+            tries = 1000 if name == slow else 1
+            return RecordingEmbedder(name, [] if queried is None else queried, tries)
 
         return load
 
@@ -186,12 +197,15 @@ def two_engines(
 class RecordingEmbedder(HashEmbedder):
     """Records the identity of the engine for each call of `queries`."""
 
-    def __init__(self, identity: str, queried: list[str]) -> None:
+    def __init__(self, identity: str, queried: list[str], tries: int = 1) -> None:
         super().__init__(identity=identity)
         self._queried = queried
+        self._tries = tries
 
     def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
         self._queried.append(self.identity)
+        for _ in range(self._tries - 1):
+            super().queries(texts)
         return super().queries(texts)
 
 
@@ -234,7 +248,7 @@ def test_the_forest_engine_answers_every_question_once_it_is_loaded(settings: Se
     for_forest.queries(["login"])
     for_forest.passages(["login"])
     for_forest.queries(["login"])
-    for_map.queries(["login"])
+    for_map.queries(["logout"])
     assert queried == [FAITHFUL, FAST, FAST]
     assert for_map.identity == FAITHFUL
 
@@ -250,6 +264,44 @@ def test_only_a_lasting_process_loads_the_forest_engine(settings: Settings, corp
     embedder.queries(["login"])
     wait_for_loading()
     assert loads == [FAITHFUL, FAST]
+
+
+@pytest.mark.parametrize("slow", [FAITHFUL, FAST])
+def test_a_server_uses_the_engine_that_is_faster_for_a_short_question(
+    settings: Settings, slow: str
+) -> None:
+    queried: list[str] = []
+    _, embedder = pair(settings, two_engines([], queried=queried, slow=slow))
+    embedder.is_long_lived = True
+    embedder.queries(["login"])
+    wait_for_loading()
+    assert set(queried) == {FAITHFUL, FAST}
+    queried.clear()
+    for text in ("logout", "cart", "fee"):
+        embedder.queries([text])
+        wait_for_loading()
+    assert set(queried) == {FAITHFUL, FAST} - {slow}
+    queried.clear()
+    embedder.queries(["a long question " * 20])
+    assert queried == [FAST]
+
+
+def test_an_engine_that_was_slower_is_not_loaded_again_for_questions(settings: Settings) -> None:
+    loads, queried = list[str](), list[str]()
+    now = [0.0]
+    _, embedder = pair(
+        settings, two_engines(loads, queried=queried, slow=FAST), clock=lambda: now[0]
+    )
+    embedder.is_long_lived = True
+    embedder.queries(["login"])
+    wait_for_loading()
+    now[0] = 1e6
+    assert embedder.drop_if_idle()
+    queried.clear()
+    embedder.queries(["logout"])
+    wait_for_loading()
+    assert queried == [FAITHFUL]
+    assert sorted(loads) == sorted([FAITHFUL, FAST, FAITHFUL])
 
 
 def test_a_question_is_answered_although_the_forest_engine_is_broken(settings: Settings) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from code_intel.chunking import parse_file
 from code_intel.forest.ranking.evidence import File
-from code_intel.index.rows import ChunkRow, DocumentRow
+from code_intel.index.rows import ChunkPlace, DocumentRow
 from code_intel.index.store import Store
 from doubles import HashEmbedder
 from index.samples import put_vectors
@@ -101,10 +101,10 @@ def plant(path: Path, files: Mapping[str, str], embedder: HashEmbedder | None = 
 def file(path: str, *texts: str, **values: float) -> File:
     """Return a file with one chunk per text; `values` are measures of the first chunk."""
     rows = [
-        ChunkRow(place + 1, 1, path, place, 1, 1, text, (), "python", "")
-        for place, text in enumerate(texts or ("",))
+        ChunkPlace(place + 1, path, place, "python", names="")
+        for place, _ in enumerate(texts or ("",))
     ]
-    made = File(path, rows=rows)
+    made = File(path, rows=rows, texts=dict(enumerate(texts or ("",), start=1)))
     for name, value in values.items():
         getattr(made, name)[1] = value
     return made

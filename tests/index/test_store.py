@@ -90,6 +90,20 @@ def test_replacing_a_document_keeps_vectors_of_unchanged_cards(store: Store) -> 
     assert store.check() == []
 
 
+def test_places_and_texts_are_those_of_the_chunks(store: Store) -> None:
+    chunks = [*put(store, "a.py", "one", "two", symbols=[LOGIN]), *put(store, "b.py", "three")]
+    rows = store.chunk_rows([*chunks, 999])
+    places = store.chunk_places([*chunks, 999])
+    assert {place.id: (place.path, place.position, place.language, place.symbols)
+            for place in places} == {
+        row.id: (row.path, row.position, row.language, row.symbols) for row in rows.values()
+    }  # fmt: skip
+    assert store.chunk_texts([*chunks[1:], 999]) == {
+        chunk: rows[chunk].text for chunk in chunks[1:]
+    }
+    assert any(place.symbols for place in places)
+
+
 def test_a_deleted_document_leaves_nothing(store: Store) -> None:
     chunks = put(store, "a.py", "login", symbols=[LOGIN])
     put_vectors(store, [(chunks[0], unit_vector("x"))], identity="m")

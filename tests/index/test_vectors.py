@@ -62,6 +62,26 @@ def test_embedding_stops_between_steps_and_continues(store: Store) -> None:
     assert embed_pending(store, embedder, None) == 20 - first == len(embedder.embedded)
 
 
+def test_cards_of_similar_length_are_embedded_together(store: Store) -> None:
+    fill(store)
+    embedder = HashEmbedder()
+    embed_pending(store, embedder, None)
+    lengths = [len(card) for card in embedder.embedded]
+    assert lengths == sorted(lengths)
+
+
+def test_a_document_that_is_deleted_meanwhile_gets_no_vector(store: Store) -> None:
+    fill(store)
+
+    def delete(left: int) -> None:
+        if left > 10:
+            store.delete_document("3.py")
+
+    embed_pending(store, HashEmbedder(), None, progress=delete, batch=2)
+    assert store.pending_count() == 0
+    assert store.check() == []
+
+
 def test_cached_cards_are_not_embedded_again(store: Store, tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "cache")
     fill(store)

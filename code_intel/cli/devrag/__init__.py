@@ -24,6 +24,7 @@ from code_intel.config.index_config import DEFAULT_MODEL_NAMES, with_model_dir
 from code_intel.config.settings import warn_once
 from code_intel.config.writable_folders import with_writable_database
 from code_intel.errors import CodeIntelError, EmbeddingError, UsageError
+from code_intel.foundation.math_threads import limit_math_threads
 from code_intel.foundation.redaction import masked, masked_data
 
 DEVRAG_COMMANDS = (
@@ -57,6 +58,7 @@ EMBEDDING_COMMANDS = frozenset({"serve", "sync", "search", "index", "index-code"
 def run() -> None:
     """Entry point of the console script."""
     use_utf8()
+    limit_math_threads()
     sys.exit(main(sys.argv[1:]))
 
 

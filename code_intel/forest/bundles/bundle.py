@@ -145,7 +145,8 @@ def gather_bundle(
     reach_by_path = reach(artifacts.files, graph, documents)
     files = _add_related_files(gather(store, question, vector, POOL), artifacts, reach_by_path)
     situation = _situation(request.weights, artifacts, reach_by_path, recent_of(store))
-    ranking = _ranking(RankingState(files, question, bases, graph, situation), artifacts)
+    state = RankingState(files, question, bases, graph, situation, read=store.chunk_texts)
+    ranking = _ranking(state, artifacts)
     paths = dict.fromkeys([*list(ranking)[:MAX_SCORED_FILES], *artifacts.files])
     kept, left_out = _split_blacklisted(paths, request.boost, artifacts, bases)
     wanted = tokenise(_words(request.goal, artifacts), request.strategy)
@@ -169,11 +170,17 @@ def gather_bundle(
             each.score,
             each.why,
             source_of(texts.get(path, ()), symbols.get(path, ())),
-            best_chunks(each.file) or texts.get(path, ()),
+            _best_first(each.file, texts.get(path, ())),
         )
         for path, each in best
     )
     return Bundle(tuple(candidates), question.terms, left_out)
+
+
+def _best_first(file: File, rows: Sequence[ChunkRow]) -> tuple[ChunkRow, ...]:
+    """Return the chunks of a file that were found, best first; all if none was found."""
+    by_id = {row.id: row for row in rows}
+    return tuple(by_id[place.id] for place in best_chunks(file)) or tuple(rows)
 
 
 def _words(goal: str, artifacts: ParsedArtifacts) -> str:

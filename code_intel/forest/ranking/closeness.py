@@ -20,8 +20,8 @@ from code_intel.forest.ranking import measures
 from code_intel.forest.ranking.evidence import gather
 from code_intel.forest.ranking.history import CommitHistory
 from code_intel.forest.ranking.question import read
-from code_intel.forest.ranking.search import POOL, FileRanking, best_chunks, rank
-from code_intel.forest.ranking.state import NO_SITUATION, RankingState
+from code_intel.forest.ranking.search import POOL, FileRanking, first_chunks, rank
+from code_intel.forest.ranking.state import RankingState
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 from code_intel.records import Definition
@@ -163,7 +163,7 @@ def search_request(
         history: Earlier commits, with document names.
     """
     state, ranked = _ranked(store, request, vector, bases)
-    rows = [best_chunks(each.file)[0] for each in ranked[:FIRST_HITS]]
+    rows = first_chunks(store, ranked[:FIRST_HITS])
     names = {symbol.rpartition(".")[2] for row in rows for symbol in row.symbols}
     searches = [_ranked(store, query, part, bases) for query, part in parts]
     return RequestSearch(
@@ -180,7 +180,7 @@ def search_request(
         first_names=tuple(": ".join([row.path, *row.symbols[:1]]) for row in rows),
         defined=frozenset(name for name in names if _is_specific(store, name)),
         used=frozenset[str]().union(*(identifiers(row.text) for row in rows)),
-        parts=_first_passages(searches),
+        parts=_first_passages(store, searches),
         weights=_weights(store, state.question.terms),
     )
 
@@ -200,7 +200,8 @@ def _ranked(
     """
     question = read(query)
     files = gather(store, question, vector, POOL) if question.terms or question.names else []
-    state = RankingState(files, question, bases, graph_of(store, bases), NO_SITUATION)
+    graph = graph_of(store, bases)
+    state = RankingState(files, question, bases, graph, read=store.chunk_texts)
     found = [each for each in rank(state) if row_of(each.file.path).complete]
     return state, sorted(found, key=lambda each: _is_aside(state, each.file.path))
 
@@ -218,13 +219,14 @@ def _relative(state: RankingState, values: Mapping[str, float]) -> dict[str, flo
 
 
 def _first_passages(
+    store: Store,
     searches: Iterable[tuple[RankingState, Sequence[FileRanking]]],
 ) -> dict[str, list[ChunkRow]]:
     """Return the best passage of each of the first hits of each search."""
     found: dict[str, list[ChunkRow]] = {}
     for _, ranked in searches:
-        for each in ranked[:FIRST_FOR_PART]:
-            found.setdefault(each.file.path, []).append(best_chunks(each.file)[0])
+        for row in first_chunks(store, ranked[:FIRST_FOR_PART]):
+            found.setdefault(row.path, []).append(row)
     return found
 
 

@@ -27,15 +27,11 @@ _MIN_LINE_CHARS = 9
 def near_duplicates(files: Sequence[File], factors: Mapping[str, float]) -> set[str]:
     """Return the paths of near-duplicates of other files with the same stem.
 
-    `factors` are the path factors by kind of file, so that a bundle in `dist/` is no original.
+    The texts of files that share a stem must have been read. `factors` are the path factors by kind
+    of file, so that a bundle in `dist/` is no original.
     """
-    families: dict[str, list[File]] = defaultdict(list)
-    for file in files:
-        families[stem(file.path)].append(file)
     found: set[str] = set()
-    for family in families.values():
-        if len(family) == 1:
-            continue
+    for family in families(files):
         lines = {file.path: _lines(file) for file in family}
         # Source comes first, then the shallowest path, because copies are usually deeper.
         paths = sorted(lines, key=lambda p: (-factors[p], _source_distance(p), p.count("/"), p))
@@ -46,6 +42,14 @@ def near_duplicates(files: Sequence[File], factors: Mapping[str, float]) -> set[
             else:
                 originals.append(path)
     return found
+
+
+def families(files: Sequence[File]) -> list[list[File]]:
+    """Return the files that share a stem with another one, by stem."""
+    by_stem: dict[str, list[File]] = defaultdict(list)
+    for file in files:
+        by_stem[stem(file.path)].append(file)
+    return [family for family in by_stem.values() if len(family) > 1]
 
 
 def stem(path: str) -> str:
@@ -80,6 +84,6 @@ def _lines(file: File) -> set[str]:
     return {
         line
         for row in file.rows
-        for line in map(str.strip, row.text.splitlines())
+        for line in map(str.strip, file.texts[row.id].splitlines())
         if len(line) >= _MIN_LINE_CHARS
     }

@@ -1,12 +1,15 @@
-"""Collect what the index finds for a question, by file."""
+"""Collect what the index finds for a question, by file, without the texts.
+
+The ranking reads the texts of few chunks; see `RankingState.read_texts`.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.forest.pages import pages_of
 from code_intel.forest.ranking.question import Name, RankedQuestion
-from code_intel.index.rows import ChunkRow
+from code_intel.index.rows import ChunkPlace
 from code_intel.index.store import Store
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
@@ -28,29 +31,71 @@ class File:
         names: BM25 of symbol names and path, by chunk id.
         cosines: Cosine with the question, by chunk id.
         defines: How well a chunk's definitions match a name in the question, 0 to 1, by chunk id.
+        texts: The texts that have been read so far, by chunk id.
     """
 
     path: str
-    rows: list[ChunkRow] = field(default_factory=list)
+    rows: list[ChunkPlace] = field(default_factory=list)
     body: dict[int, float] = field(default_factory=dict)
     names: dict[int, float] = field(default_factory=dict)
     cosines: dict[int, float] = field(default_factory=dict)
     defines: dict[int, float] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)
+
+
+class FoundWords(NamedTuple):
+    """What the words of a question find.
+
+    Attributes:
+        version: The version of the index; see `Store.version_token`.
+        limit: Maximum chunks of each search.
+        body: BM25 of chunk texts, by chunk id.
+        names: BM25 of symbol names and path, by chunk id.
+        named: The ids of the chunks that define a name in the question.
+    """
+
+    version: tuple[int, ...] | None
+    limit: int
+    body: Mapping[int, float]
+    names: Mapping[int, float]
+    named: Mapping[Name, Sequence[int]]
+
+
+def find_words(store: Store, question: RankedQuestion, limit: int) -> FoundWords:
+    """Search the index by words, names and definitions, `limit` chunks each."""
+    with store.snapshot():
+        return FoundWords(
+            store.version_token(),
+            limit,
+            dict(store.word_hits(question.terms, "body", limit)),
+            dict(store.word_hits(question.terms, "names", limit)),
+            {name: store.definition_chunks(name.bare) for name in question.names},
+        )
 
 
 def gather(
-    store: Store, question: RankedQuestion, vector: "NDArray[np.float32] | None", limit: int
+    store: Store,
+    question: RankedQuestion,
+    vector: "NDArray[np.float32] | None",
+    limit: int,
+    words: FoundWords | None = None,
 ) -> list[File]:
-    """Search the index by words, names, vectors and definitions, `limit` chunks each."""
-    body = dict(store.word_hits(question.terms, "body", limit))
-    names = dict(store.word_hits(question.terms, "names", limit))
+    """Search the index by words, names, vectors and definitions, `limit` chunks each.
+
+    `words` is what the words found before, if it is known; after a write they are searched again.
+    """
+    version = store.version_token()
+    if words is None or version is None or (words.version, words.limit) != (version, limit):
+        words = find_words(store, question, limit)
+    body, names, named = words.body, words.names, words.named
     cosines = {} if vector is None else _nearest(store, vector, limit)
-    named = {name: store.definition_chunks(name.bare) for name in question.names}
     chunks = {chunk for found in named.values() for chunk in found[:MAX_CHUNKS_PER_NAME]}
-    rows = store.chunk_rows({*body, *names, *cosines, *chunks})
+    rows = {row.id: row for row in store.chunk_places({*body, *names, *cosines, *chunks})}
     files: dict[str, File] = {}
     for row in rows.values():
-        file = files.setdefault(row.path, File(row.path))
+        file = files.get(row.path)
+        if file is None:
+            file = files[row.path] = File(row.path)
         file.rows.append(row)
         for found, kept in ((body, file.body), (names, file.names), (cosines, file.cosines)):
             if row.id in found:
@@ -67,7 +112,7 @@ def _nearest(store: Store, vector: "NDArray[np.float32]", limit: int) -> dict[in
     return dict([hit for hit in near if hit[0] not in pages][:limit])
 
 
-def _define(files: Mapping[str, File], name: Name, rows: Sequence[ChunkRow]) -> None:
+def _define(files: Mapping[str, File], name: Name, rows: Sequence[ChunkPlace]) -> None:
     """Record how well the chunks define a name: less if the scopes differ."""
     for row in rows:
         match = _match(row.symbols, name)

@@ -12,7 +12,7 @@ from posixpath import basename
 
 from code_intel.chunking.languages import PLAIN
 from code_intel.chunking.words import words
-from code_intel.forest.ranking.copies import near_duplicates
+from code_intel.forest.ranking.copies import families, near_duplicates
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.paths import PathKind, relative
 from code_intel.forest.ranking.question import RankedQuestion
@@ -128,9 +128,11 @@ def coverage(state: RankingState) -> Values:
     wanted = [term for term in state.question.terms if len(term) >= MIN_TERM_CHARS]
     found = [(max(file.body, key=file.body.__getitem__), file) for file in state.files if file.body]
     found.sort(key=lambda pair: (-pair[1].body[pair[0]], pair[1].path))
+    read = found[:MAX_COVERAGE_FILES] if wanted else []
+    state.read_texts((file, chunk) for chunk, file in read)
     values = {}
-    for chunk, file in found[:MAX_COVERAGE_FILES] if wanted else ():
-        text = next(row.text for row in file.rows if row.id == chunk).casefold()
+    for chunk, file in read:
+        text = file.texts[chunk].casefold()
         values[file.path] = sum(term in text for term in wanted) / len(wanted)
     return values
 
@@ -191,4 +193,6 @@ def used(state: RankingState) -> Values:
 
 def copy(state: RankingState) -> Values:
     """Return 1 for those of the best files that are near-duplicates of another one."""
-    return dict.fromkeys(near_duplicates(state.best(MAX_COPY_FILES), state.path_factors()), 1.0)
+    files = [file for family in families(state.best(MAX_COPY_FILES)) for file in family]
+    state.read_texts((file, row.id) for file in files for row in file.rows)
+    return dict.fromkeys(near_duplicates(files, state.path_factors()), 1.0)

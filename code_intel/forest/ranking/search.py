@@ -5,14 +5,14 @@ hit per file, and at most one page of a query plan (`pages`). Each row is a pure
 was found in the index, so an unchanged index gives the same result (docs/decisions/0010).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import UsageError
 from code_intel.forest import pages
 from code_intel.forest.dependencies.build import graph_of
-from code_intel.forest.ranking.evidence import File, gather
+from code_intel.forest.ranking.evidence import File, FoundWords, find_words, gather
 from code_intel.forest.ranking.floor import is_likely
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.recency import recent_of
@@ -20,7 +20,7 @@ from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, wei
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
-from code_intel.index.rows import ChunkRow
+from code_intel.index.rows import ChunkPlace, ChunkRow
 from code_intel.index.store import MAX_HITS, Store
 from code_intel.records import Hit
 
@@ -56,6 +56,7 @@ def search(
     without: Collection[str] = (),
     floor: bool = True,
     own: bool = False,
+    words: FoundWords | None = None,
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first; none if nothing is likely.
 
@@ -72,12 +73,12 @@ def search(
         without: Names of rows of `signals.RANKING` to skip.
         floor: Whether hits are left out that are not likely; see `is_likely`.
         own: Whether to add the best page of a query plan, if one matches.
+        words: What `search_words` found for this question and these filters.
     """
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
         return []
-    limit = MAX_HITS if directory or file_pattern else POOL
-    files = gather(store, question, vector, limit)
+    files = gather(store, question, vector, _limit(directory, file_pattern), words)
     likely = not floor or is_likely(store, query, question, files)
     if not (likely or own):
         return []
@@ -87,14 +88,26 @@ def search(
     if situation is None:
         situation = Situation(recent=recent_of(store))
     commits = store.commits.hits(question.terms) if files else {}
-    state = RankingState(files, question, bases, graph_of(store, bases), situation, commits)
+    graph = graph_of(store, bases)
+    state = RankingState(files, question, bases, graph, situation, commits, store.chunk_texts)
     ranked = rank(state, without)[: max(top_k, 0)] if likely else []
-    best = ranked[0].score if ranked else 0.0
-    hits = [_hit(each, each.score / best) for each in ranked]
+    hits = _hits(store, ranked)
     page = pages.best_page(store, question, vector, nearest) if own else None
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
     return pages.insert_page(hits, page, pages.tags_of(store, page))
+
+
+def search_words(
+    store: Store, query: str, directory: str = "", file_pattern: str = ""
+) -> FoundWords:
+    """Return what the words of a question find, which needs no vector."""
+    return find_words(store, read(query), _limit(directory, file_pattern))
+
+
+def _limit(directory: str, file_pattern: str) -> int:
+    """Return how many chunks each search finds; more if most of them may be filtered out."""
+    return MAX_HITS if directory or file_pattern else POOL
 
 
 def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking]:
@@ -133,15 +146,19 @@ def _apply(signal: Signal, state: RankingState) -> None:
         state.why.setdefault(path, []).append(tag)
 
 
-def _hit(ranked: FileRanking, score: float) -> Hit:
-    """Return the best chunk of a file, with its next ones, which score in relation to it."""
-    rated = _rated_chunks(ranked.file)
-    best = rated[0][1]
-    first, *others = (
-        _chunk_hit(ranked, row, score * (rating / best if best > 0 else 1.0))
-        for row, rating in rated[: MAX_PASSAGES + 1]
-    )
-    return replace(first, others=tuple(others))
+def _hits(store: Store, ranked: Sequence[FileRanking]) -> list[Hit]:
+    """Return the best chunk of each file, with its next ones, which score in relation to it."""
+    rated = [_rated_chunks(each.file)[: MAX_PASSAGES + 1] for each in ranked]
+    rows = store.chunk_rows(place.id for chunks in rated for place, _ in chunks)
+    hits = []
+    for each, chunks in zip(ranked, rated, strict=True):
+        score, best = each.score / ranked[0].score, chunks[0][1]
+        first, *others = (
+            _chunk_hit(each, rows[place.id], score * (rating / best if best > 0 else 1.0))
+            for place, rating in chunks
+        )
+        hits.append(replace(first, others=tuple(others)))
+    return hits
 
 
 def _chunk_hit(ranked: FileRanking, row: ChunkRow, score: float) -> Hit:
@@ -159,12 +176,19 @@ def _chunk_hit(ranked: FileRanking, row: ChunkRow, score: float) -> Hit:
     )
 
 
-def best_chunks(file: File) -> tuple[ChunkRow, ...]:
+def best_chunks(file: File) -> tuple[ChunkPlace, ...]:
     """Return the chunks found in a file, best first by the weights of the file ranking."""
     return tuple(row for row, _ in _rated_chunks(file))
 
 
-def _rated_chunks(file: File) -> list[tuple[ChunkRow, float]]:
+def first_chunks(store: Store, ranked: Iterable[FileRanking]) -> list[ChunkRow]:
+    """Return the best chunk of each file, with its text."""
+    places = [best_chunks(each.file)[0] for each in ranked]
+    rows = store.chunk_rows(place.id for place in places)
+    return [rows[place.id] for place in places]
+
+
+def _rated_chunks(file: File) -> list[tuple[ChunkPlace, float]]:
     """Return the chunks found in a file with their ratings, best first."""
     parts: tuple[tuple[Mapping[int, float], float], ...] = (
         (file.cosines, weight_of("meaning")),

@@ -1,6 +1,6 @@
 """Hold the state of a ranking: files, question, situation and scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -32,6 +32,8 @@ class Situation:
 
 
 NO_SITUATION = Situation()
+ReadTexts = Callable[[Collection[int]], Mapping[int, str]]
+"""Returns the texts of chunks by id."""
 
 
 @dataclass(slots=True)
@@ -45,6 +47,7 @@ class RankingState:
         graph: The import graph.
         situation: What is known besides the question.
         commits: The earlier commits that are most like the question, by path.
+        read: Reads texts from the index; by default, files have all of theirs.
         scores: Scores by path; files without evidence have none.
         why: Tags by path.
         kinds: Kinds of file that the question does not ask for, by path.
@@ -57,6 +60,7 @@ class RankingState:
     graph: Graph | None = None
     situation: Situation = NO_SITUATION
     commits: Mapping[str, CommitHit] = field(default_factory=dict)
+    read: ReadTexts = lambda chunks: {}  # noqa: ARG005 - see above
     scores: dict[str, float] = field(default_factory=dict)
     why: dict[str, list[str]] = field(default_factory=dict)
     kinds: dict[str, Sequence[PathKind]] = field(init=False, default_factory=dict)
@@ -69,6 +73,12 @@ class RankingState:
             kinds = kinds_of(*place)
             self.kinds[file.path] = [kind for kind in kinds if not _is_source(file, kind)]
             self.asked_kinds[file.path] = asked_kinds_of(*place)
+
+    def read_texts(self, wanted: Iterable[tuple[File, int]]) -> None:
+        """Read the texts of chunks, all at once, into the `texts` of their files."""
+        missing = {chunk: file for file, chunk in wanted if chunk not in file.texts}
+        for chunk, text in self.read(missing.keys()).items() if missing else ():
+            missing[chunk].texts[chunk] = text
 
     def has_vectors(self) -> bool:
         """Return whether the question was compared with vectors."""
@@ -89,5 +99,5 @@ def _is_source(file: File, kind: PathKind) -> bool:
 
     Code that defines symbols in a folder named `doc` is the source of a package of that name.
     """
-    is_code = row_of(file.path).complete and any(row.symbols for row in file.rows)
+    is_code = row_of(file.path).complete and any(row.names for row in file.rows)
     return kind.name == "docs" and is_code

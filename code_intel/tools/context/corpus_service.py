@@ -7,6 +7,7 @@ same results. Its methods block; servers call them on worker threads.
 import os
 import shlex
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from code_intel.embedding.lazy import ENGINES, EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search as search_forest
-from code_intel.forest.ranking.search import within
+from code_intel.forest.ranking.search import search_words, within
 from code_intel.foundation.text import counted, without_hidden
 from code_intel.index.facade import Index
 from code_intel.index.indexer import Activity
@@ -149,7 +150,11 @@ class CorpusService:
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """Return the hits, and notes on what could not be searched."""
         store = self.index.store
-        question = self.question(query)
+        with ThreadPoolExecutor(1, thread_name_prefix="question") as pool:
+            embedding = pool.submit(self.question, query)
+            # Not in the snapshot below: it would keep other calls waiting for the model, too.
+            words = search_words(store, query, directory, file_pattern)
+            question = embedding.result()
         with store.snapshot():  # the active vectors may be replaced at any time
             comparable = self.comparable(question)
             hits = search_forest(
@@ -161,6 +166,7 @@ class CorpusService:
                 file_pattern=file_pattern,
                 bases=bases(self.index.config),
                 own=own,
+                words=words,
             )
         return hits, comparable.degraded
 

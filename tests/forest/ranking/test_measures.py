@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
@@ -94,6 +94,23 @@ def test_coverage_reads_the_files_with_the_most_words() -> None:
     read_from = measures.coverage(state(files, "parse"))
     assert min(read_from) == "011.py"
     assert len(read_from) == MAX_COVERAGE_FILES
+
+
+def test_only_the_texts_that_are_compared_are_read_and_all_at_once() -> None:
+    asked: list[list[int]] = []
+
+    def read_texts(chunks: Collection[int]) -> dict[int, str]:
+        asked.append(sorted(chunks))
+        return dict.fromkeys(chunks, "parse")
+
+    files = [File(f"{n:02}.py", body={n: float(n), 100 + n: 0.5}) for n in range(1, 51)]
+    given = RankingState(files, read("parse"), read=read_texts)
+    assert set(measures.coverage(given).values()) == {1.0}
+    assert asked == [list(range(11, 51))]
+    measures.coverage(given)
+    assert len(asked) == 1
+    measures.copy(given)  # no two files share a name
+    assert len(asked) == 1
 
 
 def test_a_file_found_only_by_vectors_has_no_coverage() -> None:

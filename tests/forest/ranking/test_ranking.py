@@ -16,7 +16,7 @@ from code_intel.forest.ranking.question import TOPICS, read
 from code_intel.forest.ranking.search import FileRanking, rank
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES
 from code_intel.forest.ranking.state import RankingState, Situation
-from code_intel.index.rows import ChunkRow, CommitHit
+from code_intel.index.rows import ChunkPlace, CommitHit
 from forest.corpus import file
 
 PLAIN = read("how is it done")
@@ -349,13 +349,14 @@ FILES = st.builds(
     lambda path, body, names, cosines, defines, text: File(
         path,
         [
-            ChunkRow(chunk, 1, path, chunk, 1, 1, text, (), "python", "")
+            ChunkPlace(chunk, path, chunk, "python", names="")
             for chunk in sorted({1, *body, *names, *cosines, *defines})
         ],
         body,
         names,
         cosines,
         defines,
+        texts=dict(enumerate([text] * 5)),
     ),
     PATHS,
     FOUND,

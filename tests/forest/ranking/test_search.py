@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from code_intel.chunking import parse_file
 from code_intel.errors import UsageError
 from code_intel.forest.ranking.question import embedded as vector_of
-from code_intel.forest.ranking.search import search
+from code_intel.forest.ranking.search import search, search_words
+from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.records import Hit
 from doubles import HashEmbedder
@@ -179,6 +181,37 @@ def test_words_and_vectors_find_the_same_file(embedded: Store) -> None:
     hits = search(embedded, query, HashEmbedder().queries([query])[0], top_k=3)
     assert hits[0].document == "src/auth/tokens.py"
     assert {"meaning", "words", "names"} <= set(hits[0].why)
+
+
+@pytest.mark.parametrize("directory", ["", "src"])
+@pytest.mark.parametrize("query", ["keeps session tokens", "AuthService.login", "?!", "割引"])
+def test_words_that_were_searched_before_give_the_same_hits(
+    embedded: Store, query: str, directory: str
+) -> None:
+    vector = HashEmbedder().queries([query])[0]
+    words = search_words(embedded, query, directory)
+    before = search(embedded, query, vector, top_k=5, directory=directory, words=words)
+    assert before == search(embedded, query, vector, top_k=5, directory=directory)
+
+
+def test_words_are_searched_again_after_a_write(tmp_path: Path) -> None:
+    with plant(tmp_path / "f.db", {"a.py": "token = 1\n", "b.py": "token = 2\n"}) as store:
+        words = search_words(store, "token")
+        with Store.open(tmp_path / "f.db") as other:
+            other.delete_document("a.py")
+            parsed = parse_file("c.py", "token = 3\n")
+            other.put_document(DocumentRow("c.py", digest="c", language="python"), parsed)
+        hits = search(store, "token", None, top_k=5, words=words)
+    assert sorted(found(hits)) == ["b.py", "c.py"]
+
+
+def test_words_of_another_limit_are_searched_again(tmp_path: Path) -> None:
+    files = {f"noise/n{i}.py": "token token token\n" for i in range(400)}
+    files["quiet/q.py"] = "# a token, once, in a text that is about other matters altogether\n"
+    with plant(tmp_path / "f.db", files) as store:
+        words = search_words(store, "token")
+        hits = search(store, "token", None, top_k=3, directory="quiet", words=words)
+    assert found(hits) == ["quiet/q.py"]
 
 
 @pytest.mark.parametrize(
