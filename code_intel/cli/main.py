@@ -6,6 +6,7 @@ error. Only the module of the chosen command is imported.
 
 import argparse
 import errno
+import gc
 import importlib
 import io
 import json
@@ -134,7 +135,17 @@ class Parser(argparse.ArgumentParser):
 def run() -> None:
     """Entry point of the console script."""
     use_utf8()
+    if sys.argv[1:2] == ["search"] and "-" not in sys.argv:
+        answer_once()
     sys.exit(main(sys.argv[1:]))
+
+
+def answer_once() -> None:
+    """Spare a process that ends after one answer what only pays off later: garbage, threads."""
+    from code_intel.config import limit_numpy_threads
+
+    gc.disable()
+    limit_numpy_threads()
 
 
 def use_utf8() -> None:

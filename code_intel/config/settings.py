@@ -181,6 +181,15 @@ def shows_colours(environ: Mapping[str, str] | None = None) -> bool:
     return not environ.get("NO_COLOR") and environ.get("TERM") not in {"dumb", "unknown"}
 
 
+def limit_numpy_threads() -> None:
+    """Let numpy use one thread, unless the user has set another number; call it before the import.
+
+    Starting the threads takes as much processor time as importing numpy, and one question has no
+    work for them.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Settings:
     """Read a project's settings; a project without configuration gets the defaults of `init`.
 
