@@ -9,7 +9,8 @@ from code_intel.config import Settings
 from code_intel.records import Freshness
 from code_intel.servers.index_server import start_indexers
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
-from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.progress import Report
 
 GATEWAY_INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you "

@@ -13,10 +13,10 @@ from code_intel.foundation.gateway_socket import HookOutput, HookRequest
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible_lines
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.declaration import ignore_progress
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
 from code_intel.tools.hooks.failures import log_failure
 from code_intel.tools.hooks.table import ADAPTERS, RULES, Adapter
+from code_intel.tools.progress import ignore_progress
 
 BLOCKING_EXIT = 2
 """The exit code by which a hook keeps its client from going on, in all clients."""
