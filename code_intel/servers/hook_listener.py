@@ -98,7 +98,10 @@ async def _first_gateway(path: Path) -> AsyncIterator[None]:
 
 
 async def _serve(link: SocketStream, answer: AnswerHook) -> None:
-    """Answer one event. A request that is malformed or of another version gets no answer."""
+    """Answer one event; never raises, because that would end the listening.
+
+    A request that is malformed or of another version gets no answer.
+    """
     peer: socket.socket = link.extra_attributes[SocketAttribute.raw_socket]()
     async with link:
         if not is_own_peer(peer):
@@ -110,6 +113,8 @@ async def _serve(link: SocketStream, answer: AnswerHook) -> None:
                     await link.send((await answer(request)).encode())
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             logger.debug("a hook ended before its answer")
+        except Exception:
+            logger.exception("a hook got no answer")
 
 
 async def _read(link: SocketStream) -> bytes:
