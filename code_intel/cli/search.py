@@ -3,28 +3,36 @@
 The map holds the project's agreements: which term refers to which symbol. The forest is the index
 of its source. The search belongs to no session and is not recorded. Without a query, the command
 asks an example question about the project. It exits with 1 if nothing is likely. With `-` it reads
-one query per line from standard input and prints one JSON object per line.
+one query per line from standard input and prints one JSON object per line. A gateway of the project
+that runs answers a query at once; otherwise the command opens the indexes and the model itself.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from code_intel.cli.output import emit
+from code_intel.cli.output import form_of
 from code_intel.cli.project import add_project, project_of, require_index, terminal_of
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
+from code_intel.foundation.gateway_socket import (
+    HookOutput,
+    HookRequest,
+    NoGatewayError,
+    ask_gateway,
+)
 from code_intel.records import PLACES_PER_FILE
-from code_intel.tools.wire.reader import in_terminal
-from code_intel.tools.wire.terminal_question import TerminalQuestion
+from code_intel.tools.wire.terminal_question import TERMINAL, TerminalQuestion, TerminalRequest
 
 if TYPE_CHECKING:  # imported late, because `--help` and errors need none of it
     from code_intel.tools.search.terminal_search import Services
 
 DEFAULT_TOP_K = 5
+GATEWAY_TIMEOUT_S = 2.0
+"""Seconds after which this process searches itself; several times what its own search takes."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,8 +71,24 @@ def run(args: argparse.Namespace) -> int:
     require_index(settings)
     if args.query == ["-"]:
         return _answer_lines(settings, args)
+    if args.query and (output := _ask_gateway(settings, args)) is not None:
+        print(output.stdout, end="", flush=True)
+        return int(output.exit_code)
     with _opened(settings) as services:
         return _search(settings, services, args)
+
+
+def _ask_gateway(settings: Settings, args: argparse.Namespace) -> HookOutput | None:
+    """Return the answer of the gateway that runs for this project; None if there is none."""
+    terminal = terminal_of(settings, {})
+    question = _question(" ".join(args.query), args)
+    request = TerminalRequest(
+        question, form_of(args), str(terminal.folder), terminal.sync, settings.search_digest
+    )
+    with suppress(NoGatewayError, OSError, ValueError):
+        sent = HookRequest(TERMINAL, enforces=False, event=request.encode())
+        return ask_gateway(settings.root, sent, GATEWAY_TIMEOUT_S)
+    return None
 
 
 @contextmanager
@@ -91,11 +115,8 @@ def _search(settings: Settings, services: "Services", args: argparse.Namespace) 
         query = example_question(services[1].index)
         heading = f"Question: {query}\n"
     found = answer(services, _question(query, args))
-    data = {"query": query, **found.data}
-    with in_terminal(terminal_of(settings, {})):
-        text = heading + found.text
-    emit(args, data, text, marks=found.marks)
-    return 0 if found.found.hits else 1
+    print(found.printed(form_of(args), terminal_of(settings, {}), heading), flush=True)
+    return found.exit_code
 
 
 def _answer_lines(settings: Settings, args: argparse.Namespace) -> int:

@@ -117,6 +117,7 @@ class LazyEmbedder:
         clock: A monotonic clock in seconds.
         corpus: The corpus of the passages; its configuration names the model.
         shared_with: The embedder of another corpus in this process, to share engines with.
+        prefers_faster: Whether questions may use the faster engine of the forest.
 
     Attributes:
         is_long_lived: Whether this process answers many questions. If so, questions also use the
@@ -132,6 +133,7 @@ class LazyEmbedder:
         *,
         corpus: Corpus = "map",
         shared_with: "LazyEmbedder | None" = None,
+        prefers_faster: bool = True,
     ) -> None:
         self._settings = settings
         self._config = settings.map if corpus == "map" else settings.forest
@@ -146,6 +148,7 @@ class LazyEmbedder:
         self._passage_engine = self._choose(corpus)
         self._forest_engine = self._choose("forest")
         self._corpus = corpus
+        self._prefers_faster = prefers_faster
         self.is_long_lived = False
 
     @property
@@ -272,6 +275,8 @@ class LazyEmbedder:
     def _faster_engine(self) -> EngineHandle | None:
         """Return the forest's engine if it differs and its vectors can be compared."""
         own, faster = self._question_engine, self._forest_engine
+        if not self._prefers_faster:
+            return None
         if own is None or faster is None or faster is own or faster.failure is not None:
             return None
         return faster if same_space(faster.identity, own.identity) else None

@@ -36,7 +36,8 @@ RETRY_S = 1.0
 """Seconds between two attempts to take over from a gateway that has ended."""
 DEAD_S = 24 * 3600
 """Age in seconds of a socket that is removed if no gateway listens on it."""
-AnswerHook = Callable[[HookRequest], Awaitable[HookOutput]]
+AnswerHook = Callable[[HookRequest], Awaitable[HookOutput | None]]
+"""Answers one request; None is no answer, so that the process that asked does the work itself."""
 
 
 async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:
@@ -109,8 +110,9 @@ async def _serve(link: SocketStream, answer: AnswerHook) -> None:
         try:
             with anyio.move_on_after(ANSWER_TIMEOUT_S):
                 request = decode_request(await _read(link))
-                if request is not None:
-                    await link.send((await answer(request)).encode())
+                output = None if request is None else await answer(request)
+                if output is not None:
+                    await link.send(output.encode())
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             logger.debug("a hook ended before its answer")
         except Exception:

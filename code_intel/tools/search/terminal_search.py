@@ -11,6 +11,8 @@ from code_intel.forest.ranking.question import read
 from code_intel.records import VERIFICATION_SCORE, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
+from code_intel.tools.wire.printed import Form, printed
+from code_intel.tools.wire.reader import Terminal, in_terminal
 from code_intel.tools.wire.terminal_question import TerminalQuestion
 
 NOTHING_LIKELY = "Nothing likely. Use other words, or `code-intel grep` for exact text."
@@ -42,16 +44,23 @@ class TerminalAnswer(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The answer as text; write it `in_terminal`."""
+        """The answer as text."""
         shown = [excerpt(hit, PREVIEW_LINES) for hit in self.found.hits]
         heading = "Agreements:" if self.corpus == "map" else "Source (unverified):"
         body = f"{heading}\n{hits_text(shown)}" if shown else NOTHING_LIKELY
         return body + index_text(self.found.index)
 
     @property
-    def marks(self) -> frozenset[str]:
-        """The index tokens that a terminal shows in bold."""
-        return frozenset(read(self.question.query).terms)
+    def exit_code(self) -> int:
+        """The exit code of the command: 1 if nothing is likely."""
+        return 0 if self.found.hits else 1
+
+    def printed(self, form: Form, terminal: Terminal, heading: str = "") -> str:
+        """Return what the command prints; `heading` comes before the text."""
+        data = {"query": self.question.query, **self.data}
+        with in_terminal(terminal):
+            text = heading + self.text
+        return printed(form, data, text, marks=read(self.question.query).terms)
 
 
 def answer(services: Services, question: TerminalQuestion) -> TerminalAnswer:
