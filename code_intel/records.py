@@ -152,6 +152,8 @@ class Agreement:
     extra: tuple[tuple[str, object], ...] = field(default=(), hash=False)  # may contain lists
 
 
+PLACES_PER_FILE = 3
+"""Default number of places of one file in an answer."""
 MAX_HIT_EVIDENCE = 3
 """Limit of the evidence that a hit of the map shows, newest last."""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
-from code_intel.tools.declaration import ignore_progress
 from code_intel.tools.hooks.events import HookEvent, Kind
+from code_intel.tools.progress import ignore_progress
 from served import settings_of
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 ALTERNATIVES = 3
 """Number of English words that a term is searched as, since projects use different ones."""
@@ -57,7 +57,7 @@ def unread(query: str) -> list[str]:
 @cache
 def dictionary() -> Mapping[str, tuple[str, ...]]:
     """Return the English words of each term; terms that mean nothing in code have none."""
-    lines = resources.files(__package__).joinpath("japanese.tsv").read_text("utf-8").splitlines()
+    lines = Path(__file__).with_name("japanese.tsv").read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines)
     return {term: tuple(each.replace("_", " ") for each in words.split()) for term, words in rows}
 

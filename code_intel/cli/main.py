@@ -6,6 +6,7 @@ error. Only the module of the chosen command is imported.
 
 import argparse
 import errno
+import gc
 import importlib
 import io
 import json
@@ -136,6 +137,8 @@ def run() -> None:
     """Entry point of the console script."""
     use_utf8()
     limit_math_threads()
+    if sys.argv[1:2] == ["search"] and "-" not in sys.argv:
+        gc.disable()  # a process that ends after one answer needs no collection
     sys.exit(main(sys.argv[1:]))
 
 

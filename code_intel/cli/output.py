@@ -4,7 +4,6 @@ Text on a terminal is coloured.
 """
 
 import argparse
-import json
 import sys
 import threading
 import time
@@ -12,8 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from code_intel.foundation.redaction import masked, masked_data
-from code_intel.foundation.text import visible, visible_json
+from code_intel.tools.wire.printed import Form, printed
 
 PROGRESS_DELAY_S = 1.0
 """Seconds after which the elapsed time is printed for the first time."""
@@ -40,15 +38,24 @@ def emit(
         text: The result as text.
         marks: Index tokens; a terminal shows the words with them in bold.
     """
-    if args.json:
-        print(visible_json(json.dumps(masked_data(data), ensure_ascii=False)), flush=True)
-        return
-    shown = visible(masked(text), keep="\n\t")
-    if sys.stdout.isatty():
-        from code_intel.cli.colour import coloured
+    print(printed(form_of(args), data, text, marks), flush=True)
 
-        shown = coloured(shown, marks)
-    print(shown, flush=True)
+
+def form_of(args: argparse.Namespace) -> Form:
+    """Return how the answer to a command line is printed."""
+    return Form(args.json, not args.json and has_colours())
+
+
+def has_colours() -> bool:
+    """Return whether stdout is a terminal that shows colours, and the user does not refuse them.
+
+    A terminal that is `dumb` gets none, and none are shown if NO_COLOR is set.
+    """
+    if not sys.stdout.isatty():
+        return False
+    from code_intel.config import shows_colours
+
+    return shows_colours()
 
 
 @contextmanager

@@ -36,10 +36,11 @@ from code_intel.planning import keeping, place, refining
 from code_intel.planning.records import QueryPlan
 from code_intel.planning.stored import as_json
 from code_intel.records import Freshness
-from code_intel.tools.declaration import Report, Tool
+from code_intel.tools.declaration import Tool
 from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.plans.plan_answers import STOPS
 from code_intel.tools.plans.plan_inputs import preview
+from code_intel.tools.progress import Report
 from code_intel.tools.wire.answers import index_text
 from code_intel.tools.wire.reader import file_name, in_terminal
 

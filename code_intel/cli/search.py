@@ -3,29 +3,36 @@
 The map holds the project's agreements: which term refers to which symbol. The forest is the index
 of its source. The search belongs to no session and is not recorded. Without a query, the command
 asks an example question about the project. It exits with 1 if nothing is likely. With `-` it reads
-one query per line from standard input and prints one JSON object per line.
+one query per line from standard input and prints one JSON object per line. A gateway of the project
+that runs answers a query at once; otherwise the command opens the indexes and the model itself.
 """
 
 import argparse
 import json
 import sys
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
-from code_intel.cli.output import emit
+from code_intel.cli.output import form_of
 from code_intel.cli.project import add_project, project_of, require_index, terminal_of
-from code_intel.cli.setup.question import example_question
+from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
-from code_intel.forest.ranking.places import PLACES_PER_FILE, places_of
-from code_intel.forest.ranking.question import read
-from code_intel.records import VERIFICATION_SCORE, SearchAnswer
-from code_intel.tools.context.corpus_service import CorpusService, open_project
-from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
-from code_intel.tools.wire.reader import in_terminal
+from code_intel.foundation.gateway_socket import (
+    HookOutput,
+    HookRequest,
+    NoGatewayError,
+    ask_gateway,
+)
+from code_intel.records import PLACES_PER_FILE
+from code_intel.tools.wire.terminal_question import TERMINAL, TerminalQuestion, TerminalRequest
 
-NOTHING_LIKELY = "Nothing likely. Use other words, or `code-intel grep` for exact text."
-PREVIEW_LINES = 5
-"""Lines of each place in a terminal."""
+if TYPE_CHECKING:  # imported late, because `--help` and errors need none of it
+    from code_intel.tools.search.terminal_search import Services
+
+DEFAULT_TOP_K = 5
+GATEWAY_TIMEOUT_S = 2.0
+"""Seconds after which this process searches itself; several times what its own search takes."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +44,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--map", action="store_true", help="search the agreements only")
     where.add_argument("--forest", action="store_true", help="search the source only")
     parser.add_argument(
-        "--top-k", type=hit_count, default=5, metavar="N", help="number of files (default: 5)"
+        "--top-k",
+        type=hit_count,
+        default=DEFAULT_TOP_K,
+        metavar="N",
+        help=f"number of files (default: {DEFAULT_TOP_K})",
     )
     parser.add_argument(
         "--per-file",
@@ -58,67 +69,78 @@ def run(args: argparse.Namespace) -> int:
     """Print the hits; return 1 if nothing was found."""
     settings = project_of(args)
     require_index(settings)
+    if args.query == ["-"]:
+        return _answer_lines(settings, args)
+    if args.query and (output := _ask_gateway(settings, args)) is not None:
+        print(output.stdout, end="", flush=True)
+        return int(output.exit_code)
+    with _opened(settings) as services:
+        return _search(settings, services, args)
+
+
+def _ask_gateway(settings: Settings, args: argparse.Namespace) -> HookOutput | None:
+    """Return the answer of the gateway that runs for this project; None if there is none."""
+    terminal = terminal_of(settings, {})
+    question = _question(" ".join(args.query), args)
+    request = TerminalRequest(
+        question, form_of(args), str(terminal.folder), terminal.sync, settings.search_digest
+    )
+    with suppress(NoGatewayError, OSError, ValueError):
+        sent = HookRequest(TERMINAL, enforces=False, event=request.encode())
+        return ask_gateway(settings.root, sent, GATEWAY_TIMEOUT_S)
+    return None
+
+
+@contextmanager
+def _opened(settings: Settings) -> "Iterator[Services]":
+    """Open the map and the forest for reading."""
+    from code_intel.tools.context.corpus_service import open_project
+
     services = open_project(settings, readonly=True)
     try:
-        if args.query == ["-"]:
-            for line in filter(None, map(str.strip, sys.stdin)):
-                data = _answer_line(services, line, args)
-                print(json.dumps(data, ensure_ascii=False), flush=True)
-            return 0
-        query = " ".join(args.query) if args.query else example_question(services[1].index)
-        corpus, answer = ask(services, query, args)
-        question = "" if args.query else f"Question: {query}\n"
-        data = {"query": query, **_data(corpus, answer)}
-        with in_terminal(terminal_of(settings, {})):
-            text = question + _text(corpus, answer)
-        emit(args, data, text, marks=read(query).terms)
-        return 0 if answer.hits else 1
+        yield services
     finally:
         for service in services:
             service.index.close()
 
 
-def _answer_line(
-    services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
-) -> dict[str, Any]:
+def _search(settings: Settings, services: "Services", args: argparse.Namespace) -> int:
+    """Print the answer to one query; return 1 if nothing was found."""
+    from code_intel.tools.search.terminal_search import answer
+
+    query, heading = " ".join(args.query), ""
+    if not query:
+        from code_intel.cli.setup.question import example_question
+
+        query = example_question(services[1].index)
+        heading = f"Question: {query}\n"
+    found = answer(services, _question(query, args))
+    print(found.printed(form_of(args), terminal_of(settings, {}), heading), flush=True)
+    return found.exit_code
+
+
+def _answer_lines(settings: Settings, args: argparse.Namespace) -> int:
+    """Answer each line of standard input."""
+    with _opened(settings) as services:
+        for line in filter(None, map(str.strip, sys.stdin)):
+            data = _answer_line(services, _question(line, args))
+            print(json.dumps(data, ensure_ascii=False), flush=True)
+    return 0
+
+
+def _answer_line(services: "Services", question: TerminalQuestion) -> dict[str, Any]:
     """Return the answer to one line; an error becomes the answer to its line."""
+    from code_intel.tools.search.terminal_search import answer
+
     try:
-        return _data(*ask(services, query, args))
+        return answer(services, question).data
     except CodeIntelError as error:
         return error.as_dict()
 
 
-def ask(
-    services: tuple[CorpusService, CorpusService], query: str, args: argparse.Namespace
-) -> tuple[str, SearchAnswer]:
-    """Return the corpus that answered, and its answer."""
-    map_service, forest_service = services
-    if not args.forest:
-        answer = map_service.search(query, args.top_k)
-        best = next((hit.score for hit in answer.hits if hit.agreement), None) or 0.0
-        if args.map or best >= VERIFICATION_SCORE:
-            return "map", answer
-    found = forest_service.search(query, args.top_k, own=args.include == "own")
-    hits = places_of(forest_service.index.store, query, found.hits, args.per_file)
-    return "forest", replace(found, hits=tuple(hits))
-
-
-def _data(corpus: str, answer: SearchAnswer) -> dict[str, Any]:
-    shown, cut = fit(answer.hits)
-    return {
-        "source": corpus,
-        "status": "PREVIOUS_SUCCESS" if corpus == "map" else "HYPOTHESIS",
-        "results": [hit_data(hit, text) for hit, text in shown],
-        "truncated": cut,
-        "index": index_data(answer.index),
-    } | ({} if shown else {"message": NOTHING_LIKELY})
-
-
-def _text(corpus: str, answer: SearchAnswer) -> str:
-    shown = [excerpt(hit, PREVIEW_LINES) for hit in answer.hits]
-    heading = "Agreements:" if corpus == "map" else "Source (unverified):"
-    body = f"{heading}\n{hits_text(shown)}" if shown else NOTHING_LIKELY
-    return body + index_text(answer.index)
+def _question(query: str, args: argparse.Namespace) -> TerminalQuestion:
+    corpus = "map" if args.map else "forest" if args.forest else ""
+    return TerminalQuestion(query, args.top_k, args.per_file, corpus, args.include == "own")
 
 
 def hit_count(text: str) -> int:

@@ -17,7 +17,8 @@ from code_intel.errors import CodeIntelError
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
-from code_intel.tools.declaration import Answer, Report, Tool, ignore_progress
+from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.progress import Report, ignore_progress
 from code_intel.tools.wire.reader import in_terminal, in_words
 
 ToolFunction = Callable[..., Awaitable[Answer]]

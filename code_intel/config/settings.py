@@ -4,6 +4,7 @@ The environment overrides the file, and the file overrides the default. No other
 environment.
 """
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -91,6 +92,13 @@ class Settings:
     def state(self) -> Path:
         """`.code-intel`: agreements, sessions, logs, databases."""
         return self.root / STATE_FOLDER
+
+    @property
+    def search_digest(self) -> str:
+        """A digest of the settings on which the answer of a search depends."""
+        values = [self.root, self.map, self.forest, self.embedding, self.cache_dir, self.state_dir]
+        values += [self.expire_days, self.trust_git, self.trunk]
+        return hashlib.sha256(repr(values).encode("utf-8", "surrogateescape")).hexdigest()
 
     @property
     def calibrations(self) -> Path:

@@ -120,6 +120,7 @@ class LazyEmbedder:
         clock: A monotonic clock in seconds.
         corpus: The corpus of the passages; its configuration names the model.
         shared_with: The embedder of another corpus in this process, to share engines with.
+        prefers_faster: Whether questions may use the faster engine of the forest.
 
     Attributes:
         is_long_lived: Whether this process answers many questions. If so, questions also use the
@@ -135,6 +136,7 @@ class LazyEmbedder:
         *,
         corpus: Corpus = "map",
         shared_with: "LazyEmbedder | None" = None,
+        prefers_faster: bool = True,
     ) -> None:
         self._settings = settings
         self._config = settings.map if corpus == "map" else settings.forest
@@ -149,6 +151,7 @@ class LazyEmbedder:
         self._passage_engine = self._choose(corpus)
         self._forest_engine = self._choose("forest")
         self._corpus = corpus
+        self._prefers_faster = prefers_faster
         self.is_long_lived = False
 
     @property
@@ -282,6 +285,8 @@ class LazyEmbedder:
     def _forests_engine(self) -> EngineHandle | None:
         """Return the forest's engine if it differs and its vectors can be compared."""
         own, other = self._question_engine, self._forest_engine
+        if not self._prefers_faster:
+            return None
         if own is None or other is None or other is own or other.failure is not None:
             return None
         return other if same_space(other.identity, own.identity) else None

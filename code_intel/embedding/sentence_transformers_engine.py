@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from code_intel.embedding.background import thread_count, worker_pool
 from code_intel.embedding.engine import (
@@ -27,7 +24,7 @@ from code_intel.embedding.engine import (
 )
 from code_intel.embedding.weights import REQUIREMENT
 from code_intel.errors import EmbeddingError
-from code_intel.foundation.installing import install_command
+from code_intel.foundation.installing import install_command, version_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +55,7 @@ def installed() -> bool:
 
 def identity(model: str) -> str:
     """Return the identity; for a folder it includes a hash of file names, sizes and times."""
-    package = f"f32/sentence-transformers-{version('sentence-transformers')}"
+    package = f"f32/sentence-transformers-{version_of('sentence-transformers')}"
     folder = Path(model)
     if not folder.is_dir():
         return f"{HUB_NAMES.get(model, model).removeprefix('intfloat/')}/{package}"
@@ -204,6 +201,9 @@ def require_hub(endpoint: str) -> None:
     Raises:
         OSError: Nothing answers at its address.
     """
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies  # imported late: it loads the modules of HTTP and e-mail
+
     address = urlsplit(endpoint)
     if address.hostname is None or getproxies():
         return

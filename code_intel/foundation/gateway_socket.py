@@ -128,17 +128,19 @@ def is_own_peer(link: socket.socket) -> bool:
     return bool(user == os.getuid())
 
 
-def ask_gateway(root: str | os.PathLike[str], request: HookRequest) -> HookOutput:
+def ask_gateway(
+    root: str | os.PathLike[str], request: HookRequest, timeout: float = ANSWER_TIMEOUT_S
+) -> HookOutput:
     """Ask the gateway of a project.
 
     Raises:
-        NoGatewayError: No gateway of this version listens.
-        OSError: It did not answer in `ANSWER_TIMEOUT_S`, or ended meanwhile.
+        NoGatewayError: No gateway of this version listens, or it has no answer.
+        OSError: It did not answer within `timeout` seconds, or ended meanwhile.
     """
     if not has_sockets():
         raise NoGatewayError
     with socket.socket(socket.AF_UNIX) as link:
-        link.settimeout(ANSWER_TIMEOUT_S)
+        link.settimeout(timeout)
         try:
             path = socket_path(root)
             if not is_private(os.path.dirname(path)):

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from anyio import from_thread
-
 GIT_TIMEOUT_S = 5.0
 """Time limit of a command."""
 POLL_INTERVAL_S = 0.2
@@ -99,6 +97,8 @@ def _output(process: "subprocess.Popen[bytes]", timeout: float) -> bytes:
         except subprocess.TimeoutExpired as error:
             if time.monotonic() >= deadline:
                 raise TimeoutError(f"git did not answer within {timeout:.0f} seconds.") from error
+        from anyio import from_thread  # only commands that are slow need it
+
         with suppress(RuntimeError):  # not a worker thread of anyio
             from_thread.check_cancelled()
 

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 
 def install_command(*packages: str, again: bool = False) -> str:
@@ -14,3 +15,20 @@ def install_command(*packages: str, again: bool = False) -> str:
     words = ["install", *(["--force-reinstall"] if again else []), *packages]
     install = f"{python} -m pip {shlex.join(words)}"
     return install if find_spec("pip") else f"{python} -m ensurepip && {install}"
+
+
+def version_of(package: str) -> str:
+    """Return the version of an installed package, from the name of the folder of its metadata.
+
+    `importlib.metadata` loads the modules of e-mail and ZIP files; it is used for other packages.
+
+    Raises:
+        importlib.metadata.PackageNotFoundError: The package is not installed.
+    """
+    name = package.replace("-", "_")
+    for folder in sys.path:
+        for metadata in Path(folder).glob(f"{name}-*.dist-info"):
+            return metadata.name.removesuffix(".dist-info").rpartition("-")[2]
+    from importlib.metadata import version
+
+    return version(package)

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import ParamSpec, TypeVar
 
-from anyio import to_thread
-
 from code_intel.errors import BusyError
 
 P = ParamSpec("P")
@@ -25,6 +23,8 @@ _cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default
 
 async def run_read(work: Callable[P, ResultT], *args: P.args, **kwargs: P.kwargs) -> ResultT:
     """Run blocking work that only reads on a worker thread; after a cancellation, abandon it."""
+    from anyio import to_thread  # a command in a terminal needs no event loop
+
     cancelled = threading.Event()
 
     def run() -> ResultT:

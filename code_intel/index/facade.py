@@ -111,6 +111,22 @@ class Index:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    def read_once(self, embedder: Embedder | None) -> "Index":
+        """Return this index as a process of its own would open it for one answer.
+
+        It shares the store, has no indexer, and looks at the disk itself. Do not close it.
+        """
+        alone = Index(
+            self.config,
+            embedder=embedder,
+            cache=self.cache,
+            readonly=True,
+            check_disk=True,
+            command=self.command,
+        )
+        alone._store = self.store
+        return alone
+
     def start(self) -> None:
         """Start the indexer in the background; do nothing if read-only."""
         if not self.readonly and self.indexer is None:

@@ -8,12 +8,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-
-from pathspec.patterns.gitignore import GitIgnorePatternError
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from typing import TYPE_CHECKING
 
 from code_intel.index.corpus import EXCLUDED_FOLDERS, NEVER_FOLDERS, TOOL_MARKERS
 from code_intel.index.safe_files import read_inside
+
+if TYPE_CHECKING:  # most projects are in git, and need no patterns
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 Rules = Sequence[tuple[bool, re.Pattern[str]]]
 """(whether the line ignores, its expression) for each line of a .gitignore file."""
@@ -68,8 +69,11 @@ def _read(base: Path, name: str) -> Rules:
     return [(bool(p.include), p.regex) for p in patterns if p is not None and p.regex is not None]
 
 
-def _pattern(line: str) -> GitIgnoreSpecPattern | None:
+def _pattern(line: str) -> "GitIgnoreSpecPattern | None":
     """Parse a line; return None for a pattern that git ignores as invalid, such as a lone `!`."""
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
     try:
         return GitIgnoreSpecPattern(line)
     except GitIgnorePatternError:

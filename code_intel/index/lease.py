@@ -9,13 +9,16 @@ import json
 import os
 import time
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-
-from filelock import FileLock, Timeout  # noqa: TID251 - held for long
+from typing import TYPE_CHECKING
 
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.index.safe_files import read_plain
+
+if TYPE_CHECKING:
+    from filelock import FileLock  # noqa: TID251 - held for long
 
 HEARTBEAT_S = 5.0
 HEARTBEAT_TIMEOUT_S = 60.0
@@ -40,12 +43,20 @@ class IndexerLease:
         self._path = db_path.with_name(f"{db_path.name}.indexer.lock")
         self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
         self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
-        self._lock = FileLock(self._path, thread_local=False)
         self._next_heartbeat = 0.0
         self.lock_error = ""
 
+    @cached_property
+    def _lock(self) -> "FileLock":
+        """The lock. The time of the last heartbeat is read without it, and without its module."""
+        from filelock import FileLock  # noqa: TID251 - held for long
+
+        return FileLock(self._path, thread_local=False)
+
     def acquire(self, timeout: float = 0) -> bool:
         """Try to get the lease for `timeout` seconds; return whether this object holds it."""
+        from filelock import Timeout
+
         if self._lock.is_locked:
             return True
         try:
@@ -88,6 +99,8 @@ class IndexerLease:
 
     def is_free(self) -> bool:
         """Return whether no process holds the lease."""
+        from filelock import Timeout
+
         if self._lock.is_locked:
             return False
         if not self._path.exists():

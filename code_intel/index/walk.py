@@ -10,8 +10,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
@@ -20,6 +19,9 @@ from code_intel.foundation.spelling import spelled
 from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_own_file, is_plan_file, refusal
 from code_intel.index.ignore import walk_folder
 from code_intel.index.safe_files import real_path
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 GIT_TIMEOUT_S = 30
 EXCLUDED_BY_USER = "deleted from the index by name; index it by name to add it again"
@@ -280,7 +282,9 @@ def _expand_home(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser fails without a home
 
 
-def _glob(glob: str) -> GitIgnoreSpec:
+def _glob(glob: str) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec  # imported late, because few patterns have a glob
+
     # The default backend is RE2 where installed, which fails on names that are not UTF-8.
     return GitIgnoreSpec.from_lines([f"/{glob}"], backend="simple")
 

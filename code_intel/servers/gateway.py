@@ -9,7 +9,8 @@ from code_intel.config import Settings
 from code_intel.records import Freshness
 from code_intel.servers.index_server import start_indexers
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
-from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.progress import Report
 
 GATEWAY_INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you "
@@ -63,7 +64,8 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.tools.context.corpus_service import open_project
     from code_intel.tools.context.gateway import GatewayContext
     from code_intel.tools.context.searchers import in_process
-    from code_intel.tools.hooks.answering import answer_event
+    from code_intel.tools.hooks.answering import answer_request
+    from code_intel.tools.search.terminal_answers import TerminalAnswers
     from code_intel.tools.table import GATEWAY_TOOLS, gateway_tools, listed_tools
     from code_intel.tools.wire.compact import compact
 
@@ -101,10 +103,10 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
 
     async def background() -> None:
         start_indexers(map_service, forest_service)
+        terminals = TerminalAnswers(settings, (map_service, forest_service))
+        answer = partial(answer_request, context, terminals)
         async with anyio.create_task_group() as group:
-            group.start_soon(
-                listen_for_hooks, settings.root, settings.state, partial(answer_event, context)
-            )
+            group.start_soon(listen_for_hooks, settings.root, settings.state, answer)
             if upstreams is not None:
                 group.start_soon(upstreams.run)
 

@@ -36,7 +36,8 @@ RETRY_S = 1.0
 """Seconds between two attempts to take over from a gateway that has ended."""
 DEAD_S = 24 * 3600
 """Age in seconds of a socket that is removed if no gateway listens on it."""
-AnswerHook = Callable[[HookRequest], Awaitable[HookOutput]]
+AnswerHook = Callable[[HookRequest], Awaitable[HookOutput | None]]
+"""Answers one request; None is no answer, so that the process that asked does the work itself."""
 
 
 async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:
@@ -98,7 +99,10 @@ async def _first_gateway(path: Path) -> AsyncIterator[None]:
 
 
 async def _serve(link: SocketStream, answer: AnswerHook) -> None:
-    """Answer one event. A request that is malformed or of another version gets no answer."""
+    """Answer one event; never raises, because that would end the listening.
+
+    A request that is malformed or of another version gets no answer.
+    """
     peer: socket.socket = link.extra_attributes[SocketAttribute.raw_socket]()
     async with link:
         if not is_own_peer(peer):
@@ -106,10 +110,13 @@ async def _serve(link: SocketStream, answer: AnswerHook) -> None:
         try:
             with anyio.move_on_after(ANSWER_TIMEOUT_S):
                 request = decode_request(await _read(link))
-                if request is not None:
-                    await link.send((await answer(request)).encode())
+                output = None if request is None else await answer(request)
+                if output is not None:
+                    await link.send(output.encode())
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             logger.debug("a hook ended before its answer")
+        except Exception:
+            logger.exception("a hook got no answer")
 
 
 async def _read(link: SocketStream) -> bytes:

@@ -25,7 +25,8 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.foundation.redaction import masked, masked_data
 from code_intel.foundation.text import visible, visible_json, visible_lines
 from code_intel.records import Freshness
-from code_intel.tools.declaration import Answer, Report, Tool
+from code_intel.tools.declaration import Answer, Tool
+from code_intel.tools.progress import Report
 from code_intel.tools.wire.answers import bounded, bounded_text
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -65,13 +65,6 @@ MAX_CALL_BYTES = 1 << 20
 MAX_ARGUMENT_DEPTH = 32
 _TYPE_NAME = re.compile(r"^[A-Z]|[^\w]|^(?:str|int|float|bool|none|list|dict)$")
 """Names of types in the location of a pydantic error; names of parameters begin in lower case."""
-
-Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
-"""Receives a tool's progress: units done, total units if known, and what the tool is doing."""
-
-
-async def ignore_progress(done: float, total: float | None, message: str) -> None:
-    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from code_intel.cli.colour import COLOURS, coloured, styled
+from code_intel.tools.wire.colour import COLOURS, coloured, styled
 from projects import BIN, Project
 from terminal import COLOUR_CODE, TERMINAL, on_terminal
 

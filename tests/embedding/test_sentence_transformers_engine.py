@@ -114,7 +114,7 @@ def test_only_its_own_vectors_are_comparable() -> None:
 def test_hub_that_cannot_be_reached_is_reported_before_its_client_tries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sentence_transformers_engine, "getproxies", dict)
+    monkeypatch.setattr("urllib.request.getproxies", dict)
     with socket.create_server(("127.0.0.1", 0)) as server:
         endpoint = f"http://127.0.0.1:{server.getsockname()[1]}"
         require_hub(endpoint)

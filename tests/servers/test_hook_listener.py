@@ -85,6 +85,21 @@ async def test_a_request_of_another_version_gets_no_answer(project: Path) -> Non
         group.cancel_scope.cancel()
 
 
+async def test_a_request_that_cannot_be_answered_does_not_end_the_listening(project: Path) -> None:
+    async def answer(request: HookRequest) -> HookOutput:
+        if request.client == "unknown":
+            raise KeyError(request.client)
+        return HookOutput("answered")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(listen_for_hooks, project, project / ".code-intel", answer)
+        await ask(project)
+        with pytest.raises(NoGatewayError):
+            await to_thread.run_sync(ask_gateway, project, REQUEST._replace(client="unknown"))
+        assert (await ask(project)).stdout == "answered"
+        group.cancel_scope.cancel()
+
+
 async def test_only_the_user_can_reach_the_socket(project: Path) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(listen, project, "one")

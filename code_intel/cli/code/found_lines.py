@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from code_intel.cli.output import emit
+from code_intel.cli.output import emit, has_colours
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 
@@ -34,7 +34,7 @@ def print_found(
     if args.json:
         emit(args, data, "")
         return
-    print_line = _styled if _shows_styles() else _plain
+    print_line = _styled if has_colours() else _plain
     for line in lines:
         print(print_line(line._replace(text=visible(masked(line.text), keep="\t")), spans))
     sys.stdout.flush()
@@ -42,20 +42,12 @@ def print_found(
         print(visible(masked(note)), file=sys.stderr, flush=True)
 
 
-def _shows_styles() -> bool:
-    if not sys.stdout.isatty():
-        return False
-    from code_intel.config import shows_colours
-
-    return shows_colours()
-
-
 def _plain(line: FoundLine, spans: Spans) -> str:  # noqa: ARG001 - as `_styled`
     return line.place + line.text
 
 
 def _styled(line: FoundLine, spans: Spans) -> str:
-    from code_intel.cli.colour import styled
+    from code_intel.tools.wire.colour import styled
 
     shown, end = [], 0
     for first, last in spans(line.text):

@@ -10,8 +10,6 @@ from code_intel.forest.ranking.question import RankedQuestion, read
 from code_intel.index.store import Store
 from code_intel.records import Definition, Hit
 
-PLACES_PER_FILE = 3
-"""Default number of places of one file."""
 FURTHER_PLACE = 0.7
 """Factor for the score of a file's further places. Such a place is shown if it then scores at least
 as much as the last file of the answer."""

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -161,7 +160,7 @@ def load(identity: str) -> Calibration:
     Raises:
         EmbeddingError: No constants have been fitted for `identity`, or the file is invalid.
     """
-    file = resources.files("code_intel.learned.recall") / "constants" / slug(identity)
+    file = Path(__file__).parent / "constants" / slug(identity)
     if not file.is_file():
         raise EmbeddingError(
             f"No score is calibrated for {identity}.",
@@ -299,7 +298,7 @@ def document_frequency() -> tuple[Counter[str], int]:
 
 @lru_cache(maxsize=2)
 def _shipped(key: str) -> tuple[dict[str, str], ...]:
-    file = resources.files("code_intel.learned.recall") / "constants" / "background.json"
+    file = Path(__file__).parent / "constants" / "background.json"
     return tuple(json.loads(file.read_text(encoding="utf-8"))[key])
 
 

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib import resources
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.chunking.words import STOP_WORDS, split_identifier, stem
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
 
 class _Glossary(NamedTuple):
     firsts: re.Pattern[str]
-    patterns: dict[str, re.Pattern[str]]
+    patterns: dict[str, str]
     japanese: dict[str, str]
     english: dict[tuple[str, ...], str]
 
@@ -108,10 +108,16 @@ def _japanese(text: str, glossary: _Glossary) -> Iterator[re.Match[str]]:
     at = 0
     while first := glossary.firsts.search(text, at):
         place = first.start()
-        word = glossary.patterns[first.group().casefold()].match(text, place)
+        word = _pattern(glossary.patterns[first.group().casefold()]).match(text, place)
         if word:
             yield word
         at = word.end() if word else place + 1
+
+
+@cache
+def _pattern(words: str) -> re.Pattern[str]:
+    """Compile the words with one first character on first use, since a text has few of them."""
+    return re.compile(words, re.IGNORECASE)
 
 
 def _english(text: str, glossary: _Glossary) -> Iterator[tuple[str, bool]]:
@@ -133,7 +139,7 @@ def _english(text: str, glossary: _Glossary) -> Iterator[tuple[str, bool]]:
 
 @lru_cache(maxsize=1)
 def _glossary() -> _Glossary:
-    file = resources.files("code_intel.learned.recall") / "constants" / "glossary.json"
+    file = Path(__file__).parent / "constants" / "glossary.json"
     japanese: dict[str, str] = {}
     english: dict[tuple[str, ...], str] = {}
     for concept, words in json.loads(file.read_text(encoding="utf-8")).items():
@@ -150,7 +156,5 @@ def _glossary() -> _Glossary:
         text = re.escape(word)
         by_first[word[0]].append(f"(?<!{script}){text}(?!{script})" if alone else text)
     firsts = re.compile(f"[{re.escape(''.join(by_first))}]", re.IGNORECASE)
-    patterns = {
-        first: re.compile("|".join(words), re.IGNORECASE) for first, words in by_first.items()
-    }
+    patterns = {first: "|".join(words) for first, words in by_first.items()}
     return _Glossary(firsts, patterns, japanese, english)

@@ -220,15 +220,40 @@ A thing with one side of a row must not match the thing with another side.
 """
 
 
+_LOOKAROUND = re.compile(r"\(\?<?[=!][^()]*\)")
+_GROUP = re.compile(r"\(\?:[^()]*\)|.\?")
+"""A part of a Japanese pattern that differs between the words, or may be missing."""
+
+
+def _root(word: str) -> str:
+    """Return what the inflected forms of an English word begin with."""
+    return word.replace("+", " ").removesuffix("e")
+
+
 def _inflected(word: str) -> str:
     """Return a pattern for the inflected forms of an English word, such as `removing`."""
-    root = re.escape(word.replace("+", " ").removesuffix("e"))
-    return rf"\b{root}(?:e?[sdr]?|ing|ion|or)\b"
+    return rf"\b{re.escape(_root(word))}(?:e?[sdr]?|ing|ion|or)\b"
+
+
+@cache
+def _beginnings(japanese: str, english: str) -> tuple[str, ...]:
+    """Return texts of which every match of `_pattern` contains one."""
+    plain, before = japanese, ""
+    while plain != before:  # lookarounds may contain others
+        plain, before = _LOOKAROUND.sub("", plain), plain
+    words = _GROUP.sub("(", plain).split("|")
+    return (*(word.partition("(")[0] for word in words), *map(_root, english.split()))
+
+
+def _is_named(plain: str, side: tuple[str, str]) -> bool:
+    """Return whether a text has one of the words of a side or an action."""
+    may_match = any(beginning in plain for beginning in _beginnings(*side))
+    return may_match and _pattern(*side).search(plain) is not None
 
 
 @cache
 def _pattern(japanese: str, english: str) -> re.Pattern[str]:
-    """Compile a pattern on first use; compiling all of them at import takes 0.1 s."""
+    """Compile a pattern when a text may match it; compiling all of them takes 0.1 s."""
     return re.compile("|".join([japanese, *map(_inflected, english.split())]))
 
 
@@ -236,7 +261,7 @@ def _pattern(japanese: str, english: str) -> re.Pattern[str]:
 def actions(text: str) -> frozenset[str]:
     """Return the actions a text names; code identifiers must have been split into words."""
     plain = folded(text)
-    return frozenset(name for name, words in ACTIONS.items() if _pattern(*words).search(plain))
+    return frozenset(name for name, words in ACTIONS.items() if _is_named(plain, words))
 
 
 @lru_cache(maxsize=4096)
@@ -271,7 +296,7 @@ def contrasted(one: str, other: str) -> bool:
 
 
 def _named(plain: str, row: int) -> frozenset[int]:
-    return frozenset(at for at, side in enumerate(SIDES[row]) if _pattern(*side).search(plain))
+    return frozenset(at for at, side in enumerate(SIDES[row]) if _is_named(plain, side))
 
 
 def folded(text: str) -> str:

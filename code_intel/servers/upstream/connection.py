@@ -43,7 +43,7 @@ from code_intel.servers.upstream.trouble import (
     quoted,
     trouble_of,
 )
-from code_intel.tools.declaration import Report
+from code_intel.tools.progress import Report
 
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 30.0
 MAX_TIMEOUTS = 2

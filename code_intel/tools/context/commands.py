@@ -20,7 +20,7 @@ from code_intel.registry.loading import Registries
 from code_intel.registry.meaning import VECTOR_TIMEOUT_S, CommandVectors
 from code_intel.registry.records import CommandKey
 from code_intel.tools.context.corpus_service import open_models
-from code_intel.tools.declaration import Report, ignore_progress
+from code_intel.tools.progress import Report, ignore_progress
 
 MAX_SEARCHES = 20
 """Maximum searches to remember per connection."""

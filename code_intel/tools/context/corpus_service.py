@@ -34,7 +34,7 @@ from code_intel.learned.recall import calibration
 from code_intel.learned.recall.candidates import MapCache
 from code_intel.learned.recall.map_search import search as search_map
 from code_intel.records import Freshness, Hit, SearchAnswer
-from code_intel.tools.declaration import Report, ignore_progress
+from code_intel.tools.progress import Report, ignore_progress
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np

@@ -30,7 +30,8 @@ from code_intel.session.guidance import with_next_step
 from code_intel.session.heads import SessionPaths, session_paths
 from code_intel.session.state import Session, Step
 from code_intel.tools.context import decision_log
-from code_intel.tools.declaration import Answer, Report, ignore_progress
+from code_intel.tools.declaration import Answer
+from code_intel.tools.progress import Report, ignore_progress
 
 if TYPE_CHECKING:  # most sessions execute no command
     from code_intel.tools.context.commands import CommandContext

@@ -13,14 +13,29 @@ from code_intel.foundation.gateway_socket import HookOutput, HookRequest
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible_lines
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.declaration import ignore_progress
 from code_intel.tools.hooks.events import HookEvent, HookReply, Kind
 from code_intel.tools.hooks.failures import log_failure
 from code_intel.tools.hooks.table import ADAPTERS, RULES, Adapter
+from code_intel.tools.progress import ignore_progress
+from code_intel.tools.search.terminal_answers import TerminalAnswers
+from code_intel.tools.wire.terminal_question import TERMINAL
 
 BLOCKING_EXIT = 2
 """The exit code by which a hook keeps its client from going on, in all clients."""
 FAILED = "code-intel could not check this write: {reason} Run `code-intel doctor`, then try again."
+
+
+async def answer_request(
+    context: GatewayContext, terminals: TerminalAnswers, request: HookRequest
+) -> HookOutput | None:
+    """Return the answer to a hook or a terminal; None if the other process does the work itself.
+
+    Raises:
+        ValueError, KeyError, TypeError: The request is malformed.
+    """
+    if request.client == TERMINAL:
+        return await terminals.answer(request)
+    return await answer_event(context, request)
 
 
 async def answer_event(context: GatewayContext, request: HookRequest) -> HookOutput:

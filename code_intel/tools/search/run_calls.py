@@ -15,7 +15,8 @@ from code_intel.tools.code.find_references import find_references
 from code_intel.tools.code.get_symbols import get_symbols
 from code_intel.tools.code.search_text import search_text
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.declaration import Answer, Report
+from code_intel.tools.declaration import Answer
+from code_intel.tools.progress import Report
 from code_intel.tools.search.findings import Output
 
 logger = logging.getLogger(__name__)

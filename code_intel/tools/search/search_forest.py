@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from code_intel.forest.ranking.places import PLACES_PER_FILE, places_of
+from code_intel.forest.ranking.places import places_of
 from code_intel.index.cancellation import run_read
-from code_intel.records import Hit, SearchAnswer
+from code_intel.records import PLACES_PER_FILE, Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.guidance import VERIFY
 from code_intel.session.state import Print, Step

@@ -1,7 +1,6 @@
 """Colour an answer for a terminal.
 
 The colours are added to the text that is also printed elsewhere, and change no character of it.
-A terminal that is `dumb` gets none, and none are shown if NO_COLOR is set.
 """
 
 import re
@@ -9,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from code_intel.chunking.words import words
-from code_intel.config import shows_colours
 
 CODES: Mapping[str, int] = MappingProxyType(
     {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
@@ -56,12 +54,10 @@ _WORD = re.compile(r"[^\W_]\w*", re.ASCII)
 
 
 def coloured(text: str, marks: Collection[str] = ()) -> str:
-    """Return the text of an answer with colours, if the terminal shows them.
+    """Return the text of an answer with colours.
 
     Words of indented lines that have one of the index tokens `marks` are bold.
     """
-    if not shows_colours():
-        return text
     text = _PARTS.sub(_styled, text)
     return _INDENTED.sub(lambda line: _marked(line[0], frozenset(marks)), text) if marks else text
 
