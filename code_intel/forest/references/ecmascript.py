@@ -120,6 +120,7 @@ def _rules(query: str) -> NameRules:
         calls=MappingProxyType({"call_expression": "function"}),
         creations=MappingProxyType({"new_expression": "constructor"}),
         items=MappingProxyType({"subscript_expression": "object"}),
+        casts=MappingProxyType({"as_expression": ""}),
         transparent=frozenset(
             """parenthesized_expression await_expression non_null_expression satisfies_expression
             type_annotation parenthesized_type readonly_type instantiation_expression
@@ -139,6 +140,7 @@ def _rules(query: str) -> NameRules:
             """identifier type_identifier property_identifier private_property_identifier
             shorthand_property_identifier shorthand_property_identifier_pattern""".split()  # noqa: SIM905
         ),
+        member_names=frozenset({"property_identifier", "private_property_identifier"}),
         unrelated=frozenset({("pair", "key"), ("pair_pattern", "key"), ("jsx_attribute", "")}),
         current=frozenset({"this", "this_type"}),
         above=frozenset({"super"}),

@@ -48,11 +48,15 @@ class MeaningFinder:
     Args:
         load: Returns the names of a file, or None if it has none.
         resolve: Returns the files that an import means.
+        visible: Returns the files that define a name that a file sees without an import.
     """
 
-    def __init__(self, load: Callable[[str], FileNames | None], resolve: Resolve) -> None:
+    def __init__(
+        self, load: Callable[[str], FileNames | None], resolve: Resolve, visible: Resolve
+    ) -> None:
         self._load = load
         self._resolve = resolve
+        self._visible = visible
         self._active: set[tuple[object, ...]] = set()
         self._steps = 0
 
@@ -116,17 +120,38 @@ class MeaningFinder:
             return self._named(names, node.named_children[0])
         return ()
 
-    def _lookup(self, names: FileNames, name: str, byte: int) -> Meanings:
+    def _lookup(self, names: FileNames, name: str, byte: int, kind: str = "") -> Meanings:
         found: list[Meaning] = []
         if name in names.rules.current_class and (around := names.class_around(byte)):
             return self._entity_of(names, around)
-        for binding in names.lookup(name, byte):
+        for binding in names.lookup(name, byte, kind):
             found += self._follow(names, binding)
+        if not found and names.rules.lexical_members:
+            found += self._inherited(names, name, byte)
         if not found:
-            for module in names.wildcards:
-                for file in self._files(names, module):
-                    found += self._exported(file, name)
+            found += self._shared(names, name)
         return distinct(found)
+
+    def _inherited(self, names: FileNames, name: str, byte: int) -> Meanings:
+        """Return the member of a class around a byte, which it has from another class."""
+        scope: Scope | None = names.scope_at(byte)
+        while scope is not None:
+            for owner in self._entity_of(names, scope) if scope.kind == CLASS else ():
+                found = self._class_member(owner, name) if isinstance(owner, Entity) else ()
+                if entities := tuple(m for m in found if isinstance(m, Entity)):
+                    return entities
+            scope = scope.outer
+        return ()
+
+    def _shared(self, names: FileNames, name: str) -> list[Meaning]:
+        """Return what a file sees of other files without naming it in an import."""
+        found: list[Meaning] = []
+        for module in names.wildcards:
+            for file in self._files(names, module):
+                found += self._exported(file, name)
+        for file in () if found else self._visible(names.path, name):
+            found += self._exported(file, name)
+        return found
 
     def _current(self, names: FileNames, node: "Node") -> Meanings:
         around = names.class_around(node.start_byte)
@@ -143,8 +168,10 @@ class MeaningFinder:
     def _member_access(self, names: FileNames, node: "Node") -> Meanings:
         of, name = names.rules.members[node.type]
         owner, member = node.child_by_field_name(of), node.child_by_field_name(name)
-        if owner is None or member is None:
+        if member is None:
             return ()
+        if owner is None:
+            return self._lookup(names, _text(member), member.start_byte, FUNCTION)
         found: list[Meaning] = []
         for value in self._values(names, owner):
             found += self._member(value, _text(member))
@@ -170,6 +197,8 @@ class MeaningFinder:
         own = scope.bindings if scope.kind == CLASS else {}
         if found := [*own.get(name, ()), *scope.members.get(name, ())]:
             return tuple(Entity(owner.file, binding) for binding in found)
+        if elsewhere := self._member_elsewhere(names, owner, name):
+            return elsewhere
         above: list[Meaning] = []
         key = ("member", *owner.key, name)
         if key in self._active:
@@ -185,6 +214,18 @@ class MeaningFinder:
             self._active.discard(key)
         entities = [meaning for meaning in above if isinstance(meaning, Entity)]
         return distinct(entities or above)
+
+    def _member_elsewhere(self, names: FileNames, owner: Entity, name: str) -> Meanings:
+        """Return the member of a class that another file of its folder defines, as in Go."""
+        qualified = f"{owner.binding.name}.{name}"
+        files = self._visible(names.path, qualified) if names.rules.shares else ()
+        return tuple(
+            Entity(file, binding)
+            for file in files
+            if (other := self._load(file)) is not None
+            for binding in other.module.members.get(name, ())
+            if binding.qualified == qualified
+        )
 
     def _bases(self, names: FileNames, node: "Node") -> Meanings:
         """Return the classes that an expression after a class's name means."""
@@ -217,7 +258,19 @@ class MeaningFinder:
         if not binding.member:
             return tuple(Module(file) for file in files) or EXTERNAL
         found = distinct(m for file in files for m in self._exported(file, binding.member))
+        if not found and names.rules.imports_types:
+            found = self._static_member(files, binding)
         return found or self._submodule(names, binding) or (() if files else EXTERNAL)
+
+    def _static_member(self, files: Sequence[str], binding: Binding) -> Meanings:
+        """Return the member of a class that Java imports: `help` of `a.Util.help`."""
+        owner = binding.module.split(".")[-2:-1]
+        return distinct(
+            meaning
+            for file in files
+            for of in (self._exported(file, owner[0]) if owner else ())
+            for meaning in self._member(of, binding.member)
+        )
 
     def _submodule(self, names: FileNames, binding: Binding) -> Meanings:
         """Return the module that Python imports from a package."""
@@ -273,8 +326,9 @@ class MeaningFinder:
             return EXTERNAL
         if kind in rules.branches:
             return self._any_of(names, node, rules.branches[kind])
-        if kind == "as_expression":
-            return self._typed(names, node.named_children[-1])
+        if kind in rules.casts:
+            cast = node.child_by_field_name(rules.casts[kind]) if rules.casts[kind] else None
+            return self._typed(names, cast or node.named_children[-1])
         if kind in rules.transparent and node.named_child_count:
             return self._values(names, node.named_children[0])
         for fields, values_of in (
@@ -283,7 +337,7 @@ class MeaningFinder:
             (rules.items, self._items),
         ):
             if kind in fields:
-                child = node.child_by_field_name(fields[kind])
+                child = node.child_by_field_name(fields[kind]) if fields[kind] else node
                 return values_of(names, child) if child else ()
         found = self._named(names, node)
         return distinct(value for meaning in found for value in self._value_of(meaning))
@@ -323,7 +377,7 @@ class MeaningFinder:
 
     def _held(self, names: FileNames, binding: Binding) -> Meanings:
         """Return the values of a variable."""
-        if binding.type is not None:
+        if binding.type is not None and _text(binding.type) not in names.rules.untyped:
             return self._typed(names, binding.type)
         if binding.value is not None:
             found = self._values(names, binding.value)
@@ -348,6 +402,9 @@ class MeaningFinder:
             around = names.class_around(function.start_byte)
             bases = around.bases if around else ()
             return distinct(m for base in bases for m in self._bases(names, base))
+        if text in names.rules.makers and function.parent is not None:
+            arguments = function.parent.child_by_field_name("arguments")
+            return self._typed(names, arguments.named_children[0]) if arguments else ()
         found: list[Meaning] = []
         for meaning in self._named(names, function):
             if not isinstance(meaning, Entity):
@@ -375,7 +432,7 @@ class MeaningFinder:
             node = function.binding.node
             if node.type == "variable_declarator":
                 node = node.child_by_field_name("value") or node
-            if (declared := node.child_by_field_name("return_type")) is not None:
+            if (declared := node.child_by_field_name(names.rules.return_field)) is not None:
                 return self._typed(names, declared)
             return distinct(
                 value
@@ -419,7 +476,8 @@ class MeaningFinder:
         if kind in rules.unions:
             return distinct(v for child in node.named_children for v in self._typed(names, child))
         if kind in {*rules.transparent, *rules.arrays}:
-            found = self._typed(names, first)
+            field = "value" if kind == "map_type" else "type"
+            found = self._typed(names, node.child_by_field_name(field) or first)
             return (Elements(found),) if kind in rules.arrays else found
         return (self._generic if kind in rules.generics else self._typed_name)(names, node)
 

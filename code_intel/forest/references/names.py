@@ -1,5 +1,6 @@
 """Find the scopes of a file and the names that they bind."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -113,17 +114,26 @@ class FileNames(NamedTuple):
         """Return the innermost scope that contains a byte."""
         return _innermost(self.scopes, byte)
 
-    def lookup(self, name: str, byte: int) -> Sequence[Binding]:
-        """Return what a name means at a byte; nothing if the file does not bind it."""
+    def lookup(self, name: str, byte: int, kind: str = "") -> Sequence[Binding]:
+        """Return what a name means at a byte; nothing if the file does not bind it.
+
+        Args:
+            name: The name.
+            byte: Where it stands.
+            kind: The kind of binding, if a name may have several.
+        """
         start = scope = self.scope_at(byte)
         while True:
             if name in scope.outer_names:
                 return self.module.bindings.get(name, ())
             if name in scope.parameters:
                 return scope.parameters[name]
-            # Methods do not see the names of their class.
-            if name in scope.bindings and (scope.kind != CLASS or scope is start):
-                return scope.bindings[name]
+            # In Python, a class sees its own names, but its methods do not.
+            is_own = scope is start and self.rules.class_names
+            is_seen = scope.kind != CLASS or is_own or self.rules.lexical_members
+            found = scope.bindings.get(name, ()) if is_seen else ()
+            if found := [b for b in found if not kind or b.kind == kind]:
+                return found
             if scope.outer is None:
                 return ()
             scope = scope.outer
@@ -134,7 +144,7 @@ class FileNames(NamedTuple):
         for scope in self.scopes:
             for binding in (*scope.bindings.get(name, ()), *scope.members.get(name, ())):
                 line = binding.node.start_point[0] + 1
-                if binding.qualified == qualified and first <= line <= last:
+                if f".{qualified}".endswith(f".{binding.qualified}") and first <= line <= last:
                     yield binding
 
     def class_around(self, byte: int) -> Scope | None:
@@ -235,12 +245,10 @@ class _Builder:
     def _add_methods(self) -> None:
         """Bind the functions that are written outside the class or function that owns them."""
         for owner, match, node, inner in self._methods:
-            for binding in self._scopes[0].bindings.get(owner, ()):
-                if binding.inner is not None:
-                    self._bind(
-                        match, FUNCTION, node, binding.inner, inner, bindings=binding.inner.members
-                    )
-                    break
+            module = self._scopes[0]
+            known = (b.inner for b in module.bindings.get(owner, ()) if b.inner is not None)
+            scope = next(known, module)
+            self._bind(match, FUNCTION, node, scope, inner, bindings=scope.members)
 
     def _add_binding(self, match: "Captures", node: "Node") -> None:
         self._bind(match, VARIABLE, node, self._at(match["name"][0]))
@@ -278,7 +286,8 @@ class _Builder:
         bindings: "dict[str, list[Binding]] | None" = None,
     ) -> None:
         name = _text(match["name"][0])
-        qualified = f"{scope.qualified}.{name}" if scope.qualified else name
+        around = scope.qualified or (_text(match["owner"][0]) if bindings is scope.members else "")
+        qualified = f"{around}.{name}" if around else name
         into = scope.bindings if bindings is None else bindings
         into.setdefault(name, []).append(
             Binding(
@@ -303,7 +312,10 @@ class _Builder:
         if "default" in match:
             member = DEFAULT
         name = _text(match["name"][0]) if "name" in match else member
-        if not name:  # Python's `import a.b` binds `a`
+        if not name and self._rules.imports_last:
+            name = _last_part(module)
+            member = name if self._rules.imports_types else ""
+        elif not name:  # Python's `import a.b` binds `a`
             name = module = module.partition(".")[0]
         binding = Binding(name, IMPORT, name, node, module=module, member=member)
         self._imports.append(binding)
@@ -367,6 +379,12 @@ def _identifiers(node: "Node", rules: NameRules) -> "Iterator[Node]":
 
 def _text(node: "Node") -> str:
     return (node.text or b"").decode("utf-8", "replace")
+
+
+def _last_part(module: str) -> str:
+    """Return the name that an import binds: `store` for `example.com/store/v2`."""
+    parts = [part for part in re.split(r"[/.:]+", module) if not re.fullmatch(r"v[0-9]+", part)]
+    return parts[-1] if parts else module
 
 
 def _unquoted(node: "Node") -> str:

@@ -94,5 +94,6 @@ PYTHON = NameRules(
         for name in dir(kind)
     ),
     dotted=True,
+    class_names=True,
     receiver_first=True,
 )

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from code_intel.chunking.languages import row_of
+from code_intel.forest.references.c import C
 from code_intel.forest.references.ecmascript import JAVASCRIPT, TYPESCRIPT
+from code_intel.forest.references.go import GO
+from code_intel.forest.references.java import JAVA
 from code_intel.forest.references.python import PYTHON
 from code_intel.forest.references.rules import NameRules
 
@@ -14,6 +17,9 @@ RULES: Mapping[str, NameRules] = MappingProxyType(
         "javascript": JAVASCRIPT,
         "typescript": TYPESCRIPT,
         "tsx": TYPESCRIPT,
+        "go": GO,
+        "java": JAVA,
+        "c": C,
     }
 )
 """Rules by the names of languages; names of other languages are compared as words."""

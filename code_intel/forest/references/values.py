@@ -67,7 +67,7 @@ def distinct(meanings: Iterable[Meaning]) -> Meanings:
 def _key(meaning: Meaning) -> object:
     if isinstance(meaning, Entity):
         # Each assignment of a variable may have another value.
-        return "entity", *meaning.key, meaning.binding.node.start_byte
+        return "entity", *meaning.key, meaning.binding.node.id
     if isinstance(meaning, Instance):
         return "instance", *meaning.of.key
     if isinstance(meaning, Module):

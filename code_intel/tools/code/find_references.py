@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from code_intel.errors import UsageError
-from code_intel.forest.references.certainty import Certainty, Judgement
+from code_intel.forest.references.judgement import Certainty, Judgement
 from code_intel.forest.text.grep import TextMatch, TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.index.rows import normalize_symbol

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from code_intel.errors import UsageError
-from code_intel.forest.references.certainty import Judgement, judge
+from code_intel.forest.references.certainty import judge
+from code_intel.forest.references.judgement import Judgement
 from code_intel.forest.references.project import ProjectNames
 from code_intel.forest.text.matches import TextMatch
 from code_intel.index.walk import bases

@@ -11,7 +11,7 @@ from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.dependencies.closure import closure
 from code_intel.forest.dependencies.common_names import is_common
 from code_intel.forest.references.callees import Call, calls_in
-from code_intel.forest.references.certainty import Certainty
+from code_intel.forest.references.judgement import Certainty
 from code_intel.forest.references.project import ProjectNames
 from code_intel.forest.references.table import is_resolved
 from code_intel.forest.text.grep import TextMatch, TextQuery, grep

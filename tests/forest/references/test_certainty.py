@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from code_intel.forest.references.callees import calls_in
-from code_intel.forest.references.certainty import Judgement, judge
+from code_intel.forest.references.certainty import judge
+from code_intel.forest.references.judgement import Judgement
 from code_intel.forest.references.project import ProjectNames
-from code_intel.records import Definition
 from forest.corpus import plant
 
 Texts = Mapping[str, str]
@@ -116,6 +116,105 @@ Old.prototype.total = function () { return this.total() }
 new Old().total() // other
 """,
 }
+GO: Texts = {
+    "go.mod": "module example.com/shop\n",
+    "cart/cart.go": """\
+package cart
+type Priced interface { Total() int }
+type Base struct {}
+func (b Base) Copy() *Cart { return nil }
+type Cart struct { Base; Owner *Owner; items []Item }
+type Owner struct {}
+type Item struct {}
+func New() (*Cart, error) { return &Cart{}, nil }
+func (o *Owner) Total() int { return 1 }
+""",
+    "cart/total.go": """\
+package cart
+func (c *Cart) Total() int {
+	var items []Cart
+	for _, item := range items { item.Total() } // resolved
+	c.Owner.Total() // other
+	return c.Copy().Total() // resolved
+}
+""",
+    "main.go": """\
+package main
+import "example.com/shop/cart"
+func main() {
+	c, err := cart.New()
+	c.Total() // resolved
+	(&cart.Cart{}).Total() // resolved
+	new(cart.Cart).Total() // resolved
+	var p cart.Priced
+	p.Total() // likely
+	var o cart.Owner
+	o.Total() // other
+	err.Total() // text
+	x := any(c).(*cart.Cart)
+	x.Total() // resolved
+}
+""",
+}
+JAVA: Texts = {
+    "src/shop/Base.java": """\
+package shop;
+import java.util.List;
+public abstract class Base {
+    abstract int total();
+    List<Cart> all() { return null; }
+}
+""",
+    "src/shop/Cart.java": """\
+package shop;
+public class Cart extends Base {
+    private Tax tax = new Tax();
+    public int total() { return tax.total(); }
+    static Cart of() { return new Cart(); }
+    int twice() {
+        return total() + this.total(); // resolved
+    }
+}
+class Tax { int total() { return 1; } }
+""",
+    "src/app/Main.java": """\
+package app;
+import shop.Cart;
+import shop.Base;
+import static shop.Cart.of;
+class Main extends Cart {
+    void main(Cart cart, Base base, Object unknown) {
+        cart.total(); // resolved
+        of().total(); // resolved
+        total(); // resolved
+        base.total(); // likely
+        for (var one : base.all()) one.total(); // resolved
+        if (unknown instanceof Cart it) it.total(); // resolved
+        ((Cart) unknown).total(); // resolved
+        unknown.total(); // text
+        int total = 1; // other
+    }
+}
+""",
+}
+C: Texts = {
+    "include/cart.h": "struct cart { int n; };\nEXPORT int total(struct cart *c, int other);\n",
+    "src/cart.c": """\
+#include "cart.h"
+int total(struct cart *c, int other) { return c->n; }
+int twice(struct cart *c) { return 2 * total(c, 0); } // resolved
+""",
+    "src/main.c": """\
+#include "../include/cart.h"
+typedef int (*run)(int total); // other
+int main(void) {
+    struct cart c = { .n = total(0, 1) }; // resolved
+    int (*f)(struct cart *, int) = &total; // resolved
+    { int total = 3; return total; } // other
+    return f(&c, 1) + total(&c, 2); // resolved
+}
+""",
+}
 
 
 def certainty_of(judgement: Judgement) -> str:
@@ -128,8 +227,14 @@ def certainty_of(judgement: Judgement) -> str:
         (PYTHON, "Cart.total", "shop/use.py"),
         (TYPESCRIPT, "Cart.total", "src/use.tsx"),
         (JAVASCRIPT, "Cart.total", "lib/use.js"),
+        (GO, "Cart.Total", "main.go"),
+        (GO, "Cart.Total", "cart/total.go"),
+        (JAVA, "Cart.total", "src/app/Main.java"),
+        (JAVA, "Cart.total", "src/shop/Cart.java"),
+        (C, "total", "src/cart.c"),
+        (C, "total", "src/main.c"),
     ],
-    ids=["python", "typescript", "javascript"],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_line_refers_to_a_method_by_scopes_imports_and_types(
     texts: Texts, symbol: str, file: str, tmp_path: Path
@@ -220,11 +325,18 @@ def test_callees_are_what_a_symbol_calls(tmp_path: Path) -> None:
     assert targets == {"Cart.total", "empty", "Base.copy", "Cart", "Tax", "Tax.total", "one"}
 
 
-def test_language_without_rules_has_text_alone(tmp_path: Path) -> None:
-    texts = {"a.rb": "def login\nend\nlogin\n"}
+def test_language_without_rules_is_judged_by_imports(tmp_path: Path) -> None:
+    texts = {
+        "shop/cart.rb": "def total\nend\n",
+        "tax/tax.rb": "def total\nend\n",
+        "app/main.rb": "require_relative '../shop/cart'\ntotal\n# total\n",
+        "app/other.rb": "require_relative '../tax/tax'\ntotal\n",
+    }
     with plant(tmp_path / "forest.db", texts) as store:
-        asked = store.definitions("login", exact=True, limit=2)
+        namesakes = store.definitions("total", exact=True, limit=3)
+        asked = [d for d in namesakes if d.file == "shop/cart.rb"]
         project = ProjectNames(store, (), texts.get)
-        assert calls_in(project, Definition("x", "x", "", "a.rb", 1, 2, "", "ruby", "")) is None
-        found = judge(project, asked, asked, [("a.rb", 3)])
-    assert [one.certainty for one in found.values()] == ["text"]
+        assert calls_in(project, asked[0]) is None
+        lines = [("app/main.rb", 2), ("app/main.rb", 3), ("app/other.rb", 2)]
+        found = judge(project, asked, namesakes, lines)
+    assert [one.certainty for one in found.values()] == ["likely", "text", "text"]

@@ -1,9 +1,10 @@
-"""List the references of symbols as pyright's language server finds them.
+"""List the references of symbols as a language server finds them.
 
-    python benchmarks/oracles/pyright_references.py PACKAGE ROOT < symbols.jsonl > references.jsonl
+    python benchmarks/oracles/language_server_references.py ROOT LANGUAGE COMMAND... \
+        < symbols.jsonl > references.jsonl
 
-PACKAGE is the folder of the npm package pyright. See jedi_references.py for the formats; `places`
-names the files to open.
+LANGUAGE is the identifier of the protocol, such as `python` or `go`; COMMAND starts the server. See
+jedi_references.py for the formats; `places` names the files to open.
 """
 
 import json
@@ -44,11 +45,11 @@ class Server:
             elif message.get("id") == self._last:
                 return message.get("result")
 
-    def open(self, file: Path) -> None:
+    def open(self, file: Path, language: str) -> None:
         """Say that a file is open."""
         document = {
             "uri": file.as_uri(),
-            "languageId": "python",
+            "languageId": language,
             "version": 1,
             "text": file.read_text("utf-8", "replace"),
         }
@@ -72,11 +73,11 @@ class Server:
 
 def main() -> None:
     """Answer each line of standard input."""
-    package, root = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
-    server = Server(["node", str(package / "langserver.index.js"), "--stdio"], root)
+    root, language = Path(sys.argv[1]).resolve(), sys.argv[2]
+    server = Server(sys.argv[3:], root)
     rows = [json.loads(line) for line in sys.stdin]
     for name in sorted({place[0] for row in rows for place in row["places"]}):
-        server.open(root / name)
+        server.open(root / name, language)
     for row in rows:
         file = root / row["file"]
         found = server.ask(
