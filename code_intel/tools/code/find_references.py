@@ -15,8 +15,8 @@ from code_intel.session import steps
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
-from code_intel.tools.context.references import definitions_meant, judged
 from code_intel.tools.context.source_file import project_path_of
+from code_intel.tools.context.uses.references import definitions_meant, judged
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.languages import type_named
@@ -68,7 +68,7 @@ async def find_references(
     )
     async with context.optional_session(session_id, "find_references") as locked:
         matches = await _grep(context, question)
-        asked = await run_in_thread(definitions_meant, context, symbol)
+        asked = await run_in_thread(definitions_meant, context, symbol, matches.matches)
         found = await run_in_thread(_judged, context, name, asked, matches.matches)
         has_more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]

@@ -21,8 +21,10 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines, current_text
 from code_intel.tools.context.project_files import written_since
 from code_intel.tools.context.quoted_code import line_of_quote
-from code_intel.tools.context.references import judged
-from code_intel.tools.context.relations import (
+from code_intel.tools.context.source_file import index_path_of, project_path_of
+from code_intel.tools.context.symbol_facts import definitions_of
+from code_intel.tools.context.uses.references import judged
+from code_intel.tools.context.uses.relations import (
     MIN_NAME_CHARS,
     PROSE,
     TESTS,
@@ -34,8 +36,6 @@ from code_intel.tools.context.relations import (
     other_names,
     tests_module,
 )
-from code_intel.tools.context.source_file import index_path_of, project_path_of
-from code_intel.tools.context.symbol_facts import definitions_of
 
 MAX_FILES = 300
 """Maximum files to read for one check."""

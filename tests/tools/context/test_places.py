@@ -17,7 +17,7 @@ from code_intel.tools.context.places import (
     words_of,
 )
 from code_intel.tools.context.prints import prints_in, prints_of
-from code_intel.tools.context.relations import Relation, Relations, relations
+from code_intel.tools.context.uses.relations import Relation, Relations, relations
 from served import settings_of
 
 SERVICE, CART = "src/auth/service.py", "src/cart/cart.py"

@@ -23,8 +23,8 @@ from code_intel.session.risk import MANY_FILES
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, current_text
-from code_intel.tools.context.references import judged, names_of_project
 from code_intel.tools.context.source_file import index_path_of, project_path_of, read_source
+from code_intel.tools.context.uses.references import judged, names_of_project
 
 MAX_RELATED = 3
 """Maximum callers, callees and tests of a symbol to list."""

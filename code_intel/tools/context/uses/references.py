@@ -16,7 +16,7 @@ from code_intel.tools.context.source_file import index_path_of, project_path_of,
 MAX_NAMESAKES = 1_000
 """Maximum definitions of one name to compare."""
 MAX_REFRESHED_FILES = 20
-"""Maximum defining files to index again if they have changed."""
+"""Maximum files to index again if they have changed."""
 
 
 def names_of_project(context: GatewayContext) -> ProjectNames:
@@ -31,11 +31,18 @@ def names_of_project(context: GatewayContext) -> ProjectNames:
     return ProjectNames(context.forest.store, bases(context.forest.config), read)
 
 
-def definitions_meant(context: GatewayContext, symbol: str) -> list[Definition]:
-    """Return the definitions of a symbol in the current files."""
+def definitions_meant(
+    context: GatewayContext, symbol: str, lines: Iterable[TextMatch]
+) -> list[Definition]:
+    """Return the definitions of a symbol in the current files.
+
+    First index the defining files again if they have changed or, if none is known, the files of
+    `lines`, which contain the name.
+    """
     store = context.forest.store
     found = store.definitions(symbol, exact=True, limit=MAX_NAMESAKES)
-    files = list(dict.fromkeys(d.file for d in found))[:MAX_REFRESHED_FILES]
+    defining = [d.file for d in found] or [index_path_of(context, line.file) for line in lines]
+    files = list(dict.fromkeys(defining))[:MAX_REFRESHED_FILES]
     before = store.version_token()
     refresh_changed(context, files)
     if store.version_token() == before:
