@@ -144,7 +144,7 @@ async def test_definitions_are_narrowed_by_language_and_to_exact_names(shop: Pat
     "tool.find_references",
     "field.find_references: symbol path language",
     "answer.find_references: symbol path references total truncated",
-    "row.reference: file lines",
+    "row.reference: file certainty symbol lines",
 )
 async def test_references_exclude_the_definition(shop: Path) -> None:
     async with gateway(shop) as call:
@@ -154,6 +154,7 @@ async def test_references_exclude_the_definition(shop: Path) -> None:
             "references": [
                 {
                     "file": SERVICE,
+                    "certainty": "resolved",
                     "lines": [
                         "5: from auth.passwords import verify_password",
                         (
@@ -170,6 +171,17 @@ async def test_references_exclude_the_definition(shop: Path) -> None:
         below = await call("find_references", symbol="verify_password", path="web")
         go = await call("find_references", symbol="verify_password", language="go")
         assert below["references"] == go["references"] == []
+        (shop / "src/two.py").write_text(
+            "class A:\n    def twin(self): ...\nclass B:\n    def twin(self): ...\n"
+            "A().twin()\nB().twin()\nunknown.twin()\n",
+            encoding="utf-8",
+        )
+        rows = (await call("find_references", symbol="twin"))["references"]
+        assert [(row["certainty"], row.get("symbol"), row["lines"]) for row in rows] == [
+            ("resolved", "A.twin", ["5: A().twin()"]),
+            ("resolved", "B.twin", ["6: B().twin()"]),
+            ("likely", None, ["7: unknown.twin()"]),
+        ]
 
 
 @pytest.mark.covers(

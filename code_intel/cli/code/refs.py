@@ -1,9 +1,13 @@
 """Find where a symbol is used: the lines that contain its name, except its definitions.
 
+Lines that certainly refer to the symbol come first, then those marked `[likely]` and `[text]`.
+
 Exits with 1 if nothing was found.
 """
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from code_intel.cli.code.found_lines import FoundLine, print_found
 from code_intel.cli.code.places import SCOPE, Question, find_places, named, shown
@@ -37,8 +41,14 @@ def run(args: argparse.Namespace) -> int:
     )
     found = find_places(args, question)
     lines = [
-        FoundLine(f"{found.names[row['file']]}:{row['line']}:", row["content"])
+        FoundLine(f"{found.names[row['file']]}:{row['line']}:", _labelled(row))
         for row in found.rows
     ]
     print_found(args, found.data, lines, found.notes, named(args.symbol))
     return 0 if found.rows else 1
+
+
+def _labelled(row: Mapping[str, Any]) -> str:
+    """Return a line with its certainty, unless that is `resolved`."""
+    is_resolved = row["certainty"] == "resolved"
+    return row["content"] if is_resolved else f"[{row['certainty']}] {row['content']}"

@@ -41,12 +41,21 @@ def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
         store: The forest's index.
         bases: Indexed folders as document names; see `index.walk.bases`.
     """
+    return _state_of(store, bases).graph
+
+
+def project_of(store: Store, bases: Sequence[str] = ()) -> Project:
+    """Return the project that resolves imports of the current index; see `graph_of`."""
+    return _state_of(store, bases).project
+
+
+def _state_of(store: Store, bases: Sequence[str]) -> _GraphState:
     with store.snapshot():
         version = store.revision(), tuple(bases)
         state: _GraphState = store.cached(
             "graph", version, lambda before: _build(store, tuple(bases), before)
         )
-        return state.graph
+        return state
 
 
 def _build(store: Store, bases: tuple[str, ...], before: _GraphState | None) -> _GraphState:

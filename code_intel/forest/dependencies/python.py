@@ -22,10 +22,11 @@ def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
             base = dirname(base)
         return _module(project, base, name.split(".") if name else [], outer=True)
     parts = target.split(".")
-    for root in _roots(project, path, parts[0]):
-        if found := _module(project, root, parts, outer=False):
-            return found
-    return ()
+    roots = _roots(project, path, parts[0])
+    # A module of this name in a farther root is meant rather than a name in a nearer module.
+    whole = (found for root in roots if (found := _file(project, root, "/".join(parts))))
+    above = (found for root in roots if (found := _module(project, root, parts, outer=False)))
+    return next(whole, ()) or next(above, ())
 
 
 def _roots(project: Project, path: str, first: str) -> Sequence[str]:
@@ -58,11 +59,15 @@ def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tu
     for count in range(len(parts), max(len(parts) - 2, -1), -1):
         if not (count or outer):
             break
-        stem = "/".join(parts[:count])
-        endings = _ENDINGS if count else _PACKAGE
-        if found := project.first(join_path(base, f"{stem}{ending}") for ending in endings):
+        if found := _file(project, base, "/".join(parts[:count])):
             return found
     return ()
+
+
+def _file(project: Project, base: str, stem: str) -> tuple[str, ...]:
+    """Return the file of the module with a path; without a path, that of the package `base`."""
+    endings = _ENDINGS if stem else _PACKAGE
+    return project.first(join_path(base, f"{stem}{ending}") for ending in endings)
 
 
 def package(target: str) -> str:

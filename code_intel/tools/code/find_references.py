@@ -1,18 +1,22 @@
 """Implement the tool `find_references`."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from code_intel.errors import UsageError
+from code_intel.forest.references.judgement import Certainty, Judgement
 from code_intel.forest.text.grep import TextMatch, TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.index.rows import normalize_symbol
+from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.source_file import project_path_of
+from code_intel.tools.context.uses.references import definitions_meant, judged
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.languages import type_named
@@ -26,6 +30,20 @@ _FIELDS = {"pattern": "symbol", "file_type": "language"}
 """Parameters of this tool by their names in `grep`."""
 
 
+class _Reference(NamedTuple):
+    """A line with the name, and what is known of it.
+
+    Attributes:
+        line: The line.
+        judgement: Whether it refers to the symbol.
+        several: Whether the name that was asked for has several definitions.
+    """
+
+    line: TextMatch
+    judgement: Judgement
+    several: bool
+
+
 async def find_references(
     context: GatewayContext,
     symbol: Symbol,
@@ -34,7 +52,11 @@ async def find_references(
     cursor: Cursor = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Find where a symbol is used: whole-word matches in the files, except its definitions."""
+    """Find where a symbol is used: the lines with its name, except definitions of the name.
+
+    `resolved` lines refer to it by scopes, imports and types; `likely` ones to an object of unknown
+    or related type; `text` ones only contain the word, or the language is not resolved.
+    """
     start = start_of(cursor, symbol, path, language)
     name = normalize_symbol(symbol).rpartition(".")[2] or symbol
     question = TextQuery(
@@ -46,25 +68,19 @@ async def find_references(
     )
     async with context.optional_session(session_id, "find_references") as locked:
         matches = await _grep(context, question)
-        defined = await run_in_thread(
-            context.forest.store.definitions, name, exact=True, limit=MAX_DEFINITIONS
-        )
-        is_defined = await run_in_thread(
-            context.forest.store.definitions, symbol, exact=True, limit=1
-        )
-        definitions = {(d.file, d.line) for d in defined}
-        found = [m for m in matches.matches if (m.file, m.line) not in definitions]
+        asked = await run_in_thread(definitions_meant, context, symbol, matches.matches)
+        found = await run_in_thread(_judged, context, name, asked, matches.matches)
         has_more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]
         part = page(found, start, _reference_data, symbol, path, language, budget=MAX_SEARCH_TOKENS)
         if locked is not None:
-            files = [match.file for match in found]
+            files = [reference.line.file for reference in found]
             step = steps.called(
                 "find_references",
                 symbol,
                 found=len(found),
                 files=files_to_record(files, files[part.start : part.end]),
-                symbols=(symbol,) if found and is_defined else (),
+                symbols=(symbol,) if found and asked else (),
                 printed=await run_in_thread(
                     prints_in,
                     context,
@@ -72,7 +88,8 @@ async def find_references(
                 ),
             )
             await locked.append(step)
-    lines = part.lines(_line, "references", len(found))
+    is_known = any(reference.judgement.certainty != Certainty.TEXT for reference in found)
+    lines = part.lines(_labelled_line if is_known else _line, "references", len(found))
     if has_more and part.next_cursor is None:
         lines.append("There are more references. Narrow with path or language.")
     data = {
@@ -110,10 +127,40 @@ async def _grep(context: GatewayContext, question: TextQuery) -> TextMatches:
         ) from None
 
 
+def _judged(
+    context: GatewayContext,
+    name: str,
+    asked: Sequence[Definition],
+    matches: Iterable[TextMatch],
+) -> list[_Reference]:
+    """Return the lines that are no definitions of the name, the most certain references first."""
+    defined = context.forest.store.definitions(name, exact=True, limit=MAX_DEFINITIONS)
+    definitions = {(project_path_of(context, d.file), d.line) for d in defined}
+    lines = [match for match in matches if (match.file, match.line) not in definitions]
+    several = len({d.qualified for d in asked}) > 1
+    found = [_Reference(*row, several) for row in judged(context, asked, lines)]
+    order = list(Certainty)
+    return sorted(found, key=lambda reference: order.index(reference.judgement.certainty))
+
+
 def _line(row: Mapping[str, Any]) -> str:
     return visible(f"{row['file']}:{row['line']}: {row['content']}", keep="\t")
 
 
-def _reference_data(match: TextMatch) -> dict[str, Any]:
-    data = {"file": match.file, "line": match.line, "content": match.content}
-    return data | flags_of(match.file, match.content)
+def _labelled_line(row: Mapping[str, Any]) -> str:
+    """Return a line of the answer with its certainty, unless that is `resolved`."""
+    label = row.get("symbol", "") if row["certainty"] == Certainty.RESOLVED else row["certainty"]
+    return _line({**row, "content": f"[{label}] {row['content'].lstrip()}"} if label else row)
+
+
+def _reference_data(reference: _Reference) -> dict[str, Any]:
+    line, judgement, several = reference
+    data = {
+        "file": line.file,
+        "line": line.line,
+        "content": line.content,
+        "certainty": judgement.certainty.value,
+    }
+    definition = judgement.definition
+    symbol = {"symbol": definition.qualified} if definition and several else {}
+    return data | symbol | flags_of(line.file, line.content)

@@ -38,7 +38,6 @@ from code_intel.tools.context.plausible import (
 from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.context.quoted_code import stands
-from code_intel.tools.context.relations import TESTS, Relation, relations
 from code_intel.tools.context.source_file import index_path_of, project_path_of
 from code_intel.tools.context.symbol_facts import (
     created_since,
@@ -46,6 +45,7 @@ from code_intel.tools.context.symbol_facts import (
     definitions_of,
     is_all_code_indexed,
 )
+from code_intel.tools.context.uses.relations import TESTS, Relation, relations
 
 MAX_RELATED = 200
 """Maximum uses of a symbol to read."""

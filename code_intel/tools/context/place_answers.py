@@ -9,7 +9,7 @@ from code_intel.session.state import Print
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.places import Place
 from code_intel.tools.context.prints import prints_in
-from code_intel.tools.context.relations import Relation, Relations
+from code_intel.tools.context.uses.relations import Relation, Relations
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of
 

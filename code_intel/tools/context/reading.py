@@ -11,8 +11,8 @@ from code_intel.session.understanding.reading import is_read
 from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines
-from code_intel.tools.context.relations import is_import
 from code_intel.tools.context.source_file import project_path_of
+from code_intel.tools.context.uses.relations import is_import
 
 MAX_COMPARED = 20
 """Maximum symbols whose uses to search for."""

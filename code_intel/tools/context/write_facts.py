@@ -1,12 +1,14 @@
 """Gather the facts by which the write gate decides: index, files, and the session's prints."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from code_intel.chunking.languages import row_of
 from code_intel.forest.dependencies.common_names import NameMeaning, is_common
+from code_intel.forest.references.table import is_resolved
+from code_intel.forest.text.matches import TextMatch
 from code_intel.index.corpus import priority
 from code_intel.records import Definition
 from code_intel.session.open_files import FileFacts, WriteFacts, best_relation
@@ -19,7 +21,10 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_lines, current_text
 from code_intel.tools.context.project_files import written_since
 from code_intel.tools.context.quoted_code import line_of_quote
-from code_intel.tools.context.relations import (
+from code_intel.tools.context.source_file import index_path_of, project_path_of
+from code_intel.tools.context.symbol_facts import definitions_of
+from code_intel.tools.context.uses.references import judged
+from code_intel.tools.context.uses.relations import (
     MIN_NAME_CHARS,
     PROSE,
     TESTS,
@@ -31,8 +36,6 @@ from code_intel.tools.context.relations import (
     other_names,
     tests_module,
 )
-from code_intel.tools.context.source_file import index_path_of, project_path_of
-from code_intel.tools.context.symbol_facts import definitions_of
 
 MAX_FILES = 300
 """Maximum files to read for one check."""
@@ -125,6 +128,7 @@ def _write_facts(
     wanted = list(wanted)
     texts = {path: current_text(context, path) for path in wanted}
     codes = [code._replace(other_names=_other_names(context, code, texts)) for code in codes]
+    others_of = cache(partial(_other_lines, context, texts))
     facts = {}
     for path in wanted:
         if before.get(path) == b"":  # announced, and created since the session began
@@ -132,7 +136,11 @@ def _write_facts(
             continue
         lines = printed.get(path, frozenset())
         file = _File(path, texts[path], lines, _has_changed(session, path, lines))
-        relations = [each for code in codes for each in _relations(context, file, code)]
+        relations = [
+            each
+            for code in codes
+            for each in _relations(context, file, code, others_of(code).get(path, ()))
+        ]
         found_here = (*relations, *_change_log(file), *_quotes(session, file))
         facts[path] = best_relation(found_here) or FileFacts(path)
     modules = [file for code in codes for file in code.files]
@@ -153,6 +161,25 @@ def _other_names(
         for line in (texts[path] if path in texts else current_text(context, path))
     )
     return other_names(context, code.definitions[0], lines) if code.definitions else ()
+
+
+def _other_lines(
+    context: GatewayContext, texts: Mapping[str, Sequence[str]], code: ChangedCode
+) -> dict[str, set[int]]:
+    """Return the lines in which the name of a symbol certainly means something else, by file."""
+    name = code.meaning.name
+    lines = [
+        TextMatch(path, number, line)
+        for path, text in texts.items()
+        if is_resolved(path)
+        for number, line in enumerate(text, 1)
+        if name in line
+    ]
+    found: dict[str, set[int]] = {}
+    for line, judgement in judged(context, code.definitions, lines) if code.definitions else ():
+        if judgement.is_other:
+            found.setdefault(line.file, set()).add(line.line)
+    return found
 
 
 def _has_changed(session: Session, path: str, lines: frozenset[int]) -> bool:
@@ -214,8 +241,10 @@ def _owners(qualified: str, file: str) -> tuple[str, ...]:
     return (*scope, *module_names([file]))
 
 
-def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:
-    """Yield how a file relates to a symbol."""
+def _relations(
+    context: GatewayContext, file: _File, code: ChangedCode, others: Collection[int]
+) -> Iterator[FileFacts]:
+    """Yield how a file relates to a symbol; in the lines `others`, its name means another."""
     relation = partial(_relation, file, code.name)
     here = [d for d in code.definitions if project_path_of(context, d.file) == file.path]
     for definition in here:
@@ -230,7 +259,7 @@ def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Itera
         if not code.definitions and file.path in code.files:
             yield _whole(file, "joins", code.name)
         return
-    yield from (_shown_uses(file, code) if not here else ())
+    yield from (_shown_uses(file, code, others) if not here else ())
     if file.text and tests_module(file.path, code.files):
         yield _whole(file, "tests", code.name)
 
@@ -245,14 +274,18 @@ def _first_line(file: _File, quote: str) -> int:
     return line_of_quote(quote, file.text, file.printed) if quote else 0
 
 
-def _shown_uses(file: _File, code: ChangedCode) -> Iterator[FileFacts]:
+def _shown_uses(file: _File, code: ChangedCode, others: Collection[int]) -> Iterator[FileFacts]:
     """Yield the lines that use or name a symbol: the first that was printed, or the first."""
     meaning, name = code.meaning, code.meaning.name
     if len(name) < MIN_NAME_CHARS:
         return
     is_test = priority(file.path) == TESTS
     is_code, is_meant = is_source(file.path), meaning.in_file(file.path, file.text)
-    own = [(number, line) for number, line in enumerate(file.text, 1) if not is_boilerplate(line)]
+    own = [
+        (number, line)
+        for number, line in enumerate(file.text, 1)
+        if number not in others and not is_boilerplate(line)
+    ]
     lines = [
         number
         for number, line in own

@@ -22,7 +22,7 @@ from code_intel.tools.context.places import (
     show_symbol,
     words_of,
 )
-from code_intel.tools.context.relations import relations
+from code_intel.tools.context.uses.relations import relations
 
 MAX_SHOWN_PLACES = 5
 SYMBOL_SHARES = (1000, 500)

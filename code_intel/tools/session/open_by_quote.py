@@ -12,7 +12,7 @@ from code_intel.session.understanding.files import FileClaim, FileClaimFacts, fi
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.context.quoted_code import quoted_code
-from code_intel.tools.context.relations import is_mention
+from code_intel.tools.context.uses.relations import is_mention
 from code_intel.tools.context.write_facts import is_boilerplate, write_facts
 
 

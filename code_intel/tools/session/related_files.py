@@ -13,8 +13,8 @@ from code_intel.session.state import CodePlace, Session
 from code_intel.session.wording import symbol_parts
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_text
-from code_intel.tools.context.relations import MIN_NAME_CHARS, TESTS, tests_module
 from code_intel.tools.context.source_file import project_path_of
+from code_intel.tools.context.uses.relations import MIN_NAME_CHARS, TESTS, tests_module
 from code_intel.tools.context.write_facts import (
     is_change_log,
     module_names,

@@ -8,7 +8,6 @@ escapes the line endings within a text, and lines that a search found by file (d
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 OMITTED = {"chunk": ("similarity", "position"), "cached_pairs": ("cache_note",)}
@@ -17,6 +16,8 @@ CODE = ("chunk", "text")
 """Fields that contain code, if `start_line` is beside them."""
 FOUND_LINES = {"matches": ("line_number", "line_content"), "references": ("line", "content")}
 """Fields with lines of files, and their fields for the number and the text of a line."""
+LINE_LABELS = ("file", "certainty", "symbol")
+"""Fields by which lines of files are grouped."""
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
@@ -44,7 +45,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def by_file(rows: Sequence[Mapping[str, Any]], number: str, text: str) -> list[dict[str, Any]]:
-    """Return found lines by file, each line once, with its number.
+    """Return found lines by file and its other labels, each line once, with its number.
 
     As in grep, `:` follows the number of a found line, and `-` that of a line around one.
 
@@ -53,7 +54,7 @@ def by_file(rows: Sequence[Mapping[str, Any]], number: str, text: str) -> list[d
     [{'file': 'a.py', 'lines': ['8: f()', '9- g()']}]
     """
     found = []
-    for file, group in groupby(rows, key=itemgetter("file")):
+    for labels, group in groupby(rows, key=_labels):
         rows_of_file = list(group)
         lines: dict[int, str] = {}
         for row in rows_of_file:
@@ -62,9 +63,13 @@ def by_file(rows: Sequence[Mapping[str, Any]], number: str, text: str) -> list[d
             }
         lines |= {row[number]: f"{row[number]}: {row[text]}" for row in rows_of_file}
         flags = sorted({flag for row in rows_of_file for flag in row.get("flags", ())})
-        shown = {"file": file, "lines": [lines[at] for at in sorted(lines)]}
+        shown = {**labels, "lines": [lines[at] for at in sorted(lines)]}
         found.append(shown | ({"flags": flags} if flags else {}))
     return found
+
+
+def _labels(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: row[field] for field in LINE_LABELS if row.get(field)}
 
 
 def _around(row: Mapping[str, Any], number: int) -> Iterator[tuple[int, str]]:

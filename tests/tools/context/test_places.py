@@ -17,7 +17,7 @@ from code_intel.tools.context.places import (
     words_of,
 )
 from code_intel.tools.context.prints import prints_in, prints_of
-from code_intel.tools.context.relations import Relation, Relations, relations
+from code_intel.tools.context.uses.relations import Relation, Relations, relations
 from served import settings_of
 
 SERVICE, CART = "src/auth/service.py", "src/cart/cart.py"
@@ -272,15 +272,14 @@ async def test_name_with_several_definitions_is_used_only_near_one(
     context: GatewayContext,
 ) -> None:
     for folder in ("a", "b"):
-        write(context, f"src/{folder}/store.py", "def fetch():\n    return 1\n")
-    write(context, "src/a/page.py", "def show():\n    return fetch()\n")
-    write(context, "src/b/page.py", "def show():\n    return fetch()\n")
+        write(context, f"src/{folder}/store.rb", "def fetch(id)\n  id\nend\n")
+        write(context, f"src/{folder}/page.rb", "def show\n  fetch(1)\nend\n")
     one = next(
         d
         for d in context.forest.store.definitions("fetch", exact=True, limit=9)
-        if d.file == "src/a/store.py"
+        if d.file == "src/a/store.rb"
     )
-    assert names((await relations(context, one)).callers) == ["src/a/page.py:show"]
+    assert names((await relations(context, one)).callers) == ["src/a/page.rb:show"]
 
 
 async def test_constructor_is_used_by_the_name_of_its_class(context: GatewayContext) -> None:

@@ -10,6 +10,10 @@ from code_intel.errors import UsageError
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.dependencies.closure import closure
 from code_intel.forest.dependencies.common_names import is_common
+from code_intel.forest.references.callees import Call, calls_in
+from code_intel.forest.references.judgement import Certainty
+from code_intel.forest.references.project import ProjectNames
+from code_intel.forest.references.table import is_resolved
 from code_intel.forest.text.grep import TextMatch, TextQuery, grep
 from code_intel.forest.text.registered_names import registered_names
 from code_intel.index.corpus import priority
@@ -20,6 +24,7 @@ from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, current_text
 from code_intel.tools.context.source_file import index_path_of, project_path_of, read_source
+from code_intel.tools.context.uses.references import judged, names_of_project
 
 MAX_RELATED = 3
 """Maximum callers, callees and tests of a symbol to list."""
@@ -103,20 +108,44 @@ async def relations(
 ) -> Relations:
     """Return who uses a symbol, what it calls, and which tests touch it, at most `limit` of each.
 
-    Uses are whole-word matches of the name. If other files define the name, too, uses count only in
-    files near the definition: the same file or folder, and files that import it.
+    Uses are lines that certainly or likely refer to it; see `forest.references`. In languages whose
+    names are not resolved, they are whole-word matches of the name. If other files define the name,
+    too, these count only near the definition: in the same file or folder, and files that import it.
     """
     name = name_in_uses(definition)
     if len(name) < MIN_NAME_CHARS:
         return Relations()
     known = await run_in_thread(_known_uses, context, definition, name)
     query = TextQuery(name, literal=True, max_results=MAX_USES)
-    uses = list((await grep(context.root, query, wanted=partial(_may_use, known))).matches)
+    matches = (await grep(context.root, query, wanted=partial(_may_use, known))).matches
+    project = await run_in_thread(names_of_project, context)
+    uses = await run_in_thread(_references, context, definition, matches, project)
     lines = [use.content for use in uses]
     for other in await run_in_thread(other_names, context, definition, lines):
         query = TextQuery(other, literal=True, max_results=MAX_USES)
         uses += (await grep(context.root, query, wanted=partial(_may_test, other))).matches
-    return await run_in_thread(_relations, context, definition, uses, limit)
+    return await run_in_thread(_relations, context, definition, uses, project, limit)
+
+
+def _references(
+    context: GatewayContext,
+    definition: Definition,
+    lines: Sequence[TextMatch],
+    project: ProjectNames,
+) -> list[TextMatch]:
+    """Return the lines that refer to a symbol; those of other languages are not judged."""
+    resolved = [line for line in lines if is_resolved(line.file)]
+    known = dict(judged(context, _reached(context, definition), resolved, project))
+    return [line for line in lines if line not in known or known[line].certainty != Certainty.TEXT]
+
+
+def _reached(context: GatewayContext, definition: Definition) -> list[Definition]:
+    """Return what callers of a symbol name: for a constructor, its class."""
+    if name_in_uses(definition) == definition.name:
+        return [definition]
+    owner = definition.qualified.rpartition(".")[0]
+    found = context.forest.store.defined_in([definition.file])
+    return [d for d in found if d.qualified == owner]
 
 
 def other_names(
@@ -160,7 +189,7 @@ def _known_uses(context: GatewayContext, definition: Definition, name: str) -> _
 def _may_use(known: _KnownUses, line: TextMatch) -> bool:
     """Return whether a line with a name may be code that uses it."""
     return (
-        (known.near is None or line.file in known.near)
+        (known.near is None or line.file in known.near or is_resolved(line.file))
         and (line.file, line.line) not in known.defining
         and row_of(line.file).complete
         and priority(line.file) != PROSE
@@ -185,7 +214,11 @@ def name_in_uses(definition: Definition) -> str:
 
 
 def _relations(
-    context: GatewayContext, definition: Definition, uses: Sequence[TextMatch], limit: int
+    context: GatewayContext,
+    definition: Definition,
+    uses: Sequence[TextMatch],
+    project: ProjectNames,
+    limit: int,
 ) -> Relations:
     callers: list[Relation] = []
     tests: list[Relation] = []
@@ -202,7 +235,7 @@ def _relations(
     )
     return Relations(
         tuple(callers[:limit]),
-        _callees(context, definition, limit),
+        _callees(context, definition, project, limit),
         tuple(tests[:limit]),
         len(callers),
         len(tests),
@@ -345,25 +378,48 @@ def _scope_at(scopes: Iterable[Definition], line: int) -> str:
     return inner.qualified if inner else ""
 
 
-def _callees(context: GatewayContext, definition: Definition, limit: int) -> tuple[Relation, ...]:
+def _callees(
+    context: GatewayContext, definition: Definition, project: ProjectNames, limit: int
+) -> tuple[Relation, ...]:
     """Return the definitions that a symbol calls, in the order of its text, each once."""
-    try:
-        source = read_source(context, project_path_of(context, definition.file))
-    except UsageError:
-        return ()
-    store = context.forest.store
-    imported = graph_of(store, bases(context.forest.config)).outbound(definition.file)
-    lines = source.lines[definition.line - 1 : definition.end_line]
-    names = dict.fromkeys(name for line in lines for name in _CALLED.findall(line))
+    calls = calls_in(project, definition)
+    if calls is None:
+        calls = _called_names(context, definition)
+    imported = graph_of(context.forest.store, bases(context.forest.config)).outbound(
+        definition.file
+    )
     found: dict[tuple[str, int], Relation] = {}
-    for name in list(names)[:MAX_CALLED_NAMES]:
-        defined = store.definitions(name, exact=True, limit=MAX_DEFINITIONS_PER_CALL)
-        callee = _resolved(defined, definition, imported)
+    for call in list(dict.fromkeys(calls))[:MAX_CALLED_NAMES]:
+        callee = _callee(context, definition, call, imported)
         if callee is not None:
             file, text = project_path_of(context, callee.file), _shown(callee.signature)
             place = file, callee.line
             found.setdefault(place, Relation(*place, callee.qualified, text))
     return tuple(found.values())[:limit]
+
+
+def _called_names(context: GatewayContext, definition: Definition) -> list[Call]:
+    """Return the names before a parenthesis in a symbol's text."""
+    try:
+        source = read_source(context, project_path_of(context, definition.file))
+    except UsageError:
+        return []
+    lines = source.lines[definition.line - 1 : definition.end_line]
+    names = dict.fromkeys(name for line in lines for name in _CALLED.findall(line))
+    return [Call(name) for name in names]
+
+
+def _callee(
+    context: GatewayContext, caller: Definition, call: Call, imported: Collection[str]
+) -> Definition | None:
+    """Return the definition that a call means, or None if that is not certain."""
+    store = context.forest.store
+    defined = store.definitions(call.name, exact=True, limit=MAX_DEFINITIONS_PER_CALL)
+    if not call.is_known:
+        return _resolved(defined, caller, imported)
+    own = caller.file, caller.qualified
+    meant = (d for d in defined if (d.file, d.qualified) in call.targets)
+    return next((d for d in meant if (d.file, d.qualified) != own), None)
 
 
 def _resolved(

@@ -1,0 +1,1 @@
+"""Who uses a symbol, and what it uses."""

@@ -1,0 +1,75 @@
+"""Judge found lines: which of them refer to a symbol, and which only contain its name."""
+
+from collections.abc import Iterable, Sequence
+
+from code_intel.errors import UsageError
+from code_intel.forest.references.certainty import judge
+from code_intel.forest.references.judgement import Judgement
+from code_intel.forest.references.project import ProjectNames
+from code_intel.forest.text.matches import TextMatch
+from code_intel.index.walk import bases
+from code_intel.records import Definition
+from code_intel.tools.context.freshness import refresh_changed
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.source_file import index_path_of, project_path_of, read_below
+
+MAX_NAMESAKES = 1_000
+"""Maximum definitions of one name to compare."""
+MAX_REFRESHED_FILES = 20
+"""Maximum files to index again if they have changed."""
+
+
+def names_of_project(context: GatewayContext) -> ProjectNames:
+    """Return the names of the project's files as they are on disk now."""
+
+    def read(document: str) -> str | None:
+        try:
+            return read_below(context.root, project_path_of(context, document), "path")[2]
+        except UsageError:
+            return None
+
+    return ProjectNames(context.forest.store, bases(context.forest.config), read)
+
+
+def definitions_meant(
+    context: GatewayContext, symbol: str, lines: Iterable[TextMatch]
+) -> list[Definition]:
+    """Return the definitions of a symbol in the current files.
+
+    First index the defining files again if they have changed or, if none is known, the files of
+    `lines`, which contain the name.
+    """
+    store = context.forest.store
+    found = store.definitions(symbol, exact=True, limit=MAX_NAMESAKES)
+    defining = [d.file for d in found] or [index_path_of(context, line.file) for line in lines]
+    files = list(dict.fromkeys(defining))[:MAX_REFRESHED_FILES]
+    before = store.version_token()
+    refresh_changed(context, files)
+    if store.version_token() == before:
+        return found
+    return store.definitions(symbol, exact=True, limit=MAX_NAMESAKES)
+
+
+def judged(
+    context: GatewayContext,
+    asked: Sequence[Definition],
+    lines: Iterable[TextMatch],
+    project: ProjectNames | None = None,
+) -> list[tuple[TextMatch, Judgement]]:
+    """Return lines with the name of a symbol and what is known of each; this blocks.
+
+    Args:
+        context: The project's context.
+        asked: The definitions that are meant; if there are none, all lines are `text`.
+        lines: The lines.
+        project: The names of the files, if something else is asked about them as well.
+    """
+    found = list(lines)
+    names = project or names_of_project(context)
+    own = {d.file for d in asked}
+    places = [(index_path_of(context, line.file), line.line) for line in found]
+    near = sorted(dict.fromkeys(places), key=lambda place: (place[0] not in own, place))
+    store = context.forest.store
+    namesakes = store.definitions(asked[0].name, exact=True, limit=MAX_NAMESAKES) if asked else []
+    known = judge(names, asked, namesakes, near)
+    return [(line, known[place]) for line, place in zip(found, places, strict=True)]
