@@ -9,7 +9,7 @@ from code_intel.forest.references.project import ProjectNames
 from code_intel.forest.references.table import is_resolved
 from code_intel.records import Definition
 
-MAX_FILES = 300
+MAX_FILES = 150
 """Maximum files with the name to parse; lines of further ones are not judged."""
 
 Line = tuple[str, int]

@@ -67,8 +67,12 @@ def judged(
     found = list(lines)
     names = project or names_of_project(context)
     own = {d.file for d in asked}
+    importers = {path for file in own for path in names.graph.inbound(file)}
     places = [(index_path_of(context, line.file), line.line) for line in found]
-    near = sorted(dict.fromkeys(places), key=lambda place: (place[0] not in own, place))
+    near = sorted(
+        dict.fromkeys(places),
+        key=lambda place: (place[0] not in own, place[0] not in importers, place),
+    )
     store = context.forest.store
     namesakes = store.definitions(asked[0].name, exact=True, limit=MAX_NAMESAKES) if asked else []
     known = judge(names, asked, namesakes, near)
