@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +39,8 @@ from code_intel.records import Definition
 HERE = Path(__file__).resolve().parent
 SYMBOLS = 100
 SEED = 20
+CONSTRUCTORS = frozenset({"__init__", "constructor"})
+"""Methods that are called by the name of their class."""
 KINDS = frozenset({"function", "method", "class", "interface", "type", "constant", "variable"})
 ECMASCRIPT = frozenset({"javascript", "typescript", "tsx"})
 FAMILIES = (ECMASCRIPT, frozenset({"c", "cpp"}))
@@ -65,7 +68,7 @@ def sample(store: Store, count: int) -> list[Definition]:
     paths = [path for path in paths if not path.endswith((".d.ts", ".min.js"))]
     known: dict[tuple[str, str], Definition] = {}
     for definition in store.defined_in(paths):
-        if definition.kind in KINDS:
+        if definition.kind in KINDS and definition.name not in CONSTRUCTORS:
             known.setdefault((definition.file, definition.qualified), definition)
     ordered = sorted(known.values(), key=lambda d: (d.file, d.line, d.qualified))
     return random.Random(SEED).sample(ordered, min(count, len(ordered)))
@@ -85,21 +88,23 @@ def truth_of(
     folder: Path,
     symbols: Sequence[Definition],
     texts: Mapping[str, str],
-    command: Sequence[str],
+    oracle: tuple[str, Sequence[str]],
     cache: Path,
 ) -> dict[int, set[Place]]:
-    """Return the lines that refer to each symbol, by the oracle; kept in `cache`."""
-    if not cache.exists():
-        rows = []
-        for number, symbol in enumerate(symbols):
-            if place := column_of(folder, symbol):
-                line, column = place
-                row = {"id": number, "file": symbol.file, "line": line, "column": column}
-                rows.append({**row, "places": lines_with(texts, symbol.name)})
-        text = "".join(json.dumps(row) + "\n" for row in rows)
+    """Return the lines that refer to each symbol, by the oracle; kept in the folder `cache`."""
+    rows = []
+    for number, symbol in enumerate(symbols):
+        if place := column_of(folder, symbol):
+            line, column = place
+            row = {"id": number, "file": symbol.file, "line": line, "column": column}
+            rows.append({**row, "places": lines_with(texts, symbol.name)})
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    name, command = oracle
+    kept = cache / f"{name}-{folder.name}-{zlib.crc32(text.encode()):08x}.jsonl"
+    if not kept.exists():
         done = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True)
-        cache.write_text(done.stdout, encoding="utf-8")
-    answers = [json.loads(line) for line in cache.read_text("utf-8").splitlines()]
+        kept.write_text(done.stdout, encoding="utf-8")
+    answers = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
     return {
         row["id"]: {(file, line) for file, line in row["references"]}
         for row in answers
@@ -139,6 +144,12 @@ def oracle_of(args: argparse.Namespace, folder: Path, language: str) -> tuple[st
     return "jedi", [str(args.jedi), str(scripts / "jedi_references.py"), str(folder)]
 
 
+def is_comment(texts: Mapping[str, str], place: Place) -> bool:
+    """Return whether a line is of a comment; oracles disagree on whether these count."""
+    lines = texts.get(place[0], "").split("\n")[place[1] - 1 : place[1]]
+    return all(line.strip().startswith(("//", "/*", "*", "#")) for line in lines)
+
+
 def compare(folder: Path, args: argparse.Namespace) -> tuple[dict[str, Counts], int, int, float]:
     """Return the counts of each level, the lines of the oracle, the symbols, and our seconds."""
     with tempfile.TemporaryDirectory() as scratch, Index(forest_config(folder, scratch)) as index:
@@ -146,13 +157,11 @@ def compare(folder: Path, args: argparse.Namespace) -> tuple[dict[str, Counts], 
         store = index.store
         symbols = sample(store, args.symbols)
         language = Counter(symbol.language for symbol in symbols).most_common(1)[0][0]
-        oracle, command = oracle_of(args, folder, language)
-        name = f"{oracle}-{folder.parent.name}-{folder.name}-{len(symbols)}-{SEED}.jsonl"
-        cache = (args.cache or Path(scratch)) / name
         kept = next((family for family in FAMILIES if language in family), {language})
         paths = [path for path, language, _ in store.digests() if language in kept]
         texts = {path: decode((folder / path).read_bytes()) or "" for path in paths}
-        truth = truth_of(folder, symbols, texts, command, cache)
+        oracle = oracle_of(args, folder, language)
+        truth = truth_of(folder, symbols, texts, oracle, args.cache or Path(scratch))
         counts = dict.fromkeys(LEVELS, Counts())
         lines, seconds = 0, 0.0
         for number, symbol in enumerate(symbols):
@@ -161,7 +170,7 @@ def compare(folder: Path, args: argparse.Namespace) -> tuple[dict[str, Counts], 
             defined = {
                 (d.file, d.line) for d in store.definitions(symbol.name, exact=True, limit=1000)
             }
-            right = truth[number] - defined
+            right = {place for place in truth[number] - defined if not is_comment(texts, place)}
             occurrences = dict.fromkeys(place[:2] for place in lines_with(texts, symbol.name))
             found = [place for place in occurrences if place not in defined]
             started = time.perf_counter()

@@ -107,7 +107,9 @@ class ScopeJudge:
             return False
         kind = owner.binding.node.child_by_field_name("type")
         is_interface = kind is not None and kind.type in names.rules.interfaces
-        return is_interface or any(self._finder.related(owner, one) for one in self._owners)
+        return is_interface or any(
+            self._finder.related(owner, one, self._name) for one in self._owners
+        )
 
 
 def _occurrences(names: FileNames, name: str) -> "Iterator[Node]":

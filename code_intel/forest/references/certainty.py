@@ -6,10 +6,11 @@ from code_intel.forest.references.by_scope import ScopeJudge
 from code_intel.forest.references.judgement import NAME_ONLY, Judgement
 from code_intel.forest.references.nearby import NearbyJudge
 from code_intel.forest.references.project import ProjectNames
+from code_intel.forest.references.scip import ScipJudge
 from code_intel.forest.references.table import is_resolved
 from code_intel.records import Definition
 
-MAX_FILES = 300
+MAX_FILES = 150
 """Maximum files with the name to parse; lines of further ones are not judged."""
 
 Line = tuple[str, int]
@@ -38,9 +39,12 @@ def judge(
         by_file.setdefault(file, []).append(line)
     named = tuple(namesakes)
     scopes, nearby = ScopeJudge(project, asked, named), NearbyJudge(project, asked, named)
+    by_compiler = ScipJudge(project.scip, asked) if project.scip else None
     found: dict[Line, Judgement] = {}
     for number, (file, wanted) in enumerate(by_file.items()):
         by_name = scopes if is_resolved(file) else nearby
-        known = by_name.lines_of(file) if asked and number < MAX_FILES else {}
+        known = by_compiler.lines_of(file, project.read(file)) if by_compiler else None
+        if known is None:
+            known = by_name.lines_of(file) if asked and number < MAX_FILES else {}
         found |= {(file, line): known.get(line, NAME_ONLY) for line in wanted}
     return found

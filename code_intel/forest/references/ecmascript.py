@@ -53,7 +53,7 @@ _SHARED = """
 (for_in_statement left: (identifier) @name right: (_) @value) @binding
 (for_in_statement left: [(object_pattern) (array_pattern)] @pattern)
 (catch_clause parameter: (_) @pattern)
-(arrow_function parameter: (identifier) @name) @binding
+(arrow_function parameter: (identifier) @name @binding)
 (return_statement (_) @return)
 (arrow_function body: [(call_expression) (new_expression) (identifier) (member_expression)
   (await_expression)] @return)
@@ -62,8 +62,8 @@ _SHARED = """
 
 _JAVASCRIPT = """
 (variable_declarator name: (identifier) @name value: (_)? @value) @binding
-(formal_parameters (identifier) @name) @binding
-(formal_parameters (assignment_pattern left: (identifier) @name right: (_) @value)) @binding
+(formal_parameters (identifier) @name @binding)
+(formal_parameters (assignment_pattern left: (identifier) @name right: (_) @value) @binding)
 (formal_parameters [(object_pattern) (array_pattern) (rest_pattern)] @pattern)
 (formal_parameters (assignment_pattern left: [(object_pattern) (array_pattern)] @pattern))
 (field_definition property: [(property_identifier) (private_property_identifier)] @name
@@ -87,9 +87,8 @@ _TYPESCRIPT = """
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @name
   type: (_)? @type value: (_)? @value) @binding
 (variable_declarator name: (identifier) @name type: (_)? @type value: (_)? @value) @binding
-(formal_parameters (required_parameter pattern: (identifier) @name
-  type: (_)? @type value: (_)? @value)) @binding
-(formal_parameters (optional_parameter pattern: (identifier) @name type: (_)? @type)) @binding
+(required_parameter pattern: (identifier) @name type: (_)? @type value: (_)? @value) @binding
+(optional_parameter pattern: (identifier) @name type: (_)? @type) @binding
 (formal_parameters (required_parameter (accessibility_modifier) pattern: (identifier) @name
   type: (_)? @type)) @member
 (formal_parameters (optional_parameter (accessibility_modifier) pattern: (identifier) @name
@@ -140,6 +139,8 @@ def _rules(query: str) -> NameRules:
             """identifier type_identifier property_identifier private_property_identifier
             shorthand_property_identifier shorthand_property_identifier_pattern""".split()  # noqa: SIM905
         ),
+        type_names=frozenset({"type_identifier"}),
+        only_types=frozenset({"type_alias_declaration", "interface_declaration"}),
         member_names=frozenset({"property_identifier", "private_property_identifier"}),
         unrelated=frozenset({("pair", "key"), ("pair_pattern", "key"), ("jsx_attribute", "")}),
         current=frozenset({"this", "this_type"}),
@@ -153,6 +154,7 @@ def _rules(query: str) -> NameRules:
             """Promise PromiseLike Readonly Partial Required NonNullable Awaited Ref
             """.split()  # noqa: SIM905
         ),
+        callbacks=True,
         builtin_names=frozenset(
             """Array Boolean Date Error Event Function JSON Map Math Number Object Promise Proxy
             RegExp Set String Symbol URL WeakMap WeakSet alert clearTimeout console decodeURI

@@ -4,6 +4,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from code_intel.forest.references.callbacks import (
+    callback_of,
+    function_type_in,
+    last_type_of,
+    parameter_type,
+)
 from code_intel.forest.references.names import (
     CLASS,
     FUNCTION,
@@ -64,7 +70,7 @@ class MeaningFinder:
         """Return what a name or an expression of a file means; nothing if that is unknown."""
         self._active.clear()
         self._steps = 0
-        return self._named(names, node)
+        return self.named(names, node)
 
     def lookup(self, names: FileNames, name: str, byte: int) -> Meanings:
         """Return what a name would mean at a byte of a file."""
@@ -78,11 +84,21 @@ class MeaningFinder:
         self._steps = 0
         return self._follow(names, binding)
 
-    def related(self, one: Entity, other: Entity) -> bool:
-        """Return whether one class inherits from the other."""
+    def related(self, one: Entity, other: Entity, name: str) -> bool:
+        """Return whether a member of two classes overrides the same: one class or one above both.
+
+        Args:
+            one: A class.
+            other: Another class.
+            name: The name of the member.
+        """
         self._active.clear()
         self._steps = 0
-        return other.key in self._ancestors(one) or one.key in self._ancestors(other)
+        above, above_other = self._ancestors(one), self._ancestors(other)
+        if other.key in above or one.key in above_other:
+            return True
+        shared = [above[key] for key in above.keys() & above_other.keys()]
+        return any(isinstance(m, Entity) for e in shared for m in self._class_member(e, name))
 
     def owner_of(self, member: Entity) -> Entity | None:
         """Return the class that has a member."""
@@ -95,7 +111,7 @@ class MeaningFinder:
                 return next((e for e in found if isinstance(e, Entity)), None)
         return None
 
-    def _named(self, names: FileNames, node: "Node") -> Meanings:
+    def named(self, names: FileNames, node: "Node") -> Meanings:
         """Return the definitions that an expression names."""
         key = (names.path, node.id, node.start_byte)
         if key in self._active or len(self._active) > MAX_DEPTH or self._steps > MAX_STEPS:
@@ -112,19 +128,25 @@ class MeaningFinder:
         is_name = node.type in rules.identifiers
         if node.type in rules.members:
             return self._member_access(names, node)
-        if node.type in rules.current or (is_name and _text(node) in rules.current):
+        if node.type in rules.current or (is_name and names.text(node) in rules.current):
             return self._current(names, node)
         if is_name:
-            return self._lookup(names, _text(node), node.start_byte)
+            return self._lookup(names, names.text(node), node.start_byte, _space_of(names, node))
         if node.type in rules.transparent and node.named_child_count:
-            return self._named(names, node.named_children[0])
+            return self.named(names, node.named_children[0])
         return ()
 
-    def _lookup(self, names: FileNames, name: str, byte: int, kind: str = "") -> Meanings:
+    def _lookup(
+        self,
+        names: FileNames,
+        name: str,
+        byte: int,
+        wanted: Callable[[Binding], bool] = lambda _: True,
+    ) -> Meanings:
         found: list[Meaning] = []
         if name in names.rules.current_class and (around := names.class_around(byte)):
             return self._entity_of(names, around)
-        for binding in names.lookup(name, byte, kind):
+        for binding in names.lookup(name, byte, wanted):
             found += self._follow(names, binding)
         if not found and names.rules.lexical_members:
             found += self._inherited(names, name, byte)
@@ -171,10 +193,10 @@ class MeaningFinder:
         if member is None:
             return ()
         if owner is None:
-            return self._lookup(names, _text(member), member.start_byte, FUNCTION)
+            return self._lookup(names, names.text(member), member.start_byte, _is_function)
         found: list[Meaning] = []
         for value in self._values(names, owner):
-            found += self._member(value, _text(member))
+            found += self._member(value, names.text(member))
         return distinct(found)
 
     def _member(self, value: Meaning, name: str) -> Meanings:
@@ -230,10 +252,11 @@ class MeaningFinder:
     def _bases(self, names: FileNames, node: "Node") -> Meanings:
         """Return the classes that an expression after a class's name means."""
         if node.type in names.rules.generics and node.named_child_count:
-            node = node.named_children[0]
-        return self._named(names, node)
+            found = self._generic(names, node)
+            return tuple(value.of for value in found if isinstance(value, Instance))
+        return self.named(names, node)
 
-    def _ancestors(self, entity: Entity) -> set[Key]:
+    def _ancestors(self, entity: Entity) -> dict[Key, Entity]:
         found: dict[Key, Entity] = {}
         waiting = [entity]
         while waiting and len(found) < MAX_DEPTH:
@@ -244,7 +267,7 @@ class MeaningFinder:
                     if isinstance(above, Entity) and above.key not in found:
                         found[above.key] = above
                         waiting.append(above)
-        return set(found)
+        return found
 
     def _follow(self, names: FileNames, binding: Binding) -> Meanings:
         """Return what a binding means: itself, or for an import what is imported."""
@@ -316,7 +339,7 @@ class MeaningFinder:
         for scope in names.scopes:
             if scope.start == node.start_byte and scope.end == node.end_byte and scope.outer:
                 return self._entity_of(names, scope)
-        return self._named(names, node)
+        return self.named(names, node)
 
     def _values(self, names: FileNames, node: "Node") -> Meanings:
         """Return the values that an expression may have."""
@@ -328,7 +351,7 @@ class MeaningFinder:
             return self._any_of(names, node, rules.branches[kind])
         if kind in rules.casts:
             cast = node.child_by_field_name(rules.casts[kind]) if rules.casts[kind] else None
-            return self._typed(names, cast or node.named_children[-1])
+            return self.typed(names, cast or node.named_children[-1])
         if kind in rules.transparent and node.named_child_count:
             return self._values(names, node.named_children[0])
         for fields, values_of in (
@@ -339,7 +362,7 @@ class MeaningFinder:
             if kind in fields:
                 child = node.child_by_field_name(fields[kind]) if fields[kind] else node
                 return values_of(names, child) if child else ()
-        found = self._named(names, node)
+        found = self.named(names, node)
         return distinct(value for meaning in found for value in self._value_of(meaning))
 
     def _any_of(self, names: FileNames, node: "Node", positions: Sequence[int]) -> Meanings:
@@ -353,7 +376,7 @@ class MeaningFinder:
 
     def _created(self, names: FileNames, node: "Node") -> Meanings:
         """Return an object of a class that an expression names."""
-        found = self._named(names, node)
+        found = self.named(names, node)
         return tuple(Instance(m) if isinstance(m, Entity) else m for m in found)
 
     def _items(self, names: FileNames, node: "Node") -> Meanings:
@@ -377,12 +400,45 @@ class MeaningFinder:
 
     def _held(self, names: FileNames, binding: Binding) -> Meanings:
         """Return the values of a variable."""
-        if binding.type is not None and _text(binding.type) not in names.rules.untyped:
-            return self._typed(names, binding.type)
+        if binding.type is not None and names.text(binding.type) not in names.rules.untyped:
+            return self.typed(names, binding.type)
         if binding.value is not None:
             found = self._values(names, binding.value)
             return elements(found) if binding.node.type in names.rules.loops else found
+        if names.rules.callbacks:
+            return self._passed(names, binding)
         return self._receiver(names, binding)
+
+    def _passed(self, names: FileNames, binding: Binding) -> Meanings:
+        """Return what a function is called with that is an argument itself."""
+        call = callback_of(binding.node)
+        if call is None:
+            return ()
+        found: list[Meaning] = []
+        for meaning in self.named(names, call.function):
+            callee = self._constructor(meaning) if call.is_new else meaning
+            inside = self._load(callee.file) if isinstance(callee, Entity) else None
+            if inside is not None and isinstance(callee, Entity):
+                declared = parameter_type(callee.binding.node, call.argument)
+                taken = self._function_type(inside, declared) if declared else None
+                if taken is not None and (of := parameter_type(taken[1], call.parameter)):
+                    found += self.typed(taken[0], of)
+        return distinct(found)
+
+    def _constructor(self, meaning: Meaning) -> Meaning:
+        found = self._class_member(meaning, "constructor") if isinstance(meaning, Entity) else ()
+        return next(iter(found), meaning)
+
+    def _function_type(self, names: FileNames, node: "Node") -> "tuple[FileNames, Node] | None":
+        """Return the type of a function that a type means, and its file."""
+        if (found := function_type_in(node)) is not None:
+            return names, found
+        for meaning in self.named(names, last_type_of(node)):
+            if isinstance(meaning, Entity) and meaning.binding.type is not None:
+                inside, found = self._load(meaning.file), function_type_in(meaning.binding.type)
+                if inside is not None and found is not None:
+                    return inside, found
+        return None
 
     def _receiver(self, names: FileNames, binding: Binding) -> Meanings:
         """Return the current object or class, if a parameter is the first of a method."""
@@ -397,16 +453,16 @@ class MeaningFinder:
 
     def _called(self, names: FileNames, function: "Node") -> Meanings:
         """Return what a call returns."""
-        text = _text(function) if function.child_count == 0 else ""
+        text = names.text(function) if function.child_count == 0 else ""
         if text in names.rules.above or function.type in names.rules.above:
             around = names.class_around(function.start_byte)
             bases = around.bases if around else ()
             return distinct(m for base in bases for m in self._bases(names, base))
         if text in names.rules.makers and function.parent is not None:
             arguments = function.parent.child_by_field_name("arguments")
-            return self._typed(names, arguments.named_children[0]) if arguments else ()
+            return self.typed(names, arguments.named_children[0]) if arguments else ()
         found: list[Meaning] = []
-        for meaning in self._named(names, function):
+        for meaning in self.named(names, function):
             if not isinstance(meaning, Entity):
                 found.append(meaning if isinstance(meaning, External) else External())
             elif meaning.binding.kind == CLASS:
@@ -433,7 +489,7 @@ class MeaningFinder:
             if node.type == "variable_declarator":
                 node = node.child_by_field_name("value") or node
             if (declared := node.child_by_field_name(names.rules.return_field)) is not None:
-                return self._typed(names, declared)
+                return self.typed(names, declared)
             return distinct(
                 value
                 for returned in scope.returns[:MAX_RETURNS]
@@ -451,33 +507,33 @@ class MeaningFinder:
         is_call = decorator.type in names.rules.calls
         called = decorator.child_by_field_name("function") if is_call else decorator
         found: list[Meaning] = []
-        for meaning in self._named(names, called) if called else ():
+        for meaning in self.named(names, called) if called else ():
             inside = self._load(meaning.file) if isinstance(meaning, Entity) else None
             if inside is None or not isinstance(meaning, Entity):
                 continue
             declared = meaning.binding.node.child_by_field_name("return_type")
             if is_call and declared is not None:
-                declared = _returned_by_callable(declared)
+                declared = _returned_by_callable(inside, declared)
             if declared is not None:
-                found += [m for m in self._typed(inside, declared) if isinstance(m, Instance)]
+                found += [m for m in self.typed(inside, declared) if isinstance(m, Instance)]
         return distinct(found)
 
-    def _typed(self, names: FileNames, node: "Node") -> Meanings:
+    def typed(self, names: FileNames, node: "Node") -> Meanings:
         """Return the values that have a type."""
         rules, kind = names.rules, node.type
         self._steps += 1
         if kind in rules.texts:
-            return self._typed_text(names, _text(node), node.start_byte)
+            return self._typed_text(names, names.text(node), node.start_byte)
         if kind in rules.literals:
-            return () if _text(node) in rules.untyped else EXTERNAL
+            return () if names.text(node) in rules.untyped else EXTERNAL
         if not node.named_child_count:
             return self._typed_name(names, node)
         first = node.named_children[0]
         if kind in rules.unions:
-            return distinct(v for child in node.named_children for v in self._typed(names, child))
+            return distinct(v for child in node.named_children for v in self.typed(names, child))
         if kind in {*rules.transparent, *rules.arrays}:
             field = "value" if kind == "map_type" else "type"
-            found = self._typed(names, node.child_by_field_name(field) or first)
+            found = self.typed(names, node.child_by_field_name(field) or first)
             return (Elements(found),) if kind in rules.arrays else found
         return (self._generic if kind in rules.generics else self._typed_name)(names, node)
 
@@ -486,7 +542,7 @@ class MeaningFinder:
         if node.type in names.rules.current:
             return self._current(names, node)
         found: list[Meaning] = []
-        for meaning in () if _text(node) in names.rules.untyped else self._named(names, node):
+        for meaning in () if names.text(node) in names.rules.untyped else self.named(names, node):
             if not isinstance(meaning, Entity):
                 found.append(meaning)
             elif meaning.binding.inner is not None:
@@ -506,14 +562,14 @@ class MeaningFinder:
                 else [argument]
             )
         ]
-        name = _text(head).rpartition(".")[2]
+        name = names.text(head).rpartition(".")[2]
         rules = names.rules
         if name in rules.wrappers:
-            return distinct(value for child in arguments for value in self._typed(names, child))
+            return distinct(value for child in arguments for value in self.typed(names, child))
         if name in rules.containers and arguments:
-            last = [a for a in arguments if _text(a) not in {"...", "None"}][-1:] or arguments
-            return (Elements(self._typed(names, last[0])),)
-        return self._typed(names, head)
+            last = [a for a in arguments if names.text(a) not in {"...", "None"}][-1:] or arguments
+            return (Elements(self.typed(names, last[0])),)
+        return self.typed(names, head)
 
     def _typed_text(self, names: FileNames, text: str, byte: int) -> Meanings:
         """Return the values of a type that is written as a text, as in `"Optional[Foo]"`."""
@@ -530,11 +586,30 @@ class MeaningFinder:
         return (Elements(distinct(found)),) if is_container else distinct(found)
 
 
-def _returned_by_callable(node: "Node") -> "Node | None":
+def _is_function(binding: Binding) -> bool:
+    return binding.kind == FUNCTION
+
+
+def _is_no_type(binding: Binding) -> bool:
+    return not binding.is_type
+
+
+def _is_no_value(binding: Binding) -> bool:
+    return binding.is_type or binding.kind in {CLASS, IMPORT} or binding.value is None
+
+
+def _space_of(names: FileNames, node: "Node") -> Callable[[Binding], bool]:
+    """Return which bindings a name may mean: types or values, if the language has both apart."""
+    if not names.rules.type_names:
+        return lambda _: True
+    return _is_no_value if node.type in names.rules.type_names else _is_no_type
+
+
+def _returned_by_callable(names: FileNames, node: "Node") -> "Node | None":
     """Return `X` of Python's type `Callable[…, X]`."""
     while node.type == "type" and node.named_child_count:
         node = node.named_children[0]
-    if not node.named_child_count or not _text(node.named_children[0]).endswith("Callable"):
+    if not node.named_child_count or not names.text(node.named_children[0]).endswith("Callable"):
         return None
     last = node.named_children[-1]
     return last.named_children[-1] if last.type == "type_parameter" else last
@@ -545,7 +620,3 @@ def _is_module(file: str, name: str) -> bool:
     stem = file.rpartition("/")[2].partition(".")[0]
     folder = file.rpartition("/")[0].rpartition("/")[2]
     return stem == name or (stem == "__init__" and folder == name) or not name
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -67,6 +67,7 @@ class Binding(NamedTuple):
         module: For an import: the module as written.
         member: For an import: what the module calls it; empty for the module itself.
         is_property: Whether it is a function that is read like a variable.
+        is_type: Whether it is a type alone, and no value.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Binding(NamedTuple):
     module: str = ""
     member: str = ""
     is_property: bool = False
+    is_type: bool = False
 
 
 class FileNames(NamedTuple):
@@ -105,6 +107,10 @@ class FileNames(NamedTuple):
     exports: dict[str, list[Binding]]
     wildcards: Sequence[str]
 
+    def text(self, node: "Node") -> str:
+        """Return the text of a node; `node.text` would read the file in pieces."""
+        return self.encoded[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
     @property
     def module(self) -> Scope:
         """The outermost scope."""
@@ -114,13 +120,15 @@ class FileNames(NamedTuple):
         """Return the innermost scope that contains a byte."""
         return _innermost(self.scopes, byte)
 
-    def lookup(self, name: str, byte: int, kind: str = "") -> Sequence[Binding]:
+    def lookup(
+        self, name: str, byte: int, wanted: Callable[[Binding], bool] = lambda _: True
+    ) -> Sequence[Binding]:
         """Return what a name means at a byte; nothing if the file does not bind it.
 
         Args:
             name: The name.
             byte: Where it stands.
-            kind: The kind of binding, if a name may have several.
+            wanted: Which bindings the name may mean at this place.
         """
         start = scope = self.scope_at(byte)
         while True:
@@ -132,7 +140,7 @@ class FileNames(NamedTuple):
             is_own = scope is start and self.rules.class_names
             is_seen = scope.kind != CLASS or is_own or self.rules.lexical_members
             found = scope.bindings.get(name, ()) if is_seen else ()
-            if found := [b for b in found if not kind or b.kind == kind]:
+            if found := list(filter(wanted, found)):
                 return found
             if scope.outer is None:
                 return ()
@@ -171,6 +179,7 @@ class _Builder:
     def __init__(
         self, path: str, rules: NameRules, root: "Node", encoded: bytes, matches: "list[Captures]"
     ) -> None:
+        self._file = path, rules, root, encoded
         self._rules = rules
         self._matches = matches
         self._properties = {n.id for match in matches for n in match.get("property", ())}
@@ -179,7 +188,6 @@ class _Builder:
         self._methods: list[tuple[str, Captures, Node, Scope]] = []
         self._exports: dict[str, list[Binding]] = {}
         self._wildcards: dict[str, None] = {}
-        self._file = path, rules, root, encoded
 
     def build(self) -> FileNames:
         add: dict[str, Callable[[Captures, Node], None]] = {
@@ -210,7 +218,7 @@ class _Builder:
         for match in self._matches:
             for capture, kind in (("class", CLASS), ("function", FUNCTION), ("scope", BLOCK)):
                 for node in match.get(capture, ()):
-                    name = _text(match["name"][0]) if kind != BLOCK and "name" in match else ""
+                    name = self._text(match["name"][0]) if kind != BLOCK and "name" in match else ""
                     if node.id not in found or kind != BLOCK:
                         found[node.id] = node, kind, name
         ordered = sorted(found.values(), key=lambda row: (row[0].start_byte, -row[0].end_byte))
@@ -234,7 +242,7 @@ class _Builder:
         inner = self._of_node[node.id]
         kind = CLASS if "class" in match else FUNCTION
         outer = inner.outer or self._scopes[0]
-        owner = _text(match["owner"][0]) if "owner" in match else ""
+        owner = self._text(match["owner"][0]) if "owner" in match else ""
         if owner in {"exports", "module"}:
             owner = ""
         if owner:
@@ -266,7 +274,7 @@ class _Builder:
             self._bind({"name": [name]}, VARIABLE, node, self._at(name))
 
     def _add_outer(self, match: "Captures", node: "Node") -> None:  # noqa: ARG002 - as the others
-        self._at(node).outer_names.add(_text(node))
+        self._at(node).outer_names.add(self._text(node))
 
     def _add_base(self, match: "Captures", node: "Node") -> None:  # noqa: ARG002 - as the others
         if (owner := self._class_at(node)) is not None:
@@ -285,8 +293,10 @@ class _Builder:
         *,
         bindings: "dict[str, list[Binding]] | None" = None,
     ) -> None:
-        name = _text(match["name"][0])
-        around = scope.qualified or (_text(match["owner"][0]) if bindings is scope.members else "")
+        name = self._text(match["name"][0])
+        around = scope.qualified or (
+            self._text(match["owner"][0]) if bindings is scope.members else ""
+        )
         qualified = f"{around}.{name}" if around else name
         into = scope.bindings if bindings is None else bindings
         into.setdefault(name, []).append(
@@ -300,18 +310,19 @@ class _Builder:
                 match["type"][0] if "type" in match else None,
                 match["value"][0] if "value" in match else None,
                 is_property=node.id in self._properties,
+                is_type=node.type in self._rules.only_types,
             )
         )
 
     def _add_import(self, match: "Captures", node: "Node") -> None:
-        module = _unquoted(match["module"][0])
+        module = _unquoted(self._text(match["module"][0]))
         if "wildcard" in match:
             self._wildcards[module] = None
             return
-        member = _text(match["from"][0]) if "from" in match else ""
+        member = self._text(match["from"][0]) if "from" in match else ""
         if "default" in match:
             member = DEFAULT
-        name = _text(match["name"][0]) if "name" in match else member
+        name = self._text(match["name"][0]) if "name" in match else member
         if not name and self._rules.imports_last:
             name = _last_part(module)
             member = name if self._rules.imports_types else ""
@@ -322,12 +333,12 @@ class _Builder:
         self._at(node).bindings.setdefault(name, []).append(binding)
 
     def _add_export(self, match: "Captures", node: "Node") -> None:
-        module = _unquoted(match["module"][0]) if "module" in match else ""
+        module = _unquoted(self._text(match["module"][0])) if "module" in match else ""
         if "wildcard" in match:
             self._wildcards[module] = None
             return
-        member = _text(match["from"][0]) if "from" in match else ""
-        name = _text(match["name"][0]) if "name" in match else member
+        member = self._text(match["from"][0]) if "from" in match else ""
+        name = self._text(match["name"][0]) if "name" in match else member
         value = match["value"][0] if "value" in match else None
         self._exports.setdefault(name, []).append(
             Binding(name, IMPORT, name, node, value=value, module=module, member=member)
@@ -337,6 +348,10 @@ class _Builder:
         if "import" not in match:
             binding = Binding(DEFAULT, IMPORT, DEFAULT, node, value=match["value"][0])
             self._exports.setdefault(DEFAULT, []).append(binding)
+
+    def _text(self, node: "Node") -> str:
+        encoded = self._file[-1]
+        return encoded[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _at(self, node: "Node") -> Scope:
         return _innermost(self._scopes, node.start_byte)
@@ -377,15 +392,11 @@ def _identifiers(node: "Node", rules: NameRules) -> "Iterator[Node]":
             ]
 
 
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
 def _last_part(module: str) -> str:
     """Return the name that an import binds: `store` for `example.com/store/v2`."""
     parts = [part for part in re.split(r"[/.:]+", module) if not re.fullmatch(r"v[0-9]+", part)]
     return parts[-1] if parts else module
 
 
-def _unquoted(node: "Node") -> str:
-    return "".join(_text(node).split()).strip("\"'`")
+def _unquoted(text: str) -> str:
+    return "".join(text.split()).strip("\"'`")

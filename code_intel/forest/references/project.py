@@ -10,6 +10,7 @@ from code_intel.forest.dependencies.closure import closure
 from code_intel.forest.dependencies.resolvers import RESOLVERS
 from code_intel.forest.references.meaning import MeaningFinder
 from code_intel.forest.references.names import FileNames, names_of
+from code_intel.forest.references.scip import ScipIndex
 from code_intel.forest.references.table import RULES
 from code_intel.forest.references.values import Entity
 from code_intel.index.store import Store
@@ -30,14 +31,19 @@ class ProjectNames:
         store: The index.
         bases: Indexed folders; see `index.walk.bases`.
         read: Reads a document.
+        scip: What a compiler has written about the project.
 
     Attributes:
+        scip: As given.
         graph: The imports of the index.
         read: Reads a document once.
         finder: Follows names to definitions.
     """
 
-    def __init__(self, store: Store, bases: Sequence[str], read: Read) -> None:
+    def __init__(
+        self, store: Store, bases: Sequence[str], read: Read, scip: ScipIndex | None = None
+    ) -> None:
+        self.scip = scip
         self.graph = graph_of(store, bases)
         self.read = cache(read)
         self._project = project_of(store, bases)

@@ -43,6 +43,8 @@ class NameRules(NamedTuple):
         texts: Types of comments and strings.
         annotations: Types of type expressions that may be written as a text.
         identifiers: Types of names.
+        type_names: Types of names that mean types, in languages where a value may have the same.
+        only_types: Types of definitions that define a type and no value.
         member_names: Types of names that only mean members.
         unrelated: (type, field) of names that refer to no symbol, such as keyword arguments.
         current: Types or texts of the current object.
@@ -59,6 +61,7 @@ class NameRules(NamedTuple):
         receiver_first: Whether the first parameter of a method is the current object.
         class_names: Whether the body of a class sees the names of the class.
         lexical_members: Whether methods see the members of their class without an object.
+        callbacks: Whether a parameter may have its type from the function that is called with it.
         shares: What a file sees without an import: `folder`, what the files of its folder define,
             or `includes`, what the files define that it includes.
         interfaces: Types of the interfaces that a class may fulfil without naming them.
@@ -82,6 +85,8 @@ class NameRules(NamedTuple):
     texts: frozenset[str] = frozenset()
     annotations: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset({"identifier"})
+    type_names: frozenset[str] = frozenset()
+    only_types: frozenset[str] = frozenset()
     member_names: frozenset[str] = frozenset()
     unrelated: frozenset[tuple[str, str]] = frozenset()
     current: frozenset[str] = frozenset()
@@ -98,6 +103,7 @@ class NameRules(NamedTuple):
     receiver_first: bool = False
     class_names: bool = False
     lexical_members: bool = False
+    callbacks: bool = False
     shares: str = ""
     interfaces: frozenset[str] = frozenset()
     return_field: str = "return_type"

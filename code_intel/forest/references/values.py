@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from code_intel.forest.references.names import Binding
 
-Key = tuple[str, str, int]
-"""A file, a name with its scopes, and the first byte of the scope."""
+Key = tuple[str, str, int, bool]
+"""A file, a name with its scopes, the first byte of the scope, and whether it is only a type."""
 
 
 class Entity(NamedTuple):
@@ -18,7 +18,7 @@ class Entity(NamedTuple):
     @property
     def key(self) -> "Key":
         """What identifies the definition."""
-        return self.file, self.binding.qualified, self.binding.scope
+        return self.file, self.binding.qualified, self.binding.scope, self.binding.is_type
 
 
 class Module(NamedTuple):

@@ -6,13 +6,17 @@ from code_intel.errors import UsageError
 from code_intel.forest.references.certainty import judge
 from code_intel.forest.references.judgement import Judgement
 from code_intel.forest.references.project import ProjectNames
+from code_intel.forest.references.scip import FILE_NAME, ScipIndex
 from code_intel.forest.text.matches import TextMatch
+from code_intel.index.safe_files import read_inside
 from code_intel.index.walk import bases
 from code_intel.records import Definition
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.source_file import index_path_of, project_path_of, read_below
 
+MAX_SCIP_BYTES = 1 << 27
+"""A larger index of a compiler is not read."""
 MAX_NAMESAKES = 1_000
 """Maximum definitions of one name to compare."""
 MAX_REFRESHED_FILES = 20
@@ -28,7 +32,19 @@ def names_of_project(context: GatewayContext) -> ProjectNames:
         except UsageError:
             return None
 
-    return ProjectNames(context.forest.store, bases(context.forest.config), read)
+    config = context.forest.config
+    return ProjectNames(context.forest.store, bases(config), read, _scip(context))
+
+
+def _scip(context: GatewayContext) -> ScipIndex | None:
+    """Return the index that a compiler has written into the project, if there is one."""
+    is_same_folder = context.root.samefile(context.forest.config.folder)
+    if not is_same_folder or not (context.root / FILE_NAME).is_file():
+        return None
+    try:
+        return ScipIndex(read_inside(context.root, FILE_NAME, MAX_SCIP_BYTES))
+    except (OSError, ValueError):
+        return None
 
 
 def definitions_meant(
@@ -67,8 +83,12 @@ def judged(
     found = list(lines)
     names = project or names_of_project(context)
     own = {d.file for d in asked}
+    importers = {path for file in own for path in names.graph.inbound(file)}
     places = [(index_path_of(context, line.file), line.line) for line in found]
-    near = sorted(dict.fromkeys(places), key=lambda place: (place[0] not in own, place))
+    near = sorted(
+        dict.fromkeys(places),
+        key=lambda place: (place[0] not in own, place[0] not in importers, place),
+    )
     store = context.forest.store
     namesakes = store.definitions(asked[0].name, exact=True, limit=MAX_NAMESAKES) if asked else []
     known = judge(names, asked, namesakes, near)
