@@ -84,6 +84,12 @@ class MeaningFinder:
         self._steps = 0
         return self._follow(names, binding)
 
+    def members_of(self, owner: Entity, name: str) -> list[Entity]:
+        """Return the members of a class with a name, its own or of a class above it."""
+        self._active.clear()
+        self._steps = 0
+        return [one for one in self._class_member(owner, name) if isinstance(one, Entity)]
+
     def related(self, one: Entity, other: Entity, name: str) -> bool:
         """Return whether a member of two classes overrides the same: one class or one above both.
 

@@ -71,6 +71,11 @@ class ProjectNames:
         found = names.bound_in(definition.qualified, definition.line, definition.end_line)
         return [Entity(definition.file, binding) for binding in found]
 
+    def members(self, definition: Definition, name: str) -> list[Entity]:
+        """Return the members of a class with a name, its own or of a class above it."""
+        owners = self.entities(definition)
+        return [member for owner in owners for member in self.finder.members_of(owner, name)]
+
     def _resolve(self, file: str, target: str) -> Sequence[str]:
         return RESOLVERS[row_of(file).name].resolve(self._project, file, target)
 

@@ -1,6 +1,6 @@
 """Implement the tool `find_references`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
@@ -10,13 +10,18 @@ from code_intel.forest.references.judgement import Certainty, Judgement
 from code_intel.forest.text.grep import TextMatch, TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
 from code_intel.index.rows import normalize_symbol
-from code_intel.records import Definition
 from code_intel.session import steps
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.source_file import project_path_of
-from code_intel.tools.context.uses.references import definitions_meant, judged
+from code_intel.tools.context.uses.references import (
+    Meant,
+    definitions_meant,
+    judged,
+    names_of_project,
+)
+from code_intel.tools.context.uses.relations import CONSTRUCTORS
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.languages import type_named
@@ -58,7 +63,8 @@ async def find_references(
     or related type; `text` ones only contain the word, or the language is not resolved.
     """
     start = start_of(cursor, symbol, path, language)
-    name = normalize_symbol(symbol).rpartition(".")[2] or symbol
+    used = _name_in_uses(symbol)
+    name = used.rpartition(".")[2] or symbol
     question = TextQuery(
         name,
         literal=True,
@@ -68,8 +74,9 @@ async def find_references(
     )
     async with context.optional_session(session_id, "find_references") as locked:
         matches = await _grep(context, question)
-        asked = await run_in_thread(definitions_meant, context, symbol, matches.matches)
-        found = await run_in_thread(_judged, context, name, asked, matches.matches)
+        project = await run_in_thread(names_of_project, context)
+        meant = await run_in_thread(definitions_meant, context, used, matches.matches, project)
+        found = await run_in_thread(_judged, context, name, meant, matches.matches)
         has_more = matches.truncated or len(found) > MAX_REFERENCES
         found = found[:MAX_REFERENCES]
         part = page(found, start, _reference_data, symbol, path, language, budget=MAX_SEARCH_TOKENS)
@@ -80,7 +87,7 @@ async def find_references(
                 symbol,
                 found=len(found),
                 files=files_to_record(files, files[part.start : part.end]),
-                symbols=(symbol,) if found and asked else (),
+                symbols=(symbol,) if found and meant.is_defined else (),
                 printed=await run_in_thread(
                     prints_in,
                     context,
@@ -108,6 +115,13 @@ async def find_references(
     return Answer(data, "\n".join(lines))
 
 
+def _name_in_uses(symbol: str) -> str:
+    """Return the name by which code uses a symbol: for a constructor, that of its class."""
+    name = normalize_symbol(symbol)
+    owner, _, last = name.rpartition(".")
+    return owner if owner and last in CONSTRUCTORS else name
+
+
 async def _grep(context: GatewayContext, question: TextQuery) -> TextMatches:
     """Run ripgrep; errors mention this tool's parameters.
 
@@ -130,15 +144,15 @@ async def _grep(context: GatewayContext, question: TextQuery) -> TextMatches:
 def _judged(
     context: GatewayContext,
     name: str,
-    asked: Sequence[Definition],
+    meant: Meant,
     matches: Iterable[TextMatch],
 ) -> list[_Reference]:
     """Return the lines that are no definitions of the name, the most certain references first."""
     defined = context.forest.store.definitions(name, exact=True, limit=MAX_DEFINITIONS)
     definitions = {(project_path_of(context, d.file), d.line) for d in defined}
     lines = [match for match in matches if (match.file, match.line) not in definitions]
-    several = len({d.qualified for d in asked}) > 1
-    found = [_Reference(*row, several) for row in judged(context, asked, lines)]
+    several = len({d.qualified for d in meant.definitions}) > 1
+    found = [_Reference(*row, several) for row in judged(context, meant.definitions, lines)]
     order = list(Certainty)
     return sorted(found, key=lambda reference: order.index(reference.judgement.certainty))
 

@@ -76,3 +76,41 @@ async def test_language_narrows_definitions_and_references_alike(shop: Path) -> 
             ):
                 found = await call(tool, symbol="twin_of", language=language)
                 assert {row["file"] for row in found[rows]} == files, (tool, language)
+
+
+async def test_inherited_method_is_found_by_the_name_of_the_class(shop: Path) -> None:
+    (shop / "src" / "base.py").write_text(
+        "class Base:\n    def run(self): ...\n\n\nclass Derived(Base): ...\n\n\n"
+        "class Other:\n    def run(self): ...\n",
+        "utf-8",
+    )
+    (shop / "src" / "use.py").write_text(
+        "from base import Derived, Other\n\nDerived().run()\nOther().run()\n", "utf-8"
+    )
+    async with gateway(shop) as call:
+        await call("find_definitions", symbol="Derived")
+        found = await call("find_references", symbol="Derived.run", path="src/use.py")
+        assert [(row["certainty"], row["lines"]) for row in found["references"]] == [
+            ("resolved", ["3: Derived().run()"]),
+            ("text", ["4: Other().run()"]),
+        ]
+
+
+async def test_unknown_class_finds_every_method_of_the_name(shop: Path) -> None:
+    (shop / "src" / "base.py").write_text(
+        "class Base:\n    def run(self): ...\n\n\nBase().run()\n", "utf-8"
+    )
+    async with gateway(shop) as call:
+        await call("find_definitions", symbol="Base")
+        found = await call("find_references", symbol="Unknown.run")
+        assert [row["certainty"] for row in found["references"]] == ["resolved"]
+
+
+async def test_constructor_is_used_by_the_name_of_its_class(shop: Path) -> None:
+    (shop / "src" / "use.py").write_text(
+        "from auth.service import AuthService\n\nAuthService(None, None)\n", "utf-8"
+    )
+    async with gateway(shop) as call:
+        (row,) = (await call("find_references", symbol="AuthService.__init__"))["references"]
+        assert row["certainty"] == "resolved"
+        assert row["lines"][1:] == ["3: AuthService(None, None)"]

@@ -1,6 +1,7 @@
 """Judge found lines: which of them refer to a symbol, and which only contain its name."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from code_intel.errors import UsageError
 from code_intel.forest.references.certainty import judge
@@ -8,6 +9,7 @@ from code_intel.forest.references.judgement import Judgement
 from code_intel.forest.references.project import ProjectNames
 from code_intel.forest.references.scip import FILE_NAME, ScipIndex
 from code_intel.forest.text.matches import TextMatch
+from code_intel.index.rows import normalize_symbol
 from code_intel.index.safe_files import read_inside
 from code_intel.index.walk import bases
 from code_intel.records import Definition
@@ -47,23 +49,47 @@ def _scip(context: GatewayContext) -> ScipIndex | None:
         return None
 
 
+class Meant(NamedTuple):
+    """The definitions that a symbol means.
+
+    Attributes:
+        definitions: The definitions; those of its name if it has none itself.
+        is_defined: Whether the symbol is defined, possibly in a class above its own.
+    """
+
+    definitions: list[Definition]
+    is_defined: bool
+
+
 def definitions_meant(
-    context: GatewayContext, symbol: str, lines: Iterable[TextMatch]
-) -> list[Definition]:
+    context: GatewayContext, symbol: str, lines: Iterable[TextMatch], project: ProjectNames
+) -> Meant:
     """Return the definitions of a symbol in the current files.
 
     First index the defining files again if they have changed or, if none is known, the files of
-    `lines`, which contain the name.
+    `lines`, which contain the name. `Derived.run` may mean `Base.run`.
     """
     store = context.forest.store
-    found = store.definitions(symbol, exact=True, limit=MAX_NAMESAKES)
-    defining = [d.file for d in found] or [index_path_of(context, line.file) for line in lines]
-    files = list(dict.fromkeys(defining))[:MAX_REFRESHED_FILES]
-    before = store.version_token()
-    refresh_changed(context, files)
-    if store.version_token() == before:
-        return found
-    return store.definitions(symbol, exact=True, limit=MAX_NAMESAKES)
+
+    def defined(name: str) -> list[Definition]:
+        return store.definitions(name, exact=True, limit=MAX_NAMESAKES)
+
+    found = defined(symbol)
+    files = [d.file for d in found] or [index_path_of(context, line.file) for line in lines]
+    refresh_changed(context, list(dict.fromkeys(files))[:MAX_REFRESHED_FILES])
+    owner, _, name = normalize_symbol(symbol).rpartition(".")
+    if found := defined(symbol):
+        return Meant(found, is_defined=True)
+    if not owner:
+        return Meant([], is_defined=False)
+    inherited = {
+        (entity.file, entity.binding.qualified)
+        for of in defined(owner)
+        for entity in project.members(of, name)
+    }
+    namesakes = defined(name)
+    above = [d for d in namesakes if (d.file, d.qualified) in inherited]
+    return Meant(above or namesakes, is_defined=bool(above))
 
 
 def judged(
