@@ -31,9 +31,9 @@ def calls_in(project: ProjectNames, definition: Definition) -> list[Call] | None
     names = project.load(definition.file)
     if names is None:
         return None
-    found = []
+    found, finder = [], project.finder
     for function in _called(names, definition):
-        meanings = project.finder.meanings(names, function)
+        meanings = finder.meanings(names, function)
         entities = [meaning for meaning in meanings if isinstance(meaning, Entity)]
         targets = dict.fromkeys((e.file, e.binding.qualified) for e in entities)
         is_external = any(isinstance(meaning, External) for meaning in meanings)

@@ -1,7 +1,7 @@
 """Parse the files of a project on demand, and resolve their imports."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from posixpath import dirname
 
 from code_intel.chunking.languages import row_of
@@ -11,17 +11,29 @@ from code_intel.forest.dependencies.resolvers import RESOLVERS
 from code_intel.forest.references.meaning import MeaningFinder
 from code_intel.forest.references.names import FileNames, names_of
 from code_intel.forest.references.scip import ScipIndex
-from code_intel.forest.references.table import RULES
+from code_intel.forest.references.table import RULES, is_resolved
 from code_intel.forest.references.values import Entity
 from code_intel.index.store import Store
 from code_intel.records import Definition
 
+MAX_KEPT_FILES = 48
+"""Number of parsed files to keep between questions: a session asks about the same files again."""
+MAX_KEPT_CHARS = 1 << 16
+"""Larger files are not kept."""
 MAX_VISIBLE = 50
 """Maximum definitions of a name to consider."""
 MAX_INCLUDES = 8
 """Maximum files between a file and one that it includes indirectly."""
 Read = Callable[[str], str | None]
 """Returns the current text of a document, or None if it has none."""
+
+
+def _names_now(file: str, text: str) -> FileNames | None:
+    language = row_of(file)
+    return names_of(file, text, language, RULES[language.name])
+
+
+_names_kept = lru_cache(maxsize=MAX_KEPT_FILES)(_names_now)
 
 
 class ProjectNames:
@@ -37,7 +49,6 @@ class ProjectNames:
         scip: As given.
         graph: The imports of the index.
         read: Reads a document once.
-        finder: Follows names to definitions.
     """
 
     def __init__(
@@ -50,17 +61,18 @@ class ProjectNames:
         self._files: dict[str, FileNames | None] = {}
         self._store = store
         self._included = cache(self._included_now)
-        self.finder = MeaningFinder(self.load, self._resolve, self._visible)
+
+    @property
+    def finder(self) -> MeaningFinder:
+        """A new finder, which follows names to definitions; each is for one thread."""
+        return MeaningFinder(self.load, self._resolve, self._visible)
 
     def load(self, file: str) -> FileNames | None:
         """Return the names of a file, or None if it has no rules or cannot be parsed."""
         if file not in self._files:
-            language = row_of(file)
-            rules = RULES.get(language.name)
-            text = self.read(file) if rules else None
-            self._files[file] = (
-                None if rules is None or text is None else names_of(file, text, language, rules)
-            )
+            text = self.read(file) if is_resolved(file) else None
+            names = _names_now if text and len(text) > MAX_KEPT_CHARS else _names_kept
+            self._files[file] = None if text is None else names(file, text)
         return self._files[file]
 
     def entities(self, definition: Definition) -> list[Entity]:
@@ -73,8 +85,8 @@ class ProjectNames:
 
     def members(self, definition: Definition, name: str) -> list[Entity]:
         """Return the members of a class with a name, its own or of a class above it."""
-        owners = self.entities(definition)
-        return [member for owner in owners for member in self.finder.members_of(owner, name)]
+        finder, owners = self.finder, self.entities(definition)
+        return [member for owner in owners for member in finder.members_of(owner, name)]
 
     def _resolve(self, file: str, target: str) -> Sequence[str]:
         return RESOLVERS[row_of(file).name].resolve(self._project, file, target)

@@ -34,6 +34,7 @@ from code_intel.tools.declaration import Answer
 from code_intel.tools.progress import Report, ignore_progress
 
 if TYPE_CHECKING:  # most sessions execute no command
+    from code_intel.forest.references.project import ProjectNames
     from code_intel.tools.context.commands import CommandContext
 
 MAX_CONNECTIONS = 1000
@@ -59,6 +60,8 @@ class GatewayContext:
         warnings: Problems that did not fail the call; its answer lists them.
         opens_commands: Opens the project's commands when first used; None if none exist.
         map_cache: Data of the map that is cached between queries.
+        names: The names of the project's files, once something has asked for them in this call;
+            None if they are not kept, because there is no call.
         sessions: The paths of the sessions' journals.
     """
 
@@ -75,6 +78,7 @@ class GatewayContext:
     warnings: list[str] = field(default_factory=list)
     opens_commands: "Callable[[], CommandContext] | None" = None
     map_cache: MapCache = field(default_factory=MapCache)
+    names: "list[ProjectNames] | None" = None
     sessions: SessionPaths = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +88,7 @@ class GatewayContext:
     def for_call(self, connection: str | None, report: Report) -> "GatewayContext":
         """Return the context of one call, with its own connection, progress and warnings."""
         call = copy.copy(self)
-        call.connection, call.report, call.warnings = connection, report, []
+        call.connection, call.report, call.warnings, call.names = connection, report, [], []
         return call
 
     @property

@@ -26,7 +26,9 @@ MAX_REFRESHED_FILES = 20
 
 
 def names_of_project(context: GatewayContext) -> ProjectNames:
-    """Return the names of the project's files as they are on disk now."""
+    """Return the names of the project's files as they are on disk during this call."""
+    if context.names:
+        return context.names[0]
 
     def read(document: str) -> str | None:
         try:
@@ -35,7 +37,10 @@ def names_of_project(context: GatewayContext) -> ProjectNames:
             return None
 
     config = context.forest.config
-    return ProjectNames(context.forest.store, bases(config), read, _scip(context))
+    names = ProjectNames(context.forest.store, bases(config), read, _scip(context))
+    if context.names is not None:
+        context.names.append(names)
+    return names
 
 
 def _scip(context: GatewayContext) -> ScipIndex | None:

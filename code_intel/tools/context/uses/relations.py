@@ -28,6 +28,8 @@ from code_intel.tools.context.uses.references import judged, names_of_project
 
 MAX_RELATED = 3
 """Maximum callers, callees and tests of a symbol to list."""
+MAX_JUDGED_FILES = 12
+"""Maximum files with the name to parse."""
 MAX_USES = 500
 """Maximum lines with the symbol's name to read."""
 MAX_TEXT_CHARS = 120
@@ -103,6 +105,20 @@ class Relations(NamedTuple):
         return tuple(Passage(row.file, row.line, row.text) for row in rows)
 
 
+class _KnownUses(NamedTuple):
+    """What the index knows about the uses of a name.
+
+    Attributes:
+        name: The name.
+        defining: The file and line of each definition.
+        near: The files in which it means the definition; None for all.
+    """
+
+    name: str
+    defining: frozenset[tuple[str, int]]
+    near: frozenset[str] | None
+
+
 async def relations(
     context: GatewayContext, definition: Definition, limit: int = MAX_RELATED
 ) -> Relations:
@@ -119,7 +135,7 @@ async def relations(
     query = TextQuery(name, literal=True, max_results=MAX_USES)
     matches = (await grep(context.root, query, wanted=partial(_may_use, known))).matches
     project = await run_in_thread(names_of_project, context)
-    uses = await run_in_thread(_references, context, definition, matches, project)
+    uses = await run_in_thread(_references, context, definition, known, matches, project)
     lines = [use.content for use in uses]
     for other in await run_in_thread(other_names, context, definition, lines):
         query = TextQuery(other, literal=True, max_results=MAX_USES)
@@ -130,13 +146,35 @@ async def relations(
 def _references(
     context: GatewayContext,
     definition: Definition,
+    known: _KnownUses,
     lines: Sequence[TextMatch],
     project: ProjectNames,
 ) -> list[TextMatch]:
-    """Return the lines that refer to a symbol; those of other languages are not judged."""
-    resolved = [line for line in lines if is_resolved(line.file)]
-    known = dict(judged(context, _reached(context, definition), resolved, project))
-    return [line for line in lines if line not in known or known[line].certainty != Certainty.TEXT]
+    """Return the lines that refer to a symbol.
+
+    Those of the nearest files are judged. Those of other languages, and of further files, are known
+    only by the name and by what the index knows of it.
+    """
+    own = project_path_of(context, definition.file)
+    importing = {project_path_of(context, f) for f in project.graph.inbound(definition.file)}
+    folder = own.rpartition("/")[0]
+
+    def distance(file: str) -> tuple[bool, bool, bool, str]:
+        return file != own, file not in importing, file.rpartition("/")[0] != folder, file
+
+    files = sorted({line.file for line in lines if is_resolved(line.file)}, key=distance)
+    nearest = set(files[:MAX_JUDGED_FILES])
+    near = [line for line in lines if line.file in nearest]
+    judgements = dict(judged(context, _reached(context, definition), near, project))
+    return [
+        line
+        for line in lines
+        if (
+            judgements[line].certainty != Certainty.TEXT
+            if line in judgements
+            else known.near is None or line.file in known.near
+        )
+    ]
 
 
 def _reached(context: GatewayContext, definition: Definition) -> list[Definition]:
@@ -163,20 +201,6 @@ def other_names(
         if not is_common(context.forest.store, name, MANY_FILES)
         and not context.forest.store.definitions(name, exact=True, limit=1)
     )
-
-
-class _KnownUses(NamedTuple):
-    """What the index knows about the uses of a name.
-
-    Attributes:
-        name: The name.
-        defining: The file and line of each definition.
-        near: The files in which it means the definition; None for all.
-    """
-
-    name: str
-    defining: frozenset[tuple[str, int]]
-    near: frozenset[str] | None
 
 
 def _known_uses(context: GatewayContext, definition: Definition, name: str) -> _KnownUses:
