@@ -3,12 +3,11 @@
     python benchmarks/latency.py [--chunks 10000] [--rounds 60] [--cache FOLDER] [--json OUT]
 
 The project has as many files of the standard library as make that many chunks. A question is a
-sentence from the docstring of one of its symbols, each asked once. One server runs at a time, beside
-the echo; each round asks both. The result is how far the median lies above the echo's: limit 15 ms
-for a search in the forest. search_smart and start_session, which also starts git and shows code, are
-there to compare.
-The servers run as for users: they look at the disk meanwhile, and the real model embeds the
-question.
+sentence from the docstring of one of its symbols, each asked once. One server runs at a time,
+beside the echo; each round asks both. The result is how far the median lies above the echo's: limit
+15 ms for a search in the forest. search_smart and start_session, which also starts git and shows
+code, are there to compare. The servers run as for users: they look at the disk meanwhile, and the
+real model embeds the question.
 
 With --cache the real model embeds the chunks too, which takes minutes once. Without it, their
 vectors are generated, the same each time, in the same number and size.
