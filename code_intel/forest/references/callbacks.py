@@ -57,10 +57,13 @@ def parameter_type(function: "Node", position: int) -> "Node | None":
 
 def function_type_in(node: "Node") -> "Node | None":
     """Return the type of a function that a type contains, such as `((x: X) => void) | null`."""
-    if node.type == "function_type":
-        return node
-    inner = node.named_children if node.type in _AROUND else []
-    return next((found for child in inner if (found := function_type_in(child))), None)
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        if node.type == "function_type":
+            return node
+        nodes += reversed(node.named_children if node.type in _AROUND else [])
+    return None
 
 
 def last_type_of(node: "Node") -> "Node":

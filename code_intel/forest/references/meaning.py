@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 MAX_STEPS = 3_000
 """Expressions to follow for one name; more are not followed."""
 MAX_DEPTH = 40
+"""Maximum names to follow, one from the other, and maximum nesting of an expression or type."""
 MAX_RETURNS = 4
 """Returned values from which the type of a function without one is taken."""
 _WORD = re.compile(r"\w+")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
+Inner = Callable[[FileNames, "Node"], Meanings]
 Resolve = Callable[[str, str], Sequence[str]]
 """(importing file, target) → files."""
 
@@ -64,30 +66,30 @@ class MeaningFinder:
         self._resolve = resolve
         self._visible = visible
         self._active: set[tuple[object, ...]] = set()
-        self._steps = 0
+        self._steps = self._nesting = 0
+
+    def _begin(self) -> None:
+        self._active.clear()
+        self._steps = self._nesting = 0
 
     def meanings(self, names: FileNames, node: "Node") -> Meanings:
         """Return what a name or an expression of a file means; nothing if that is unknown."""
-        self._active.clear()
-        self._steps = 0
+        self._begin()
         return self.named(names, node)
 
     def lookup(self, names: FileNames, name: str, byte: int) -> Meanings:
         """Return what a name would mean at a byte of a file."""
-        self._active.clear()
-        self._steps = 0
+        self._begin()
         return self._lookup(names, name, byte)
 
     def meanings_of(self, names: FileNames, binding: Binding) -> Meanings:
         """Return what a binding of a file means."""
-        self._active.clear()
-        self._steps = 0
+        self._begin()
         return self._follow(names, binding)
 
     def members_of(self, owner: Entity, name: str) -> list[Entity]:
         """Return the members of a class with a name, its own or of a class above it."""
-        self._active.clear()
-        self._steps = 0
+        self._begin()
         return [one for one in self._class_member(owner, name) if isinstance(one, Entity)]
 
     def related(self, one: Entity, other: Entity, name: str) -> bool:
@@ -98,8 +100,7 @@ class MeaningFinder:
             other: Another class.
             name: The name of the member.
         """
-        self._active.clear()
-        self._steps = 0
+        self._begin()
         above, above_other = self._ancestors(one), self._ancestors(other)
         if other.key in above or one.key in above_other:
             return True
@@ -229,7 +230,7 @@ class MeaningFinder:
             return elsewhere
         above: list[Meaning] = []
         key = ("member", *owner.key, name)
-        if key in self._active:
+        if key in self._active or len(self._active) > MAX_DEPTH:
             return ()
         self._active.add(key)
         try:
@@ -320,7 +321,8 @@ class MeaningFinder:
         """Return what a module calls a name."""
         key = ("export", file, name)
         names = self._load(file)
-        if names is None or key in self._active or self._steps > MAX_STEPS:
+        is_too_far = len(self._active) > MAX_DEPTH or self._steps > MAX_STEPS
+        if names is None or key in self._active or is_too_far:
             return ()
         self._steps += 1
         self._active.add(key)
@@ -349,6 +351,20 @@ class MeaningFinder:
 
     def _values(self, names: FileNames, node: "Node") -> Meanings:
         """Return the values that an expression may have."""
+        return self._nested(self._values_now, names, node)
+
+    def _nested(self, inner: "Inner", names: FileNames, node: "Node") -> Meanings:
+        """Call a method that calls itself for the parts of a node, unless they nest too deeply."""
+        if self._nesting >= MAX_DEPTH or self._steps > MAX_STEPS:
+            return ()
+        self._nesting += 1
+        self._steps += 1
+        try:
+            return inner(names, node)
+        finally:
+            self._nesting -= 1
+
+    def _values_now(self, names: FileNames, node: "Node") -> Meanings:
         rules = names.rules
         kind = node.type
         if kind in rules.literals:
@@ -411,9 +427,7 @@ class MeaningFinder:
         if binding.value is not None:
             found = self._values(names, binding.value)
             return elements(found) if binding.node.type in names.rules.loops else found
-        if names.rules.callbacks:
-            return self._passed(names, binding)
-        return self._receiver(names, binding)
+        return self._passed(names, binding) if names.rules.callbacks else ()
 
     def _passed(self, names: FileNames, binding: Binding) -> Meanings:
         """Return what a function is called with that is an argument itself."""
@@ -445,17 +459,6 @@ class MeaningFinder:
                 if inside is not None and found is not None:
                     return inside, found
         return None
-
-    def _receiver(self, names: FileNames, binding: Binding) -> Meanings:
-        """Return the current object or class, if a parameter is the first of a method."""
-        if not names.rules.receiver_first or binding.node.prev_named_sibling is not None:
-            return ()
-        method = names.scope_at(binding.node.start_byte)
-        around = method.outer
-        if binding.node.type != "identifier" or around is None or around.kind != CLASS:
-            return ()
-        entities = self._entity_of(names, around)
-        return tuple(Instance(e) for e in entities if isinstance(e, Entity))
 
     def _called(self, names: FileNames, function: "Node") -> Meanings:
         """Return what a call returns."""
@@ -526,8 +529,10 @@ class MeaningFinder:
 
     def typed(self, names: FileNames, node: "Node") -> Meanings:
         """Return the values that have a type."""
+        return self._nested(self._typed_now, names, node)
+
+    def _typed_now(self, names: FileNames, node: "Node") -> Meanings:
         rules, kind = names.rules, node.type
-        self._steps += 1
         if kind in rules.texts:
             return self._typed_text(names, names.text(node), node.start_byte)
         if kind in rules.literals:

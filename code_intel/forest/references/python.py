@@ -95,5 +95,4 @@ PYTHON = NameRules(
     ),
     dotted=True,
     class_names=True,
-    receiver_first=True,
 )

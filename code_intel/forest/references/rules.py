@@ -58,7 +58,6 @@ class NameRules(NamedTuple):
         dotted: Whether imports name modules with dots, and members like modules.
         imports_last: Whether an import binds the last part of what it names, not the first.
         imports_types: Whether an import names a type or a member of one, not a module.
-        receiver_first: Whether the first parameter of a method is the current object.
         class_names: Whether the body of a class sees the names of the class.
         lexical_members: Whether methods see the members of their class without an object.
         callbacks: Whether a parameter may have its type from the function that is called with it.
@@ -100,7 +99,6 @@ class NameRules(NamedTuple):
     dotted: bool = False
     imports_last: bool = False
     imports_types: bool = False
-    receiver_first: bool = False
     class_names: bool = False
     lexical_members: bool = False
     callbacks: bool = False

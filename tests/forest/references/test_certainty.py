@@ -315,6 +315,29 @@ def test_hostile_code_ends(tmp_path: Path) -> None:
     assert certainty_of(found[4]) == "likely"
 
 
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("a.py", "(" * 400 + "a" + ")" * 400 + ".run()"),
+        ("a.ts", " + ".join(["a"] * 2000) + ".run()"),
+        ("a.ts", "let x: " + " | ".join(f"T{n}" for n in range(2000)) + "; x.run()"),
+        ("a.ts", "(" + " || ".join(["a"] * 2000) + ").run()"),
+        ("a.ts", "a" + ".b()" * 2000 + ".run()"),
+    ],
+    ids=["parentheses", "sum", "union", "alternatives", "chain"],
+)
+def test_deeply_nested_code_ends(file: str, line: str, tmp_path: Path) -> None:
+    texts = {file: f"{line}\n", "b.py": "class B:\n    def run(self): ...\n"}
+    assert 1 in judged_lines(texts, "B.run", file, [1], tmp_path)
+
+
+def test_long_chain_of_exports_ends(tmp_path: Path) -> None:
+    texts = {f"m{n}.ts": f'export * from "./m{n + 1}"\n' for n in range(600)}
+    texts["m600.ts"] = "export class B { run() {} }\n"
+    texts["use.ts"] = 'import { B } from "./m0"\nnew B().run()\n'
+    assert 2 in judged_lines(texts, "B.run", "use.ts", [2], tmp_path)
+
+
 def test_callees_are_what_a_symbol_calls(tmp_path: Path) -> None:
     with plant(tmp_path / "forest.db", PYTHON) as store:
         project = ProjectNames(store, (), PYTHON.get)
