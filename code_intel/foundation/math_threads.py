@@ -22,6 +22,6 @@ def limit_math_threads(environ: MutableMapping[str, str] | None = None) -> None:
     Args:
         environ: The environment to change; that of this process by default.
     """
-    environ = os.environ if environ is None else environ  # noqa: TID251 - not a setting of ours
+    environ = os.environ if environ is None else environ  # noqa: TID251 - OpenBLAS reads it
     if not any(environ.get(name) for name in CHOICES):
         environ[VARIABLE] = "1"  # also for C code: os.environ calls putenv

@@ -47,4 +47,4 @@ def test_the_version_is_that_of_the_metadata() -> None:
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:
     with pytest.raises(PackageNotFoundError):
-        version_of("code-intel-of-nobody")
+        version_of("code-intel-missing")

@@ -6,14 +6,12 @@ Exits with 1 if nothing was found.
 """
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
 from code_intel.cli.code.found_lines import FoundLine, print_found
 from code_intel.cli.code.places import SCOPE, Question, find_places, named, shown
 from code_intel.cli.project import add_project
 from code_intel.cli.tool_call import ToolOption, add_options
-from code_intel.tools.code.find_references import find_references
+from code_intel.tools.code.find_references import find_references, labelled
 
 REFS_OPTIONS = (
     ToolOption("--language", "language", "NAME", "only in this language, such as python"),
@@ -41,14 +39,7 @@ def run(args: argparse.Namespace) -> int:
     )
     found = find_places(args, question)
     lines = [
-        FoundLine(f"{found.names[row['file']]}:{row['line']}:", _labelled(row))
-        for row in found.rows
+        FoundLine(f"{found.names[row['file']]}:{row['line']}:", labelled(row)) for row in found.rows
     ]
     print_found(args, found.data, lines, found.notes, named(args.symbol))
     return 0 if found.rows else 1
-
-
-def _labelled(row: Mapping[str, Any]) -> str:
-    """Return a line with its certainty, unless that is `resolved`."""
-    is_resolved = row["certainty"] == "resolved"
-    return row["content"] if is_resolved else f"[{row['certainty']}] {row['content']}"

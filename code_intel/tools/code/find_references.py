@@ -153,8 +153,7 @@ def _judged(
     lines = [match for match in matches if (match.file, match.line) not in definitions]
     several = len({d.qualified for d in meant.definitions}) > 1
     found = [_Reference(*row, several) for row in judged(context, meant.definitions, lines)]
-    order = list(Certainty)
-    return sorted(found, key=lambda reference: order.index(reference.judgement.certainty))
+    return sorted(found, key=lambda reference: reference.judgement.rank)
 
 
 def _line(row: Mapping[str, Any]) -> str:
@@ -162,9 +161,19 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _labelled_line(row: Mapping[str, Any]) -> str:
-    """Return a line of the answer with its certainty, unless that is `resolved`."""
+    return _line({**row, "content": labelled(row)})
+
+
+def labelled(row: Mapping[str, Any]) -> str:
+    """Return a line after its certainty or, if that is `resolved`, its symbol if there are several.
+
+    >>> labelled({"certainty": "likely", "content": "  x.run()"})
+    '[likely] x.run()'
+    >>> labelled({"certainty": "resolved", "content": "  x.run()"})
+    '  x.run()'
+    """
     label = row.get("symbol", "") if row["certainty"] == Certainty.RESOLVED else row["certainty"]
-    return _line({**row, "content": f"[{label}] {row['content'].lstrip()}"} if label else row)
+    return f"[{label}] {row['content'].lstrip()}" if label else str(row["content"])
 
 
 def _reference_data(reference: _Reference) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Gather the facts by which the write gate decides: index, files, and the session's prints."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from code_intel.chunking.languages import row_of
@@ -128,7 +128,6 @@ def _write_facts(
     wanted = list(wanted)
     texts = {path: current_text(context, path) for path in wanted}
     codes = [code._replace(other_names=_other_names(context, code, texts)) for code in codes]
-    others_of = cache(partial(_other_lines, context, texts))
     facts = {}
     for path in wanted:
         if before.get(path) == b"":  # announced, and created since the session began
@@ -136,11 +135,7 @@ def _write_facts(
             continue
         lines = printed.get(path, frozenset())
         file = _File(path, texts[path], lines, _has_changed(session, path, lines))
-        relations = [
-            each
-            for code in codes
-            for each in _relations(context, file, code, others_of(code).get(path, ()))
-        ]
+        relations = [each for code in codes for each in _relations(context, file, code)]
         found_here = (*relations, *_change_log(file), *_quotes(session, file))
         facts[path] = best_relation(found_here) or FileFacts(path)
     modules = [file for code in codes for file in code.files]
@@ -163,23 +158,14 @@ def _other_names(
     return other_names(context, code.definitions[0], lines) if code.definitions else ()
 
 
-def _other_lines(
-    context: GatewayContext, texts: Mapping[str, Sequence[str]], code: ChangedCode
-) -> dict[str, set[int]]:
-    """Return the lines in which the name of a symbol certainly means something else, by file."""
-    name = code.meaning.name
-    lines = [
-        TextMatch(path, number, line)
-        for path, text in texts.items()
-        if is_resolved(path)
-        for number, line in enumerate(text, 1)
-        if name in line
-    ]
-    found: dict[str, set[int]] = {}
-    for line, judgement in judged(context, code.definitions, lines) if code.definitions else ():
-        if judgement.is_other:
-            found.setdefault(line.file, set()).add(line.line)
-    return found
+def _meaning_another(
+    context: GatewayContext, file: _File, code: ChangedCode, lines: Sequence[int]
+) -> set[int]:
+    """Return those of the lines in which the name of a symbol certainly means something else."""
+    if not (lines and code.definitions and is_resolved(file.path)):
+        return set()
+    found = [TextMatch(file.path, number, file.text[number - 1]) for number in lines]
+    return {line.line for line, one in judged(context, code.definitions, found) if one.is_other}
 
 
 def _has_changed(session: Session, path: str, lines: frozenset[int]) -> bool:
@@ -241,10 +227,8 @@ def _owners(qualified: str, file: str) -> tuple[str, ...]:
     return (*scope, *module_names([file]))
 
 
-def _relations(
-    context: GatewayContext, file: _File, code: ChangedCode, others: Collection[int]
-) -> Iterator[FileFacts]:
-    """Yield how a file relates to a symbol; in the lines `others`, its name means another."""
+def _relations(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:
+    """Yield how a file relates to a symbol."""
     relation = partial(_relation, file, code.name)
     here = [d for d in code.definitions if project_path_of(context, d.file) == file.path]
     for definition in here:
@@ -259,7 +243,7 @@ def _relations(
         if not code.definitions and file.path in code.files:
             yield _whole(file, "joins", code.name)
         return
-    yield from (_shown_uses(file, code, others) if not here else ())
+    yield from (_shown_uses(context, file, code) if not here else ())
     if file.text and tests_module(file.path, code.files):
         yield _whole(file, "tests", code.name)
 
@@ -274,24 +258,22 @@ def _first_line(file: _File, quote: str) -> int:
     return line_of_quote(quote, file.text, file.printed) if quote else 0
 
 
-def _shown_uses(file: _File, code: ChangedCode, others: Collection[int]) -> Iterator[FileFacts]:
+def _shown_uses(context: GatewayContext, file: _File, code: ChangedCode) -> Iterator[FileFacts]:
     """Yield the lines that use or name a symbol: the first that was printed, or the first."""
     meaning, name = code.meaning, code.meaning.name
     if len(name) < MIN_NAME_CHARS:
         return
     is_test = priority(file.path) == TESTS
     is_code, is_meant = is_source(file.path), meaning.in_file(file.path, file.text)
-    own = [
-        (number, line)
-        for number, line in enumerate(file.text, 1)
-        if number not in others and not is_boilerplate(line)
-    ]
+    own = [(number, line) for number, line in enumerate(file.text, 1) if not is_boilerplate(line)]
     lines = [
         number
         for number, line in own
         if (is_meant or meaning.in_line(line))
         and (_is_use(line, name, in_text=is_test) if is_code else _is_named(line, code))
     ]
+    others = _meaning_another(context, file, code, lines)
+    lines = [number for number in lines if number not in others]
     if is_test and not lines:
         lines = [number for number, line in own if _is_tested(line, code)]
     if lines:
