@@ -20,6 +20,9 @@ VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE = 0.8, 0.5, 0.2
 Corpus = Literal["map", "forest"]
 """The content of an index: agreements (map) or source (forest)."""
 
+Language = Literal["ja", "en"]
+"""The language of the headings that code-intel writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -131,6 +134,7 @@ class Agreement:
         aliases: Other terms that were confirmed to mean the symbol, sorted.
         digest: `Symbol.digest` when it was learned, or empty if unknown.
         body: `Symbol.body` when it was learned; empty if unknown or shared with another symbol.
+        role: The symbol's part in the feature, one word such as `entry` or `storage`, or empty.
         frame: (slot, value) pairs of the query frames for which it succeeded, oldest first; a
             repeated slot begins the next frame.
         extra: Unknown front-matter keys, unchanged, as (key, YAML value) pairs.
@@ -148,6 +152,7 @@ class Agreement:
     aliases: tuple[str, ...] = ()
     digest: str = ""
     body: str = ""
+    role: str = ""
     frame: tuple[tuple[str, str], ...] = ()
     extra: tuple[tuple[str, object], ...] = field(default=(), hash=False)  # may contain lists
 
@@ -168,7 +173,7 @@ class AgreementHit:
     """The agreement behind a hit of the map.
 
     `renamed_to` is the new name of its symbol if the index proves the rename. `evidence` is its
-    newest evidence, at most `MAX_HIT_EVIDENCE` items.
+    newest evidence, at most `MAX_HIT_EVIDENCE` items. `role` is the symbol's part in the feature.
     """
 
     nl_term: str
@@ -179,6 +184,7 @@ class AgreementHit:
     learned_at: str = ""
     renamed_to: str = ""
     evidence: tuple[str, ...] = ()
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)

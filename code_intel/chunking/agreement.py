@@ -19,9 +19,10 @@ from typing import Any, Literal
 from code_intel.chunking import agreement_body as md
 from code_intel.chunking import agreement_values as values_of
 from code_intel.chunking import front_matter
+from code_intel.chunking.headings import HEADINGS, Headings
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import hidden_character, without_hidden
-from code_intel.records import Agreement, FileReference
+from code_intel.records import Agreement, FileReference, Language
 
 NAME_BYTES = 60
 """Maximum UTF-8 bytes of the term and of the symbol in a file name."""
@@ -77,23 +78,26 @@ def canonical(agreement: Agreement) -> Agreement:
         aliases=tuple(sorted(alias for alias in aliases if alias.strip())),
         digest=_visible(agreement.digest),
         body=_visible(agreement.body),
+        role=values_of.role_word(_visible(agreement.role)),
         frame=tuple((slot, value) for slot, value in frame if slot.strip() and value.strip()),
         extra=tuple((md.encodable(key), _encodable(value)) for key, value in agreement.extra),
     )
 
 
-def render(agreement: Agreement, *, notes: str = "") -> str:
+def render(agreement: Agreement, *, notes: str = "", language: Language = "ja") -> str:
     """Return the file's text; equal agreements give equal text.
 
-    `notes` are the user's own sections of the old text, from `notes_of`.
+    `notes` are the user's own sections of the old text, from `notes_of`. `language` is that of the
+    headings.
     """
     agreement = canonical(agreement)
+    titles = HEADINGS[language]
     parts = [
         f"# {md.one_line(agreement.nl_term)} → {md.one_line(agreement.symbol)}\n",
-        f"**シンボル（分解）**: {md.one_line(split_symbol(agreement.symbol))}\n",
-        _section("根拠 (Code Evidence)", (md.bullet(item) for item in agreement.evidence)),
-        _section("関連ファイル", (f"- `{md.location(file)}`\n" for file in agreement.files)),
-        _section("セッション情報", _session_lines(agreement)),
+        f"**{titles.split}**: {md.one_line(split_symbol(agreement.symbol))}\n",
+        _section(titles.evidence, (md.bullet(item) for item in agreement.evidence)),
+        _section(titles.files, (f"- `{md.location(file)}`\n" for file in agreement.files)),
+        _section(titles.session, _session_lines(agreement, titles)),
         f"{notes.strip(chr(10))}\n" if notes.strip() else "",
     ]
     return front_matter.dumps(_metadata(agreement), "\n".join(part for part in parts if part))
@@ -121,13 +125,13 @@ def read(text: str) -> Agreement:
     return found
 
 
-def notes_of(text: str) -> str:
+def notes_of(text: str, language: Language = "ja") -> str:
     """Return the parts of a file that do not belong to the format, verbatim."""
     lines = md.lines_of(text)
     parts = front_matter.parse(
         "\n".join(md.resolve_alias_conflicts(lines) or lines), values_of.load
     )
-    return md.notes(parts[1]) if parts else ""
+    return md.notes(parts[1], HEADINGS[language].notes) if parts else ""
 
 
 def card(agreement: Agreement) -> str:
@@ -187,6 +191,7 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
         "symbol_digest": agreement.digest,
         **({"symbol_body": agreement.body} if agreement.body else {}),
         "confirmed": agreement.confirmed,
+        **({"role": agreement.role} if agreement.role else {}),
     }
     values |= {
         key: value
@@ -214,6 +219,7 @@ def _from_values(values: dict[str, Any], body: str) -> Agreement:
         aliases=values_of.aliases(values),
         digest=values_of.text_value(values, "symbol_digest"),
         body=values_of.text_value(values, "symbol_body"),
+        role=values_of.role(values),
         frame=frame,
         extra=values_of.unknown_values(values),
     )
@@ -224,11 +230,11 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return f"## {title}\n\n{body}" if body else ""
 
 
-def _session_lines(agreement: Agreement) -> Iterable[str]:
+def _session_lines(agreement: Agreement, titles: Headings) -> Iterable[str]:
     if intent := md.one_line(agreement.intent):
         yield f"- Intent: {intent}\n"
     if agreement.frame:
-        yield "- 成功時の QueryFrame:\n"
+        yield f"- {titles.frames}:\n"
         yield from (md.slot(name, value, "  ") for name, value in agreement.frame)
 
 

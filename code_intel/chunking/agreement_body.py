@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 
 from code_intel.chunking.front_matter import is_visible
+from code_intel.chunking.headings import HEADINGS
 from code_intel.records import FileReference
 
 Sections = list[tuple[str, list[str]]]
@@ -26,6 +27,7 @@ _TITLES = tuple(
     )
 )
 """Match complete headings; 「セッション情報の扱い」 is a section that a user added."""
+_SPLIT_LABELS = tuple(f"**{titles.split}**" for titles in HEADINGS.values())
 _BULLET = re.compile(r"(?:[-*+]|[0-9]{1,2}[.)])(?:[ \t]+|$)|・[ \t　]*")
 _HEADING = re.compile(r"##(?:\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -39,7 +41,7 @@ _MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
 """Git writes seven characters; more for a file with two names, or in a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
 _FRAME_LINE = re.compile(
-    r"- 成功時の QueryFrame:$"
+    r"- (?:成功時の|Successful) QueryFrame:$"
     r"|  - (?:target_feature|trigger_condition|observed_issue|desired_action|query): "
 )
 _ALIASES_KEY = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
@@ -104,8 +106,8 @@ def sections(body: str) -> dict[str, list[str]]:
     return found
 
 
-def notes(body: str) -> str:
-    """Return all other text: other sections verbatim, and other text of known ones under メモ."""
+def notes(body: str, heading: str) -> str:
+    """Return the other text: own sections verbatim, and the rest of known ones under `heading`."""
     all_sections = _sections(body)
     known = sections(body)
     files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(known["files"]))
@@ -117,7 +119,7 @@ def notes(body: str) -> str:
         unrecognised.insert(0, "\n".join(_preamble(body)))
     kept = "\n\n".join(filter(str.strip, unrecognised)).strip("\n")
     own = ["\n".join(lines).strip("\n") for name, lines in all_sections if not name]
-    return "\n\n".join(([f"## メモ\n\n{kept}"] if kept else []) + own)
+    return "\n\n".join(([f"## {heading}\n\n{kept}"] if kept else []) + own)
 
 
 def _sections(body: str) -> Sections:
@@ -137,7 +139,7 @@ def _sections(body: str) -> Sections:
 def _preamble(body: str) -> list[str]:
     """Return the text between the heading of the file and the first section."""
     above = takewhile(lambda each: each[1] or not _HEADING.match(each[0]), _fenced(lines_of(body)))
-    lines = [line for line, _ in above if not line.startswith("**シンボル（分解）**")]
+    lines = [line for line, _ in above if not line.startswith(_SPLIT_LABELS)]
     title = next((number for number, line in enumerate(lines) if line.strip()), 0)
     return (
         lines[title + 1 :] if lines[title : title + 1] and lines[title].startswith("# ") else lines

@@ -21,7 +21,7 @@ from code_intel.foundation.text import code_point, hidden_character, visible
 SCHEMA = 1
 KNOWN = frozenset({
     "doc_type", "schema", "nl_term", "symbol", "symbol_normalized", "similarity", "intent",
-    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body",
+    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body", "role",
 })  # fmt: skip
 EXPECTED_FORMS: Mapping[str, str] = MappingProxyType(
     {
@@ -31,12 +31,14 @@ EXPECTED_FORMS: Mapping[str, str] = MappingProxyType(
         "similarity": "a number from 0 to 1, such as 0.85, or leave it out",
         "learned_at": "a time such as 2025-01-12T14:35:00+09:00, or leave it out",
         "confirmed": "true or false, or leave it out",
+        "role": "one word such as entry, core, storage or test, or leave it out",
         "aliases": "terms, one per line after a hyphen, or leave it out",
     }
 )
 """The right form of each value, for messages."""
 
 _MAX_SHOWN_CHARS = 40
+_ROLE = re.compile(r"\w[\w-]{0,39}")
 _ERAS = MappingProxyType({"令和": 2018, "平成": 1988})
 _DATE = re.compile(
     r"(?:([0-9]{4})|(令和|平成)([0-9]{1,2}|元))[-/.年] ?([0-9]{1,2})[-/.月] ?([0-9]{1,2})日?"
@@ -137,6 +139,20 @@ def confirmed(values: Mapping[str, Any]) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)
     raise invalid_value(values, "confirmed")
+
+
+def role(values: Mapping[str, Any]) -> str:
+    """Return the role of the symbol, one word in lower case, or an empty text."""
+    text = text_value(values, "role").strip()
+    if text and not role_word(text):
+        raise invalid_value(values, "role")
+    return role_word(text)
+
+
+def role_word(text: str) -> str:
+    """Return a role in its standard spelling; empty if it is not one word."""
+    word = unicodedata.normalize("NFKC", text).strip().lower()
+    return word if _ROLE.fullmatch(word) else ""
 
 
 def aliases(values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, rea
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
 from code_intel.foundation.state_folder import project_digest
+from code_intel.records import Language
 
 KNOWLEDGE_FOLDER = "cache/knowledge"
 """The folder for knowledge pages, relative to `plans_dir` (seed 003 §4)."""
@@ -72,6 +73,7 @@ class Settings:
     cache_dir: Path
     state_dir: Path
     expire_days: int
+    language: Language
     trust_git: bool
     trunk: str
     session_hours: int

@@ -17,6 +17,7 @@ ADD_OPTIONS = (
     ToolOption("TERM", "nl_term"),
     ToolOption("--evidence", "code_evidence"),
     ToolOption("--file", "related_files"),
+    ToolOption("--role", "role"),
 )
 
 
@@ -34,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH[:LINE]",
         help="a file that supports it; may be repeated",
     )
+    parser.add_argument(
+        "--role", default="", metavar="WORD", help="its part in the feature, such as entry or test"
+    )
     add_dry_run(parser)
 
 
@@ -45,17 +49,25 @@ def run(args: argparse.Namespace) -> int:
     with with_option_names(add_agreement, ADD_OPTIONS):
         print_answer(
             args,
-            lambda context: work(context, args.term, args.symbol, args.evidence, files),
+            lambda context: work(
+                context, args.term, args.symbol, args.evidence, files, role=args.role
+            ),
             current=True,
         )
     return 0
 
 
 async def _preview(
-    context: GatewayContext, term: str, symbol: str, evidence: str, files: list[str]
+    context: GatewayContext,
+    term: str,
+    symbol: str,
+    evidence: str,
+    files: list[str],
+    *,
+    role: str,
 ) -> Answer:
     """Return the answer of a dry run: the file that would be written."""
-    agreement = checked(await drafted(context, term, symbol, evidence, files), datetime.now(UTC))
+    agreement = checked(await drafted(context, term, symbol, evidence, files, role), datetime.now(UTC))
     data: dict[str, Any] = {
         "agreement_file": file_name(agreement.nl_term, agreement.symbol),
         "pair": {"nl_term": agreement.nl_term, "symbol": agreement.symbol},
@@ -64,5 +76,6 @@ async def _preview(
         "missing_files": missing_files(context.root, agreement),
     }
     notes = "".join(f"\n{note}" for note in remarks(context.root, agreement))
-    text = f"Would be written to {data['agreement_file']}:\n\n{render(agreement)}{notes}"
+    text_of_file = render(agreement, language=context.settings.language)
+    text = f"Would be written to {data['agreement_file']}:\n\n{text_of_file}{notes}"
     return Answer(data, text)

@@ -31,7 +31,7 @@ from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.merge_agreements import merge, when
 from code_intel.learned.files.stat_cache import FolderCache
-from code_intel.records import Agreement
+from code_intel.records import Agreement, Language
 
 MAX_AGREEMENT_BYTES = 1024 * 1024
 
@@ -230,7 +230,9 @@ class Draft(NamedTuple):
     digest: str
 
 
-def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft:
+def draft(
+    folder: Path, known: "AgreementFolder", agreement: Agreement, language: Language = "ja"
+) -> Draft:
     """Prepare to write an agreement to the file with its key, or else to a new file.
 
     Notes and unknown keys in the old file are kept.
@@ -241,13 +243,13 @@ def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft
     agreement = canonical(agreement)
     entry = known.by_key.get(key_of(agreement))
     if entry is None or entry.agreement is None:
-        data = _readable(agreement, "")
+        data = _readable(agreement, language=language)
         return Draft(new_path(folder, agreement), data, digest_of(data))
     agreement = _with_old_keys(agreement, entry.agreement)
     if not entry.other_paths and canonical(entry.agreement) == agreement:
         return Draft(entry.path, None, entry.digest)
     old = read_plain(entry.path)
-    data = _readable(agreement, notes_in(old))
+    data = _readable(agreement, notes_in(old, language), language)
     digests = [digest_of(data), *(load(path).digest for path in entry.other_paths)]
     return Draft(entry.path, data if data != old else None, _digest_of_all(digests))
 
@@ -258,7 +260,10 @@ def write(folder: Path, agreement: Agreement) -> Path:
 
 
 def write_all(
-    folder: Path, agreements: Iterable[Agreement], known: AgreementFolder | None = None
+    folder: Path,
+    agreements: Iterable[Agreement],
+    known: AgreementFolder | None = None,
+    language: Language = "ja",
 ) -> list[Path]:
     """Write agreements to the files with their keys or to new files; return the paths in order.
 
@@ -270,12 +275,13 @@ def write_all(
         folder: The agreements folder.
         agreements: The agreements to write.
         known: The existing agreements, if the caller has just read them.
+        language: The language of the headings.
 
     Raises:
         StorageError: A file could not be written, or an unreadable file has the name of a new one.
     """
     known = known or look(folder)
-    drafts = [draft(folder, known, agreement) for agreement in agreements]
+    drafts = [draft(folder, known, agreement, language) for agreement in agreements]
     changed = {each.path: each.data for each in drafts if each.data is not None}
     last_in_folder = {path.parent: path for path in changed}
     for path, data in changed.items():
@@ -289,16 +295,16 @@ def rendered(agreement: Agreement) -> bytes:
     Raises:
         StorageError: The file could not be read again, or would be too large.
     """
-    return _readable(canonical(agreement), "")
+    return _readable(canonical(agreement))
 
 
-def rewritten(path: Path, agreement: Agreement) -> bytes:
+def rewritten(path: Path, agreement: Agreement, language: Language = "ja") -> bytes:
     """Return the bytes of a file with its agreement replaced and its notes kept.
 
     Raises:
         StorageError: The file could not be read again, or would be too large.
     """
-    return _readable(canonical(agreement), notes_in(read_plain(path)))
+    return _readable(canonical(agreement), notes_in(read_plain(path), language), language)
 
 
 def new_path(folder: Path, agreement: Agreement) -> Path:
@@ -324,9 +330,9 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
     return path
 
 
-def notes_in(data: bytes) -> str:
+def notes_in(data: bytes, language: Language = "ja") -> str:
     """Return the notes of a file in any encoding, with secrets masked; see `notes_of`."""
-    return notes_of(decode(data) or "")
+    return notes_of(decode(data) or "", language)
 
 
 def _parse(data: bytes) -> AgreementEntry:
@@ -382,9 +388,9 @@ def _digest_of_all(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
-def _readable(agreement: Agreement, notes: str) -> bytes:
+def _readable(agreement: Agreement, notes: str = "", language: Language = "ja") -> bytes:
     """Return the bytes to write, after checking that they can be read again."""
-    data = render(agreement, notes=notes).encode()
+    data = render(agreement, notes=notes, language=language).encode()
     if len(data) > MAX_AGREEMENT_BYTES:
         raise StorageError(
             "The agreement would be larger than 1 MiB.", hint="Shorten its evidence."

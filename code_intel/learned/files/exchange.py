@@ -130,7 +130,7 @@ def arrive(
             plan = list(_planned(settings, known, batch, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
             if new:
-                agreements.write_all(settings.agreements, new, known)
+                agreements.write_all(settings.agreements, new, known, settings.language)
                 change.generate()
         done += plan
     return done

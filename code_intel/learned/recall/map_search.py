@@ -19,7 +19,7 @@ from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCac
 from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
-from code_intel.records import MAX_HIT_EVIDENCE, VERIFICATION_SCORE, AgreementHit, Hit
+from code_intel.records import MAX_HIT_EVIDENCE, VERIFICATION_SCORE, AgreementHit, Hit, Language
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +85,7 @@ def search(
     recalled = recall(query, vector, cards, constants) if cards else []
     judge = judging(settings, forest, found, now)
     ranked = ((known.rows[numbers[item.card]], item) for item in recalled)
-    hits = _best(index, judge, ranked, top_k)
+    hits = _best(index, judge, ranked, top_k, settings.language)
     others = _other_documents(words, known.documents)
     return MapResult([*hits, *others][:top_k], found.known.conflicts)
 
@@ -100,6 +100,7 @@ def _best(
     judge: Callable[[AgreementEntry], AgreementStatus],
     ranked: Iterable[tuple[CardRow, RecallMatch]],
     top_k: int,
+    language: Language,
 ) -> list[Hit]:
     """Return the best hits by limited score, judging as few agreements as possible."""
     hits: list[Hit] = []
@@ -109,7 +110,7 @@ def _best(
             break
         standing = judge(row.entry)
         if standing.validity in SERVED:
-            hits.append(_hit(index, row, standing, item))
+            hits.append(_hit(index, row, standing, item, language))
             unconfirmed |= set() if standing.confirmed else {id(hits[-1])}
     hits.sort(key=lambda hit: rank(hit, is_confirmed=id(hit) not in unconfirmed))
     return hits[:top_k]
@@ -129,9 +130,15 @@ def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 
-def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMatch) -> Hit:
+def _hit(
+    index: Index,
+    row: CardRow,
+    standing: AgreementStatus,
+    found: RecallMatch,
+    language: Language,
+) -> Hit:
     agreement = row.agreement
-    text, position, start, end = _text(index, row)
+    text, position, start, end = _text(index, row, language)
     return Hit(
         document=row.document,
         chunk=text,
@@ -151,11 +158,12 @@ def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMat
             agreement.learned_at,
             standing.heir.qualified if standing.heir else "",
             agreement.evidence[-MAX_HIT_EVIDENCE:],
+            agreement.role,
         ),
     )
 
 
-def _text(index: Index, row: CardRow) -> tuple[str, int, int, int]:
+def _text(index: Index, row: CardRow, language: Language) -> tuple[str, int, int, int]:
     """Return the text of an agreement, its position, and its first and last line.
 
     Render the agreement if its file is newer than the index, or contains a git conflict between two
@@ -165,7 +173,7 @@ def _text(index: Index, row: CardRow) -> tuple[str, int, int, int]:
     for chunk in known.values():
         if "\n<<<<<<<" not in chunk.text:
             return chunk.text, chunk.position, chunk.start_line, chunk.end_line
-    text = render(row.agreement)
+    text = render(row.agreement, language=language)
     return text, 0, 1, text.count("\n")
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast, get_args
 
 from mcp.types import CallToolResult, TextContent
 
+from code_intel.chunking.agreement_values import role_word
 from code_intel.errors import UpstreamError
 from code_intel.records import (
     MAX_HIT_EVIDENCE,
@@ -179,6 +180,7 @@ def _agreement(value: object) -> AgreementHit | None:
         reasons=_texts(value.get("reasons")),
         learned_at=_text(value.get("learned_at")),
         evidence=_texts(value.get("evidence"))[:MAX_HIT_EVIDENCE],
+        role=role_word(_text(value.get("role"))),
     )
 
 

@@ -64,6 +64,7 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
             "evidence": list(agreement.evidence),
             "files": files_data(agreement.files),
             "aliases": list(agreement.aliases),
+            **({"role": agreement.role} if agreement.role else {}),
             "learned_at": agreement.learned_at,
             **({"renamed_to": standing.heir.qualified} if standing.heir else {}),
         }
@@ -74,7 +75,8 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
 
 def standing_line(row: Mapping[str, Any]) -> str:
     """Return a row of `standing_data` as one line of visible characters."""
-    name = f"{row['nl_term']} → {row['symbol']}" if "nl_term" in row else row["file"]
+    role = f" ({row['role']})" if "role" in row else ""
+    name = f"{row['nl_term']} → {row['symbol']}{role}" if "nl_term" in row else row["file"]
     reasons = " ".join(f"{reason.rstrip('.')}." for reason in row["reasons"])
     return visible(f"[{row['status']}] {name}" + (f"  ({reasons})" if reasons else ""))
 

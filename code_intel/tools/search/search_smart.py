@@ -29,7 +29,7 @@ from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
 from code_intel.tools.search.search_forest import forest_call, with_places
-from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
+from code_intel.tools.wire.agreement_rows import agreement_data, agreement_lines
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
 from code_intel.tools.wire.next_calls import call_text, submission_call, verification_call
@@ -118,7 +118,7 @@ def _answer(
         call = submission_call(session, first.symbol, first.file)
     lines = (
         note_of([*candidates, *places]),
-        *map(agreement_line, candidates),
+        *agreement_lines(candidates),
         *(item.text for item in shown),
         call_text(call),
     )

@@ -18,7 +18,7 @@ from code_intel.tools.context.place_answers import ShownPlace
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.search.map_then_forest import Lookup
 from code_intel.tools.search.search_smart import ANSWERED, hit_message
-from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
+from code_intel.tools.wire.agreement_rows import agreement_data, agreement_lines
 from code_intel.tools.wire.answers import index_data, index_text
 from code_intel.tools.wire.next_calls import (
     call_text,
@@ -90,7 +90,7 @@ class Start(NamedTuple):
             *(f"{name}: {error}." for name, error in self.slot_errors.items()),
             self.message,
             *unavailable_lines(self.found.missing),
-            *map(agreement_line, agreements),
+            *agreement_lines(agreements),
             *(item.text for item in self.shown),
             call_text(reading_call(self.reads), "next_reads"),
             call_text(self.next_call),

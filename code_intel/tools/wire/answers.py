@@ -204,6 +204,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
             "evidence": [item[:MAX_EVIDENCE_CHARS] for item in hit.agreement.evidence],
             "learned_at": hit.agreement.learned_at,
             **({"renamed_to": hit.agreement.renamed_to} if hit.agreement.renamed_to else {}),
+            **({"role": hit.agreement.role} if hit.agreement.role else {}),
         }
     else:
         data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
@@ -303,7 +304,8 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
         renamed = f" (now {found.renamed_to})" if found.renamed_to else ""
         evidence = (f"根拠: {item[:MAX_EVIDENCE_CHARS]}" for item in found.evidence)
         reasons = "".join(f"\n   {visible(line)}" for line in (*found.reasons, *evidence))
-        head = f"{number}. {found.nl_term} → {found.symbol}{renamed}  [{found.status}]{score}"
+        role = f" ({found.role})" if found.role else ""
+        head = f"{number}. {found.nl_term} → {found.symbol}{renamed}{role}  [{found.status}]{score}"
         return f"{visible(head)}\n   {files}{reasons}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     names = [name for name in (hit.symbol, *hit.symbols) if name]
