@@ -157,15 +157,68 @@ class Agreement:
     extra: tuple[tuple[str, object], ...] = field(default=(), hash=False)  # may contain lists
 
 
+NoteKind = Literal["convention", "decision", "warning"]
+"""The kinds of notes: what the map says besides agreements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A convention, a decision or a warning of the project; one Markdown file each.
+
+    Identified by `kind` and `title`. Its validity is computed, never stored
+    (docs/decisions/0083).
+
+    Attributes:
+        kind: What it is.
+        title: One line that says it all, such as "Errors leave through code_intel.errors".
+        text: The text; for a decision, what was decided.
+        context: The situation that led to a decision.
+        consequences: What follows from a decision.
+        files: Globs of the files that it concerns, relative to the project.
+        symbols: The symbols that it concerns.
+        evidence: Reasons, each one bullet of inline Markdown.
+        supersedes: Titles or file names of the decisions that it replaces.
+        status: The status that its author gave it, in lower case, such as `accepted`, or empty.
+        session_id: Id of the session that recorded it; empty if people wrote it.
+        learned_at: ISO 8601 with offset, or empty.
+        confirmed: The flag in the file; None if the file has none.
+    """
+
+    kind: NoteKind
+    title: str
+    text: str = ""
+    context: str = ""
+    consequences: str = ""
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    status: str = ""
+    session_id: str = ""
+    learned_at: str = ""
+    confirmed: bool | None = None
+
+
 PLACES_PER_FILE = 3
 """Default number of places of one file in an answer."""
 MAX_HIT_EVIDENCE = 3
 """Limit of the evidence that a hit of the map shows, newest last."""
 
 Validity = Literal[
-    "valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"
+    "valid",
+    "changed",
+    "broken",
+    "unchecked",
+    "expired",
+    "conflict",
+    "invalid",
+    "unconfirmed",
+    "superseded",
+    "rejected",
 ]
-"""How far an agreement can be trusted now; see `learned.validity`."""
+"""How far a file of the map can be trusted now; see `learned.status` and `learned.notes`.
+
+Only decisions are superseded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def file_name(nl_term: str, symbol: str) -> str:
     term = unicodedata.normalize("NFC", md.encodable(nl_term))
     symbol = md.encodable(symbol)
     key = hashlib.sha256(f"{term}\0{symbol}".encode()).hexdigest()[:8]
-    stem = f"{_name_part(term, 'term')}_{_name_part(symbol, 'symbol')}"
+    stem = f"{name_part(term, 'term')}_{name_part(symbol, 'symbol')}"
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}-{key}.md"
 
 
@@ -238,7 +238,8 @@ def _session_lines(agreement: Agreement, titles: Headings) -> Iterable[str]:
         yield from (md.slot(name, value, "  ") for name, value in agreement.frame)
 
 
-def _name_part(text: str, default: str) -> str:
+def name_part(text: str, default: str) -> str:
+    """Return a text as part of a file name; `default` if nothing readable is left."""
     readable = "".join(char if front_matter.is_visible(char) else "_" for char in text)
     readable = _UNSAFE_IN_NAMES.sub("_", readable.removesuffix("()"))
     cut = unicodedata.normalize("NFC", readable).encode()[:NAME_BYTES].decode(errors="ignore")

@@ -166,7 +166,7 @@ def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 def items(lines: Iterable[str]) -> Iterator[str]:
     """Yield the items of a top-level list; a paragraph outside it is an item as well."""
     for item, bulleted in _raw_items(lines):
-        text = _decode(item)
+        text = decoded(item)
         if text.strip() and (bulleted or text not in _PLACEHOLDERS):
             yield text
 
@@ -181,6 +181,28 @@ def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
     pairs = [pair for _, _, pair in _slots(lines) if pair]
     intents = [value for name, value in pairs if name.lower() == "intent"]
     return "".join(intents[-1:]), tuple(pair for pair in pairs if pair[0].lower() != "intent")
+
+
+def is_conflict_marker(line: str) -> bool:
+    """Return whether git wrote this line to mark a side of a merge conflict."""
+    return bool(_MARKER.match(line))
+
+
+def titled_sections(body: str) -> tuple[str, list[str], list[tuple[str, list[str]]]]:
+    """Return the title of a text, the lines above its sections, and each section's heading and lines.
+
+    The title is the first heading of the first level; the lines below it belong to the text above.
+    """
+    title, above = "", list[str]()
+    found: list[tuple[str, list[str]]] = []
+    for line, fenced in _fenced(lines_of(body)):
+        if not fenced and not title and not found and line.startswith("# "):
+            title = line[2:].strip()
+        elif not fenced and _HEADING.match(line):
+            found.append((line[3:].strip(), []))
+        else:
+            (found[-1][1] if found else above).append(line)
+    return title, above, found
 
 
 def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
@@ -265,7 +287,7 @@ def _file(item: str) -> FileReference | None:
         return None
     found = _LOCATION.match(quoted[1])
     path, line = (found[1], int(found[2])) if found else (quoted[1], 0)
-    return FileReference(_decode(path), line) if path else None
+    return FileReference(decoded(path), line) if path else None
 
 
 def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | None]]:
@@ -281,7 +303,7 @@ def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | 
 
 def _slot(item: str) -> tuple[str, str] | None:
     found = _SLOT.match(item)
-    name, value = (_decode(found[1].rstrip(" \t")), _decode(found[2])) if found else ("", "")
+    name, value = (decoded(found[1].rstrip(" \t")), decoded(found[2])) if found else ("", "")
     return (name, value) if name.strip() and value.strip() else None
 
 
@@ -311,7 +333,9 @@ def _encode_line(line: str, *, first: bool) -> str:
     return text
 
 
-def _decode(text: str) -> str:
+def decoded(text: str) -> str:
+    """Return text with its numeric character references replaced."""
+
     def char(found: re.Match[str]) -> str:
         code = int(found[1])
         surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004 - Unicode's own bounds

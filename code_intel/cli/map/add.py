@@ -67,7 +67,9 @@ async def _preview(
     role: str,
 ) -> Answer:
     """Return the answer of a dry run: the file that would be written."""
-    agreement = checked(await drafted(context, term, symbol, evidence, files, role), datetime.now(UTC))
+    agreement = checked(
+        await drafted(context, term, symbol, evidence, files, role), datetime.now(UTC)
+    )
     data: dict[str, Any] = {
         "agreement_file": file_name(agreement.nl_term, agreement.symbol),
         "pair": {"nl_term": agreement.nl_term, "symbol": agreement.symbol},

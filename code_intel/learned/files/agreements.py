@@ -1,4 +1,4 @@
-"""Read and write the files of the agreements folder.
+"""Read and write the files of the agreements folder; notes in it are only read here.
 
 An agreement is identified by the content of its file, not by the file name (docs/decisions/0007).
 This module does not rename or delete files.
@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from code_intel.chunking import note as notes_format
 from code_intel.chunking.agreement import (
     AgreementProblem,
     canonical,
@@ -31,7 +32,7 @@ from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.merge_agreements import merge, when
 from code_intel.learned.files.stat_cache import FolderCache
-from code_intel.records import Agreement, Language
+from code_intel.records import Agreement, Language, Note
 
 MAX_AGREEMENT_BYTES = 1024 * 1024
 
@@ -57,6 +58,7 @@ class AgreementEntry:
         other_paths: Further files with the same key, which a git merge can leave behind.
         raw_digest: Hex SHA-256 of the file's bytes; empty if several files were merged.
         git_ids: For each file, the object ids that git may give its content.
+        note: The note, if the file is one; then `agreement` is None.
         key: The agreement's key; None if the file cannot be read.
     """
 
@@ -68,6 +70,7 @@ class AgreementEntry:
     other_paths: tuple[Path, ...] = ()
     raw_digest: str = ""
     git_ids: tuple[frozenset[str], ...] = ()
+    note: Note | None = None
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -100,15 +103,17 @@ class AgreementFolder(NamedTuple):
 
     Attributes:
         revision: A number that changes whenever an entry changes.
-        entries: All entries, by path.
+        entries: All entries except notes, by path.
         by_key: The readable entries.
         conflicts: The number of files with an unresolved merge conflict.
+        notes: The entries of notes, by path.
     """
 
     revision: int
     entries: tuple[AgreementEntry, ...]
     by_key: Mapping[Key, AgreementEntry]
     conflicts: int = 0
+    notes: tuple[AgreementEntry, ...] = ()
 
 
 class AgreementCache:
@@ -140,9 +145,11 @@ def look(folder: Path) -> AgreementFolder:
 
 
 def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> AgreementFolder:
+    notes = tuple(entry for entry in entries if entry.note)
+    entries = tuple(entry for entry in entries if not entry.note) if notes else entries
     by_key = {entry.key: entry for entry in entries if entry.key}
     if len(by_key) == len(entries):  # the usual case: all are readable and no key occurs twice
-        return AgreementFolder(revision, entries, by_key)
+        return AgreementFolder(revision, entries, by_key, notes=notes)
     same_key: dict[Key, list[AgreementEntry]] = {}
     for entry in entries:
         if entry.key:
@@ -151,7 +158,7 @@ def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> AgreementFolde
     unreadable = [entry for entry in entries if entry.key is None]
     everything = tuple(sorted([*unreadable, *merged.values()], key=lambda entry: entry.path))
     return AgreementFolder(
-        revision, everything, merged, sum(each.problem == "conflict" for each in unreadable)
+        revision, everything, merged, sum(each.problem == "conflict" for each in unreadable), notes
     )
 
 
@@ -315,12 +322,21 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
     Raises:
         StorageError: An unreadable file has this name.
     """
-    first = path = folder / file_name(agreement.nl_term, agreement.symbol)
+    return free_path(folder / file_name(agreement.nl_term, agreement.symbol))
+
+
+def free_path(first: Path) -> Path:
+    """Return a path, with a number in its name if a readable file of the map has it.
+
+    Raises:
+        StorageError: An unreadable file has this name.
+    """
+    path = first
     for number in count(2):
         if not path.exists():
             break
         found = load(path)
-        if found.agreement is None:
+        if found.agreement is None and found.note is None:
             raise StorageError(
                 f"{visible(str(path))} already exists and cannot be read as an agreement: "
                 f"{found.reason}",
@@ -341,13 +357,15 @@ def _parse(data: bytes) -> AgreementEntry:
     Secrets are not masked here, but where the entry is served or written again.
     """
     raw = hashlib.sha256(data).hexdigest()
-    found = AgreementEntry(Path(), None, digest_of(data), raw_digest=raw, git_ids=(_git_ids(data),))
+    found = AgreementEntry(Path(), None, digest_of(data), raw_digest=raw, git_ids=(git_ids(data),))
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
         reason = "It is not text in a known encoding. Save it as UTF-8."
         return replace(found, problem="conflict" if conflict else "invalid", reason=reason)
     try:
+        if (kind := notes_format.kind_of(text)) and kind != "agreement":
+            return replace(found, note=notes_format.read(text))
         return replace(found, agreement=read(text))
     except AgreementProblem as problem:
         return replace(found, problem=problem.kind, reason=problem.reason)
@@ -375,7 +393,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
-def _git_ids(data: bytes) -> frozenset[str]:
+def git_ids(data: bytes) -> frozenset[str]:
     """Return the git object ids of a content, by SHA-1 and SHA-256, as it is and with LF."""
     blobs = (b"blob %d\0" % len(text) + text for text in {data, data.replace(b"\r\n", b"\n")})
     return frozenset(hashlib.new(kind, blob).hexdigest() for blob in blobs for kind in GIT_HASHES)

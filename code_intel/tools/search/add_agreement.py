@@ -42,7 +42,8 @@ async def add_agreement(
         list[str], Field(description="Files that support it, as `path` or `path:line`.")
     ] = [],
     role: Annotated[
-        str, Field(max_length=40, description="Its part in the feature: entry, core, storage, test.")
+        str,
+        Field(max_length=40, description="Its part in the feature: entry, core, storage, test."),
     ] = "",
 ) -> Answer:
     """Record an agreement: which symbol a term means in this project.

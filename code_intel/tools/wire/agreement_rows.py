@@ -4,7 +4,6 @@ The agreements of one term are one feature; the lines of a feature name the term
 """
 
 from collections.abc import Iterable, Iterator
-
 from typing import Any
 
 from code_intel.foundation.text import visible
