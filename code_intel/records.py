@@ -241,6 +241,29 @@ class AgreementHit:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteHit:
+    """The note behind a hit of the map.
+
+    Attributes:
+        kind: What it is.
+        title: Its title.
+        status: Its current status.
+        lines: The lines of it that match the question best.
+        reasons: Why it has that status.
+        files: Globs of the files that it concerns.
+        symbols: The symbols that it concerns.
+    """
+
+    kind: NoteKind
+    title: str
+    status: Validity
+    lines: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search, best first.
 
@@ -257,6 +280,7 @@ class Hit:
         end_line: Last line of the chunk; 0 if unknown.
         why: Short tags of the signals that determined its rank.
         agreement: The agreement, for hits of the map.
+        note: The note, for hits of the map.
         others: Hits in further chunks of the same file, best first; empty if an upstream answered.
         line: The line of the file that matches best; 0 if unknown.
         column: Where the match begins in that line, counted from 0.
@@ -273,6 +297,7 @@ class Hit:
     end_line: int = 0
     why: tuple[str, ...] = ()
     agreement: AgreementHit | None = None
+    note: NoteHit | None = None
     others: tuple["Hit", ...] = ()
     line: int = 0
     column: int = 0

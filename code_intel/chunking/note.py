@@ -31,7 +31,7 @@ _TITLES = tuple(
     (name, re.compile(rf"(?:{names})\s*+(?:[(（][^()（）]*[)）]\s*+)?[:：]?", re.IGNORECASE))
     for name, names in (
         ("context", "背景|コンテキスト|経緯|context(?: and problem statement)?"),
-        ("decision", "決定(?:事項)?|decision(?: outcome)?"),
+        ("decision", "決定(?:事項)?|decision(?: outcome| and .*)?"),
         ("consequences", "結果|影響|consequences"),
         ("evidence", "根拠|(?:code )?evidence"),
     )

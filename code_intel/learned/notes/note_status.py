@@ -7,7 +7,6 @@ superseded by another decision, and does not expire.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
 from code_intel.learned.notes.entries import NoteEntry, is_named
@@ -66,12 +65,11 @@ class _Facts:
 
 
 def note_statuses(
-    settings: Settings, forest: Index, found: Snapshot, notes: Iterable[NoteEntry] | None = None
+    forest: Index, found: Snapshot, notes: Iterable[NoteEntry] | None = None
 ) -> list[NoteStatus]:
     """Judge notes of a snapshot, all by default; return them by path.
 
     Args:
-        settings: The project.
         forest: The index of the project's source.
         found: A snapshot of the map.
         notes: The notes to judge.

@@ -18,6 +18,8 @@ from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
 from code_intel.tools.wire.answers import logged_hits
 
+MAX_NOTES = 2
+"""Limit of the conventions, decisions and warnings to show."""
 MAX_KNOWN = 3
 """Limit of the agreements of several terms to show."""
 
@@ -61,6 +63,11 @@ class Lookup(NamedTuple):
             or contains_term(self.query, _term(hit))
         ]
         return (*hits[:siblings], *fair[: max(MAX_KNOWN - siblings, 0)])
+
+    @property
+    def notes(self) -> tuple[Hit, ...]:
+        """The notes to show, at most `MAX_NOTES`."""
+        return tuple(hit for hit in (self.map.hits if self.map else ()) if hit.note)[:MAX_NOTES]
 
     def _feature_score(self, hit: Hit) -> float:
         if self.is_hit or self.judged is None or hit.agreement is None:

@@ -21,6 +21,7 @@ from code_intel.tools.context.degraded import (
     unavailable_message,
 )
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.searchers import UnavailableCorpus
 from code_intel.tools.context.symbol_facts import can_read_symbols
@@ -33,6 +34,7 @@ from code_intel.tools.wire.agreement_rows import agreement_data, agreement_lines
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
 from code_intel.tools.wire.next_calls import call_text, submission_call, verification_call
+from code_intel.tools.wire.note_rows import note_data, note_line
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MIN_HIT_TOKENS = 400
@@ -78,7 +80,7 @@ async def search_smart(
     async with context.optional_session(handle, "search_smart") as locked:
         if locked is not None:
             session = await record(locked, found, step)
-    return _answer(found, top_k, session, shown)
+    return await with_guidance(context, session, _answer(found, top_k, session, shown))
 
 
 def _without_frame(context: GatewayContext) -> str:
@@ -111,18 +113,20 @@ def _answer(
 ) -> Answer:
     answer = _found_answer(found, top_k, session, hit_budget(shown))
     candidates = [] if found.is_hit else [agreement_data(hit) for hit in found.known]
+    notes = [] if found.is_hit else [note_data(hit) for hit in found.notes]
     places = [item.data for item in shown]
     call: dict[str, Any] = {}
     if shown and not found.is_hit:
         first = shown[0].place
         call = submission_call(session, first.symbol, first.file)
     lines = (
-        note_of([*candidates, *places]),
+        note_of([*candidates, *notes, *places]),
         *agreement_lines(candidates),
+        *map(note_line, notes),
         *(item.text for item in shown),
         call_text(call),
     )
-    added = {"map": candidates, "places": places}
+    added = {"map": candidates, "notes": notes, "places": places}
     data = {**answer.data, **{name: rows for name, rows in added.items() if rows}, **call}
     return replace(answer, data=data, text="\n".join(filter(None, (answer.text, *lines))))
 

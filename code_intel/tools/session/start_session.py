@@ -15,6 +15,7 @@ from code_intel.session.phases import Intent
 from code_intel.session.state import CodePlace, Session, Step
 from code_intel.tools.context.client_sessions import MAX_KEY_CHARS
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
@@ -113,7 +114,7 @@ async def start_session(
     start = start._replace(session=session, found=found, shown=tuple(shown))
     if reserved:
         start = start._replace(reads=await _reads(context, session, start))
-    return Answer(start.data, start.text)
+    return await with_guidance(context, session, Answer(start.data, start.text))
 
 
 def _check_project(root: Path, repo_path: str) -> None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from code_intel.session.requirements import Submission
 from code_intel.session.understanding.claims import Claim, NewSymbol, Understanding
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.project_files import FileList, spelled_files
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.session.submit_counts import submit_counts
@@ -76,7 +77,8 @@ async def submit_understanding(
                 tuple(existing_patterns),
                 notes,
             )
-            return await submit_counts(context, locked, given)
+            answer = await submit_counts(context, locked, given)
+            return await with_guidance(context, locked.session, answer)
         added = [NewSymbol(**item.model_dump()) for item in new_symbols]
         named = [*(claim.file for claim in claims), *(new.file for new in added)]
         paths = iter(await run_in_thread(spelled_files, context.root, named))
@@ -85,4 +87,5 @@ async def submit_understanding(
             tuple(new._replace(file=next(paths)) for new in added),
             notes,
         )
-        return await submit_evidence(context, locked, submitted)
+        answer = await submit_evidence(context, locked, submitted)
+        return await with_guidance(context, locked.session, answer)
