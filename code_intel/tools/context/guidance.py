@@ -36,7 +36,7 @@ async def with_guidance(
     if not rows:
         return answer
     lines = filter(None, (answer.text, note_of(rows), *map(guidance_line, rows)))
-    return replace(answer, data=answer.data | {"guidance": rows}, text="\n".join(lines))
+    return replace(answer, data={**answer.data, "guidance": rows}, text="\n".join(lines))
 
 
 def guidance_rows(

@@ -10,8 +10,8 @@ from code_intel.session.phases import Phase
 from code_intel.session.state import CORROBORATION_TOOLS, Session, Step
 from code_intel.session.understanding.demands import read_call
 from code_intel.session.understanding.reading import unread_lines
-from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.quoted_code import quoted_code
@@ -119,8 +119,8 @@ async def submit_verification(
         explored_files=list(session.explored_files),
         warning=warning,
         **silenced,
-    )    return await with_guidance(context, session, answer)
-
+    )
+    return await with_guidance(context, session, answer)
 
 
 async def _unread(context: GatewayContext, session: Session) -> dict[str, str]:
