@@ -118,11 +118,11 @@ def write_notes(change: MapChange, notes: Iterable[Note]) -> list[NoteChange]:
         StorageError: A file could not be written.
     """
     settings = change.settings
-    known = {_key(entry.note): entry for entry in change.known().notes if entry.note}
+    known = {note_key(entry.note): entry for entry in change.known().notes if entry.note}
     trust = trust_of(settings, frozenset(change.state.confirmed()))
     done: list[NoteChange] = []
     for note in notes:
-        old = known.get(_key(note))
+        old = known.get(note_key(note))
         if old is not None and old.note is not None:
             ids = old.git_ids[0] if old.git_ids else frozenset[str]()
             entry = NoteEntry(old.path, old.note, old.digest, ids)
@@ -195,7 +195,8 @@ def _replace(change: MapChange, path: Path, note: Note) -> None:
     durable.replace(path, render(note, change.settings.language).encode())
 
 
-def _key(note: Note) -> tuple[str, str]:
+def note_key(note: Note) -> tuple[str, str]:
+    """Return the kind and the folded title, which identify a note."""
     return note.kind, note.title.casefold()
 
 
