@@ -169,7 +169,9 @@ def _broken(facts: _Facts) -> str:
 
 
 def _changed(facts: _Facts) -> str:
-    return f"Not in the project any more: {', '.join(facts.missing)}." if facts.missing else ""
+    if not facts.missing or _broken(facts):
+        return ""
+    return f"Not in the project any more: {', '.join(facts.missing)}."
 
 
 def _unconfirmed(facts: _Facts) -> str:
