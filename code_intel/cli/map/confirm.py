@@ -197,11 +197,7 @@ async def _confirm(
 
 async def _confirm_note(context: GatewayContext, title: str, *, dry: bool) -> Answer:
     """Confirm a note; a symbol is only needed for agreements."""
-    try:
-        entry = await run_in_thread(note_named, context, title)
-    except NotFoundError as error:
-        error.hint = "For an agreement, give the symbol as well: `map confirm TERM SYMBOL`."
-        raise
+    entry = await run_in_thread(note_named, context, title)
     await run_in_thread(partial(confirm_note, context.settings, entry, dry=dry))
     map_sync = DRY_RUN if dry else await refresh_map(context, entry.path)
     problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from code_intel.chunking.agreement_body import encodable
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.text import visible
 from code_intel.learned.notes.entries import NoteEntry, find_note
 from code_intel.learned.notes.note_status import NoteStatus, note_statuses
@@ -26,10 +27,18 @@ def note_named(context: GatewayContext, title: str) -> NoteEntry:
     """Return the note with a title or file name; this blocks.
 
     Raises:
-        NotFoundError: There is none.
-        UsageError: There are several.
+        UsageError: There is none, so an agreement is meant; or there are several.
     """
-    return find_note(context.map_cache.snapshot(context.settings).notes, title)
+    try:
+        return find_note(context.map_cache.snapshot(context.settings).notes, title)
+    except NotFoundError as error:
+        raise UsageError(
+            f"symbol is missing, and {error.message[0].lower()}{error.message[1:]}",
+            code="missing_argument",
+            hint="Give the term and the symbol of an agreement, or the title of a note. "
+            "`code-intel map list` lists both.",
+            details={"field": "symbol"},
+        ) from None
 
 
 def note_row(status: NoteStatus, context: GatewayContext) -> dict[str, Any]:

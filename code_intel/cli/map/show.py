@@ -10,7 +10,7 @@ from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import print_answer
 from code_intel.cli.map.notes import full_note, note_lines, note_named, notes_of
 from code_intel.cli.project import add_project
-from code_intel.errors import NotFoundError, UsageError
+from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
 from code_intel.learned.files.agreements import missing
 from code_intel.learned.files.frames import frames_of
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
     everything = standings(context.settings, context.forest)
     if not symbol and not any(_matches(standing, term, "") for standing in everything):
-        with suppress(NotFoundError):
+        with suppress(UsageError):
             return _note(context, note_named(context, term))
     found = _found(everything, term, symbol)
     data = standing_data(found) | {"path": encodable(str(found.entry.path))}
