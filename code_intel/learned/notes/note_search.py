@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 SHOWN_PROBABILITY = 0.2
 """Notes that are less likely to be relevant are not shown."""
+TITLE_PROBABILITY = 0.9
+"""The probability of a note whose title has all words of the question."""
 MAX_SCORE = VERIFICATION_SCORE - 0.01
 MAX_QUERY_WORDS = 64
 BEST_LINES = 3
@@ -77,8 +79,15 @@ class NoteIndex:
         wanted = searched_words(query)
         weights = self._weights(wanted)
         cosines = self._cosines(vector)
+        own = frozenset(query_words(query))
         found = [
-            NoteMatch(entry, _probability(weights[at], cosines, at), cosines.get(at, 0.0))
+            NoteMatch(
+                entry,
+                TITLE_PROBABILITY
+                if own and own <= _title_words(entry.note.title)
+                else _probability(weights[at], cosines, at),
+                cosines.get(at, 0.0),
+            )
             for at, entry in enumerate(self.entries)
         ]
         shown = [match for match in found if match.probability >= SHOWN_PROBABILITY]
@@ -164,6 +173,11 @@ def text_of(note: Note) -> str:
     """Return all text of a note that questions are compared with."""
     parts = (note.title, note.title, note.text, note.context, note.consequences)
     return "\n".join((*parts, *note.evidence, *note.symbols, *note.files))
+
+
+@lru_cache(maxsize=4096)
+def _title_words(title: str) -> frozenset[str]:
+    return frozenset(words(title))
 
 
 @lru_cache(maxsize=4096)

@@ -51,7 +51,7 @@ def test_an_unrelated_question_finds_nothing(query: str) -> None:
 
 def test_a_near_vector_raises_a_note_that_shares_a_word() -> None:
     question = [1.0, 0.0]
-    rows = {CACHE.title: [0.87, 0.493], STORE.title: [0.8, 0.6]}
+    rows = {CACHE.title: [0.9, 0.436], STORE.title: [0.8, 0.6]}
     assert titles(index_of(CACHE, STORE, vectors=rows), "keep tokens", question) == [CACHE.title]
     usual = {CACHE.title: [0.8, 0.6], STORE.title: [0.8, 0.6]}
     assert titles(index_of(CACHE, STORE, vectors=usual), "keep tokens", question) == []
