@@ -77,8 +77,8 @@ class NoteIndex:
     def search(self, query: str, vector: "NDArray[np.float32] | None") -> list[NoteMatch]:
         """Return the notes that the question concerns, best first."""
         wanted = searched_words(query)
-        weights = self._weights(wanted)
-        cosines = self._cosines(vector)
+        weights = self.weights(wanted)
+        cosines = self.cosines(vector)
         own = frozenset(query_words(query))
         found = [
             NoteMatch(
@@ -93,7 +93,7 @@ class NoteIndex:
         shown = [match for match in found if match.probability >= SHOWN_PROBABILITY]
         return sorted(shown, key=lambda match: -match.probability)
 
-    def _weights(self, wanted: Sequence[str]) -> list[float]:
+    def weights(self, wanted: Sequence[str]) -> list[float]:
         """Return the BM25 weight of the words in each note."""
         having = {word: sum(word in counted for counted in self.counts) for word in wanted}
         total = len(self.counts) + _OTHER_NOTES
@@ -109,7 +109,7 @@ class NoteIndex:
             for counted, length in zip(self.counts, lengths, strict=True)
         ]
 
-    def _cosines(self, vector: "NDArray[np.float32] | None") -> dict[int, float]:
+    def cosines(self, vector: "NDArray[np.float32] | None") -> dict[int, float]:
         """Return the cosine of the best chunk of each note that has vectors."""
         import numpy as np
 
