@@ -109,7 +109,7 @@ def measured(notes: NoteMap, few: int, *, vectors: bool) -> Iterator[tuple[Quest
 
 
 def best_of_each(notes: NoteMap, few: int) -> Iterator[tuple[str, list[bool]]]:
-    """Yield the language of each question, and whether a relevant note is among the first by words alone, and by vectors alone."""
+    """Yield the language of each question, and whether words, and vectors, put a note first."""
     for question in notes.questions:
         if not question.relevant:
             continue
@@ -180,8 +180,8 @@ def main() -> None:
                     for vectors in (True, False)
                 ]  # fmt: skip
                 alone = [
-                    share([row[at] for row in first if row[0].language == language])
-                    for at in (1, 2)
+                    share([right[at] for spoken, right in first if spoken == language])
+                    for at in (0, 1)
                 ]
                 size = few or len(notes.entries)
                 print(f"| {Path(name).name} | {size} | {language} | {' | '.join(cells + alone)} |")

@@ -189,7 +189,7 @@ def is_conflict_marker(line: str) -> bool:
 
 
 def titled_sections(body: str) -> tuple[str, list[str], list[tuple[str, list[str]]]]:
-    """Return the title of a text, the lines above its sections, and each section's heading and lines.
+    """Return the title of a text, the lines above its sections, and the sections with heading.
 
     The title is the first heading of the first level; the lines below it belong to the text above.
     """

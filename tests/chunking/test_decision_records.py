@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.chunking.decision_record import read
+from code_intel.chunking.notes.decision_record import read
 from code_intel.records import Note
 
 NYGARD = """# 7. Use SQLite

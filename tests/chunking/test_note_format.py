@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from code_intel.chunking.agreement import AgreementProblem
-from code_intel.chunking.note import canonical, file_name, kind_of, read, render
+from code_intel.chunking.notes.note import canonical, file_name, kind_of, read, render
 from code_intel.records import Language, Note, NoteKind
 
 NASTY = st.sampled_from(
@@ -22,8 +22,6 @@ NASTY = st.sampled_from(
         "=======\n",
         "&#10;",
         "&#",
-    ]
-    + [
         "\n\n\n",
         "- a",
         "| a |",
@@ -69,12 +67,14 @@ def test_a_note_is_read_back_as_it_was_written(note: Note, language: Language) -
             Note("convention", "Errors leave as AppError", "Raise it."),
         ),
         (
-            "---\nkind: Warning\ntitle: Do not cache tokens\nfiles: src/auth, src/api/**\n---\nWhy.\n",
-            Note("warning", "Do not cache tokens", "Why.", files=("src/auth", "src/api/**")),
+            "---\nkind: Warning\ntitle: No cache\nfiles: src/auth, src/api/**\n---\nWhy.\n",
+            Note("warning", "No cache", "Why.", files=("src/auth", "src/api/**")),
         ),
         (
-            "---\nkind: decision\nsupersedes: [Use files]\n---\n# Use SQLite\n\n## Context\n\nA.\n\n"
-            "## Decision\n\nB.\n\n## 結果\n\nC.\n\n## 根拠\n\n- `a.py`\n",
+            (
+                "---\nkind: decision\nsupersedes: [Use files]\n---\n# Use SQLite\n\n## Context\n\n"
+                "A.\n\n## Decision\n\nB.\n\n## 結果\n\nC.\n\n## 根拠\n\n- `a.py`\n"
+            ),
             Note(
                 "decision",
                 "Use SQLite",

@@ -1,4 +1,4 @@
-"""Add an agreement or a note. Searches find it at once; it is unconfirmed until someone confirms it.
+"""Add an agreement or a note. Searches find it at once; it stays unconfirmed until `map confirm`.
 
 An agreement says which symbol a term means: `map add TERM SYMBOL --evidence TEXT`. A note is a
 convention, a decision or a warning: `map add --kind convention TITLE --text TEXT --file GLOB`. With
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH[:LINE]",
-        help="a file that supports it, or a glob of the files that a note concerns; may be repeated",
+        help="a file that supports it, or a glob of files that a note concerns; may be repeated",
     )
     parser.add_argument(
         "--role", default="", metavar="WORD", help="its part in the feature, such as entry or test"
@@ -86,7 +86,7 @@ def _required(args: argparse.Namespace) -> str:
             raise UsageError(
                 f"{name} is missing.",
                 code="missing_argument",
-                hint="Run `code-intel map add TERM SYMBOL --evidence TEXT`, or name another --kind.",
+                hint="Run `code-intel map add TERM SYMBOL --evidence TEXT`, or name a --kind.",
                 details={"field": field},
             )
     for field in ("text", "symbols", *DECISION_FIELDS):

@@ -4,7 +4,7 @@ import argparse
 from datetime import UTC, datetime
 from functools import partial
 
-from code_intel.chunking.note import render
+from code_intel.chunking.notes.note import render
 from code_intel.cli.map.context import print_answer
 from code_intel.errors import UsageError
 from code_intel.foundation.text import visible

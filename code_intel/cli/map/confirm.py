@@ -9,9 +9,9 @@ drafts). Confirming it writes its file and records the session's success. --all 
 migration or an import. It leaves out agreements that were rejected, whose code has changed since
 they were written, or whose names contain look-alike letters.
 
---json: for a note `kind`, `title`, `file`; for one agreement `pair`, `agreement_file`, `definition`; with --all `agreements` {file,
-nl_term, symbol, confirmed, definition, reason}, `confirmed`, `left_out`; in all cases `problem`,
-`dry_run`, `map_sync`.
+--json: for a note `kind`, `title`, `file`; for one agreement `pair`, `agreement_file`,
+`definition`; with --all `agreements` {file, nl_term, symbol, confirmed, definition, reason},
+`confirmed`, `left_out`; in all cases `problem`, `dry_run`, `map_sync`.
 """
 
 import argparse

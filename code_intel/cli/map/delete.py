@@ -5,8 +5,8 @@ draft, and cannot be restored.
 
 To mark an agreement as wrong and keep its file, use `code-intel map reject`.
 
---json: `pair` (for a note `kind` and `title`), `files` {file, trash}, `dry_run`, `map_sync`. `trash` is the name for `map trash
-restore`; it is empty in a dry run.
+--json: `pair` (for a note `kind` and `title`), `files` {file, trash}, `dry_run`, `map_sync`.
+`trash` is the name for `map trash restore`; it is empty in a dry run.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Import agreements and notes from a file that `code-intel map export` wrote. All of them are unconfirmed.
+"""Import what `code-intel map export` wrote: agreements and notes. All of them are unconfirmed.
 
 Existing agreements stay as they are: a line with the same term and symbol, or the same kind and
 title, is skipped. The result of
 each line is reported, with the field and the reason if the line is malformed. Exits with 1 if a
 line is malformed, or if an unreadable file has the name that its agreement would get.
 
---json: `lines` {line, fate, and nl_term, symbol, symbol_defined or kind, title or field, reason}, `counts` by
-fate, `dry_run`, `map_sync`.
+--json: `lines` {line, fate, and nl_term, symbol, symbol_defined or kind, title or field, reason},
+`counts` by fate, `dry_run`, `map_sync`.
 """
 
 import argparse

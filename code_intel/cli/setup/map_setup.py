@@ -1,4 +1,4 @@
-"""Propose the settings of the map: the language of its headings, and folders of decision records."""
+"""Propose settings of the map: the language of its headings, and folders of decision records."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from code_intel.chunking import decision_record
 from code_intel.chunking.decode import decode
+from code_intel.chunking.notes import decision_record
 from code_intel.cli.setup.changes import FileChange, content, to_json
 from code_intel.config import MAP_CONFIG, STATE_FOLDER, Settings, default_config
 from code_intel.index.safe_files import read_plain

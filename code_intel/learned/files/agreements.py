@@ -15,7 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from code_intel.chunking import note as notes_format
 from code_intel.chunking.agreement import (
     AgreementProblem,
     canonical,
@@ -26,6 +25,7 @@ from code_intel.chunking.agreement import (
 )
 from code_intel.chunking.agreement_body import encodable
 from code_intel.chunking.decode import decode
+from code_intel.chunking.notes import note as notes_format
 from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import visible

@@ -18,9 +18,9 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Literal, NamedTuple, cast
 
 from code_intel.chunking.agreement import canonical, file_name
-from code_intel.chunking.note import EXPECTED_KINDS, NOTE_KINDS
-from code_intel.chunking.note import canonical as canonical_note
-from code_intel.chunking.note import file_name as note_file_name
+from code_intel.chunking.notes.note import EXPECTED_KINDS, NOTE_KINDS
+from code_intel.chunking.notes.note import canonical as canonical_note
+from code_intel.chunking.notes.note import file_name as note_file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.redaction import masked_data

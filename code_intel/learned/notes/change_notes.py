@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.chunking.note import MAX_TITLE_CHARS, canonical, file_name, render
+from code_intel.chunking.notes.note import MAX_TITLE_CHARS, canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation import durable

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from code_intel.chunking import decision_record
 from code_intel.chunking.decode import decode
-from code_intel.chunking.note import file_name
+from code_intel.chunking.notes import decision_record
+from code_intel.chunking.notes.note import file_name
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain

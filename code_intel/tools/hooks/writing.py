@@ -1,8 +1,8 @@
 """Judge the files that a tool of the client is about to write, by the rule of check_write_target.
 
 A hook that enforces denies what the rule denies. One that advises only names what was not read,
-once a file. What the rule allows passes with the notes on the file the first time, and without a word
-afterwards, as do files outside the project.
+once a file. What the rule allows passes with the notes on the file the first time, and without a
+word afterwards, as do files outside the project.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ CACHE = Note("warning", "Do not cache tokens", "They are revoked.\nA cached toke
 ERRORS = Note(
     "convention",
     "Errors leave the API as AppError",
-    "Raise a subclass of AppError for invalid input. Log the cause once. Tests check the status code.",
+    "Raise a subclass of AppError for invalid input. Log the cause once. Test the status code.",
 )
 STORE = Note("decision", "Use SQLite", "One file holds all sessions.", context="Disks are slow.")
 NO_VECTORS: tuple[list[str], np.ndarray] = ([], np.zeros((0, 0), np.float32))
@@ -58,14 +58,14 @@ def test_a_near_vector_raises_a_note_that_shares_a_word() -> None:
 
 
 def test_the_score_of_a_note_never_leads_to_verification() -> None:
-    (match,) = index_of(ERRORS).search(" ".join((ERRORS.title, ERRORS.text)), None)
+    (match,) = index_of(ERRORS).search(f"{ERRORS.title} {ERRORS.text}", None)
     assert match.probability > 0.9
     assert match.score < 0.7
 
 
 def test_the_lines_that_share_most_words_are_shown_in_their_order() -> None:
     lines = best_lines(ERRORS, "log the status code")
-    assert lines == ("Log the cause once.", "Tests check the status code.")
+    assert lines == ("Log the cause once.", "Test the status code.")
     assert best_lines(STORE, "unrelated") == ("One file holds all sessions.",)
 
 

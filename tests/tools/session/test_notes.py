@@ -77,7 +77,7 @@ async def test_a_request_shows_the_notes_that_concern_it(call: Caller) -> None:
 
 
 @pytest.mark.covers(
-    "row.hit.note",
+    "row.found.note",
     "row.note: kind title status reasons files symbols",
     "row.known_note: files symbols",
 )
@@ -142,6 +142,7 @@ async def test_instructions_in_notes_are_flagged(call: Caller, shop: Path) -> No
 
 
 @pytest.mark.covers(
+    "field.record_outcome: conventions decisions",
     "field.record_outcome.conventions: title evidence text files symbols",
     "field.record_outcome.decisions: title decision evidence context consequences supersedes",
     "field.record_outcome.decisions: files symbols",

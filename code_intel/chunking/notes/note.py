@@ -45,9 +45,9 @@ _STRUCTURE = re.compile(r"[#`~<=>|]")
 
 
 def kind_of(text: str) -> str:
-    """Return the kind that the front matter names, in lower case; empty without one.
+    r"""Return the kind that the front matter names, in lower case; empty without one.
 
-    >>> kind_of("---\\nkind: Convention\\n---\\n"), kind_of("kind: none")
+    >>> kind_of("---\nkind: Convention\n---\n"), kind_of("kind: none")
     ('convention', '')
     """
     block = _BLOCK.match(text)

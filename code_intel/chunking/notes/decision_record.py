@@ -10,7 +10,7 @@ from typing import Any
 
 from code_intel.chunking import agreement_body as md
 from code_intel.chunking import front_matter
-from code_intel.chunking.note import canonical, sections_of
+from code_intel.chunking.notes.note import canonical, sections_of
 from code_intel.records import Note
 
 NO_RECORDS = re.compile(
