@@ -161,6 +161,8 @@ Validity = Literal[
     "valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"
 ]
 """How far an agreement can be trusted now; see `learned.validity`."""
+ListedStatus = Literal[Validity, "rejected"]
+"""What lists say of an agreement: its validity, or that a person has rejected it."""
 
 
 @dataclass(frozen=True, slots=True)

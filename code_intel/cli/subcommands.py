@@ -22,6 +22,7 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
         "map": _group(
             "map",
             list="list agreements with their status",
+            review="list what waits for a person, with the code",
             show="show one agreement in full, with its history",
             add="add an unconfirmed agreement",
             confirm="confirm one agreement, or all, against the current code",

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from code_intel.chunking.agreement import AgreementProblem
 from code_intel.cli.devrag.codes import CODES, FAILED
-from code_intel.records import Validity
+from code_intel.records import ListedStatus
 from code_intel.servers.http import guard
 from code_intel.session.evidence import ForestReason
 from code_intel.session.short_circuit import GUARDS
@@ -55,7 +55,7 @@ def guards() -> set[str]:
 
 
 def validities() -> set[str]:
-    return {f"rule.validity.{validity}" for validity in get_args(Validity)}
+    return {f"rule.validity.{validity}" for validity in get_args(ListedStatus)}
 
 
 def reasons() -> set[str]:

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked(context: GatewayContext, *, strict: bool) -> Answer:
     found = standings(context.settings, context.forest)
-    counts = dict(Counter(standing.validity for standing in found))
+    counts = dict(Counter(standing.listed_status for standing in found))
     failing = FAILING | {"changed"} if strict else FAILING
     rows = [_row(s, fails=s.validity in failing) for s in found if s.validity in STATUS_REMEDIES]
     rows.sort(key=lambda row: (not row["fails"], row["file"]))

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from code_intel.cli.map.context import print_answer
 from code_intel.cli.map.drafts import drafted_agreements, drafted_line, drafted_row
 from code_intel.cli.project import add_project
-from code_intel.records import Validity
+from code_intel.records import ListedStatus
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import list_agreements, standing_line
@@ -19,7 +19,10 @@ from code_intel.tools.search.list_agreements import list_agreements, standing_li
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--status", choices=get_args(Validity), default="", help="only agreements with this status"
+        "--status",
+        choices=get_args(ListedStatus),
+        default="",
+        help="only agreements with this status",
     )
     parser.add_argument(
         "--term", default="", metavar="TEXT", help="only terms that contain this text"

@@ -9,7 +9,7 @@ from pydantic import Field
 from code_intel.chunking.agreement_body import encodable
 from code_intel.foundation.text import visible
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
-from code_intel.records import Validity
+from code_intel.records import ListedStatus
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.answers import files_data
@@ -25,7 +25,7 @@ async def list_agreements(
     context: GatewayContext,
     nl_term: Annotated[str, Field(description="Only if the term or an alias contains this.")] = "",
     symbol: Annotated[str, Field(description="Only if the symbol contains this.")] = "",
-    status: Annotated[Validity | Literal[""], Field(description="Only with this status.")] = "",
+    status: Annotated[ListedStatus | Literal[""], Field(description="Only with this status.")] = "",
     limit: Annotated[int, Field(ge=1, le=500, description="Agreements per page.")] = 50,
     cursor: Cursor = "",
 ) -> Answer:
@@ -53,7 +53,7 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
     agreement = standing.entry.agreement
     data: dict[str, Any] = {
         "file": encodable(standing.entry.path.name),
-        "status": standing.validity,
+        "status": standing.listed_status,
         "reasons": list(standing.reasons),
         "confirmed": standing.confirmed,
     }
@@ -81,7 +81,7 @@ def standing_line(row: Mapping[str, Any]) -> str:
 
 def _matches(standing: AgreementStatus, nl_term: str, symbol: str, status: str) -> bool:
     agreement = standing.entry.agreement
-    if status and standing.validity != status:
+    if status and standing.listed_status != status:
         return False
     if agreement is None:
         return not nl_term and not symbol
