@@ -181,6 +181,11 @@ def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
     return "".join(intents[-1:]), tuple(pair for pair in pairs if pair[0].lower() != "intent")
 
 
+def first_marker(lines: Iterable[str]) -> int:
+    """Return the line, from 1, of the first marker of a merge conflict; 0 without one."""
+    return next((number for number, line in enumerate(lines, 1) if _MARKER.match(line)), 0)
+
+
 def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
     """Return the lines with merge conflicts in aliases and frames resolved; None for others.
 

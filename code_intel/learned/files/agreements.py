@@ -57,6 +57,7 @@ class AgreementEntry:
         other_paths: Further files with the same key, which a git merge can leave behind.
         raw_digest: Hex SHA-256 of the file's bytes; empty if several files were merged.
         git_ids: For each file, the object ids that git may give its content.
+        line: The line of the problem, counted from 1; 0 if unknown.
         key: The agreement's key; None if the file cannot be read.
     """
 
@@ -68,6 +69,7 @@ class AgreementEntry:
     other_paths: tuple[Path, ...] = ()
     raw_digest: str = ""
     git_ids: tuple[frozenset[str], ...] = ()
+    line: int = 0
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -344,7 +346,7 @@ def _parse(data: bytes) -> AgreementEntry:
     try:
         return replace(found, agreement=read(text))
     except AgreementProblem as problem:
-        return replace(found, problem=problem.kind, reason=problem.reason)
+        return replace(found, problem=problem.kind, reason=problem.reason, line=problem.line)
 
 
 def _merge_entries(entries: list[AgreementEntry]) -> AgreementEntry:
