@@ -170,7 +170,7 @@ class AgreementHit:
     """The agreement behind a hit of the map.
 
     `renamed_to` is the new name of its symbol if the index proves the rename. `evidence` is its
-    newest evidence, at most `MAX_HIT_EVIDENCE` items.
+    newest evidence, at most `MAX_HIT_EVIDENCE` items. `digest` is `Agreement.digest`.
     """
 
     nl_term: str
@@ -181,6 +181,7 @@ class AgreementHit:
     learned_at: str = ""
     renamed_to: str = ""
     evidence: tuple[str, ...] = ()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,7 @@ def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMat
             agreement.learned_at,
             standing.heir.qualified if standing.heir else "",
             agreement.evidence[-MAX_HIT_EVIDENCE:],
+            agreement.digest,
         ),
     )
 

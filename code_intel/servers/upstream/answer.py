@@ -42,6 +42,8 @@ MAX_HIT_TEXT_CHARS = 4096
 """Maximum length of any other field, such as a path."""
 MAX_LIST_ITEMS = 50
 MAX_ANSWER_HITS = 100
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+"""The digest of a symbol; see `records.Symbol`."""
 _KIND = re.compile(r"[a-z]{1,20}")
 
 Naming = Callable[[str], str]
@@ -171,6 +173,7 @@ def _agreement(value: object) -> AgreementHit | None:
     if not isinstance(value, Mapping):
         return None
     status = value.get("status")
+    digest = _text(value.get("digest"))
     return AgreementHit(
         nl_term=_text(value.get("nl_term")),
         symbol=_text(value.get("symbol")),
@@ -179,6 +182,7 @@ def _agreement(value: object) -> AgreementHit | None:
         reasons=_texts(value.get("reasons")),
         learned_at=_text(value.get("learned_at")),
         evidence=_texts(value.get("evidence"))[:MAX_HIT_EVIDENCE],
+        digest=digest if _DIGEST.fullmatch(digest) else "",
     )
 
 

@@ -204,6 +204,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
             "evidence": [item[:MAX_EVIDENCE_CHARS] for item in hit.agreement.evidence],
             "learned_at": hit.agreement.learned_at,
             **({"renamed_to": hit.agreement.renamed_to} if hit.agreement.renamed_to else {}),
+            **({"digest": hit.agreement.digest} if hit.agreement.digest else {}),
         }
     else:
         data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
