@@ -43,6 +43,11 @@ def tokens(text: str) -> int:
     return -(-ascii_count // 4) + len(text) - ascii_count
 
 
+def size_of(data: Mapping[str, Any]) -> int:
+    """Estimate the tokens of data as a model gets it, which is JSON."""
+    return min(tokens(json.dumps(data, ensure_ascii=False)), MAX_ANSWER_TOKENS)
+
+
 def fit(
     hits: Sequence[Hit], budget: int = MAX_SEARCH_TOKENS, *, cut: bool = False
 ) -> tuple[list[tuple[Hit, str]], bool]:

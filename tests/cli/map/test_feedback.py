@@ -110,6 +110,19 @@ def test_statistics_count_answers_and_outcomes(agreed: Project) -> None:
         assert words in printed
 
 
+def test_statistics_begin_with_what_the_map_is_worth(agreed: Project) -> None:
+    worth = answer(agreed, "stats")["worth"]
+    assert worth["tokens_until_ready"]["not_spent"] is None
+    assert "not enough sessions yet (0 of 5 by the map, 0 of 5 by the forest)" in text(
+        agreed, "stats"
+    )
+    answer(agreed, "reject", TERM, SYMBOL)
+    worth = answer(agreed, "stats")["worth"]
+    assert worth["wrong_answers"] == {"total": 1, "corrected": 1, "overruled": 0, "open": 0}
+    answer(agreed, "confirm", TERM, SYMBOL)
+    assert "wrong answers:      1 (corrected: 0, overruled: 1, open: 0)" in text(agreed, "stats")
+
+
 def test_reasons_are_printed_as_sentences(mixed: Project) -> None:
     answer(mixed, "reject", "無い", "vanished")
     (row,) = answer(mixed, "list", "--term", "無い")["agreements"]
