@@ -116,16 +116,9 @@ def best_of_each(notes: NoteMap, few: int) -> Iterator[tuple[str, list[bool]]]:
         index = notes.index_for(question, few)
         weights = dict(enumerate(index.weights(searched_words(question.text))))
         cosines = index.cosines(question.vector)
-        yield (
-            question,
-            *(
-                any(
-                    index.entries[at].path.name in question.relevant
-                    for at in sorted(values, key=lambda at: -values[at])[:FIRST]
-                )
-                for values in (weights, cosines)
-            ),
-        )
+        ranked = [sorted(v, key=v.__getitem__, reverse=True)[:FIRST] for v in (weights, cosines)]
+        names = [[index.entries[at].path.name for at in best] for best in ranked]
+        yield question.language, [not question.relevant.isdisjoint(best) for best in names]
 
 
 def fitted(maps: Sequence[NoteMap], few: int) -> None:

@@ -218,7 +218,7 @@ Validity = Literal[
 ]
 """How far a file of the map can be trusted now; see `learned.status` and `learned.notes`.
 
-Only decisions are superseded."""
+Lists say `rejected` of an agreement that a person has rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,8 @@ class AgreementHit:
     """The agreement behind a hit of the map.
 
     `renamed_to` is the new name of its symbol if the index proves the rename. `evidence` is its
-    newest evidence, at most `MAX_HIT_EVIDENCE` items. `role` is the symbol's part in the feature.
+    newest evidence, at most `MAX_HIT_EVIDENCE` items. `role` is the symbol's part in the feature,
+    and `digest` is `Agreement.digest`.
     """
 
     nl_term: str
@@ -238,6 +239,7 @@ class AgreementHit:
     renamed_to: str = ""
     evidence: tuple[str, ...] = ()
     role: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

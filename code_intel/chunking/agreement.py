@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -38,16 +38,23 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.I
 
 
 class AgreementProblem(CodeIntelError):  # noqa: N818 - mostly listed, not raised
-    """A text is not a usable agreement: `conflict` (merge markers) or `invalid`."""
+    """A text is not a usable agreement: `conflict` (merge markers) or `invalid`.
+
+    Attributes:
+        kind: The kind of problem.
+        reason: The problem as a sentence.
+        line: The line of the problem, counted from 1; 0 if unknown.
+    """
 
     code = "agreement_unreadable"
     remedy = "Correct the file by hand, or learn the agreement again."
 
-    def __init__(self, kind: Literal["invalid", "conflict"], reason: str) -> None:
+    def __init__(self, kind: Literal["invalid", "conflict"], reason: str, *, line: int = 0) -> None:
         reason = without_hidden(reason)
         super().__init__(reason, code=f"agreement_{kind}")
         self.kind: Literal["invalid", "conflict"] = kind
         self.reason = reason
+        self.line = line
 
 
 def canonical(agreement: Agreement) -> Agreement:
@@ -114,15 +121,21 @@ def read(text: str) -> Agreement:
         raise AgreementProblem("invalid", f"It has more than {MAX_LINES} lines.")
     lines = md.resolve_alias_conflicts(raw)
     if lines is None:
-        raise AgreementProblem("conflict", "It has merge conflict markers.")
+        line = md.first_marker(raw)
+        raise AgreementProblem("conflict", "It has merge conflict markers.", line=line)
     try:
         parts = front_matter.parse("\n".join(lines), values_of.load)
         found = canonical(_from_values(*parts)) if parts else None
     except ValueError as error:
-        raise AgreementProblem("invalid", str(error)) from None
+        raise AgreementProblem("invalid", str(error), line=_line_of(error, raw)) from None
     if found is None:
         raise AgreementProblem("invalid", NO_BLOCK)
     return found
+
+
+def line_of_key(text: str, key: str) -> int:
+    """Return the line, from 1, on which a file's front matter has a key; 0 if on none."""
+    return values_of.line_of_key(md.lines_of(text), key)
 
 
 def notes_of(text: str, language: Language = "ja") -> str:
@@ -163,6 +176,13 @@ def file_name(nl_term: str, symbol: str) -> str:
     key = hashlib.sha256(f"{term}\0{symbol}".encode()).hexdigest()[:8]
     stem = f"{name_part(term, 'term')}_{name_part(symbol, 'symbol')}"
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}-{key}.md"
+
+
+def _line_of(error: ValueError, lines: Sequence[str]) -> int:
+    """Return the line of a fault in the front matter, from 1; 0 if unknown."""
+    if not isinstance(error, front_matter.FrontMatterFault):
+        return 0
+    return error.line or values_of.line_of_key(lines, error.key)
 
 
 def _encodable(value: object) -> object:

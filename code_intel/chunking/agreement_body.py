@@ -205,6 +205,11 @@ def titled_sections(body: str) -> tuple[str, list[str], list[tuple[str, list[str
     return title, above, found
 
 
+def first_marker(lines: Iterable[str]) -> int:
+    """Return the line, from 1, of the first marker of a merge conflict; 0 without one."""
+    return next((number for number, line in enumerate(lines, 1) if _MARKER.match(line)), 0)
+
+
 def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
     """Return the lines with merge conflicts in aliases and frames resolved; None for others.
 

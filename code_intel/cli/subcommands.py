@@ -22,6 +22,7 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
         "map": _group(
             "map",
             list="list agreements and notes with their status",
+            review="list what waits for a person, with the code",
             show="show one agreement or note in full",
             add="add an unconfirmed agreement, convention, decision or warning",
             confirm="confirm one agreement or note, or all agreements",

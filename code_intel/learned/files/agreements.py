@@ -59,6 +59,7 @@ class AgreementEntry:
         raw_digest: Hex SHA-256 of the file's bytes; empty if several files were merged.
         git_ids: For each file, the object ids that git may give its content.
         note: The note, if the file is one; then `agreement` is None.
+        line: The line of the problem, counted from 1; 0 if unknown.
         key: The agreement's key; None if the file cannot be read.
     """
 
@@ -71,6 +72,7 @@ class AgreementEntry:
     raw_digest: str = ""
     git_ids: tuple[frozenset[str], ...] = ()
     note: Note | None = None
+    line: int = 0
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -368,7 +370,7 @@ def _parse(data: bytes) -> AgreementEntry:
             return replace(found, note=notes_format.read(text))
         return replace(found, agreement=read(text))
     except AgreementProblem as problem:
-        return replace(found, problem=problem.kind, reason=problem.reason)
+        return replace(found, problem=problem.kind, reason=problem.reason, line=problem.line)
 
 
 def _merge_entries(entries: list[AgreementEntry]) -> AgreementEntry:

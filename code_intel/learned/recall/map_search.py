@@ -217,6 +217,7 @@ def _hit(
             standing.heir.qualified if standing.heir else "",
             agreement.evidence[-MAX_HIT_EVIDENCE:],
             agreement.role,
+            agreement.digest,
         ),
     )
 

@@ -47,6 +47,8 @@ MAX_LIST_ITEMS = 50
 MAX_ANSWER_HITS = 100
 MAX_NOTE_LINES = 4
 """Limit of the lines of a note, the title included."""
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+"""The digest of a symbol; see `records.Symbol`."""
 _KIND = re.compile(r"[a-z]{1,20}")
 
 Naming = Callable[[str], str]
@@ -177,6 +179,7 @@ def _agreement(value: object) -> AgreementHit | None:
     if not isinstance(value, Mapping):
         return None
     status = value.get("status")
+    digest = _text(value.get("digest"))
     return AgreementHit(
         nl_term=_text(value.get("nl_term")),
         symbol=_text(value.get("symbol")),
@@ -186,6 +189,7 @@ def _agreement(value: object) -> AgreementHit | None:
         learned_at=_text(value.get("learned_at")),
         evidence=_texts(value.get("evidence"))[:MAX_HIT_EVIDENCE],
         role=role_word(_text(value.get("role"))),
+        digest=digest if _DIGEST.fullmatch(digest) else "",
     )
 
 

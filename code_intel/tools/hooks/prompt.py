@@ -78,7 +78,8 @@ async def answer_prompt(context: GatewayContext, event: HookEvent) -> HookReply:
     start, text = _fitted(heading, Start(handle, session, shortened, shown=tuple(shown)))
     tool = "search_smart" if bound else "start_session"
     step = await call_step(context, found, start.shown if event.is_heard else (), tool)
-    await run_in_thread(journal.append, context.sessions, handle, step)
+    session = await run_in_thread(journal.append, context.sessions, handle, step)
+    await context.note_size("prompt", tokens(text), session)
     return HookReply(context=text)
 
 

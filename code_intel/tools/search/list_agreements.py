@@ -53,7 +53,7 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
     agreement = standing.entry.agreement
     data: dict[str, Any] = {
         "file": encodable(standing.entry.path.name),
-        "status": standing.validity,
+        "status": standing.listed_status,
         "reasons": list(standing.reasons),
         "confirmed": standing.confirmed,
     }
@@ -83,7 +83,7 @@ def standing_line(row: Mapping[str, Any]) -> str:
 
 def _matches(standing: AgreementStatus, nl_term: str, symbol: str, status: str) -> bool:
     agreement = standing.entry.agreement
-    if status and standing.validity != status:
+    if status and standing.listed_status != status:
         return False
     if agreement is None:
         return not nl_term and not symbol

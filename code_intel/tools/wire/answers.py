@@ -44,6 +44,11 @@ def tokens(text: str) -> int:
     return -(-ascii_count // 4) + len(text) - ascii_count
 
 
+def size_of(data: Mapping[str, Any]) -> int:
+    """Estimate the tokens of data as a model gets it, which is JSON."""
+    return min(tokens(json.dumps(data, ensure_ascii=False)), MAX_ANSWER_TOKENS)
+
+
 def fit(
     hits: Sequence[Hit], budget: int = MAX_SEARCH_TOKENS, *, cut: bool = False
 ) -> tuple[list[tuple[Hit, str]], bool]:
@@ -206,6 +211,7 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
             "learned_at": hit.agreement.learned_at,
             **({"renamed_to": hit.agreement.renamed_to} if hit.agreement.renamed_to else {}),
             **({"role": hit.agreement.role} if hit.agreement.role else {}),
+            **({"digest": hit.agreement.digest} if hit.agreement.digest else {}),
         }
     elif hit.note is not None:
         data["note"] = note_fields(hit.note)
