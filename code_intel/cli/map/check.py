@@ -2,9 +2,10 @@
 
 An agreement fails if it is broken, unreadable or in a merge conflict; with --strict also if its
 symbol has changed. A convention or warning fails if nothing that it names exists; with --strict
-also if a part of it is gone. The word index of the source is updated first. This needs no embedding model and
-works in a fresh clone and on a read-only disk. --format annotates the findings in the CI of GitHub
-or GitLab: with a path from the root of the repository, and the line at fault, or 1 (docs/ci.md).
+also if a part of it is gone. The word index of the source is updated first. This needs no embedding
+model and works in a fresh clone and on a read-only disk. --format annotates the findings in the CI
+of GitHub or GitLab: with a path from the root of the repository, and the line at fault, or 1
+(docs/ci.md).
 """
 
 import argparse

@@ -1,8 +1,9 @@
 """List what waits for a person, oldest first, with the code. Exits with 1 if nothing waits.
 
-An entry, an agreement or a note, waits if it is unconfirmed, if the code of its symbol has changed, if a person or sessions
-object to it, if another entry supersedes it, or if its file has a merge conflict. For a changed
-symbol, the list also shows what the entry says. The word index of the source is updated first.
+An entry is an agreement or a note. It waits if it is unconfirmed, if the code of its symbol has
+changed, if a person or sessions object to it, if another entry supersedes it, or if its file has a
+merge conflict. For a changed symbol, the list also shows what the entry says. The word index of the
+source is updated first.
 """
 
 import argparse

@@ -125,6 +125,7 @@ def test_every_finding_has_a_line_of_its_own(agreed: Project) -> None:
 
 
 HOSTILE: Mapping[str, Any] = {
+    "kind": "agreement",
     "path": "a:b,c%\r\nd.md",
     "line": 3,
     "status": "invalid",

@@ -161,3 +161,36 @@ def test_english_headings_are_written_if_the_setting_says_so(agreed: Project) ->
     answer(agreed, "confirm", TERM, SYMBOL)
     answer(agreed, "add", "合計", SYMBOL, "--evidence", "It adds.")
     assert {name: file_contents(agreements_folder(agreed))[name] for name in before} == before
+
+
+def test_check_and_review_include_notes(agreed: Project) -> None:
+    add(agreed, "--kind", "warning", "gone", "--symbol", "vanished")
+    add(agreed, "--kind", "convention", "half", "--symbol", "vanished", "--symbol", SYMBOL)
+    add(agreed, "--kind", "decision", "old", "--text", "x", "--symbol", "vanished")
+    add(agreed, "--kind", "decision", "new", "--text", "x", "--supersedes", "old")
+    checked = answer(agreed, "check", code=1)
+    found = {row["name"]: (row["status"], row["fails"]) for row in checked["findings"]}
+    assert found == {"gone": ("broken", True), "half": ("changed", False)}
+    assert (checked["notes"], checked["note_counts"]["superseded"]) == (4, 1)
+    assert [row["line"] > 1 for row in checked["findings"]] == [True, True]
+    waiting = answer(agreed, "review")["waiting"]
+    reasons = {row["name"]: row["waits_for"] for row in waiting}
+    assert reasons == {
+        "convention: half": ["changed"],
+        "decision: old": ["superseded"],
+        "decision: new": ["unconfirmed"],
+    }
+    printed = text(agreed, "check", "--format", "github", code=1)
+    assert "title=Warning is broken%3A gone" in printed
+
+
+def test_a_decision_that_its_author_superseded_does_not_wait(agreed: Project) -> None:
+    folder = agreed.root / "docs" / "adr"
+    folder.mkdir()
+    record = "# 1. Use files\n\n## Status\n\nSuperseded by 2\n\n## Decision\n\nx\n"
+    (folder / "0001-use-files.md").write_text(record, "utf-8")
+    config = agreed.root / "devrag-map.json"
+    patterns = {"document_patterns": ["./.code-intel/agreements", "./docs/adr"]}
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | patterns), "utf-8")
+    assert [row["status"] for row in answer(agreed, "list")["notes"]] == ["superseded"]
+    assert answer(agreed, "review", code=1)["waiting"] == []
