@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MIN_SHOWN_SCORE = 0.05
+MIN_SHOWN_SCORE = 0.03
 """Agreements with a lower score are left out."""
 OTHER_DOCUMENT_CHUNKS = 20
 """Limit of the keyword hits that are searched for documents other than agreements."""

@@ -45,15 +45,17 @@ async def agreed_code(
     fair, weak = await run_in_thread(_agreed_definitions, context, found)
     share = budget if found.is_hit else budget // CANDIDATE_SHARE
     shown = await places_of_symbols(context, fair, share, with_relations=with_relations)
+    heads = await places_of_symbols(context, weak, budget // WEAK_SHARE, with_relations=False)
+    rest = tuple(item for item in heads if item.place.lines)
     best = found.judged.best if found.judged else None
     if found.judged is None or best is None or best.agreement is None or not found.is_hit:
-        heads = await places_of_symbols(context, weak, budget // WEAK_SHARE, with_relations=False)
-        return AgreedCode(shown, found, tuple(item for item in heads if item.place.lines))
+        return AgreedCode(shown, found, rest)
     meant = await run_in_thread(_definitions_of, context, best.agreement)
     if any(_shows(context, item.place, meant) for item in shown):
-        return AgreedCode(shown, found)
+        return AgreedCode(shown, found, rest)
     verdict = short_circuit.unshown(found.judged.verdict)
-    return AgreedCode(shown, found._replace(judged=found.judged._replace(verdict=verdict)))
+    unshown = found._replace(judged=found.judged._replace(verdict=verdict))
+    return AgreedCode(shown, unshown, rest)
 
 
 def _shows(context: GatewayContext, place: Place, definitions: Iterable[Definition]) -> bool:

@@ -11,6 +11,7 @@ from code_intel.learned.recall.map_search import MIN_SHOWN_SCORE
 from code_intel.learned.recall.recall import fold
 from code_intel.records import FAIR_SCORE, VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
+from code_intel.session.phases import Phase
 from code_intel.session.state import MapCandidate, Print, Session, Step
 from code_intel.tools.context import decision_log
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
@@ -21,6 +22,8 @@ from code_intel.tools.wire.answers import logged_hits
 
 MAX_KNOWN = 3
 """Limit of the agreements of several terms to show."""
+RANK_OFFSET = 2
+"""Added to ranks, counted from 0, before their reciprocals are added."""
 LEAST_CANDIDATE = MIN_SHOWN_SCORE
 """Lowest score of a candidate: the right agreement is among the best three for more than nine of
 ten questions, but often with a low score (docs/decisions/0085)."""
@@ -53,17 +56,22 @@ class Lookup(NamedTuple):
     def known(self) -> tuple[Hit, ...]:
         """The agreements to show: those that answer and their siblings, else the candidates.
 
-        Without siblings, they are at most `MAX_KNOWN`. A candidate is an agreement of at least the
-        score `least`, or `FAIR_SCORE` if only words were compared, or one that `is_fair`.
+        Beside an agreement that must be verified, candidates are shown as well. Without siblings,
+        there are at most `MAX_KNOWN`. A candidate is an agreement of at least the score `least`, or
+        `FAIR_SCORE` if only words were compared, or one that `is_fair`.
         """
         hits = [hit for hit in (self.map.hits if self.map else ()) if hit.agreement]
-        if not self.is_hit:
-            least = FAIR_SCORE if self._compares_words_only else self.least
-            found = [hit for hit in hits if self.is_fair(hit) or (hit.score or 0.0) >= least]
-            return tuple(sorted(found, key=lambda hit: not self.is_fair(hit))[:MAX_KNOWN])
-        siblings = sum(_term(hit) == _term(hits[0]) for hit in hits)
-        others = [hit for hit in hits[siblings:] if self.is_fair(hit)]
-        return (*hits[:siblings], *others[: max(MAX_KNOWN - siblings, 0)])
+        siblings = sum(_term(hit) == _term(hits[0]) for hit in hits) if self.is_hit else 0
+        others = _by_score_and_meaning(hits[siblings:])
+        fair = [hit for hit in hits[siblings:] if self.is_fair(hit)]
+        least = FAIR_SCORE if self._compares_words_only else self.least
+        weak = [hit for hit in others if hit not in fair and (hit.score or 0.0) >= least]
+        shown = fair if self._is_ready else [*fair, *weak]
+        return (*hits[:siblings], *shown[: max(MAX_KNOWN - siblings, 0)])
+
+    @property
+    def _is_ready(self) -> bool:
+        return bool(self.judged and self.judged.verdict.phase is Phase.READY and self.is_hit)
 
     def is_fair(self, hit: Hit) -> bool:
         """Return whether an agreement is close enough for its code to come before the forest's.
@@ -111,6 +119,19 @@ async def look_up(
         context.searcher, "forest", context.searcher.search_forest(forest_query or query, top_k)
     )
     return Lookup(query, session, judged, answer, found, missing + forest_missing)
+
+
+def _by_score_and_meaning(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits by the sum of their reciprocal ranks by score and by similarity.
+
+    Low scores say little about which agreement is the right one.
+    """
+    by_meaning = sorted(hits, key=lambda hit: -hit.similarity)
+    ranks = {
+        id(hit): 1 / (RANK_OFFSET + hits.index(hit)) + 1 / (RANK_OFFSET + by_meaning.index(hit))
+        for hit in hits
+    }
+    return sorted(hits, key=lambda hit: -ranks[id(hit)])
 
 
 def contains_term(text: str, term: str) -> bool:

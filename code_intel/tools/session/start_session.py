@@ -211,7 +211,7 @@ async def with_forest(
     """
     places, found = agreed.places, agreed.found
     if found.is_hit:
-        return places
+        return [*places, *agreed.weak]
     hits = found.forest.hits if found.forest else ()
     left = max(budget - sum(place.cost for place in (*places, *agreed.weak)), 0)
     others = await places_of_hits(

@@ -83,7 +83,8 @@ async def test_code_that_was_not_read_is_refused_in_spite_of_its_agreement(shop:
     async with gateway(shop, embedding="faithful") as call:
         await start_whole(call, WORDS, TRIGGER, ACTION)
         claim = {"symbol": LOGIN, "explanation": "It is.", "quote": "def sign_in(self)"}
-        result = await call.client.call_tool("submit_understanding", {"symbols_identified": [claim]})
+        given = {"symbols_identified": [claim]}
+        result = await call.client.call_tool("submit_understanding", given)
         assert result.is_error
         assert "quote" in (result.structured_content or {})["message"]
 
