@@ -31,7 +31,7 @@ from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 LIMITS = (
     (READY_SCORE, "near_miss", 0.04),
     (READY_SCORE, "unrelated", 0.0),
-    (VERIFICATION_SCORE, "near_miss", 0.078),
+    (VERIFICATION_SCORE, "near_miss", 0.075),
     (VERIFICATION_SCORE, "unrelated", 0.01),
 )
 """Limits for the scale: the largest shares of each kind, of the questions in one language, that a

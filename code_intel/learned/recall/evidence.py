@@ -1,4 +1,4 @@
-"""Measure the evidence that a question means an agreement, as seventeen numbers.
+"""Measure the evidence that a question means an agreement, as fifteen numbers.
 
 Other agreements count only through the margin: how much closer this agreement is than the closest
 one of a different symbol, and than generic phrases. So the scale is the same for maps of any size
@@ -6,7 +6,6 @@ one of a different symbol, and than generic phrases. So the scale is the same fo
 """
 
 import math
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -16,7 +15,7 @@ from code_intel.chunking.agreement import card as card_text
 from code_intel.chunking.agreement import split_symbol
 from code_intel.chunking.words import query_words, words
 from code_intel.learned.recall.actions import actions
-from code_intel.learned.recall.calibration import FEATURES, Space, document_frequency
+from code_intel.learned.recall.calibration import Space, document_frequency
 from code_intel.learned.recall.contrast import opposite
 from code_intel.learned.recall.english import Idea, covered, ideas, missing, stems
 from code_intel.learned.recall.glossary import content_of, content_words, read
@@ -38,19 +37,11 @@ MAX_PHRASE_WIDTH = 40
 Longer texts are sentences, whose words are too general.
 """
 
-_ACTION = FEATURES.index("action") - 1
-"""The place of `action` among `_word_features`."""
-
 MAX_FOREIGN_WORDS = 3
 MAX_IDEAS = 4
 """Limits beyond which further words and ideas add no evidence."""
 
-MIN_ALMOST = 0.6
-"""Share of its ideas that a question must have in common to almost repeat an agreement."""
-
 _FIRST_WIDE = 0x2E80
-_RUN = re.compile("[\u3005\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+")
-"""A run of kanji or of katakana."""
 _BETWEEN = "\0"
 """Separates words that are searched together."""
 
@@ -66,7 +57,6 @@ class _Question(NamedTuple):
     ideas: tuple[Idea, ...]
     actions: frozenset[int]
     content: frozenset[str]
-    pairs: frozenset[str]
 
 
 class Wording(NamedTuple):
@@ -84,10 +74,10 @@ class Wording(NamedTuple):
         content: The content words of the card and the aliases; see `glossary`.
         stems: The stems of all ideas; see `english`.
         actions: The actions that the card names; see `actions`.
-        contents: `content` as one text.
+        named: The content words of the term and the aliases.
+        names: `named` as one text.
         term_content: The content words of the term.
         term_stems: The stems of the ideas of the term.
-        term_pairs: The pairs of Japanese characters in the term.
     """
 
     term: str
@@ -101,10 +91,10 @@ class Wording(NamedTuple):
     content: frozenset[str]
     stems: frozenset[str]
     actions: frozenset[int]
-    contents: str
+    named: frozenset[str]
+    names: str
     term_content: frozenset[str]
     term_stems: frozenset[str]
-    term_pairs: frozenset[str]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -114,7 +104,7 @@ def wording(agreement: Agreement) -> Wording:
     aliases = tuple(alias for alias in agreement.aliases if width(alias) <= MAX_PHRASE_WIDTH)
     card, term = card_text(agreement), agreement.nl_term
     said = (card, *aliases)
-    content = frozenset().union(*map(content_of, said))
+    named = frozenset().union(*map(content_of, (term, *aliases)))
     return Wording(
         term=term,
         weights=_rarities(words(term)),
@@ -124,13 +114,13 @@ def wording(agreement: Agreement) -> Wording:
         action=" ".join((f"{term} {symbol}", *aliases)),
         wide=wide_share(card),
         concepts=frozenset().union(*(read(text).concepts for text in said)),
-        content=content,
+        content=frozenset().union(*map(content_of, said)),
         stems=frozenset().union(*(stems(ideas(text)) for text in said)),
         actions=actions(card),
-        contents=_BETWEEN.join(content),
+        named=named,
+        names=_BETWEEN.join(named),
         term_content=content_of(term),
         term_stems=stems(ideas(term)),
-        term_pairs=character_pairs(term),
     )
 
 
@@ -155,11 +145,9 @@ def measure(
     unsaid    share of the question's ideas that it lacks
     action    1 if both name actions but none in common (see `actions`), else 0
     short     how surely the question is a short form or a loan word of it (see `short_forms`)
-    complete  1 if the agreement has every content word of the question (see `glossary`), else 0
-    almost    1 if it has most ideas of the question and its term a pair of its characters, but not
-              every content word, else 0
+    complete  1 if term and aliases have every content word of the question (see `glossary`), else
+              0; words of symbol and evidence are also those of other features
     partial   1 if the question repeats some content words of the term and not all, else 0
-    leads     1 if its margin is above 0 and both do not name different actions, else 0
     japanese  1 if the question has Japanese script, else 0: near misses score higher in Japanese
     """
     import numpy as np
@@ -170,9 +158,8 @@ def measure(
     question = _question(query)
     japanese = float(question.wide > 0)
     rows = [
-        (float(margin), *features, float(margin > 0 and not features[_ACTION]), japanese)
+        (float(margin), *_word_features(question, said), japanese)
         for margin, said in zip(margins, wordings, strict=True)
-        for features in [_word_features(question, said)]
     ]
     return np.array(rows, dtype=np.float64).reshape(len(wordings), -1)
 
@@ -204,22 +191,20 @@ def _question(query: str) -> _Question:
         ideas=ideas(query),
         actions=actions(query),
         content=content_words(query),
-        pairs=character_pairs(query),
     )
 
 
 def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
     """Return the features from `gap` to `partial`, from words alone."""
     lacking = missing(question.ideas, said.stems)
-    does, share = question.actions, covered(question.ideas, said.stems)
-    complete = _is_complete(question, said)
+    does = question.actions
     return (
         abs(question.wide - said.wide),
         float(bool(opposite(question.text, said.action, said.content))),
         _share(said.weights, question.words),
         question.width,
         min(MAX_FOREIGN_WORDS, len(question.concepts - said.concepts)),
-        share,
+        covered(question.ideas, said.stems),
         min(MAX_IDEAS, len(question.ideas) - lacking),
         min(MAX_IDEAS, lacking),
         min(MAX_IDEAS, lacking) / max(1, min(8, len(question.ideas))),
@@ -227,18 +212,15 @@ def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
         shortened(question.text, said.term, said.symbol)
         if width(said.term) <= MAX_PHRASE_WIDTH
         else 0.0,
-        float(complete),
-        float(
-            share >= MIN_ALMOST and not complete and not question.pairs.isdisjoint(said.term_pairs)
-        ),
+        float(_is_complete(question, said)),
         float(_is_partial(question, said)),
     )
 
 
 def _is_complete(question: _Question, said: Wording) -> bool:
-    """Return whether a question has content words, all of which the agreement has."""
+    """Return whether a question has content words, and term and aliases have all of them."""
     return bool(question.content) and all(
-        word in said.content or word in said.contents for word in question.content
+        word in said.named or word in said.names for word in question.content
     )
 
 
@@ -254,17 +236,6 @@ def _is_partial(question: _Question, said: Wording) -> bool:
         for word in said.term_content
     )
     return len(set(repeated)) > 1
-
-
-@lru_cache(maxsize=1 << 14)
-def character_pairs(text: str) -> frozenset[str]:
-    """Return the pairs of adjacent kanji or katakana of a text; a single one counts as a pair.
-
-    >>> sorted(character_pairs("送料の計算"))
-    ['計算', '送料']
-    """
-    runs = _RUN.findall(unicodedata.normalize("NFKC", text))
-    return frozenset(run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
 
 
 def shared(of: Iterable[str], among: frozenset[str]) -> float:
