@@ -242,7 +242,6 @@ def test_foreign_words_replace_a_word_of_the_term(
     [
         ("ログイン", "ログイン画面", {"<screen>"}),
         ("認証処理", "認証コード", {"コード"}),
-        ("discount", "discount rate", {"rate"}),
         ("認証コード", "認証コード", set()),
         ("認証コードの期限", "認証コード", set()),
         ("天気", "認証コード", set()),

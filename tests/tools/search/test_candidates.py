@@ -16,7 +16,7 @@ from shop_sessions import FEE, FEE_FILE, LOGIN, LOGIN_FILE, score, start_whole, 
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
-TERM, WORDS = "ログイン機能", "サインイン機能"
+TERM, WORDS = "ログイン画面", "サインイン機能"
 TRIGGER, ACTION = "期限が切れたとき", "監査ログに記録する"
 OTHER_REQUEST = (("target_feature", TERM), ("desired_action", "画面の色を変える"))
 """A request of the agreement with which the test's requests have nothing in common."""
@@ -69,12 +69,12 @@ async def test_start_session_alone_shows_a_candidate_that_can_be_accepted(shop: 
         assert (await submit(call))["agreements"] == [f"{TERM} → {LOGIN}"]
 
 
-async def test_opposite_of_the_term_becomes_no_alias_of_an_accepted_candidate(shop: Path) -> None:
+async def test_negation_of_the_term_becomes_no_alias_of_an_accepted_candidate(shop: Path) -> None:
     async with gateway(shop, embedding="faithful") as call:
-        await start_whole(call, "ログアウト機能", TRIGGER, ACTION)
+        await start_whole(call, f"{TERM}以外", TRIGGER, ACTION)
         assert (await submit(call))["agreements"] == [f"{TERM} → {LOGIN}"]
         outcome = await succeed(call, shop, LOGIN_FILE)
-        assert "the opposite of the term" in outcome["note"]
+        assert "not added as an alias: it speaks against the term" in outcome["note"]
         found = (await call("list_agreements"))["agreements"]
         assert [row["aliases"] for row in found if row["confirmed"]] == [[]]
 
@@ -132,19 +132,19 @@ async def test_symbol_that_was_not_shown_for_the_request_is_no_candidate(shop: P
 
 
 async def test_up_to_three_candidates_are_shown_with_code_by_both_tools(shop: Path) -> None:
-    more = {
-        "送料計算": FEE,
-        "カートの合計": "ShoppingCart.total",
-        "商品の追加": "ShoppingCart.add_item",
-        "商品の削除": "ShoppingCart.remove_item",
-    }
+    more = {"ログイン履歴": FEE, "ログイン件数": "ShoppingCart.total"}
     for term, symbol in more.items():
         agree(shop, term, symbol, frame=OTHER_REQUEST)
     async with gateway(shop, embedding="faithful") as call:
-        feature = "ログイン機能と送料計算とカートの合計"
-        slot = {"value": feature, "quote": feature}
+        query = f"{WORDS}: {ACTION}"
+        feature = {"value": WORDS, "quote": WORDS}
+        slot = {"value": ACTION, "quote": ACTION}
         started = await call(
-            "start_session", intent="MODIFY", query=f"{feature}を直す", target_feature=slot
+            "start_session",
+            intent="MODIFY",
+            query=query,
+            target_feature=feature,
+            desired_action=slot,
         )
         searched = await call("search_smart")
         for answer in (started, searched):
