@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MIN_SHOWN_SCORE = 0.05
+MIN_SHOWN_SCORE = 0.03
 """Agreements with a lower score are left out."""
 MAX_NOTES = 3
 """Limit of the notes that a search returns."""

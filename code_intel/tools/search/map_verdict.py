@@ -150,6 +150,19 @@ def _judged(
     )
 
 
+def facts_to_accept(
+    context: GatewayContext, session: Session, standing: AgreementStatus
+) -> MapFacts:
+    """Return what decides whether a submission may accept an agreement; this blocks."""
+    return NO_MAP_FACTS._replace(
+        status=standing.validity,
+        confirmed=standing.confirmed,
+        symbol_defined=bool(_definitions(context, standing.symbol)),
+        disputed=_is_disputed(standing, session),
+        ambiguous=_is_ambiguous(context, standing),
+    )
+
+
 def _refresh_index(context: GatewayContext, agreement: AgreementHit) -> None:
     """Refresh the index for an agreement's files and the files that define its symbol."""
     paths = spelled_files(context.root, [file.path for file in agreement.files])

@@ -61,7 +61,8 @@ async def submit_understanding(
     """Submit what the change rests on: symbols, each with a sentence and a quote of printed code.
 
     In EXPLORATION, it leads to READY or says which lines to read; an empty list leads to SEMANTIC.
-    In READY, it adds symbols, or opens the file whose path is the symbol.
+    In READY, it adds symbols, or opens the file whose path is the symbol. A symbol that `map` has
+    shown accepts that agreement: a success makes the request its alias.
     """
     claims = [
         Claim(item) if isinstance(item, str) else Claim(**item.model_dump())
