@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from code_intel.learned.history.feedback import note
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 from code_intel.tools.search.map_then_forest import MAX_KNOWN
 from contract.journeys import agree
 from projects import Caller, code_of
-from served import AGREEMENTS, gateway
+from served import AGREEMENTS, gateway, settings_of
 from shop_sessions import FEE, FEE_FILE, LOGIN, LOGIN_FILE, score, start_whole, succeed
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
@@ -101,10 +102,18 @@ def change_symbol(shop: Path) -> None:
     assert source.read_text(encoding="utf-8") != text
 
 
+def reject_words(shop: Path) -> None:
+    note(settings_of(shop), (TERM, LOGIN), "rejected", words=WORDS, session_id="s1")
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
-    [(unconfirm, "not valid"), (change_symbol, "not valid")],
-    ids=["unconfirmed", "changed"],
+    [
+        (unconfirm, "not valid"),
+        (change_symbol, "not valid"),
+        (reject_words, "a session rejected the agreement"),
+    ],
+    ids=["unconfirmed", "changed", "rejected"],
 )
 async def test_candidate_that_does_not_hold_is_not_accepted(
     shop: Path, spoil: Callable[[Path], None], why: str
@@ -119,7 +128,7 @@ async def test_candidate_that_does_not_hold_is_not_accepted(
         assert why in answer["message"]
         await succeed(call, shop, LOGIN_FILE)
         assert (WORDS, LOGIN, True) in await rows(call)
-        assert (TERM, LOGIN, False) in await rows(call) or spoil is change_symbol
+        assert (TERM, LOGIN, False) in await rows(call) or spoil is not unconfirm
 
 
 async def test_symbol_that_was_not_shown_for_the_request_is_no_candidate(shop: Path) -> None:
