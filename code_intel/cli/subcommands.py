@@ -24,6 +24,7 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             list="list agreements with their status",
             show="show one agreement in full, with its history",
             add="add an unconfirmed agreement",
+            propose="propose agreements from the history, tests and documents",
             confirm="confirm one agreement, or all, against the current code",
             rename="change an agreement's symbol or term",
             reject="mark an agreement as wrong, always or for one query",
