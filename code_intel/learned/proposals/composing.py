@@ -35,6 +35,7 @@ class Proposal(NamedTuple):
         commits: The commits that it rests on, the one that gave the term first.
         titles: What these commits are for.
         sources: Other sources, such as `docs/timeouts.md:12`.
+        said: What the code says about the symbol; see `statements`.
         share: The share of the changed lines of the term's commit that are in the symbol.
         sure: How sure it is, from 0 to 1; see `ranking`.
     """
@@ -44,6 +45,7 @@ class Proposal(NamedTuple):
     commits: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     share: float = 1.0
     sure: float = 0.0
 
@@ -81,9 +83,10 @@ def _proposals(place: Place, symbol: Symbol, changes: Sequence[Change]) -> Itera
     counts = Counter(file for each in changes for file in each.files if file != place.path)
     others = [file for file, n in counts.most_common() if n >= MIN_FILE_SHARE * len(changes)]
     files = (reference(place, symbol), *map(FileReference, others[: MAX_FILES - 1]))
+    said = statements(symbol)
     for cluster in _clusters(changes):
         term = cluster[0]
-        evidence = (*statements(symbol), *(each.title for each in cluster[1:]))
+        evidence = (*said, *(each.title for each in cluster[1:]))
         agreement = Agreement(
             nl_term=term_of(term.title),
             symbol=place.symbol,
@@ -93,7 +96,7 @@ def _proposals(place: Place, symbol: Symbol, changes: Sequence[Change]) -> Itera
         )
         commits = tuple(each.commit for each in cluster)
         titles = tuple(each.title for each in cluster)
-        yield Proposal(place, agreement, commits, titles, share=term.share)
+        yield Proposal(place, agreement, commits, titles, said=said, share=term.share)
 
 
 def _distinct(changes: Iterable[Change]) -> list[Change]:

@@ -37,6 +37,11 @@ class Rights(NamedTuple):
     right: Counter[object]
     wrong: Counter[object]
 
+    @property
+    def answers(self) -> int:
+        """The number of answers."""
+        return self.right[None] + self.wrong[None]
+
     def share(self, proposal: Proposal) -> float:
         """Return the share of right answers to expect from a proposal.
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from code_intel.chunking.agreement import split_symbol
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError
 from code_intel.foundation.redaction import masked
@@ -23,9 +24,12 @@ from code_intel.learned.proposals.past_requests import Rights, ask_past
 from code_intel.learned.proposals.review_file import ReviewItem
 from code_intel.learned.proposals.texts import text_proposals
 from code_intel.learned.recall.calibration import Calibration
+from code_intel.learned.recall.glossary import content_words
 
 MIN_SURE = 0.5
 """Share of right answers that is expected of a proposal: more often right than wrong."""
+MIN_SURE_OF_TEXTS = 0.6
+"""The same for a proposal that no commit supports."""
 
 
 class Proposed(NamedTuple):
@@ -80,7 +84,7 @@ def propose(
     owner = owner_of(current)
     ranked = [_owned(each._replace(sure=sureness(each, rights)), owner(each.place.path))
               for each in found]  # fmt: skip
-    kept = [each for each in ranked if rights is None or rights.share(each) >= MIN_SURE]
+    kept = [each for each in ranked if rights is None or rights.share(each) >= least(each)]
     kept.sort(key=lambda each: (-each.sure, -len(each.commits), each.key))
     new = [each for each in kept if make_key(*each.key) not in known]
     return Proposed(new, current, history.commits, len(ranked) - len(kept), why)
@@ -102,14 +106,24 @@ def review_items(found: Proposed) -> Iterator[ReviewItem]:
         )
 
 
+def least(proposal: Proposal) -> float:
+    """Return the share of right answers that must be expected of a proposal."""
+    return MIN_SURE if proposal.commits else MIN_SURE_OF_TEXTS
+
+
 def sureness(proposal: Proposal, rights: Rights | None) -> float:
     """Return how sure a proposal is, from 0 to 1.
 
-    The share of right answers to expect counts, and the share of the term's commit that changed
-    the symbol: the rest of the commit may be what the term means.
+    The share of right answers to expect counts. It is lowered if the term's commit changed more
+    than the symbol, if few sources say the same, or if the code shares no word with the term.
     """
     expected = rights.share(proposal) if rights else MIN_SURE
-    return expected * (1 + proposal.share) / 2
+    agreement = proposal.agreement
+    said = frozenset().union(*map(content_words, (split_symbol(agreement.symbol), *proposal.said)))
+    is_named = any(word in said for word in content_words(agreement.nl_term))
+    count = len(proposal.commits) + len(proposal.sources)
+    signs = (proposal.share, 1 - 0.5**count, float(is_named))
+    return expected * (1 + sum(signs) / len(signs)) / 2
 
 
 def _asked(
@@ -125,9 +139,10 @@ def _asked(
     if constants is None:
         return None, "The embedding model is not calibrated: run `code-intel calibrate`."
     try:
-        return ask_past(history, proposals, embedder, constants, report), ""
+        rights = ask_past(history, proposals, embedder, constants, report)
     except EmbeddingError as error:
         return None, error.message
+    return (rights, "") if rights.answers else (None, "No earlier request has an answer.")
 
 
 def _owned(proposal: Proposal, owner: str) -> Proposal:

@@ -36,13 +36,14 @@ _TRUNKS = frozenset({"master", "main", "trunk", "devel", "develop", "dev", "next
 
 _ASIDE = re.compile(
     r"""^\W*(?:
-    docs?|chore|style|typos?|format(?:ting|ted)?|bump(?:ed|s|ing)?|releas\w*|versions?|revert(?:ed|s)?
-    |merged?|changelog|lint(?:ing)?|ci|tests?|testing|build|wip|tweak\w*|clean(?:ed|ing|s)?
-    |minor|tid(?:y|ied)|simplif\w+|refactor\w*|renam\w+|mov(?:e[ds]?|ing)|reformat\w*|cosmetic
-    |happy|write|deploy\w*|prepar\w+|v?\d+\.\d+|pyupgrade|black|mypy|address\w*|code|typing|types?
-    |javadocs?|comments?|spelling|appl(?:y|ied)|\[|squash\w*|fixup|initial|start|nit|more|misc
-    |upgrade[ds]?|downgrade[ds]?|pin(?:ned)?|oops|forgot\w*|sync
-    |updated?[ ](?:changelog|changes|readme|copyright|dep\w*|versions?|licen[cs]e|docs?)
+    docs?|document\w*|chore|style|typos?|format(?:ting|ted)?|bump(?:ed|s|ing)?|releas\w*|versions?
+    |revert(?:ed|s)?|merged?|changelog|lint(?:ing)?|ci|tests?|testing|build|wip|tweak\w*
+    |clean(?:ed|ing|s)?|minor|tid(?:y|ied)|simplif\w+|refactor\w*|renam\w+|mov(?:e[ds]?|ing)
+    |reformat\w*|cosmetic|happy|write|deploy\w*|prepar\w+|v?\d+\.\d+|pyupgrade|black|mypy|address\w*
+    |code|typing|types?|javadocs?|comments?|spelling|appl(?:y|ied)|\[|squash\w*|fixup|initial|start
+    |nit|more|misc|upgrade[ds]?|downgrade[ds]?|pin(?:ned)?|oops|forgot\w*|sync|install|patch[-_ ]\d+
+    |updated?[ ](?:\w+[ ])?(?:changelog|changes|readme|copyright|dep\w*|versions?|licen[cs]e|docs?)
+    |(?:drop|require|allow|add|test)\w*[ ](?:support[ ]for[ ])?(?:python|node|java|go|rust)[ ]\S*\d
     |(?:add|remove|delete|drop|use)[a-z]*[ ](?:an?[ ]|the[ ]|some[ ]|more[ ]|unused[ ]|missing[ ])*
         (?:types?|typing|docs?|docstrings?|comments?|tests?|notes?|imports?|f-strings?|annotations?)
     )\b""",
@@ -50,15 +51,19 @@ _ASIDE = re.compile(
 )
 """Begins messages that say nothing about a feature."""
 _ABOUT_TEXT = re.compile(
-    r"\b(?:typos?|changelog|readme|lint(?:er|ing)?|flake8|clippy|warnings?|docstrings?|whitespace"
-    r"|copyright|javadocs?|unused|code style|coverage|failing tests?|dependabot|pre-commit)\b",
-    re.IGNORECASE,
+    r"""\b(?:
+    typos?|changelog|readme|lint(?:er|ing)?|flake8|clippy|warnings?|docstrings?|whitespace|copyright
+    |javadocs?|unused|code[ ]style|coverage|(?:failing|broken)[ ]\w*[ ]?tests?|tests?[ ]fail\w*
+    |dependabot|pre-commit|dependenc(?:y|ies)|end[ ]of[ ]life|docs|documentation|merge[ ]conflicts?
+    |(?:code|pr)[ ]review|python[ ][23]\S*
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _VAGUE = re.compile(
-    r"^(?:(?:add|improv|updat|fix|correct|perf|small|more|better|further|use|some|remov|handl)\w*\s+)?"
-    r"(?:an?\s|the\s|some\s)?(?:notes?|comments?|perf\w*|tweaks?|tests?|docs?|fix(?:es)?|checks?"
-    r"|issues?|bugs?|regressions?|errors?|imports?|examples?|logic|things?|stuff|code|it)\b.{0,15}$",
-    re.IGNORECASE,
+    r"""^(?:(?:add|improv|updat|fix|correct|perf|small|more|better|further|use|some|remov|handl)\w*\s+)?
+    (?:an?\s|the\s|some\s)?(?:notes?|comments?|perf\w*|tweaks?|tests?|docs?|fix(?:es)?|checks?|issues?
+    |bugs?|regressions?|errors?|imports?|examples?|logic|things?|stuff|code|it)\b.{0,15}$""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _DANGLING = re.compile(r"\b(?:for|in|of|to|with|and|or|from|the|an?|on|by|at)$", re.IGNORECASE)
 _LEADING_VERB = re.compile(

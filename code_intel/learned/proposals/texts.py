@@ -162,7 +162,7 @@ def _proposal(place: Place, symbol: Symbol, items: Sequence[Statement]) -> Propo
         digest=symbol.digest,
     )
     sources = tuple(f"{each.source.path}:{each.source.line}" for each in (first, *others))
-    return Proposal(place, agreement, sources=sources)
+    return Proposal(place, agreement, sources=sources, said=statements(symbol))
 
 
 def _documented(place: Place, symbol: Symbol) -> Proposal:
@@ -174,7 +174,8 @@ def _documented(place: Place, symbol: Symbol) -> Proposal:
         files=(reference(place, symbol),),
         digest=symbol.digest,
     )
-    return Proposal(place, agreement, sources=(f"{place.path}:{symbol.start_line}",))
+    source = f"{place.path}:{symbol.start_line}"
+    return Proposal(place, agreement, sources=(source,), said=statements(symbol))
 
 
 def _shortened(text: str) -> str:
