@@ -27,7 +27,6 @@ from code_intel.cli.map.propose_review import accept, review
 from code_intel.cli.output import Advance, emit, progress
 from code_intel.cli.project import project_of
 from code_intel.config.own_files import is_own
-from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import UsageError
 from code_intel.forest.ranking.closeness import ASIDE
 from code_intel.forest.ranking.paths import PATH_KINDS
@@ -139,8 +138,7 @@ async def _propose(context: GatewayContext, args: argparse.Namespace) -> Answer:
 
 
 def _found(context: GatewayContext, commits: int, advance: Advance) -> Proposed:
-    settings = context.settings
-    embedder = LazyEmbedder(settings, corpus="forest")  # embeds many texts several times as fast
+    settings, embedder = context.settings, context.embedder
     is_available, _ = embedder.available()
     known = {*look(settings.agreements).by_key, *refused_pairs(settings)}
     return propose(

@@ -76,7 +76,7 @@ def renames(folder: Path, limit: int) -> dict[str, tuple[tuple[str, str], ...]]:
     found = {}
     for record in _RECORD.split(listed or b"")[1:]:
         commit, _, _, _, names = record.split(b"\0", 4)
-        fields = [os.fsdecode(name.lstrip(b"\n")) for name in names.split(b"\0")]
+        fields = [*filter(None, (os.fsdecode(name).strip("\n") for name in names.split(b"\0")))]
         pairs = tuple(zip(fields[1::3], fields[2::3], strict=False))
         if pairs:
             found[commit.decode()] = pairs
