@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from code_intel.learned.proposals.changes import Change
 from code_intel.learned.proposals.current import CurrentCode, Place
-from code_intel.learned.proposals.purpose import term_of
+from code_intel.learned.proposals.purpose import names_feature, term_of
 from code_intel.learned.recall.glossary import content_words
 from code_intel.learned.recall.recall import fold
 from code_intel.records import Agreement, FileReference, Symbol
@@ -113,10 +113,11 @@ def _clusters(changes: Sequence[Change]) -> Iterable[list[Change]]:
     weights = _rarities(content)
     left = set(range(len(changes)))
     for number in range(MAX_CLUSTERS):
-        if not left:
+        terms = [at for at in sorted(left) if names_feature(changes[at].title)]
+        if not terms:
             return
         seed = max(
-            sorted(left),
+            terms,
             key=lambda at: sum(_likeness(content, weights, at, other) for other in left - {at}),
         )
         near = [at for at in left if at != seed and content[at] & content[seed]]

@@ -53,7 +53,8 @@ _ASIDE = re.compile(
 _ABOUT_TEXT = re.compile(
     r"""\b(?:
     typos?|changelog|readme|lint(?:er|ing)?|flake8|clippy|warnings?|docstrings?|whitespace|copyright
-    |javadocs?|unused|code[ ]style|coverage|(?:failing|broken)[ ]\w*[ ]?tests?|tests?[ ]fail\w*
+    |javadocs?|unused|versionadded|annotat\w+|code[ ]style|coverage
+    |(?:failing|broken)[ ]\w*[ ]?tests?|tests?[ ]fail\w*
     |dependabot|pre-commit|dependenc(?:y|ies)|end[ ]of[ ]life|docs|documentation|merge[ ]conflicts?
     |(?:code|pr)[ ]review|python[ ][23]\S*
     )\b""",
@@ -64,6 +65,12 @@ _VAGUE = re.compile(
     (?:an?\s|the\s|some\s)?(?:notes?|comments?|perf\w*|tweaks?|tests?|docs?|fix(?:es)?|checks?|issues?
     |bugs?|regressions?|errors?|imports?|examples?|logic|things?|stuff|code|it)\b.{0,15}$""",
     re.IGNORECASE | re.VERBOSE,
+)
+_SENTENCE_END = re.compile(r"[.;]\s+(?=[A-Z])")
+_REMOVAL = re.compile(
+    r"^(?:drop|remov|delet|deprecat|disabl|undo|stop|no longer|do(?:n't| not)|avoid|get rid)\w*\b"
+    r"|->|\bshould(?:n't| not)?\b|\binstead of\b",
+    re.IGNORECASE,
 )
 _DANGLING = re.compile(r"\b(?:for|in|of|to|with|and|or|from|the|an?|on|by|at)$", re.IGNORECASE)
 _LEADING_VERB = re.compile(
@@ -81,7 +88,14 @@ def title_of(message: str, *, is_merge: bool = False) -> str:
     if is_merge and _MERGED.match(first):
         body = [line for line in lines[1:] if line]
         first = body[0] if body and _PULL_REQUEST.match(first) else _branch_title(first)
-    return _without_references(first)
+    title = _without_references(first)
+    sentence = _SENTENCE_END.split(title, maxsplit=1)[0]
+    return sentence if len(sentence.split()) >= MIN_WORDS else title
+
+
+def names_feature(title: str) -> bool:
+    """Return whether a title can be a term: it names what exists, not what was removed."""
+    return not _REMOVAL.search(without_type(title))
 
 
 def has_purpose(title: str, author: str = "") -> bool:
