@@ -26,6 +26,7 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             show="show one agreement or note in full",
             add="add an unconfirmed agreement, convention, decision or warning",
             confirm="confirm one agreement or note, or all agreements",
+            propose="propose agreements from the history, tests and documents",
             rename="change an agreement's symbol or term",
             reject="mark an agreement as wrong, always or for one query",
             delete="move one agreement or note to the trash",

@@ -95,7 +95,9 @@ def run(args: argparse.Namespace) -> int:
         file = args.file and as_project_path(project_of(args).root, args.file)
         print_answer(
             args,
-            lambda context: _confirm(context, args.term, args.symbol, file=file, dry=args.dry_run),
+            lambda context: confirm_agreement(
+                context, args.term, args.symbol, file=file, dry=args.dry_run
+            ),
             current=True,
         )
     return 0
@@ -129,7 +131,7 @@ def _all(args: argparse.Namespace) -> Answer:
     return run_on_current_source(settings, work, dry=args.dry_run)
 
 
-async def _confirm(
+async def confirm_agreement(
     context: GatewayContext, term: str, symbol: str, *, file: str, dry: bool
 ) -> Answer:
     """Confirm one agreement, or one of a draft, if the index defines its symbol."""

@@ -30,6 +30,7 @@ MEMORY_FILES = (
     "state.db-shm",
     "learned_pairs.json",
     "commands.json",
+    "proposals.json",
     "learned_pairs.json.lock",
     "commands.json.lock",
     ".agreements.lock",
