@@ -95,6 +95,8 @@ def main() -> None:
     parser.add_argument("--first", type=Path, help="folder for the first proposals")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    if arguments.first:
+        arguments.first.mkdir(parents=True, exist_ok=True)
     embedder: Embedder = ENGINES["q4"]()  # the map's engine
     if arguments.cache:
         embedder = CachedEmbedder(embedder, arguments.cache)

@@ -42,6 +42,7 @@ _ASIDE = re.compile(
     |reformat\w*|cosmetic|happy|write|deploy\w*|prepar\w+|v?\d+\.\d+|pyupgrade|black|mypy|address\w*
     |code|typing|types?|javadocs?|comments?|spelling|appl(?:y|ied)|\[|squash\w*|fixup|initial|start
     |nit|more|misc|upgrade[ds]?|downgrade[ds]?|pin(?:ned)?|oops|forgot\w*|sync|install|patch[-_ ]\d+
+    |restor\w+|updated?[ ]to
     |updated?[ ](?:\w+[ ])?(?:changelog|changes|readme|copyright|dep\w*|versions?|licen[cs]e|docs?)
     |(?:drop|require|allow|add|test)\w*[ ](?:support[ ]for[ ])?(?:python|node|java|go|rust)[ ]\S*\d
     |(?:add|remove|delete|drop|use)[a-z]*[ ](?:an?[ ]|the[ ]|some[ ]|more[ ]|unused[ ]|missing[ ])*
@@ -55,6 +56,9 @@ _ABOUT_TEXT = re.compile(
     typos?|changelog|readme|lint(?:er|ing)?|flake8|clippy|warnings?|docstrings?|whitespace|copyright
     |javadocs?|unused|versionadded|annotat\w+|code[ ]style|coverage
     |(?:failing|broken)[ ]\w*[ ]?tests?|tests?[ ]fail\w*
+    |tests?$|regressions?|refactor\w*|pre-?allocat\w+|(?:inner|abstract|base)[ ]class$
+    |(?:keep|mak|be|is|are)\w*[ ](?:\w+[ ]){0,3}(?:static|final|private|protected|public|internal)$
+    |(?:use|adopt|switch[ ]to|migrate[ ]to)[ ](?:java|python|go|rust|es|c\+\+)[ ']?s?[ ]?\d+
     |dependabot|pre-commit|dependenc(?:y|ies)|end[ ]of[ ]life|docs|documentation|merge[ ]conflicts?
     |(?:code|pr)[ ]review|python[ ][23]\S*
     )\b""",
@@ -68,7 +72,8 @@ _VAGUE = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.;]\s+(?=[A-Z])")
 _REMOVAL = re.compile(
-    r"^(?:drop|remov|delet|deprecat|disabl|undo|stop|no longer|do(?:n't| not)|avoid|get rid)\w*\b"
+    r"(?:^|: )(?:drop|remov|delet|deprecat|disabl|undo|stop|no longer|do(?:n't| not)|avoid|get rid)"
+    r"\w*\b"
     r"|->|\bshould(?:n't| not)?\b|\binstead of\b",
     re.IGNORECASE,
 )
