@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.engines import ENGINES
+from benchmarks.map_candidates import show_candidates
 from benchmarks.map_judging import curve, judged, pooled, reliability
 from benchmarks.map_labels import FOLDER, sets_from
 from benchmarks.map_tables import show_curve, show_rates, show_reliability
 from code_intel.embedding.engine import Embedder
-from code_intel.learned.fit.regression import Array, MeasuredLabels
 from code_intel.learned.fit.score import ScoreFit, fit_score, raw_constants
 from code_intel.learned.fit.texts import CachingEmbedder
 from code_intel.learned.recall import calibration
@@ -45,29 +45,33 @@ def fitted_for(embedder: Embedder, data: Path, out: Path) -> None:
     fitted = fit_score(
         [sets_from(data, other_evidence=other)[name] for name, other in names], embedder
     )
-    slope, shift, even = fitted.scale
-    print(f"{embedder.identity}: slope {slope:.3f}, shift {shift:.2f}, calibrated {even:.2f}")
-    report(names, fitted.stores, fitted.held_out)
+    slope, english, japanese, even = fitted.scale
+    shifts = f"English {english:.2f}, Japanese {japanese:.2f}, calibrated {even:.2f}"
+    print(f"{embedder.identity}: slope {slope:.3f}, shifts: {shifts}")
+    report(names, fitted, embedder)
     write(out, embedder.identity, digest_of(data), fitted)
 
 
-def report(
-    names: Sequence[tuple[str, bool]], stores: Sequence[MeasuredLabels], scaled: Sequence[Array]
-) -> None:
-    """Print the cross-validated rates, curve and calibration."""
+def report(names: Sequence[tuple[str, bool]], fitted: ScoreFit, embedder: Embedder) -> None:
+    """Print the cross-validated rates, curve, calibration, and what the tools show."""
     for wanted, title in (
         (False, "evidence as labelled"),
         (True, "evidence in the other language"),
     ):
         print(f"\ncross-validated, {title}")
-        found = {
-            name: judged(store.labels, store.scores(values))
-            for (name, other), store, values in zip(names, stores, scaled, strict=True)
+        rows = zip(names, fitted.stores, fitted.held_out, strict=True)
+        chosen = {
+            name: (store.labels, store.scores(values))
+            for (name, other), store, values in rows
             if other == wanted
         }
+        found = {name: judged(*row) for name, row in chosen.items()}
         whole = pooled(list(found.values()))
         show_rates({**found, "all": whole})
         show_curve(curve(whole, STEPS), whole)
+        labels = {name: row[0] for name, row in chosen.items()}
+        scores = {name: row[1] for name, row in chosen.items()}
+        show_candidates(labels, scores, embedder, fitted.margin)
         show_reliability({**{name: reliability(each) for name, each in found.items()},
                           "all": reliability(whole)})  # fmt: skip
 

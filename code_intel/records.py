@@ -20,6 +20,9 @@ VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE = 0.8, 0.5, 0.2
 Corpus = Literal["map", "forest"]
 """The content of an index: agreements (map) or source (forest)."""
 
+Language = Literal["ja", "en"]
+"""The language of the headings that code-intel writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -131,6 +134,7 @@ class Agreement:
         aliases: Other terms that were confirmed to mean the symbol, sorted.
         digest: `Symbol.digest` when it was learned, or empty if unknown.
         body: `Symbol.body` when it was learned; empty if unknown or shared with another symbol.
+        role: The symbol's part in the feature, one word such as `entry` or `storage`, or empty.
         frame: (slot, value) pairs of the query frames for which it succeeded, oldest first; a
             repeated slot begins the next frame.
         extra: Unknown front-matter keys, unchanged, as (key, YAML value) pairs.
@@ -148,8 +152,51 @@ class Agreement:
     aliases: tuple[str, ...] = ()
     digest: str = ""
     body: str = ""
+    role: str = ""
     frame: tuple[tuple[str, str], ...] = ()
     extra: tuple[tuple[str, object], ...] = field(default=(), hash=False)  # may contain lists
+
+
+NoteKind = Literal["convention", "decision", "warning"]
+"""The kinds of notes: what the map says besides agreements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A convention, a decision or a warning of the project; one Markdown file each.
+
+    Identified by `kind` and `title`. Its validity is computed, never stored
+    (docs/decisions/0083).
+
+    Attributes:
+        kind: What it is.
+        title: One line that says it all, such as "Errors leave through code_intel.errors".
+        text: The text; for a decision, what was decided.
+        context: The situation that led to a decision.
+        consequences: What follows from a decision.
+        files: Globs of the files that it concerns, relative to the project.
+        symbols: The symbols that it concerns.
+        evidence: Reasons, each one bullet of inline Markdown.
+        supersedes: Titles or file names of the decisions that it replaces.
+        status: The status that its author gave it, in lower case, such as `accepted`, or empty.
+        session_id: Id of the session that recorded it; empty if people wrote it.
+        learned_at: ISO 8601 with offset, or empty.
+        confirmed: The flag in the file; None if the file has none.
+    """
+
+    kind: NoteKind
+    title: str
+    text: str = ""
+    context: str = ""
+    consequences: str = ""
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    status: str = ""
+    session_id: str = ""
+    learned_at: str = ""
+    confirmed: bool | None = None
 
 
 PLACES_PER_FILE = 3
@@ -158,9 +205,20 @@ MAX_HIT_EVIDENCE = 3
 """Limit of the evidence that a hit of the map shows, newest last."""
 
 Validity = Literal[
-    "valid", "changed", "broken", "unchecked", "expired", "conflict", "invalid", "unconfirmed"
+    "valid",
+    "changed",
+    "broken",
+    "unchecked",
+    "expired",
+    "conflict",
+    "invalid",
+    "unconfirmed",
+    "superseded",
+    "rejected",
 ]
-"""How far an agreement can be trusted now; see `learned.validity`."""
+"""How far a file of the map can be trusted now; see `learned.status` and `learned.notes`.
+
+Lists say `rejected` of an agreement that a person has rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +226,8 @@ class AgreementHit:
     """The agreement behind a hit of the map.
 
     `renamed_to` is the new name of its symbol if the index proves the rename. `evidence` is its
-    newest evidence, at most `MAX_HIT_EVIDENCE` items.
+    newest evidence, at most `MAX_HIT_EVIDENCE` items. `role` is the symbol's part in the feature,
+    and `digest` is `Agreement.digest`.
     """
 
     nl_term: str
@@ -179,6 +238,31 @@ class AgreementHit:
     learned_at: str = ""
     renamed_to: str = ""
     evidence: tuple[str, ...] = ()
+    role: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteHit:
+    """The note behind a hit of the map.
+
+    Attributes:
+        kind: What it is.
+        title: Its title.
+        status: Its current status.
+        lines: The lines of it that match the question best.
+        reasons: Why it has that status.
+        files: Globs of the files that it concerns.
+        symbols: The symbols that it concerns.
+    """
+
+    kind: NoteKind
+    title: str
+    status: Validity
+    lines: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +282,7 @@ class Hit:
         end_line: Last line of the chunk; 0 if unknown.
         why: Short tags of the signals that determined its rank.
         agreement: The agreement, for hits of the map.
+        note: The note, for hits of the map.
         others: Hits in further chunks of the same file, best first; empty if an upstream answered.
         line: The line of the file that matches best; 0 if unknown.
         column: Where the match begins in that line, counted from 0.
@@ -214,6 +299,7 @@ class Hit:
     end_line: int = 0
     why: tuple[str, ...] = ()
     agreement: AgreementHit | None = None
+    note: NoteHit | None = None
     others: tuple["Hit", ...] = ()
     line: int = 0
     column: int = 0

@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -19,9 +19,10 @@ from typing import Any, Literal
 from code_intel.chunking import agreement_body as md
 from code_intel.chunking import agreement_values as values_of
 from code_intel.chunking import front_matter
+from code_intel.chunking.headings import HEADINGS, Headings
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import hidden_character, without_hidden
-from code_intel.records import Agreement, FileReference
+from code_intel.records import Agreement, FileReference, Language
 
 NAME_BYTES = 60
 """Maximum UTF-8 bytes of the term and of the symbol in a file name."""
@@ -37,16 +38,23 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[._ ]|$)", re.I
 
 
 class AgreementProblem(CodeIntelError):  # noqa: N818 - mostly listed, not raised
-    """A text is not a usable agreement: `conflict` (merge markers) or `invalid`."""
+    """A text is not a usable agreement: `conflict` (merge markers) or `invalid`.
+
+    Attributes:
+        kind: The kind of problem.
+        reason: The problem as a sentence.
+        line: The line of the problem, counted from 1; 0 if unknown.
+    """
 
     code = "agreement_unreadable"
     remedy = "Correct the file by hand, or learn the agreement again."
 
-    def __init__(self, kind: Literal["invalid", "conflict"], reason: str) -> None:
+    def __init__(self, kind: Literal["invalid", "conflict"], reason: str, *, line: int = 0) -> None:
         reason = without_hidden(reason)
         super().__init__(reason, code=f"agreement_{kind}")
         self.kind: Literal["invalid", "conflict"] = kind
         self.reason = reason
+        self.line = line
 
 
 def canonical(agreement: Agreement) -> Agreement:
@@ -77,23 +85,26 @@ def canonical(agreement: Agreement) -> Agreement:
         aliases=tuple(sorted(alias for alias in aliases if alias.strip())),
         digest=_visible(agreement.digest),
         body=_visible(agreement.body),
+        role=values_of.role_word(_visible(agreement.role)),
         frame=tuple((slot, value) for slot, value in frame if slot.strip() and value.strip()),
         extra=tuple((md.encodable(key), _encodable(value)) for key, value in agreement.extra),
     )
 
 
-def render(agreement: Agreement, *, notes: str = "") -> str:
+def render(agreement: Agreement, *, notes: str = "", language: Language = "ja") -> str:
     """Return the file's text; equal agreements give equal text.
 
-    `notes` are the user's own sections of the old text, from `notes_of`.
+    `notes` are the user's own sections of the old text, from `notes_of`. `language` is that of the
+    headings.
     """
     agreement = canonical(agreement)
+    titles = HEADINGS[language]
     parts = [
         f"# {md.one_line(agreement.nl_term)} → {md.one_line(agreement.symbol)}\n",
-        f"**シンボル（分解）**: {md.one_line(split_symbol(agreement.symbol))}\n",
-        _section("根拠 (Code Evidence)", (md.bullet(item) for item in agreement.evidence)),
-        _section("関連ファイル", (f"- `{md.location(file)}`\n" for file in agreement.files)),
-        _section("セッション情報", _session_lines(agreement)),
+        f"**{titles.split}**: {md.one_line(split_symbol(agreement.symbol))}\n",
+        _section(titles.evidence, (md.bullet(item) for item in agreement.evidence)),
+        _section(titles.files, (f"- `{md.location(file)}`\n" for file in agreement.files)),
+        _section(titles.session, _session_lines(agreement, titles)),
         f"{notes.strip(chr(10))}\n" if notes.strip() else "",
     ]
     return front_matter.dumps(_metadata(agreement), "\n".join(part for part in parts if part))
@@ -110,24 +121,30 @@ def read(text: str) -> Agreement:
         raise AgreementProblem("invalid", f"It has more than {MAX_LINES} lines.")
     lines = md.resolve_alias_conflicts(raw)
     if lines is None:
-        raise AgreementProblem("conflict", "It has merge conflict markers.")
+        line = md.first_marker(raw)
+        raise AgreementProblem("conflict", "It has merge conflict markers.", line=line)
     try:
         parts = front_matter.parse("\n".join(lines), values_of.load)
         found = canonical(_from_values(*parts)) if parts else None
     except ValueError as error:
-        raise AgreementProblem("invalid", str(error)) from None
+        raise AgreementProblem("invalid", str(error), line=_line_of(error, raw)) from None
     if found is None:
         raise AgreementProblem("invalid", NO_BLOCK)
     return found
 
 
-def notes_of(text: str) -> str:
+def line_of_key(text: str, key: str) -> int:
+    """Return the line, from 1, on which a file's front matter has a key; 0 if on none."""
+    return values_of.line_of_key(md.lines_of(text), key)
+
+
+def notes_of(text: str, language: Language = "ja") -> str:
     """Return the parts of a file that do not belong to the format, verbatim."""
     lines = md.lines_of(text)
     parts = front_matter.parse(
         "\n".join(md.resolve_alias_conflicts(lines) or lines), values_of.load
     )
-    return md.notes(parts[1]) if parts else ""
+    return md.notes(parts[1], HEADINGS[language].notes) if parts else ""
 
 
 def card(agreement: Agreement) -> str:
@@ -157,8 +174,15 @@ def file_name(nl_term: str, symbol: str) -> str:
     term = unicodedata.normalize("NFC", md.encodable(nl_term))
     symbol = md.encodable(symbol)
     key = hashlib.sha256(f"{term}\0{symbol}".encode()).hexdigest()[:8]
-    stem = f"{_name_part(term, 'term')}_{_name_part(symbol, 'symbol')}"
+    stem = f"{name_part(term, 'term')}_{name_part(symbol, 'symbol')}"
     return f"{'_' if _RESERVED.match(stem) else ''}{stem}-{key}.md"
+
+
+def _line_of(error: ValueError, lines: Sequence[str]) -> int:
+    """Return the line of a fault in the front matter, from 1; 0 if unknown."""
+    if not isinstance(error, front_matter.FrontMatterFault):
+        return 0
+    return error.line or values_of.line_of_key(lines, error.key)
 
 
 def _encodable(value: object) -> object:
@@ -187,6 +211,7 @@ def _metadata(agreement: Agreement) -> dict[str, object]:
         "symbol_digest": agreement.digest,
         **({"symbol_body": agreement.body} if agreement.body else {}),
         "confirmed": agreement.confirmed,
+        **({"role": agreement.role} if agreement.role else {}),
     }
     values |= {
         key: value
@@ -214,6 +239,7 @@ def _from_values(values: dict[str, Any], body: str) -> Agreement:
         aliases=values_of.aliases(values),
         digest=values_of.text_value(values, "symbol_digest"),
         body=values_of.text_value(values, "symbol_body"),
+        role=values_of.role(values),
         frame=frame,
         extra=values_of.unknown_values(values),
     )
@@ -224,15 +250,16 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return f"## {title}\n\n{body}" if body else ""
 
 
-def _session_lines(agreement: Agreement) -> Iterable[str]:
+def _session_lines(agreement: Agreement, titles: Headings) -> Iterable[str]:
     if intent := md.one_line(agreement.intent):
         yield f"- Intent: {intent}\n"
     if agreement.frame:
-        yield "- 成功時の QueryFrame:\n"
+        yield f"- {titles.frames}:\n"
         yield from (md.slot(name, value, "  ") for name, value in agreement.frame)
 
 
-def _name_part(text: str, default: str) -> str:
+def name_part(text: str, default: str) -> str:
+    """Return a text as part of a file name; `default` if nothing readable is left."""
     readable = "".join(char if front_matter.is_visible(char) else "_" for char in text)
     readable = _UNSAFE_IN_NAMES.sub("_", readable.removesuffix("()"))
     cut = unicodedata.normalize("NFC", readable).encode()[:NAME_BYTES].decode(errors="ignore")

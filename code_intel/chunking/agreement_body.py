@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 
 from code_intel.chunking.front_matter import is_visible
+from code_intel.chunking.headings import HEADINGS
 from code_intel.records import FileReference
 
 Sections = list[tuple[str, list[str]]]
@@ -26,6 +27,7 @@ _TITLES = tuple(
     )
 )
 """Match complete headings; 「セッション情報の扱い」 is a section that a user added."""
+_SPLIT_LABELS = tuple(f"**{titles.split}**" for titles in HEADINGS.values())
 _BULLET = re.compile(r"(?:[-*+]|[0-9]{1,2}[.)])(?:[ \t]+|$)|・[ \t　]*")
 _HEADING = re.compile(r"##(?:\s|$)")
 _FENCE = re.compile(r"`{3,}|~{3,}")
@@ -39,7 +41,7 @@ _MARKER = re.compile(r"(<{7,}|\|{7,}|>{7,})(?: |$)")
 """Git writes seven characters; more for a file with two names, or in a common ancestor."""
 _ALIAS = re.compile(r"\s*- \S")
 _FRAME_LINE = re.compile(
-    r"- 成功時の QueryFrame:$"
+    r"- (?:成功時の|Successful) QueryFrame:$"
     r"|  - (?:target_feature|trigger_condition|observed_issue|desired_action|query): "
 )
 _ALIASES_KEY = re.compile(r"aliases:\s*+(?:\[\s*+\]\s*+)?$")
@@ -104,8 +106,8 @@ def sections(body: str) -> dict[str, list[str]]:
     return found
 
 
-def notes(body: str) -> str:
-    """Return all other text: other sections verbatim, and other text of known ones under メモ."""
+def notes(body: str, heading: str) -> str:
+    """Return the other text: own sections verbatim, and the rest of known ones under `heading`."""
     all_sections = _sections(body)
     known = sections(body)
     files = ((*each, _file(each[0]) if each[1] else None) for each in _raw_items(known["files"]))
@@ -117,7 +119,7 @@ def notes(body: str) -> str:
         unrecognised.insert(0, "\n".join(_preamble(body)))
     kept = "\n\n".join(filter(str.strip, unrecognised)).strip("\n")
     own = ["\n".join(lines).strip("\n") for name, lines in all_sections if not name]
-    return "\n\n".join(([f"## メモ\n\n{kept}"] if kept else []) + own)
+    return "\n\n".join(([f"## {heading}\n\n{kept}"] if kept else []) + own)
 
 
 def _sections(body: str) -> Sections:
@@ -137,7 +139,7 @@ def _sections(body: str) -> Sections:
 def _preamble(body: str) -> list[str]:
     """Return the text between the heading of the file and the first section."""
     above = takewhile(lambda each: each[1] or not _HEADING.match(each[0]), _fenced(lines_of(body)))
-    lines = [line for line, _ in above if not line.startswith("**シンボル（分解）**")]
+    lines = [line for line, _ in above if not line.startswith(_SPLIT_LABELS)]
     title = next((number for number, line in enumerate(lines) if line.strip()), 0)
     return (
         lines[title + 1 :] if lines[title : title + 1] and lines[title].startswith("# ") else lines
@@ -164,7 +166,7 @@ def _fenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 def items(lines: Iterable[str]) -> Iterator[str]:
     """Yield the items of a top-level list; a paragraph outside it is an item as well."""
     for item, bulleted in _raw_items(lines):
-        text = _decode(item)
+        text = decoded(item)
         if text.strip() and (bulleted or text not in _PLACEHOLDERS):
             yield text
 
@@ -179,6 +181,33 @@ def session(lines: Iterable[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
     pairs = [pair for _, _, pair in _slots(lines) if pair]
     intents = [value for name, value in pairs if name.lower() == "intent"]
     return "".join(intents[-1:]), tuple(pair for pair in pairs if pair[0].lower() != "intent")
+
+
+def is_conflict_marker(line: str) -> bool:
+    """Return whether git wrote this line to mark a side of a merge conflict."""
+    return bool(_MARKER.match(line))
+
+
+def titled_sections(body: str) -> tuple[str, list[str], list[tuple[str, list[str]]]]:
+    """Return the title of a text, the lines above its sections, and the sections with heading.
+
+    The title is the first heading of the first level; the lines below it belong to the text above.
+    """
+    title, above = "", list[str]()
+    found: list[tuple[str, list[str]]] = []
+    for line, fenced in _fenced(lines_of(body)):
+        if not fenced and not title and not found and line.startswith("# "):
+            title = line[2:].strip()
+        elif not fenced and _HEADING.match(line):
+            found.append((line[3:].strip(), []))
+        else:
+            (found[-1][1] if found else above).append(line)
+    return title, above, found
+
+
+def first_marker(lines: Iterable[str]) -> int:
+    """Return the line, from 1, of the first marker of a merge conflict; 0 without one."""
+    return next((number for number, line in enumerate(lines, 1) if _MARKER.match(line)), 0)
 
 
 def resolve_alias_conflicts(lines: list[str]) -> list[str] | None:
@@ -263,7 +292,7 @@ def _file(item: str) -> FileReference | None:
         return None
     found = _LOCATION.match(quoted[1])
     path, line = (found[1], int(found[2])) if found else (quoted[1], 0)
-    return FileReference(_decode(path), line) if path else None
+    return FileReference(decoded(path), line) if path else None
 
 
 def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | None]]:
@@ -279,7 +308,7 @@ def _slots(lines: Iterable[str]) -> Iterator[tuple[str, bool, tuple[str, str] | 
 
 def _slot(item: str) -> tuple[str, str] | None:
     found = _SLOT.match(item)
-    name, value = (_decode(found[1].rstrip(" \t")), _decode(found[2])) if found else ("", "")
+    name, value = (decoded(found[1].rstrip(" \t")), decoded(found[2])) if found else ("", "")
     return (name, value) if name.strip() and value.strip() else None
 
 
@@ -309,7 +338,9 @@ def _encode_line(line: str, *, first: bool) -> str:
     return text
 
 
-def _decode(text: str) -> str:
+def decoded(text: str) -> str:
+    """Return text with its numeric character references replaced."""
+
     def char(found: re.Match[str]) -> str:
         code = int(found[1])
         surrogate = 0xD800 <= code <= 0xDFFF  # noqa: PLR2004 - Unicode's own bounds

@@ -8,7 +8,7 @@ the key, its value and the right form (docs/decisions/0007).
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -21,7 +21,7 @@ from code_intel.foundation.text import code_point, hidden_character, visible
 SCHEMA = 1
 KNOWN = frozenset({
     "doc_type", "schema", "nl_term", "symbol", "symbol_normalized", "similarity", "intent",
-    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body",
+    "session_id", "learned_at", "confirmed", "aliases", "symbol_digest", "symbol_body", "role",
 })  # fmt: skip
 EXPECTED_FORMS: Mapping[str, str] = MappingProxyType(
     {
@@ -31,12 +31,14 @@ EXPECTED_FORMS: Mapping[str, str] = MappingProxyType(
         "similarity": "a number from 0 to 1, such as 0.85, or leave it out",
         "learned_at": "a time such as 2025-01-12T14:35:00+09:00, or leave it out",
         "confirmed": "true or false, or leave it out",
+        "role": "one word such as entry, core, storage or test, or leave it out",
         "aliases": "terms, one per line after a hyphen, or leave it out",
     }
 )
 """The right form of each value, for messages."""
 
 _MAX_SHOWN_CHARS = 40
+_ROLE = re.compile(r"\w[\w-]{0,39}")
 _ERAS = MappingProxyType({"令和": 2018, "平成": 1988})
 _DATE = re.compile(
     r"(?:([0-9]{4})|(令和|平成)([0-9]{1,2}|元))[-/.年] ?([0-9]{1,2})[-/.月] ?([0-9]{1,2})日?"
@@ -49,6 +51,8 @@ _QUOTED_OR_BLOCK = re.compile(r"""(["']).*\1|[|>][-+0-9]*""")
 _WIDE_COLON = re.compile(
     rf"^({'|'.join(sorted(KNOWN))})[ \t　]*：[ \t　]*", re.MULTILINE | re.IGNORECASE
 )
+_KEY = re.compile(r"""["']?([\w -]+?)["']?[ \t　]*[:：]""")
+_BLOCK_END = re.compile(r"(?:-{3,}|\.{3})[ \t]*")
 _OLD_PROGRAM_BLOCK = re.compile(
     r"\s*doc_type: agreement\nnl_term: .*\nsymbol: .*\nsymbol_normalized: .*\nsimilarity: [0-9.]+\n"
     r"session_id: .*\nintent: .*\nlearned_at: \S+\s*"
@@ -79,7 +83,8 @@ def check_kind(values: Mapping[str, Any]) -> None:
         raise invalid_value(values, "doc_type")
     schema = getattr(values.get("schema"), "value", None)
     if isinstance(schema, int) and schema > SCHEMA:
-        raise ValueError(f"schema {schema} is from a newer version. Update code-intel.")
+        reason = f"schema {schema} is from a newer version. Update code-intel."
+        raise front_matter.FrontMatterFault(reason, key="schema")
 
 
 def text_value(values: Mapping[str, Any], key: str) -> str:
@@ -98,7 +103,8 @@ def required(values: Mapping[str, Any], key: str) -> str:
     """Return the text of a required key, which must not contain hidden characters."""
     value = text_value(values, key)
     if not value.strip():
-        raise ValueError(f"{key} is missing. Write {EXPECTED_FORMS[key]}.")
+        reason = f"{key} is missing. Write {EXPECTED_FORMS[key]}."
+        raise front_matter.FrontMatterFault(reason, key=key)
     return _require_visible(key, value)
 
 
@@ -139,6 +145,20 @@ def confirmed(values: Mapping[str, Any]) -> bool:
     raise invalid_value(values, "confirmed")
 
 
+def role(values: Mapping[str, Any]) -> str:
+    """Return the role of the symbol, one word in lower case, or an empty text."""
+    text = text_value(values, "role").strip()
+    if text and not role_word(text):
+        raise invalid_value(values, "role")
+    return role_word(text)
+
+
+def role_word(text: str) -> str:
+    """Return a role in its standard spelling; empty if it is not one word."""
+    word = unicodedata.normalize("NFKC", text).strip().lower()
+    return word if _ROLE.fullmatch(word) else ""
+
+
 def aliases(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the aliases, from a list or from a text with commas."""
     given = values.get("aliases")
@@ -170,7 +190,23 @@ def invalid_value(values: Mapping[str, Any], key: str) -> ValueError:
     kind = "a list" if isinstance(value, list) else "a mapping"
     description = f"“{visible(str(value))[:_MAX_SHOWN_CHARS]}”" if isinstance(value, str) else kind
     expected = EXPECTED_FORMS.get(key, "one piece of text")
-    return ValueError(f"{key} is {description}. Write {expected}.")
+    reason = f"{key} is {description}. Write {expected}."
+    return front_matter.FrontMatterFault(reason, key=key)
+
+
+def line_of_key(lines: Sequence[str], key: str) -> int:
+    """Return the line of a file, from 1, on which the front matter has a key; 0 if on none.
+
+    Of a key that occurs twice, it is the second line.
+    """
+    found = 0
+    for number, line in enumerate(lines[1:], 2):
+        if _BLOCK_END.fullmatch(line):
+            break
+        written = _KEY.match(line)
+        if written and canonical_key(written[1]) == canonical_key(key):
+            found = number
+    return found
 
 
 def _with_canonical_keys(values: dict[str, Any]) -> dict[str, Any]:
@@ -178,7 +214,8 @@ def _with_canonical_keys(values: dict[str, Any]) -> dict[str, Any]:
     for key, value in values.items():
         name = canonical_key(key) if canonical_key(key) in KNOWN else key
         if name in found:
-            raise ValueError(f"The front matter has {name} twice. Keep one of them.")
+            reason = f"The front matter has {name} twice. Keep one of them."
+            raise front_matter.FrontMatterFault(reason, key=name)
         found[name] = value
     return found
 
@@ -198,7 +235,8 @@ def _quote_text_value(line: str) -> str:
 def _require_visible(key: str, written: str) -> str:
     """Return a text that is shown as a name; raise a ValueError for an invisible character."""
     if hidden := hidden_character(written):
-        raise ValueError(f"{key} has an invisible character, {code_point(hidden)}. Remove it.")
+        reason = f"{key} has an invisible character, {code_point(hidden)}. Remove it."
+        raise front_matter.FrontMatterFault(reason, key=key)
     return written
 
 

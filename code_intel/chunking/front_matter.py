@@ -37,10 +37,23 @@ class Scalar(str):
     value: object
 
 
-class NotYaml(ValueError):  # noqa: N818 - a finding, not a defect
+class FrontMatterFault(ValueError):  # noqa: N818 - a finding, not a defect
+    """A value or line of the block cannot be used.
+
+    Attributes:
+        key: The key of the value, or empty.
+        line: The line of the file, counted from 1; 0 if unknown.
+    """
+
+    def __init__(self, reason: str, *, key: str = "", line: int = 0) -> None:
+        super().__init__(reason)
+        self.key, self.line = key, line
+
+
+class NotYaml(FrontMatterFault):
     """The block is not YAML, or not a mapping.
 
-    For valid YAML that is not allowed, `load` raises a plain ValueError.
+    For valid YAML that is not allowed, `load` raises another ValueError.
     """
 
 
@@ -81,7 +94,8 @@ def load(block: str) -> dict[str, Any]:
         _check_events(yaml.parse(block, Loader=loader))
         node = yaml.compose(block, Loader=loader)
     except yaml.YAMLError as error:
-        raise NotYaml(_parse_error(error)) from None
+        mark = getattr(error, "problem_mark", None)
+        raise NotYaml(_parse_error(error), line=mark.line + 2 if mark else 0) from None
     if not isinstance(node, yaml.MappingNode):
         raise NotYaml("The front matter is not a list of keys and values, such as `symbol: x`.")
     values = _value(node)
@@ -186,7 +200,8 @@ def _value(node: Any) -> Any:
             # Callers catch one type.
             raise ValueError("The front matter has a key that is not a string.")  # noqa: TRY004
         if key.value in values:
-            raise ValueError(f"The front matter has the key {key.value} twice.")
+            reason = f"The front matter has the key {key.value} twice."
+            raise FrontMatterFault(reason, key=str(key.value))
         values[str(key.value)] = _value(value)
     return values
 

@@ -69,6 +69,11 @@ class Offsets:
         """Return the character offset of a byte that begins a character, or of the text's end."""
         return byte if self._characters is None else self._characters[byte]
 
+    def byte(self, character: int) -> int:
+        """Return the byte offset of a character, or of the text's end."""
+        known = self._characters
+        return character if known is None else bisect_right(known, character) - 1
+
 
 def split_long(spans: Iterable[Span], limit: int = MAX_CHARS) -> Iterator[Span]:
     """Split spans that are longer than `limit`."""

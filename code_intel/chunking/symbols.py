@@ -70,8 +70,16 @@ class _Scope(NamedTuple):
     kind: str
 
 
-def outline(text: str, lines: Lines, language: Language) -> FileOutline:
+def outline(
+    text: str, lines: Lines, language: Language, near: Sequence[Span] | None = None
+) -> FileOutline:
     """Parse a text and return its symbols in order of appearance, and its imports.
+
+    Args:
+        text: The text.
+        lines: Its lines.
+        language: Its language.
+        near: Spans of characters; if given, only what is around them is read.
 
     Raises:
         ImportError: The grammar is not installed.
@@ -79,8 +87,10 @@ def outline(text: str, lines: Lines, language: Language) -> FileOutline:
     """
     # A lone surrogate becomes one `?`: one byte for one character, so offsets still match.
     encoded = text.encode("utf-8", "replace")
-    root, matches = parse(encoded, language)
-    source = _Source(text, lines, Offsets(text, encoded), language, matches)
+    offsets = Offsets(text, encoded)
+    ranges = None if near is None else [(offsets.byte(a), offsets.byte(b)) for a, b in near]
+    root, matches = parse(encoded, language, ranges)
+    source = _Source(text, lines, offsets, language, matches)
     units, owners = source.units()
     if root.has_error and not units and language.complete:
         raise ValueError("the text does not follow the grammar")

@@ -4,7 +4,7 @@ Error recovery, and queries on trees with many errors or much nesting, take quad
 files take milliseconds; a file that takes longer than `PARSE_TIMEOUT_S` is not parsed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,15 @@ MAX_ERROR_TOKENS = 10_000
 _READ_BYTES = 1 << 16
 
 
-def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
+def parse(
+    encoded: bytes, language: Language, ranges: Sequence[tuple[int, int]] | None = None
+) -> "tuple[Node, list[Captures]]":
     """Return the root of the tree and the matches of the query of `language`.
+
+    Args:
+        encoded: The text.
+        language: Its language.
+        ranges: Byte ranges; only matches that overlap one of them are returned, some of them twice.
 
     Raises:
         ImportError: The grammar is not installed.
@@ -62,6 +69,8 @@ def parse(encoded: bytes, language: Language) -> "tuple[Node, list[Captures]]":
             raise ValueError("takes too long to parse") from None
     if root.has_error and _is_mostly_errors(root):
         raise ValueError("the text does not follow the grammar")
+    if ranges is not None:
+        return root, list(_in_ranges(QueryCursor(query), root, ranges, deadline))
     if len(encoded) <= (MAX_BROKEN_QUERY_BYTES if root.has_error else MAX_QUERY_BYTES):
         return root, [captures for _, captures in QueryCursor(query).matches(root)]
     return root, list(_piecewise(QueryCursor(query), root, deadline))
@@ -74,9 +83,17 @@ def _is_mostly_errors(root: "Node") -> bool:
 
 
 def _piecewise(cursor: "QueryCursor", root: "Node", deadline: float) -> "Iterator[Captures]":
-    for start in range(0, root.end_byte + 1, PIECE_BYTES):
+    starts = range(0, root.end_byte + 1, PIECE_BYTES)
+    ranges = [(max(at - OVERLAP_BYTES, 0), at + PIECE_BYTES + OVERLAP_BYTES) for at in starts]
+    return _in_ranges(cursor, root, ranges, deadline)
+
+
+def _in_ranges(
+    cursor: "QueryCursor", root: "Node", ranges: Sequence[tuple[int, int]], deadline: float
+) -> "Iterator[Captures]":
+    for start, end in ranges:
         if monotonic() > deadline:
             raise ValueError("takes too long to read")
-        cursor.set_byte_range(max(start - OVERLAP_BYTES, 0), start + PIECE_BYTES + OVERLAP_BYTES)
+        cursor.set_byte_range(start, end)
         for _, captures in cursor.matches(root):
             yield captures

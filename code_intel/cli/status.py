@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if not is_set_up(settings):
         lines.append(f"The project is not set up. Run `{setup_command(settings)}`.")
     with Index(settings.forest, readonly=True) as forest:
-        counts = Counter(s.validity for s in standings(settings, forest))
+        counts = Counter(s.listed_status for s in standings(settings, forest))
     data["agreements"] = dict(counts)
     lines.append(
         "agreements " + (", ".join(f"{n} {name}" for name, n in counts.items()) or "none yet")

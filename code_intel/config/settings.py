@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -34,6 +35,7 @@ from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, rea
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
 from code_intel.foundation.state_folder import project_digest
+from code_intel.records import Language
 
 KNOWLEDGE_FOLDER = "cache/knowledge"
 """The folder for knowledge pages, relative to `plans_dir` (seed 003 §4)."""
@@ -72,6 +74,7 @@ class Settings:
     cache_dir: Path
     state_dir: Path
     expire_days: int
+    language: Language
     trust_git: bool
     trunk: str
     session_hours: int
@@ -112,6 +115,23 @@ class Settings:
             if Path(pattern).name == "agreements":
                 return (self.map.path.parent / pattern).absolute()
         return self.state / "agreements"
+
+    @property
+    def decisions(self) -> tuple[Path, ...]:
+        """The folders of decision records: the map's other patterns, without their globs.
+
+        A folder that contains the agreements, such as the whole project, is none.
+        """
+        folders = (self.map.path.parent / _without_glob(text) for text in self.map.patterns)
+        found = dict.fromkeys(Path(os.path.normpath(folder.absolute())) for folder in folders)
+        own = Path(os.path.normpath(self.agreements))
+        return tuple(f for f in found if not own.is_relative_to(f) and not f.is_relative_to(own))
+
+
+def _without_glob(pattern: str) -> Path:
+    """Return the folder of a pattern: its parts before the first glob."""
+    parts = Path(pattern).expanduser().parts
+    return Path(*takewhile(lambda part: not set("*?[") & set(part), parts))
 
 
 _PROJECT_MARKERS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)

@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from code_intel.records import Language
+
 Embedding = Literal["auto", "faithful", "sentence-transformers", "off"]
 TokenizationStrategy = Literal["phrase-aware", "legacy", "hybrid"]
 Demands = Literal["evidence", "counts"]
@@ -61,6 +63,8 @@ SETTINGS = (
     Setting("state_dir", "", in_file=False),
     # 0: agreements never expire.
     Setting("expire_days", EXPIRE_DAYS),
+    # The language of the headings in files of the map.
+    Setting("language", "ja", choices=get_args(Language)),
     Setting("trust_git", default=True),
     # Empty: the default branch of the remote, else `main` or `master`.
     Setting("trunk", "", in_file=False),

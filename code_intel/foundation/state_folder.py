@@ -18,6 +18,7 @@ GITIGNORE_TEXT = b"""\
 *.tmp
 learned_pairs.json*
 commands.json*
+proposals.json*
 logs/
 sessions/
 trash/

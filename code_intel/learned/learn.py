@@ -316,8 +316,8 @@ def _added(old: Agreement | None, new: Agreement) -> Agreement:
     if old is None:
         return canonical(replace(new, confirmed=False))
     merged = _merged(old, new)
-    claims = (merged.evidence, merged.files, merged.aliases, merged.digest)
-    if claims == (old.evidence, old.files, old.aliases, old.digest):
+    claims = (merged.evidence, merged.files, merged.aliases, merged.digest, merged.role)
+    if claims == (old.evidence, old.files, old.aliases, old.digest, old.role):
         return old
     return replace(merged, confirmed=False)
 
@@ -333,6 +333,7 @@ def _merged(old: Agreement, new: Agreement) -> Agreement:
             body=new.body if new.digest else old.body,
             frame=with_frames(old.frame, new.frame),
             intent=new.intent or old.intent,
+            role=new.role or old.role,
             extra=tuple((dict(old.extra) | dict(new.extra)).items()),
         )
     )

@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 
 from code_intel.config import Settings
+from code_intel.errors import CodeIntelError
 from code_intel.records import Freshness
 from code_intel.servers.index_server import start_indexers
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
@@ -67,6 +68,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.tools.hooks.answering import answer_request
     from code_intel.tools.search.terminal_answers import TerminalAnswers
     from code_intel.tools.table import GATEWAY_TOOLS, gateway_tools, listed_tools
+    from code_intel.tools.wire.answers import size_of
     from code_intel.tools.wire.compact import compact
 
     map_service, forest_service = open_project(settings)
@@ -98,8 +100,14 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         report, report_upstreams = _separate_reports(call.report)
         reporting.set(report_upstreams)  # each call runs in its own task, and so in its own context
         for_call = context.for_call(call.connection, report)
-        answer = await tool.run(for_call, **arguments)
-        return answer.noting(*for_call.warnings)
+        try:
+            answer = await tool.run(for_call, **arguments)
+        except CodeIntelError as error:
+            await for_call.note_size(tool.name, size_of(error.as_dict()))
+            raise
+        answer = answer.noting(*for_call.warnings)
+        await for_call.note_size(tool.name, size_of(compact(answer.data)))
+        return answer
 
     async def background() -> None:
         start_indexers(map_service, forest_service)

@@ -17,6 +17,7 @@ from code_intel.session.state import (
     FileQuote,
     Hypothesis,
     JournalRecord,
+    MapCandidate,
     MappedSymbol,
     Outcome,
     PhaseChange,
@@ -116,6 +117,7 @@ def _enter_phase(session: Session, record: JournalRecord, phase: Phase) -> Sessi
         explored_files=_remaining_files(session, phase),
         # Once the session is back in EXPLORATION, the map's answer no longer counts.
         short_circuit={} if phase is Phase.EXPLORATION else session.short_circuit,
+        accepted=() if phase is Phase.EXPLORATION else session.accepted,
         greenfield=session.greenfield and phase is not Phase.EXPLORATION,
         permitted_files=(),
     )
@@ -160,6 +162,9 @@ def _apply_call(session: Session, record: JournalRecord) -> Session:
         calls=(*session.calls, call),
         map_results=tuple(data.get("map_results", session.map_results)),
         forest_results=tuple(data.get("forest_results", session.forest_results)),
+        candidates=_joined(
+            session.candidates, (MapCandidate(*item) for item in data.get("candidates", ()))
+        ),
     )
     if call.tool != "find_definitions" or not call.is_evidence:
         return session
@@ -224,6 +229,9 @@ def _apply_understanding(session: Session, record: JournalRecord) -> Session:
         ),
         risk=Risk(data.get("risk", session.risk)),
         risk_reason=data.get("risk_reason", session.risk_reason),
+        accepted=_joined(
+            session.accepted, (MapCandidate(*item) for item in data.get("accepted", ()))
+        ),
     )
 
 

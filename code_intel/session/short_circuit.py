@@ -171,6 +171,17 @@ def explain(failed: Iterable[str]) -> list[dict[str, str]]:
     ]
 
 
+ACCEPTANCE_GUARDS = ("valid", "confirmed", "symbol_defined", "one_definition", "undisputed")
+"""The guards that a candidate must pass so that a submission accepts it. The others are about the
+score, which an agent that has read the code replaces."""
+
+
+def refused_by(facts: MapFacts) -> str:
+    """Return why a submission cannot accept a candidate, as a clause; empty if it can."""
+    failed = (_BY_NAME[name] for name in ACCEPTANCE_GUARDS)
+    return next((guard.why for guard in failed if not guard.holds(facts)), "")
+
+
 class Rival(NamedTuple):
     """What the margin depends on: the folded term, the symbol now, the score, the confirmation."""
 

@@ -189,6 +189,22 @@ class Hypothesis(NamedTuple):
     agreed: bool = False
 
 
+class MapCandidate(NamedTuple):
+    """An agreement that the map has shown for the session's own words, without answering by it.
+
+    Attributes:
+        nl_term: Its term.
+        symbol: The symbol's name in the code.
+        agreed: The symbol's name in the agreement, which differs after a rename.
+        score: Its score, or that of its feature if higher.
+    """
+
+    nl_term: str
+    symbol: str
+    agreed: str
+    score: float
+
+
 class PhaseChange(NamedTuple):
     """One entry of `phase_history`."""
 
@@ -220,6 +236,8 @@ class Session(NamedTuple):
         phase_seq: Number of the event that led to the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.
+        candidates: Agreements that searches have shown for the session's own words.
+        accepted: Those of them that submissions rest on.
         learned: (nl_term, symbol) pairs that were learned from this session's last outcome.
         created: Those of them for which an agreement was created.
         baseline: Content hashes of the files with uncommitted changes when it began, by path.
@@ -261,6 +279,8 @@ class Session(NamedTuple):
     outcomes: tuple[Outcome, ...] = ()
     ready_by: ReadyBy = ""
     short_circuit: Mapping[str, Any] = MappingProxyType({})
+    candidates: tuple[MapCandidate, ...] = ()
+    accepted: tuple[MapCandidate, ...] = ()
     learned: tuple[tuple[str, str], ...] = ()
     created: tuple[tuple[str, str], ...] = ()
     refuted: tuple[str, ...] = ()
@@ -310,6 +330,10 @@ class Session(NamedTuple):
     def symbol(self, name: str) -> MappedSymbol | None:
         """Return the mapped symbol `name`, or None."""
         return next((symbol for symbol in self.symbols if symbol.name == name), None)
+
+    def accepted_for(self, name: str) -> MapCandidate | None:
+        """Return the accepted agreement that names the symbol `name`, or None."""
+        return next((each for each in self.accepted if each.symbol == name), None)
 
     @property
     def change_places(self) -> tuple[CodePlace, ...]:

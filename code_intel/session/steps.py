@@ -10,7 +10,7 @@ from code_intel.errors import RequirementError, SessionError, UsageError
 from code_intel.session.frame import Frame, SlotSource, merge, validate_frame
 from code_intel.session.phases import LOOKUP_TOOLS, Event, Phase, check_allowed
 from code_intel.session.risk import assess_risk, higher
-from code_intel.session.state import Print, Session, Step
+from code_intel.session.state import MapCandidate, Print, Session, Step
 from code_intel.session.wording import fold
 
 MAX_LISTED = 100
@@ -99,6 +99,7 @@ def called(
     map_results: Sequence[Mapping[str, Any]] | None = None,
     forest_results: Sequence[Mapping[str, Any]] | None = None,
     printed: Iterable[Print] = (),
+    candidates: Iterable[MapCandidate] = (),
 ) -> Step:
     """Record a tool call.
 
@@ -113,9 +114,11 @@ def called(
         map_results: Hits of the map, if it was searched; the first `MAX_RESULTS` are kept.
         forest_results: Hits of the forest, likewise.
         printed: The lines of files that its answer contains; the first `MAX_PRINTS` are kept.
+        candidates: The agreements that it has shown for the session's own words.
     """
     results = {"map_results": map_results, "forest_results": forest_results}
     kept = {key: list(hits)[:MAX_RESULTS] for key, hits in results.items() if hits is not None}
+    shown = [list(each) for each in candidates]
     return Step(
         Event.CALLED,
         {
@@ -127,6 +130,7 @@ def called(
             "symbols": list(dict.fromkeys(symbols))[:MAX_LISTED],
             "slot": slot,
             **kept,
+            **({"candidates": shown} if shown else {}),
             **_printed_data(printed),
         },
     )

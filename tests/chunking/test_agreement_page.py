@@ -5,10 +5,11 @@ from pathlib import Path
 
 from code_intel.chunking.agreement import MAX_LINES, notes_of, read, render
 from code_intel.chunking.agreement_values import KNOWN
+from code_intel.chunking.notes.note import read as read_note
 from code_intel.records import Agreement
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agreements.md").read_text(encoding="utf-8")
-SMALLEST, FULL = re.findall(r"^```markdown\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+SMALLEST, FULL, NOTE = re.findall(r"^```markdown\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def test_the_smallest_example_is_an_agreement() -> None:
@@ -21,6 +22,12 @@ def test_the_full_example_is_what_the_program_writes() -> None:
     assert render(read(FULL), notes=notes_of(FULL)) == FULL
     assert dict(read(FULL).extra) == {"owner": "team-auth"}
     assert notes_of(FULL).startswith("## メモ")
+
+
+def test_the_example_of_a_note_is_a_convention() -> None:
+    note = read_note(NOTE)
+    assert (note.kind, note.files, note.symbols) == ("convention", ("src/api/**",), ("AppError",))
+    assert note.text
 
 
 def test_every_key_of_ours_is_in_the_table() -> None:

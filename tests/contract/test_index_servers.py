@@ -75,6 +75,7 @@ async def test_hit_of_the_map_has_its_agreement_and_status(shop: Path) -> None:
             "files": [f"{SHIPPING}:9"],
             "reasons": hit["agreement"]["reasons"],
             "learned_at": hit["agreement"]["learned_at"],
+            "digest": hit["agreement"]["digest"],
             "evidence": ["it is the fee"],
         }
         assert hit["agreement"]["reasons"]

@@ -245,7 +245,9 @@ def test_remove_leaves_the_project_as_it_was(start: Start, tmp_path: Path, cache
     left = file_tree(bare.root)
     kept = [name for name in left if name.startswith(".code-intel/sessions/session_")]
     assert len(kept) == 1  # journals stay, and so do the local files about them
-    local = {*kept, *(f".code-intel/{name}" for name in (".gitignore", "state.db", "learned.lock"))}
+    log = "logs/answers.jsonl"
+    about = (".gitignore", "state.db", "learned.lock", log, f"{log}.lock")
+    local = {*kept, *(f".code-intel/{name}" for name in about)}
     assert {name: left[name] for name in left.keys() - local} == before
     assert gateways_of(bare.root) == []
 

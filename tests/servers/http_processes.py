@@ -141,9 +141,10 @@ def serving_here(
     host: str = "127.0.0.1",
     token_file: Path | None = None,
     writes: bool = False,
+    embedding: str = "off",
 ) -> Iterator[int]:
     """Serve the gateway or an index server over HTTP from a thread; yield the port."""
-    settings = settings_of(root)
+    settings = settings_of(root, embedding)
     if corpus is None:
         server = build_gateway(settings, writes=writes)
     else:

@@ -7,8 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from code_intel.index.facade import Index
 from projects import both_eras
-from served import gateway
+from served import gateway, settings_of
 from upstreams import command, point, until
 
 pytestmark = [
@@ -83,7 +84,12 @@ async def test_map_without_scores_misses_and_opens_the_forest(shop: Path) -> Non
 
 
 async def test_score_of_an_upstream_does_not_make_an_agreement_valid(shop: Path) -> None:
-    """Claim a score of 0.99 for an agreement that this project does not have."""
+    """Claim a score of 0.99 for an agreement that this project does not have.
+
+    The digest is right, but only a map behind a URL is a shared map.
+    """
+    with Index(settings_of(shop).forest) as forest:
+        (login,) = forest.store.definitions("AuthService.login", exact=True, limit=2)
     claim = {
         "document": ".code-intel/agreements/x.md",
         "chunk": "x",
@@ -94,6 +100,7 @@ async def test_score_of_an_upstream_does_not_make_an_agreement_valid(shop: Path)
             "symbol": "AuthService.login",
             "status": "valid",
             "files": [SERVICE],
+            "digest": login.digest,
         },
     }
     point(shop, map=command("lies", "--hits", json.dumps([claim])) | {"call_seconds": 60})

@@ -1,4 +1,6 @@
-"""Confirm that an agreement holds for the current code. Commit its file to share it with your team.
+"""Confirm that an agreement or a note holds for the current code. Commit its file to share it.
+
+A note (a convention, a decision or a warning) is named by its title or file.
 
 An agreement may also be a draft: what a session changed that recorded no outcome (`map list` lists
 drafts). Confirming it writes its file and records the session's success. --all leaves drafts out.
@@ -7,9 +9,9 @@ drafts). Confirming it writes its file and records the session's success. --all 
 migration or an import. It leaves out agreements that were rejected, whose code has changed since
 they were written, or whose names contain look-alike letters.
 
---json: for one agreement `pair`, `agreement_file`, `definition`; with --all `agreements` {file,
-nl_term, symbol, confirmed, definition, reason}, `confirmed`, `left_out`; in both cases `problem`,
-`dry_run`, `map_sync`.
+--json: for a note `kind`, `title`, `file`; for one agreement `pair`, `agreement_file`,
+`definition`; with --all `agreements` {file, nl_term, symbol, confirmed, definition, reason},
+`confirmed`, `left_out`; in all cases `problem`, `dry_run`, `map_sync`.
 """
 
 import argparse
@@ -33,13 +35,16 @@ from code_intel.cli.map.drafts import (
     end_drafted,
     write_drafted,
 )
+from code_intel.cli.map.notes import note_named
 from code_intel.cli.output import emit
 from code_intel.cli.project import as_project_path, project_of
 from code_intel.errors import NotFoundError, UsageError
+from code_intel.foundation.text import visible
 from code_intel.learned.files.agreements import Key, existing, look, make_key
 from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
 from code_intel.learned.files.trunk import is_carried
 from code_intel.learned.learn import confirm
+from code_intel.learned.notes.change_notes import confirm_note
 from code_intel.learned.status.agreement_status import standings
 from code_intel.learned.status.validity import places_of
 from code_intel.records import FileReference
@@ -63,8 +68,12 @@ STATE_IN_GIT_NOTE = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", nargs="?", default="", help="the agreement's term")
-    parser.add_argument("symbol", nargs="?", default="", help="the agreement's symbol")
+    parser.add_argument(
+        "term", nargs="?", default="", help="the agreement's term, or the note's title or file"
+    )
+    parser.add_argument(
+        "symbol", nargs="?", default="", help="the agreement's symbol; omitted for a note"
+    )
     parser.add_argument("--all", action="store_true", help="all unconfirmed agreements")
     parser.add_argument(
         "--file", default="", metavar="PATH", help="the file that is meant, if several define it"
@@ -78,11 +87,17 @@ def run(args: argparse.Namespace) -> int:
     if args.all:
         answer = _all(args)
         emit(args, answer.data, answer.text)
+    elif not args.symbol:
+        print_answer(
+            args, lambda context: _confirm_note(context, args.term, dry=args.dry_run), current=True
+        )
     else:
         file = args.file and as_project_path(project_of(args).root, args.file)
         print_answer(
             args,
-            lambda context: _confirm(context, args.term, args.symbol, file=file, dry=args.dry_run),
+            lambda context: confirm_agreement(
+                context, args.term, args.symbol, file=file, dry=args.dry_run
+            ),
             current=True,
         )
     return 0
@@ -96,14 +111,14 @@ def _require_one_or_all(args: argparse.Namespace) -> None:
     """
     if args.all and args.term:
         raise UsageError("--all takes no term.", details={"field": "all"})
-    for field in ("term", "symbol"):
-        if not args.all and not getattr(args, field):
-            raise UsageError(
-                f"{field} is missing.",
-                code="missing_argument",
-                hint="Run `code-intel map confirm TERM SYMBOL`, or `code-intel map confirm --all`.",
-                details={"field": field},
-            )
+    if not args.all and not args.term:
+        raise UsageError(
+            "term is missing.",
+            code="missing_argument",
+            hint="Run `code-intel map confirm TERM SYMBOL`, `code-intel map confirm TITLE` for a "
+            "note, or `code-intel map confirm --all`.",
+            details={"field": "term"},
+        )
 
 
 def _all(args: argparse.Namespace) -> Answer:
@@ -116,7 +131,7 @@ def _all(args: argparse.Namespace) -> Answer:
     return run_on_current_source(settings, work, dry=args.dry_run)
 
 
-async def _confirm(
+async def confirm_agreement(
     context: GatewayContext, term: str, symbol: str, *, file: str, dry: bool
 ) -> Answer:
     """Confirm one agreement, or one of a draft, if the index defines its symbol."""
@@ -179,6 +194,26 @@ async def _confirm(
     head = "Would be confirmed" if dry else "Confirmed"
     place = reader.file_name(location)
     text = f"{head}: {term} → {symbol} ({place}). Commit {path.name} to share it."
+    return Answer(data, f"{text}\n{problem}" if problem else text)
+
+
+async def _confirm_note(context: GatewayContext, title: str, *, dry: bool) -> Answer:
+    """Confirm a note; a symbol is only needed for agreements."""
+    entry = await run_in_thread(note_named, context, title)
+    await run_in_thread(partial(confirm_note, context.settings, entry, dry=dry))
+    map_sync = DRY_RUN if dry else await refresh_map(context, entry.path)
+    problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
+    note = entry.note
+    data = {
+        "kind": note.kind,
+        "title": note.title,
+        "file": entry.path.name,
+        "dry_run": dry,
+        "problem": problem,
+        **map_sync.data,
+    }
+    head = "Would be confirmed" if dry else "Confirmed"
+    text = visible(f"{head}: {note.kind} “{note.title}”. Commit {entry.path.name} to share it.")
     return Answer(data, f"{text}\n{problem}" if problem else text)
 
 

@@ -1,12 +1,12 @@
-"""Move one agreement to the trash. Commit the deletion to share it with your team.
+"""Move one agreement or note to the trash. Commit the deletion to share it with your team.
 
 An agreement that only a draft holds (`map list` lists drafts) has no file. It is removed from the
 draft, and cannot be restored.
 
 To mark an agreement as wrong and keep its file, use `code-intel map reject`.
 
---json: `pair`, `files` {file, trash}, `dry_run`, `map_sync`. `trash` is the name for `map trash
-restore`; it is empty in a dry run.
+--json: `pair` (for a note `kind` and `title`), `files` {file, trash}, `dry_run`, `map_sync`.
+`trash` is the name for `map trash restore`; it is empty in a dry run.
 """
 
 import argparse
@@ -16,10 +16,12 @@ from functools import partial
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
 from code_intel.cli.map.drafts import DraftedAgreement, drafted_agreements
+from code_intel.cli.map.notes import note_named
 from code_intel.foundation.text import visible
 from code_intel.learned.files import agreements, trash
 from code_intel.learned.files.delete import DeletedFile, delete
 from code_intel.learned.history.drafts import remove_agreement
+from code_intel.learned.notes.change_notes import delete_note
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -27,13 +29,18 @@ from code_intel.tools.declaration import Answer
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="the agreement's term")
-    parser.add_argument("symbol", help="the agreement's symbol")
+    parser.add_argument("term", help="the agreement's term, or the note's title or file name")
+    parser.add_argument(
+        "symbol", nargs="?", default="", help="the agreement's symbol; omitted for a note"
+    )
     add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Delete the agreement."""
+    """Delete the agreement or note."""
+    if not args.symbol:
+        print_answer(args, lambda context: _delete_note(context, args.term, dry=args.dry_run))
+        return 0
     key = agreements.make_key(args.term, args.symbol)
     print_answer(args, lambda context: _delete(context, key, dry=args.dry_run))
     return 0
@@ -67,6 +74,27 @@ async def _delete(context: GatewayContext, key: agreements.Key, *, dry: bool) ->
     if not dry:
         undo = (f"`code-intel map trash restore {shlex.quote(row['trash'])}`" for row in rows)
         lines.append(f"To undo: {', '.join(undo)}.")
+    return Answer(data, "\n".join(lines))
+
+
+async def _delete_note(context: GatewayContext, title: str, *, dry: bool) -> Answer:
+    settings = context.settings
+    entry = await run_in_thread(note_named, context, title)
+    copy = await run_in_thread(partial(delete_note, settings, entry, dry=dry))
+    map_sync = DRY_RUN if dry else await refresh_whole_map(context)
+    trashed = encodable(copy.relative_to(trash.folder_of(settings)).as_posix()) if copy else ""
+    file = encodable(agreements.relative(settings.agreements, entry.path))
+    data = {
+        "kind": entry.note.kind,
+        "title": entry.note.title,
+        "files": [{"file": file, "trash": trashed}],
+        "dry_run": dry,
+        **map_sync.data,
+    }
+    head = "Would be moved to the trash" if dry else "Moved to the trash"
+    lines = [visible(f"{head}: {entry.note.kind} “{entry.note.title}” ({file}).")]
+    if trashed:
+        lines.append(f"To undo: `code-intel map trash restore {shlex.quote(trashed)}`.")
     return Answer(data, "\n".join(lines))
 
 

@@ -1,7 +1,8 @@
-"""Write agreements to a file for another project: JSON Lines, one agreement per line.
+"""Write agreements and notes to a file for another project: JSON Lines, one per line.
 
-Without a term, all readable agreements are written. Confirmations, sessions, times, digests and
-your own sections are not exported. `code-intel map import` reads the file; imported agreements are
+Without a term, everything readable is written; a term may be the title of a note. Decision records
+outside the agreements folder are left out. Confirmations, sessions, times, digests and
+your own sections are not exported. `code-intel map import` reads the file; imported files are
 unconfirmed.
 
 --json: `total`, `file`, `dry_run`, and `lines` if the file is standard output.
@@ -18,7 +19,7 @@ from code_intel.foundation import durable
 from code_intel.foundation.text import counted
 from code_intel.learned.files import agreements, exchange
 from code_intel.learned.recall.recall import fold
-from code_intel.records import Agreement
+from code_intel.records import Agreement, Note
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,43 +27,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", default="-", help="the file to write; - is standard output (default)"
     )
-    parser.add_argument("term", nargs="*", help="only these terms")
+    parser.add_argument("term", nargs="*", help="only these terms or titles")
     add_dry_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file; return 1 if there is nothing to export."""
-    chosen = _chosen(agreements.load_all(project_of(args).agreements), args.term)
-    text = exchange.dump(chosen)
+    known = agreements.look(project_of(args).agreements)
+    chosen, notes = _chosen(known, args.term)
+    text = exchange.dump(chosen, notes)
+    total = len(chosen) + len(notes)
     if args.file == "-":
         rows = [line for line in text.splitlines() if line]
-        emit(args, {"total": len(chosen), "file": "-", "lines": rows, "dry_run": args.dry_run},
+        emit(args, {"total": total, "file": "-", "lines": rows, "dry_run": args.dry_run},
              text.rstrip("\n"))  # fmt: skip
-        return 0 if chosen else 1
+        return 0 if total else 1
     path = Path(args.file).expanduser().absolute()
     _check_target(path)
-    if chosen and not args.dry_run:
+    if total and not args.dry_run:
         durable.replace(path, text.encode())
-    head = "Would be written" if args.dry_run else "Written" if chosen else "Nothing to write"
-    data = {"total": len(chosen), "file": str(path), "dry_run": args.dry_run}
-    emit(args, data, f"{head}: {counted(len(chosen), 'agreement')}, {path}.")
-    return 0 if chosen else 1
+    head = "Would be written" if args.dry_run else "Written" if total else "Nothing to write"
+    data = {"total": total, "file": str(path), "dry_run": args.dry_run}
+    noted = f" and {counted(len(notes), 'note')}" if notes else ""
+    emit(args, data, f"{head}: {counted(len(chosen), 'agreement')}{noted}, {path}.")
+    return 0 if total else 1
 
 
-def _chosen(entries: list[agreements.AgreementEntry], terms: list[str]) -> list[Agreement]:
-    """Return the agreements with these terms; all agreements if no term is given.
+def _chosen(
+    known: agreements.AgreementFolder, terms: list[str]
+) -> tuple[list[Agreement], list[Note]]:
+    """Return the agreements and notes with these terms or titles; all if no term is given.
 
     Raises:
-        NotFoundError: A term has no agreement.
+        NotFoundError: A term has neither.
     """
-    readable = [entry.agreement for entry in entries if entry.agreement]
+    readable = [entry.agreement for entry in known.entries if entry.agreement]
+    notes = [entry.note for entry in known.notes if entry.note]
     if not terms:
-        return readable
+        return readable, notes
     wanted = {fold(term): term for term in terms}
     found = [it for it in readable if fold(it.nl_term) in wanted]
-    for missing in wanted.keys() - {fold(it.nl_term) for it in found}:
-        raise agreements.missing(wanted[missing], among=entries)
-    return found
+    noted = [it for it in notes if fold(it.title) in wanted]
+    have = {*(fold(it.nl_term) for it in found), *(fold(it.title) for it in noted)}
+    for missing in wanted.keys() - have:
+        raise agreements.missing(wanted[missing], among=known.entries)
+    return found, noted
 
 
 def _check_target(path: Path) -> None:

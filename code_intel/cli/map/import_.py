@@ -1,11 +1,12 @@
-"""Import agreements from a file that `code-intel map export` wrote. All of them are unconfirmed.
+"""Import what `code-intel map export` wrote: agreements and notes. All of them are unconfirmed.
 
-Existing agreements stay as they are: a line with the same term and symbol is skipped. The result of
+Existing agreements stay as they are: a line with the same term and symbol, or the same kind and
+title, is skipped. The result of
 each line is reported, with the field and the reason if the line is malformed. Exits with 1 if a
 line is malformed, or if an unreadable file has the name that its agreement would get.
 
---json: `lines` {line, fate, and nl_term, symbol, symbol_defined or field, reason}, `counts` by
-fate, `dry_run`, `map_sync`.
+--json: `lines` {line, fate, and nl_term, symbol, symbol_defined or kind, title or field, reason},
+`counts` by fate, `dry_run`, `map_sync`.
 """
 
 import argparse
@@ -76,7 +77,9 @@ def _rows(context: GatewayContext, found: list[Arrival]) -> list[dict[str, Any]]
     rows = []
     for item in found:
         row: dict[str, Any] = {"line": item.line, "fate": item.fate}
-        if item.agreement is None:
+        if item.note is not None:
+            row |= {"kind": item.note.kind, "title": item.note.title}
+        elif item.agreement is None:
             row |= {"field": item.field, "reason": item.reason}
         else:
             name = lookup_name(item.agreement.symbol)
@@ -94,6 +97,8 @@ def _line(row: dict[str, Any]) -> str:
     if row["fate"] == "malformed":
         field = f", {row['field']}" if row["field"] else ""
         return f"{row['line']}{field}: {FATE_TEXTS['malformed']}. {row['reason']}"
+    if "title" in row:
+        return f"{row['line']}: {row['kind']} “{row['title']}”: {FATE_TEXTS[row['fate']]}."
     undefined = "" if row["symbol_defined"] else "; the symbol is not defined here"
     return (
         f"{row['line']}: {row['nl_term']} → {row['symbol']}: {FATE_TEXTS[row['fate']]}{undefined}."

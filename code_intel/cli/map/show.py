@@ -1,18 +1,21 @@
-"""Show an agreement in full: its content, its status with the reasons, and its use."""
+"""Show an agreement or a note in full: its content, its status with the reasons, and its use."""
 
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import print_answer
+from code_intel.cli.map.notes import full_note, note_lines, note_named, notes_of
 from code_intel.cli.project import add_project
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
 from code_intel.learned.files.agreements import missing
 from code_intel.learned.files.frames import frames_of
 from code_intel.learned.history.state import open_state
+from code_intel.learned.notes.entries import NoteEntry
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -23,7 +26,9 @@ from code_intel.tools.wire import reader
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("term", help="the agreement's term, an alias, or its file name")
+    parser.add_argument(
+        "term", help="the agreement's term, an alias, a note's title, or a file name"
+    )
     parser.add_argument("symbol", nargs="?", default="", help="its symbol, if the term has several")
     add_project(parser)
 
@@ -35,7 +40,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
-    found = _found(standings(context.settings, context.forest), term, symbol)
+    everything = standings(context.settings, context.forest)
+    if not symbol and not any(_matches(standing, term, "") for standing in everything):
+        with suppress(UsageError):
+            return _note(context, note_named(context, term))
+    found = _found(everything, term, symbol)
     data = standing_data(found) | {"path": encodable(str(found.entry.path))}
     agreement = found.entry.agreement
     if agreement is not None:
@@ -48,6 +57,12 @@ def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
             **_history(context, found),
         }
     return Answer(data, "\n".join(_lines(data)))
+
+
+def _note(context: GatewayContext, entry: NoteEntry) -> Answer:
+    status = next(each for each in notes_of(context) if each.entry.path == entry.path)
+    row = full_note(status, context)
+    return Answer(row, "\n".join(note_lines(row)))
 
 
 def _found(everything: list[AgreementStatus], term: str, symbol: str) -> AgreementStatus:

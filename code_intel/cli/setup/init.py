@@ -27,6 +27,7 @@ from code_intel.cli.setup import (
     hook_files,
     ignore_block,
     instructions,
+    map_setup,
     transaction,
 )
 from code_intel.cli.setup.changes import (
@@ -265,9 +266,10 @@ def setup(
     choices = choices or SetupChoices(hooks=hook_choice.modes(root, chosen, None))
     settings = load_settings(root)
     found = [
-        _create_unless_exists(root / MAP_CONFIG, root, to_json(default_config("map"))),
+        _create_unless_exists(root / MAP_CONFIG, root, to_json(map_setup.map_config(root))),
         _create_unless_exists(root / FOREST_CONFIG, root, to_json(default_config("forest"))),
         _hide_derived(root / STATE_FOLDER / state_folder.GITIGNORE_NAME),
+        *map_setup.settings_file(root),
         _merge_ignore(root / ".gitignore", settings),
     ]
     checked = [check_writable(change, root) for change in found]
@@ -354,6 +356,7 @@ def _notes(root: Path, chosen: Sequence[Client]) -> list[str]:
     markers = (outer_root / mark for mark in (STATE_FOLDER, MAP_CONFIG, FOREST_CONFIG))
     if not holds_all_projects(outer_root) and any(mark.exists() for mark in markers):
         notes.append(OUTER_PROJECT_NOTE.format(outer_root=outer_root, root=root))
+    notes += map_setup.records_notes(root, load_settings(root))
     return [*notes, MIGRATION_NOTE] if _can_migrate(root) else notes
 
 

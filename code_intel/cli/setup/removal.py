@@ -14,6 +14,7 @@ from pathlib import Path
 from code_intel.cli.setup import client_files, hook_files, ignore_block, instructions
 from code_intel.cli.setup.changes import FileChange, check_writable, content, databases, to_json
 from code_intel.cli.setup.clients import CLIENTS, Client
+from code_intel.cli.setup.map_setup import CONFIG_FILE, is_own_map_config, is_own_settings
 from code_intel.cli.setup.transaction import BACKUPS, SETUP, Transaction
 from code_intel.config import FOREST_CONFIG, MAP_CONFIG, Settings, default_config, load_settings
 from code_intel.errors import ConfigError
@@ -29,6 +30,7 @@ MEMORY_FILES = (
     "state.db-shm",
     "learned_pairs.json",
     "commands.json",
+    "proposals.json",
     "learned_pairs.json.lock",
     "commands.json.lock",
     ".agreements.lock",
@@ -88,12 +90,16 @@ def has_irreplaceable_files(settings: Settings, removed: Container[Path] = ()) -
 
 
 def _configs(root: Path) -> Iterator[FileChange]:
-    written = {MAP_CONFIG: default_config("map"), FOREST_CONFIG: default_config("forest")}
-    for name, config in written.items():
+    written: dict[str, Callable[[bytes], bool]] = {
+        MAP_CONFIG: partial(is_own_map_config, root),
+        FOREST_CONFIG: to_json(default_config("forest")).__eq__,
+        CONFIG_FILE: is_own_settings,
+    }
+    for name, is_own in written.items():
         path = root / name
         before = content(path)
         if before is not None:
-            is_ours = before == to_json(config) and not path.is_symlink()
+            is_ours = is_own(before) and not path.is_symlink()
             yield FileChange(path, before, None if is_ours else before, "" if is_ours else EDITED)
 
 

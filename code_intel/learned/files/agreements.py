@@ -1,4 +1,4 @@
-"""Read and write the files of the agreements folder.
+"""Read and write the files of the agreements folder; notes in it are only read here.
 
 An agreement is identified by the content of its file, not by the file name (docs/decisions/0007).
 This module does not rename or delete files.
@@ -25,13 +25,14 @@ from code_intel.chunking.agreement import (
 )
 from code_intel.chunking.agreement_body import encodable
 from code_intel.chunking.decode import decode
+from code_intel.chunking.notes import note as notes_format
 from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.merge_agreements import merge, when
 from code_intel.learned.files.stat_cache import FolderCache
-from code_intel.records import Agreement
+from code_intel.records import Agreement, Language, Note
 
 MAX_AGREEMENT_BYTES = 1024 * 1024
 
@@ -57,6 +58,8 @@ class AgreementEntry:
         other_paths: Further files with the same key, which a git merge can leave behind.
         raw_digest: Hex SHA-256 of the file's bytes; empty if several files were merged.
         git_ids: For each file, the object ids that git may give its content.
+        note: The note, if the file is one; then `agreement` is None.
+        line: The line of the problem, counted from 1; 0 if unknown.
         key: The agreement's key; None if the file cannot be read.
     """
 
@@ -68,6 +71,8 @@ class AgreementEntry:
     other_paths: tuple[Path, ...] = ()
     raw_digest: str = ""
     git_ids: tuple[frozenset[str], ...] = ()
+    note: Note | None = None
+    line: int = 0
     key: Key | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -100,15 +105,17 @@ class AgreementFolder(NamedTuple):
 
     Attributes:
         revision: A number that changes whenever an entry changes.
-        entries: All entries, by path.
+        entries: All entries except notes, by path.
         by_key: The readable entries.
         conflicts: The number of files with an unresolved merge conflict.
+        notes: The entries of notes, by path.
     """
 
     revision: int
     entries: tuple[AgreementEntry, ...]
     by_key: Mapping[Key, AgreementEntry]
     conflicts: int = 0
+    notes: tuple[AgreementEntry, ...] = ()
 
 
 class AgreementCache:
@@ -140,9 +147,11 @@ def look(folder: Path) -> AgreementFolder:
 
 
 def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> AgreementFolder:
+    notes = tuple(entry for entry in entries if entry.note)
+    entries = tuple(entry for entry in entries if not entry.note) if notes else entries
     by_key = {entry.key: entry for entry in entries if entry.key}
     if len(by_key) == len(entries):  # the usual case: all are readable and no key occurs twice
-        return AgreementFolder(revision, entries, by_key)
+        return AgreementFolder(revision, entries, by_key, notes=notes)
     same_key: dict[Key, list[AgreementEntry]] = {}
     for entry in entries:
         if entry.key:
@@ -151,7 +160,7 @@ def _known(revision: int, entries: tuple[AgreementEntry, ...]) -> AgreementFolde
     unreadable = [entry for entry in entries if entry.key is None]
     everything = tuple(sorted([*unreadable, *merged.values()], key=lambda entry: entry.path))
     return AgreementFolder(
-        revision, everything, merged, sum(each.problem == "conflict" for each in unreadable)
+        revision, everything, merged, sum(each.problem == "conflict" for each in unreadable), notes
     )
 
 
@@ -230,7 +239,9 @@ class Draft(NamedTuple):
     digest: str
 
 
-def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft:
+def draft(
+    folder: Path, known: "AgreementFolder", agreement: Agreement, language: Language = "ja"
+) -> Draft:
     """Prepare to write an agreement to the file with its key, or else to a new file.
 
     Notes and unknown keys in the old file are kept.
@@ -241,13 +252,13 @@ def draft(folder: Path, known: "AgreementFolder", agreement: Agreement) -> Draft
     agreement = canonical(agreement)
     entry = known.by_key.get(key_of(agreement))
     if entry is None or entry.agreement is None:
-        data = _readable(agreement, "")
+        data = _readable(agreement, language=language)
         return Draft(new_path(folder, agreement), data, digest_of(data))
     agreement = _with_old_keys(agreement, entry.agreement)
     if not entry.other_paths and canonical(entry.agreement) == agreement:
         return Draft(entry.path, None, entry.digest)
     old = read_plain(entry.path)
-    data = _readable(agreement, notes_in(old))
+    data = _readable(agreement, notes_in(old, language), language)
     digests = [digest_of(data), *(load(path).digest for path in entry.other_paths)]
     return Draft(entry.path, data if data != old else None, _digest_of_all(digests))
 
@@ -258,7 +269,10 @@ def write(folder: Path, agreement: Agreement) -> Path:
 
 
 def write_all(
-    folder: Path, agreements: Iterable[Agreement], known: AgreementFolder | None = None
+    folder: Path,
+    agreements: Iterable[Agreement],
+    known: AgreementFolder | None = None,
+    language: Language = "ja",
 ) -> list[Path]:
     """Write agreements to the files with their keys or to new files; return the paths in order.
 
@@ -270,12 +284,13 @@ def write_all(
         folder: The agreements folder.
         agreements: The agreements to write.
         known: The existing agreements, if the caller has just read them.
+        language: The language of the headings.
 
     Raises:
         StorageError: A file could not be written, or an unreadable file has the name of a new one.
     """
     known = known or look(folder)
-    drafts = [draft(folder, known, agreement) for agreement in agreements]
+    drafts = [draft(folder, known, agreement, language) for agreement in agreements]
     changed = {each.path: each.data for each in drafts if each.data is not None}
     last_in_folder = {path.parent: path for path in changed}
     for path, data in changed.items():
@@ -289,16 +304,16 @@ def rendered(agreement: Agreement) -> bytes:
     Raises:
         StorageError: The file could not be read again, or would be too large.
     """
-    return _readable(canonical(agreement), "")
+    return _readable(canonical(agreement))
 
 
-def rewritten(path: Path, agreement: Agreement) -> bytes:
+def rewritten(path: Path, agreement: Agreement, language: Language = "ja") -> bytes:
     """Return the bytes of a file with its agreement replaced and its notes kept.
 
     Raises:
         StorageError: The file could not be read again, or would be too large.
     """
-    return _readable(canonical(agreement), notes_in(read_plain(path)))
+    return _readable(canonical(agreement), notes_in(read_plain(path), language), language)
 
 
 def new_path(folder: Path, agreement: Agreement) -> Path:
@@ -309,12 +324,21 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
     Raises:
         StorageError: An unreadable file has this name.
     """
-    first = path = folder / file_name(agreement.nl_term, agreement.symbol)
+    return free_path(folder / file_name(agreement.nl_term, agreement.symbol))
+
+
+def free_path(first: Path) -> Path:
+    """Return a path, with a number in its name if a readable file of the map has it.
+
+    Raises:
+        StorageError: An unreadable file has this name.
+    """
+    path = first
     for number in count(2):
         if not path.exists():
             break
         found = load(path)
-        if found.agreement is None:
+        if found.agreement is None and found.note is None:
             raise StorageError(
                 f"{visible(str(path))} already exists and cannot be read as an agreement: "
                 f"{found.reason}",
@@ -324,9 +348,9 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
     return path
 
 
-def notes_in(data: bytes) -> str:
+def notes_in(data: bytes, language: Language = "ja") -> str:
     """Return the notes of a file in any encoding, with secrets masked; see `notes_of`."""
-    return notes_of(decode(data) or "")
+    return notes_of(decode(data) or "", language)
 
 
 def _parse(data: bytes) -> AgreementEntry:
@@ -335,16 +359,18 @@ def _parse(data: bytes) -> AgreementEntry:
     Secrets are not masked here, but where the entry is served or written again.
     """
     raw = hashlib.sha256(data).hexdigest()
-    found = AgreementEntry(Path(), None, digest_of(data), raw_digest=raw, git_ids=(_git_ids(data),))
+    found = AgreementEntry(Path(), None, digest_of(data), raw_digest=raw, git_ids=(git_ids(data),))
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)
         reason = "It is not text in a known encoding. Save it as UTF-8."
         return replace(found, problem="conflict" if conflict else "invalid", reason=reason)
     try:
+        if (kind := notes_format.kind_of(text)) and kind != "agreement":
+            return replace(found, note=notes_format.read(text))
         return replace(found, agreement=read(text))
     except AgreementProblem as problem:
-        return replace(found, problem=problem.kind, reason=problem.reason)
+        return replace(found, problem=problem.kind, reason=problem.reason, line=problem.line)
 
 
 def _merge_entries(entries: list[AgreementEntry]) -> AgreementEntry:
@@ -369,7 +395,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
-def _git_ids(data: bytes) -> frozenset[str]:
+def git_ids(data: bytes) -> frozenset[str]:
     """Return the git object ids of a content, by SHA-1 and SHA-256, as it is and with LF."""
     blobs = (b"blob %d\0" % len(text) + text for text in {data, data.replace(b"\r\n", b"\n")})
     return frozenset(hashlib.new(kind, blob).hexdigest() for blob in blobs for kind in GIT_HASHES)
@@ -382,9 +408,9 @@ def _digest_of_all(digests: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
-def _readable(agreement: Agreement, notes: str) -> bytes:
+def _readable(agreement: Agreement, notes: str = "", language: Language = "ja") -> bytes:
     """Return the bytes to write, after checking that they can be read again."""
-    data = render(agreement, notes=notes).encode()
+    data = render(agreement, notes=notes, language=language).encode()
     if len(data) > MAX_AGREEMENT_BYTES:
         raise StorageError(
             "The agreement would be larger than 1 MiB.", hint="Shorten its evidence."

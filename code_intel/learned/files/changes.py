@@ -96,7 +96,7 @@ class MapChange:
         folder = self.settings.agreements
         known = known or self.known()
         key = agreements.key_of(agreement)
-        draft = agreements.draft(folder, known, agreement)
+        draft = agreements.draft(folder, known, agreement, self.settings.language)
         entry = known.by_key.get(key)
         if confirmed and not _is_extended(agreement, entry):
             with self.state.transaction():
@@ -113,7 +113,7 @@ class MapChange:
         """Merge all files of an entry into the first one, and move the others to the trash."""
         if not entry.other_paths or entry.agreement is None:
             return
-        data = agreements.rewritten(entry.path, entry.agreement)
+        data = agreements.rewritten(entry.path, entry.agreement, self.settings.language)
         if confirmed:
             self.state.confirm(agreements.digest_of(data), self.now)
         durable.replace(entry.path, data)

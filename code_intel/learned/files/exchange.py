@@ -1,20 +1,26 @@
-"""Export and import agreements as JSON Lines (docs/decisions/0036).
+"""Export and import agreements and notes as JSON Lines (docs/decisions/0036).
 
-    {"format": "code-intel agreements", "version": 1}
+    {"format": "code-intel agreements", "version": 2}
     {"nl_term": "送料計算", "symbol": "shipping_fee", "aliases": [], "evidence": ["…"], "files": []}
+    {"kind": "convention", "title": "…", "text": "…", "files": ["src/*.py"], "symbols": []}
 
-Each line is an agreement; the lines are sorted by term and symbol, so that diffs are readable.
+Each line is an agreement or a note. Agreements are sorted by term and symbol, and notes follow by
+kind and title, so that diffs are readable.
 Confirmations, digests, sessions and times are not exported. An imported file is untrusted.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from code_intel.chunking.agreement import canonical, file_name
+from code_intel.chunking.notes.note import EXPECTED_KINDS, NOTE_KINDS
+from code_intel.chunking.notes.note import canonical as canonical_note
+from code_intel.chunking.notes.note import file_name as note_file_name
 from code_intel.config import Settings
 from code_intel.errors import StorageError, UsageError
 from code_intel.foundation.redaction import masked_data
@@ -23,11 +29,18 @@ from code_intel.learned.files import agreements, pairs
 from code_intel.learned.files.agreements import AgreementFolder, Key
 from code_intel.learned.files.changes import batches, changing
 from code_intel.learned.learn import MAX_ALIASES, MAX_EVIDENCE, checked
+from code_intel.learned.notes.change_notes import (
+    MAX_LIST_ITEMS,
+    checked_note,
+    note_key,
+    write_notes,
+)
 from code_intel.learned.status.snapshot import SnapshotCache
-from code_intel.records import Agreement, FileReference
+from code_intel.records import Agreement, FileReference, Note, NoteKind
 
 FORMAT = "code-intel agreements"
-EXPORT_VERSION = 1
+EXPORT_VERSION = 2
+"""Version 1 had agreements only."""
 MAX_EXPORT_BYTES = 64 * 1024 * 1024
 MAX_LINE = 1024 * 1024
 MAX_RELATED_FILES = 200
@@ -42,8 +55,8 @@ _NAMES = {"code_evidence": "evidence", "alias": "aliases"}
 Fate = Literal["import", "known", "repeated", "blocked", "malformed"]
 FATE_TEXTS: dict[Fate, str] = {
     "import": "imported, unconfirmed",
-    "known": "skipped: this term and symbol exist already",
-    "repeated": "skipped: this term and symbol are in an earlier line",
+    "known": "skipped: it exists already",
+    "repeated": "skipped: it is in an earlier line",
     "blocked": "skipped: an unreadable file has its name",
     "malformed": "skipped",
 }
@@ -56,7 +69,8 @@ class Arrival(NamedTuple):
     Attributes:
         line: The number of the line, counting from 1.
         fate: The result of importing it.
-        agreement: The agreement; None if the line is malformed.
+        agreement: The agreement, if the line is one.
+        note: The note, if the line is one.
         field: The malformed field; empty if the whole line is malformed.
         reason: Why the line is malformed, as a sentence.
     """
@@ -64,14 +78,17 @@ class Arrival(NamedTuple):
     line: int
     fate: Fate
     agreement: Agreement | None = None
+    note: Note | None = None
     field: str = ""
     reason: str = ""
 
 
-def dump(chosen: Iterable[Agreement]) -> str:
-    """Return agreements in the export format; equal agreements give equal text."""
+def dump(chosen: Iterable[Agreement], notes: Iterable[Note] = ()) -> str:
+    """Return agreements and notes in the export format; equal ones give equal text."""
     ordered = sorted(map(canonical, chosen), key=agreements.key_of)
-    rows = [{"format": FORMAT, "version": EXPORT_VERSION}, *map(_row, ordered)]
+    last = sorted(map(canonical_note, notes), key=lambda note: (note.kind, note.title))
+    header: dict[str, object] = {"format": FORMAT, "version": EXPORT_VERSION}
+    rows = [header, *map(_row, ordered), *map(_note_row, last)]
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
@@ -129,8 +146,9 @@ def arrive(
             known = change.known()
             plan = list(_planned(settings, known, batch, seen))
             new = [item.agreement for item in plan if item.fate == "import" and item.agreement]
+            write_notes(change, (item.note for item in plan if item.fate == "import" and item.note))
             if new:
-                agreements.write_all(settings.agreements, new, known)
+                agreements.write_all(settings.agreements, new, known, settings.language)
                 change.generate()
         done += plan
     return done
@@ -140,16 +158,21 @@ def _planned(
     settings: Settings, known: AgreementFolder, found: Iterable[Arrival], seen: set[Key]
 ) -> Iterator[Arrival]:
     """Yield the result of importing each line into this map; add the keys to `seen`."""
+    titles = {note_key(entry.note) for entry in known.notes if entry.note}
     for item in found:
-        if item.agreement is None:
+        if item.agreement is not None:
+            key = agreements.key_of(item.agreement)
+            path = settings.agreements / file_name(*key)
+        elif item.note is not None:
+            key = note_key(item.note)
+            path = settings.agreements / note_file_name(item.note)
+        else:
             yield item
             continue
-        key = agreements.key_of(item.agreement)
-        path = settings.agreements / file_name(*key)
         fate: Fate = "import"
         if key in seen:
             fate = "repeated"
-        elif key in known.by_key:
+        elif key in known.by_key or key in titles:
             fate = "known"
         elif path.exists() or path.is_symlink():
             fate = "blocked"
@@ -165,7 +188,19 @@ def _row(agreement: Agreement) -> dict[str, object]:
         "aliases": list(agreement.aliases),
         "evidence": list(agreement.evidence),
         "files": list(files),
+        **({"role": agreement.role} if agreement.role else {}),
     }
+
+
+_NOTE_TEXTS = ("title", "text", "context", "consequences", "status")
+_NOTE_LISTS = ("files", "symbols", "evidence", "supersedes")
+
+
+def _note_row(note: Note) -> dict[str, object]:
+    row: dict[str, object] = {"kind": note.kind}
+    row |= {name: getattr(note, name) for name in _NOTE_TEXTS}
+    row |= {name: list(getattr(note, name)) for name in _NOTE_LISTS}
+    return {name: value for name, value in row.items() if value}
 
 
 def _location(file: FileReference) -> str:
@@ -204,7 +239,11 @@ def _refusal(reason: str) -> UsageError:
 def _arrivals(lines: Iterable[tuple[int, bytes]], now: datetime) -> Iterator[Arrival]:
     for number, line in lines:
         try:
-            yield Arrival(number, "import", _agreement(_object(line), now))
+            row = _object(line)
+            if row.get("kind", "agreement") == "agreement":
+                yield Arrival(number, "import", _agreement(row, now))
+            else:
+                yield Arrival(number, "import", note=_note(row, now))
         except ValueError as error:
             yield Arrival(number, "malformed", reason=f"The line is not a JSON object: {error}.")
         except UsageError as error:
@@ -248,6 +287,7 @@ def _agreement(row: dict[str, Any], now: datetime) -> Agreement:
         evidence=lists["evidence"],
         files=tuple(map(_file, lists["files"])),
         aliases=lists["aliases"],
+        role=_text(row, "role") if "role" in row else "",
     )
     agreement = canonical(checked(draft, now))
     try:
@@ -255,6 +295,34 @@ def _agreement(row: dict[str, Any], now: datetime) -> Agreement:
     except StorageError as error:
         raise UsageError(error.message, details={"field": "evidence"}) from None
     return agreement
+
+
+def _note(row: dict[str, Any], now: datetime) -> Note:
+    """Return the note of a line, unconfirmed.
+
+    Raises:
+        UsageError: A field is missing, invalid or too long; the error names it.
+    """
+    kind = row["kind"]
+    if kind not in NOTE_KINDS:
+        raise _field_error("kind", f"must be {EXPECTED_KINDS}")
+    texts = {name: _text(row, name) for name in _NOTE_TEXTS if name in row}
+    lists = {name: _texts(row, name, MAX_LIST_ITEMS) for name in _NOTE_LISTS}
+    if any(map(_is_outside, lists["files"])):
+        raise _field_error("files", "contains a path that is not in the project")
+    note = Note(
+        cast("NoteKind", kind),
+        texts.get("title", ""),
+        texts.get("text", ""),
+        context=texts.get("context", ""),
+        consequences=texts.get("consequences", ""),
+        status=texts.get("status", ""),
+        files=lists["files"],
+        symbols=lists["symbols"],
+        evidence=lists["evidence"],
+        supersedes=lists["supersedes"],
+    )
+    return replace(checked_note(note, now), confirmed=False)
 
 
 def _text(row: dict[str, Any], field: str) -> str:

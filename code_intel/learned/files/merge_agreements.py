@@ -25,6 +25,7 @@ def merge(agreements: Sequence[Agreement]) -> Agreement:
             aliases=_distinct(alias for item in everything for alias in item.aliases),
             frame=_all_frames(everything),
             confirmed=all(item.confirmed for item in everything),
+            role=next((item.role for item in everything if item.role), ""),
         )
     )
 

@@ -98,7 +98,7 @@ def _from_pairs(change: MapChange, known: AgreementFolder, found: PairsCompariso
         entry = known.by_key.get(key)
         if entry and entry.agreement and merge_agreements.claims_more(entry.agreement, agreement):
             trash.copy(change.settings, entry.path, now=change.now)
-    agreements.write_all(change.settings.agreements, new.values(), known)
+    agreements.write_all(change.settings.agreements, new.values(), known, change.settings.language)
     note = change.generate(replace_edits=True)
     return replace(rebuilt, notes=(*rebuilt.notes, *_notes(note)))
 

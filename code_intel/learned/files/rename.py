@@ -141,7 +141,7 @@ def _write(change: MapChange, entry: AgreementEntry, new: Agreement, file: Path)
     assert entry.key is not None  # noqa: S101 - the agreement could be read
     key = agreements.key_of(new)
     change.merge_files(entry, confirmed=new.confirmed)
-    data = agreements.rewritten(entry.path, new)
+    data = agreements.rewritten(entry.path, new, change.settings.language)
     with change.state.transaction():
         change.state.copy(entry.key, key)
         if new.confirmed:

@@ -16,19 +16,23 @@ _REFERENCES = ("HEAD", "packed-refs", "config", "index", "reftable/tables.list")
 
 
 def trunk_ids(settings: Settings) -> frozenset[str]:
-    """Return the object ids of the files below the agreements folder in the project's trunk.
+    """Return the object ids of the files of the map in the project's trunk.
 
     Raises:
         TimeoutError: Git did not answer in time.
     """
     folder = repository(settings)
     try:
-        subfolder = Path(os.path.relpath(settings.agreements, folder)).as_posix()
+        subfolders = tuple(
+            Path(os.path.relpath(each, folder)).as_posix()
+            for each in (settings.agreements, *settings.decisions)
+        )
     except ValueError:  # on another drive
         return frozenset()
     commits = git.trunk(folder, settings.trunk)
+    inside = tuple(each for each in subfolders if not each.startswith("../"))
     try:
-        return frozenset().union(*(_blobs(folder, commit, subfolder) for commit in commits))
+        return frozenset().union(*(_blobs(folder, commit, inside) for commit in commits))
     except FileNotFoundError:
         return frozenset()
 
@@ -76,14 +80,16 @@ def reference_stats(folder: Path) -> tuple[Stat, ...]:
 
 
 @lru_cache(maxsize=8)
-def _blobs(folder: Path, commit: str, subfolder: str) -> frozenset[str]:
-    """Return the object ids of a commit's regular files in a subfolder.
+def _blobs(folder: Path, commit: str, subfolders: tuple[str, ...]) -> frozenset[str]:
+    """Return the object ids of a commit's regular files in some subfolders.
 
     Raises:
         FileNotFoundError: Git cannot list the commit.
         TimeoutError: Git did not answer in time.
     """
-    listed = git.run(folder, "ls-tree", "-r", "-z", commit, "--", f"{subfolder}/")
+    listed = git.run(
+        folder, "ls-tree", "-r", "-z", commit, "--", *(f"{each}/" for each in subfolders)
+    )
     if listed is None:
         raise FileNotFoundError(f"git cannot list {commit}.")
     facts = (record.partition(b"\t")[0] for record in listed.split(b"\0"))

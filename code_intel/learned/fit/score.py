@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from code_intel.chunking.agreement import card
 from code_intel.embedding.engine import Embedder
-from code_intel.learned.fit.judging import Judgements, judged, pooled
+from code_intel.learned.fit.judging import Judgements, Mask, judged, pooled
 from code_intel.learned.fit.labels import Labels
 from code_intel.learned.fit.regression import (
     Array,
@@ -31,9 +31,15 @@ from code_intel.records import READY_SCORE, VERIFICATION_SCORE
 LIMITS = (
     (READY_SCORE, "near_miss", 0.04),
     (READY_SCORE, "unrelated", 0.0),
+    (VERIFICATION_SCORE, "near_miss", 0.075),
     (VERIFICATION_SCORE, "unrelated", 0.01),
 )
-"""Limits for the scale: the largest shares of each kind that a score may accept."""
+"""Limits for the scale: the largest shares of each kind, of the questions in one language, that a
+score may accept."""
+
+MAX_SHIFT = 3.0
+SHIFT_STEP = 0.01
+"""Bounds and precision of the shift."""
 
 MIN_LENGTH = 1e-9
 """Smallest length by which a vector is divided."""
@@ -51,7 +57,8 @@ class ScoreFit(NamedTuple):
         held_out: Log-odds for each store; the constants for a question never saw its agreement.
         result: The constants fitted on everything.
         margin: The margin that READY needs.
-        scale: Slope, shift, and the shift that would be calibrated without `LIMITS`.
+        scale: Slope, the shifts for English and for Japanese questions, and the shift that would be
+            calibrated without `LIMITS`.
     """
 
     space: calibration.Space
@@ -59,7 +66,7 @@ class ScoreFit(NamedTuple):
     held_out: tuple[Array, ...]
     result: FitResult
     margin: float
-    scale: tuple[float, float, float]
+    scale: tuple[float, float, float, float]
 
 
 def fit_score(
@@ -75,12 +82,22 @@ def fit_score(
         stores.append(store_of(labels, embedder, space))
     logits = cross_validated(stores)
     slope, even = platt(stores, logits)
-    shift = even + operating_point(stores, [values * slope + even for values in logits])
-    held_out = tuple(values * slope + shift for values in logits)
-    result = fit(stack(stores, [pairs_of(store) for store in stores])).stretched(slope, shift)
+    even_logits = [values * slope + even for values in logits]
+    is_japanese = [store.evidence[:, 0, FEATURES.index("japanese")] > 0 for store in stores]
+    every = np.concatenate(is_japanese)
+    english, japanese = (
+        even + operating_point(stores, even_logits, among) for among in (~every, every)
+    )
+    held_out = tuple(
+        values * slope + np.where(asked, japanese, english)[:, None]
+        for values, asked in zip(logits, is_japanese, strict=True)
+    )
+    result = fit(stack(stores, [pairs_of(store) for store in stores])).stretched(slope, english)
+    result.weights[FEATURES.index("japanese")] += japanese - english
     report(len(sets), len(sets))
     margin = ready_margin(stores, held_out)
-    return ScoreFit(space, tuple(stores), held_out, result, margin, (slope, shift, even))
+    scale = slope, english, japanese, even
+    return ScoreFit(space, tuple(stores), held_out, result, margin, scale)
 
 
 def make_space(embedder: Embedder) -> calibration.Space:
@@ -116,17 +133,30 @@ def store_of(labels: Labels, embedder: Embedder, space: calibration.Space) -> Me
     return MeasuredLabels(labels, evidence, floors, np.where(floors == 1, 1, ceilings))
 
 
-def operating_point(stores: Sequence[MeasuredLabels], logits: Sequence[Array]) -> float:
-    """Return the greatest shift that keeps wrong acceptances within `LIMITS`."""
-    good = -2.0
-    for shift in np.arange(-2, 3, 0.01):
-        whole = judged_all(stores, [values + shift for values in logits])
-        if all(
-            (whole.value >= score)[whole.kinds == kind].mean() <= limit
-            for score, kind, limit in LIMITS
-        ):
-            good = float(shift)
-    return round(good, 2)
+def operating_point(
+    stores: Sequence[MeasuredLabels], logits: Sequence[Array], counted: Mask
+) -> float:
+    """Return the greatest shift that keeps wrong acceptances within `LIMITS`.
+
+    `counted` are the questions, of all stores, that are counted.
+    """
+    low, high = -round(MAX_SHIFT / SHIFT_STEP), round(MAX_SHIFT / SHIFT_STEP)
+    while low < high:  # a larger shift accepts more
+        middle = (low + high + 1) // 2
+        whole = judged_all(stores, [values + middle * SHIFT_STEP for values in logits])
+        if _is_within_limits(whole.only(counted)):
+            low = middle
+        else:
+            high = middle - 1
+    return round(low * SHIFT_STEP, 2)
+
+
+def _is_within_limits(questions: Judgements) -> bool:
+    values = {kind: questions.value[questions.kinds == kind] for _, kind, _ in LIMITS}
+    return all(
+        not values[kind].size or (values[kind] >= score).mean() <= limit
+        for score, kind, limit in LIMITS
+    )
 
 
 def judged_all(stores: Sequence[MeasuredLabels], logits: Sequence[Array]) -> Judgements:

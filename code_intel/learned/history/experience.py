@@ -52,10 +52,12 @@ class Objections:
     Attributes:
         wordings: Folded queries that must not find the agreement.
         doubt: Why the agreement does not lead to READY, as a sentence; empty if it may.
+        is_rejected: Whether a person has rejected it for any query.
     """
 
     wordings: frozenset[str] = frozenset()
     doubt: str = ""
+    is_rejected: bool = False
 
 
 NO_OBJECTIONS = Objections()
@@ -83,7 +85,7 @@ class _Case:
 
     def objections(self, now: datetime) -> Objections:
         active = (wording for wording in self.rejected if wording and self._is_active(wording, now))
-        return Objections(frozenset(active), self._doubt())
+        return Objections(frozenset(active), self._doubt(), "" in self.rejected)
 
     def _is_active(self, wording: str, now: datetime) -> bool:
         """Return whether a rejection counts; that of one session alone expires."""

@@ -130,7 +130,7 @@ def summarize(
     return Statistics(
         agreements={
             "total": len(standings),
-            "by_status": dict(Counter(standing.validity for standing in standings)),
+            "by_status": dict(Counter(standing.listed_status for standing in standings)),
             "never_used": len(unused),
             "doubted": sum(bool(standing.objections.doubt) for standing in standings),
         },

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 FEATURES = (
     "margin", "gap", "opposite", "term", "width", "foreign", "covered", "known", "unknown",
-    "unsaid", "action", "short",
+    "unsaid", "action", "short", "complete", "partial", "japanese",
 )  # fmt: skip
 """Names of the features that `evidence.measure` returns, in its order and explained there."""
 
-SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1)
+SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1, 1, -1, 0)
 """The sign that each feature's weight may have; 0 allows both.
 
 The fit leaves out a feature whose weight would have the other sign.

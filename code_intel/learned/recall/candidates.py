@@ -16,6 +16,7 @@ from code_intel.index.facade import Index
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.history.experience import NO_OBJECTIONS
+from code_intel.learned.notes.note_search import NoteIndex, note_index
 from code_intel.learned.recall.calibration import Calibration, Space
 from code_intel.learned.recall.recall import Card, fold
 from code_intel.learned.status.snapshot import Snapshot, SnapshotCache
@@ -108,6 +109,7 @@ class MapCache(SnapshotCache):
     def __init__(self) -> None:
         super().__init__()
         self._cards: tuple[object, CardIndex] | None = None
+        self._notes: tuple[object, NoteIndex] | None = None
 
     def cards(
         self, index: Index, snapshot: Snapshot, identity: str, constants: Calibration | None
@@ -128,6 +130,26 @@ class MapCache(SnapshotCache):
             cards = card_index(index, snapshot, identity, constants)
             self._cards = basis, cards
             return cards
+
+    def notes(self, index: Index, snapshot: Snapshot, identity: str) -> NoteIndex:
+        """Return the notes of a map with an engine's vectors; rebuild them after a change."""
+        import numpy as np
+
+        if not snapshot.notes:
+            return NoteIndex((), (), np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
+        with self._lock:
+            state = index.store.version_token()
+            basis, cached = (state, snapshot.notes, identity), self._notes
+            if cached and state is not None and cached[0] == basis:
+                return cached[1]
+            documents = {entry.path: document_of(index, entry.path) for entry in snapshot.notes}
+            with index.store.snapshot():
+                ids, matrix = index.store.generations.all_vectors(identity)
+                rows = index.store.chunk_rows(ids.tolist())
+            of_row = [rows[chunk].path if chunk in rows else "" for chunk in ids.tolist()]
+            notes = note_index(snapshot.notes, documents, (of_row, matrix))
+            self._notes = basis, notes
+            return notes
 
 
 def card_index(

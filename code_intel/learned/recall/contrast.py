@@ -48,14 +48,6 @@ _ENDINGS = frozenset(
 """Endings of names that look like a symbol but are files or products: README.md, Node.js."""
 
 
-ASPECTS = frozenset(
-    """<screen> <button> <menu> <list> <form> <dashboard> <report> <setting> <api> <log> <test>
-    <template> 方法 手順 規約 状況 件数 履歴 理由 原因 期限 条件 method steps terms status
-    history reason deadline""".split()  # noqa: SIM905 - easier to read
-)
-"""Content words for one aspect of a thing; without them, a name means the thing itself."""
-
-
 def opposite(query: str, action: str, content: frozenset[str]) -> str:
     """Return how a question contradicts an agreement, as a short tag; empty if it does not.
 
@@ -111,15 +103,14 @@ def foreign_words(query: str, term: str, content: frozenset[str]) -> frozenset[s
     return foreign if differs and len(foreign) <= MAX_OTHER_WORDS else frozenset()
 
 
-def lacking_aspect(query: str, term: str) -> frozenset[str]:
-    """Return the aspect that a question omits from a term: 「ログイン」 for 「ログイン画面」.
+def lacking_words(query: str, term: str) -> frozenset[str]:
+    """Return what a question omits from a term: 「ログイン」 for 「ログイン画面」.
 
-    The question must contain all other words of the term.
+    The result is empty unless the question has nothing but other words of the term.
     """
     query_content, term_content = content_words(query), content_words(term)
-    lacking = term_content - query_content
-    is_shorter = bool(query_content) and query_content < term_content
-    return lacking if is_shorter and lacking <= ASPECTS else frozenset()
+    is_part = bool(query_content) and query_content < term_content
+    return term_content - query_content if is_part else frozenset()
 
 
 def _negates(one: str, other: str, content: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Measure the evidence that a question means an agreement, as twelve numbers.
+"""Measure the evidence that a question means an agreement, as fifteen numbers.
 
 Other agreements count only through the margin: how much closer this agreement is than the closest
 one of a different symbol, and than generic phrases. So the scale is the same for maps of any size
@@ -18,7 +18,7 @@ from code_intel.learned.recall.actions import actions
 from code_intel.learned.recall.calibration import Space, document_frequency
 from code_intel.learned.recall.contrast import opposite
 from code_intel.learned.recall.english import Idea, covered, ideas, missing, stems
-from code_intel.learned.recall.glossary import content_of, read
+from code_intel.learned.recall.glossary import content_of, content_words, read
 from code_intel.learned.recall.short_forms import shortened
 from code_intel.records import Agreement
 
@@ -42,6 +42,8 @@ MAX_IDEAS = 4
 """Limits beyond which further words and ideas add no evidence."""
 
 _FIRST_WIDE = 0x2E80
+_BETWEEN = "\0"
+"""Separates words that are searched together."""
 
 
 class _Question(NamedTuple):
@@ -54,6 +56,7 @@ class _Question(NamedTuple):
     concepts: frozenset[str]
     ideas: tuple[Idea, ...]
     actions: frozenset[int]
+    content: frozenset[str]
 
 
 class Wording(NamedTuple):
@@ -71,6 +74,10 @@ class Wording(NamedTuple):
         content: The content words of the card and the aliases; see `glossary`.
         stems: The stems of all ideas; see `english`.
         actions: The actions that the card names; see `actions`.
+        named: The content words of the term and the aliases.
+        names: `named` as one text.
+        term_content: The content words of the term.
+        term_stems: The stems of the ideas of the term.
     """
 
     term: str
@@ -84,6 +91,10 @@ class Wording(NamedTuple):
     content: frozenset[str]
     stems: frozenset[str]
     actions: frozenset[int]
+    named: frozenset[str]
+    names: str
+    term_content: frozenset[str]
+    term_stems: frozenset[str]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -93,6 +104,7 @@ def wording(agreement: Agreement) -> Wording:
     aliases = tuple(alias for alias in agreement.aliases if width(alias) <= MAX_PHRASE_WIDTH)
     card, term = card_text(agreement), agreement.nl_term
     said = (card, *aliases)
+    named = frozenset().union(*map(content_of, (term, *aliases)))
     return Wording(
         term=term,
         weights=_rarities(words(term)),
@@ -105,6 +117,10 @@ def wording(agreement: Agreement) -> Wording:
         content=frozenset().union(*map(content_of, said)),
         stems=frozenset().union(*(stems(ideas(text)) for text in said)),
         actions=actions(card),
+        named=named,
+        names=_BETWEEN.join(named),
+        term_content=content_of(term),
+        term_stems=stems(ideas(term)),
     )
 
 
@@ -129,6 +145,10 @@ def measure(
     unsaid    share of the question's ideas that it lacks
     action    1 if both name actions but none in common (see `actions`), else 0
     short     how surely the question is a short form or a loan word of it (see `short_forms`)
+    complete  1 if term and aliases have every content word of the question (see `glossary`), else
+              0; words of symbol and evidence are also those of other features
+    partial   1 if the question repeats some content words of the term and not all, else 0
+    japanese  1 if the question has Japanese script, else 0: near misses score higher in Japanese
     """
     import numpy as np
 
@@ -136,8 +156,9 @@ def measure(
     cosines = space.passages(vectors) @ query_vector
     margins = _margins(cosines, wordings, space.crowd(query_vector))
     question = _question(query)
+    japanese = float(question.wide > 0)
     rows = [
-        (float(margin), *_word_features(question, said))
+        (float(margin), *_word_features(question, said), japanese)
         for margin, said in zip(margins, wordings, strict=True)
     ]
     return np.array(rows, dtype=np.float64).reshape(len(wordings), -1)
@@ -169,11 +190,12 @@ def _question(query: str) -> _Question:
         concepts=read(query).concepts,
         ideas=ideas(query),
         actions=actions(query),
+        content=content_words(query),
     )
 
 
 def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
-    """Return all features but the first, in the order of `FEATURES`, from words alone."""
+    """Return the features from `gap` to `partial`, from words alone."""
     lacking = missing(question.ideas, said.stems)
     does = question.actions
     return (
@@ -190,7 +212,30 @@ def _word_features(question: _Question, said: Wording) -> tuple[float, ...]:
         shortened(question.text, said.term, said.symbol)
         if width(said.term) <= MAX_PHRASE_WIDTH
         else 0.0,
+        float(_is_complete(question, said)),
+        float(_is_partial(question, said)),
     )
+
+
+def _is_complete(question: _Question, said: Wording) -> bool:
+    """Return whether a question has content words, and term and aliases have all of them."""
+    return bool(question.content) and all(
+        word in said.named or word in said.names for word in question.content
+    )
+
+
+def _is_partial(question: _Question, said: Wording) -> bool:
+    """Return whether a question repeats some of the content words of a term, and not all.
+
+    It must share an idea with the term, too: a common part of two words is no repetition.
+    """
+    if not any(idea & said.term_stems for idea in question.ideas):
+        return False
+    repeated = (
+        any(word in other or other in word for other in question.content)
+        for word in said.term_content
+    )
+    return len(set(repeated)) > 1
 
 
 def shared(of: Iterable[str], among: frozenset[str]) -> float:

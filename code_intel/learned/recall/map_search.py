@@ -1,4 +1,4 @@
-"""Search the map: agreements first, with their current status, then other documents.
+"""Search the map: agreements and notes with their current status, then other documents.
 
 A hit's `score` is calibrated and limited by `validity.SCORE_CAP`. Its `similarity` is
 (1 + cosine) / 2, as in devrag. Broken, conflicting and invalid agreements are left out.
@@ -14,19 +14,36 @@ from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.index.rows import ChunkRow
 from code_intel.learned.files.agreements import AgreementEntry
+from code_intel.learned.notes.note_search import NoteMatch, best_lines
+from code_intel.learned.notes.note_status import SERVED_NOTES, NoteStatus, note_statuses
 from code_intel.learned.recall import calibration
-from code_intel.learned.recall.candidates import MAX_CANDIDATES, CardRow, MapCache
+from code_intel.learned.recall.candidates import (
+    MAX_CANDIDATES,
+    CardRow,
+    MapCache,
+    document_of,
+)
 from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
+from code_intel.learned.status.snapshot import Snapshot
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
-from code_intel.records import MAX_HIT_EVIDENCE, VERIFICATION_SCORE, AgreementHit, Hit
+from code_intel.records import (
+    MAX_HIT_EVIDENCE,
+    VERIFICATION_SCORE,
+    AgreementHit,
+    Hit,
+    Language,
+    NoteHit,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MIN_SHOWN_SCORE = 0.05
+MIN_SHOWN_SCORE = 0.03
 """Agreements with a lower score are left out."""
+MAX_NOTES = 3
+"""Limit of the notes that a search returns."""
 OTHER_DOCUMENT_CHUNKS = 20
 """Limit of the keyword hits that are searched for documents other than agreements."""
 
@@ -85,8 +102,12 @@ def search(
     recalled = recall(query, vector, cards, constants) if cards else []
     judge = judging(settings, forest, found, now)
     ranked = ((known.rows[numbers[item.card]], item) for item in recalled)
-    hits = _best(index, judge, ranked, top_k)
-    others = _other_documents(words, known.documents)
+    hits = _best(index, judge, ranked, top_k, settings.language)
+    notes = cache.notes(index, found, identity)
+    of_notes = _note_hits(index, forest, found, notes.search(query, vector), query)
+    hits = sorted([*hits[: max(top_k - len(of_notes), 1)], *of_notes], key=_by_score)
+    note_files = {document_of(index, entry.path) for entry in found.notes}
+    others = _other_documents(words, known.documents | note_files)
     return MapResult([*hits, *others][:top_k], found.known.conflicts)
 
 
@@ -100,6 +121,7 @@ def _best(
     judge: Callable[[AgreementEntry], AgreementStatus],
     ranked: Iterable[tuple[CardRow, RecallMatch]],
     top_k: int,
+    language: Language,
 ) -> list[Hit]:
     """Return the best hits by limited score, judging as few agreements as possible."""
     hits: list[Hit] = []
@@ -109,7 +131,7 @@ def _best(
             break
         standing = judge(row.entry)
         if standing.validity in SERVED:
-            hits.append(_hit(index, row, standing, item))
+            hits.append(_hit(index, row, standing, item, language))
             unconfirmed |= set() if standing.confirmed else {id(hits[-1])}
     hits.sort(key=lambda hit: rank(hit, is_confirmed=id(hit) not in unconfirmed))
     return hits[:top_k]
@@ -122,6 +144,43 @@ def rank(hit: Hit, *, is_confirmed: bool) -> tuple[bool, bool, float]:
     return not answers, answers and not is_confirmed, -score
 
 
+def _note_hits(
+    index: Index, forest: Index, found: Snapshot, matches: Sequence[NoteMatch], query: str
+) -> list[Hit]:
+    """Return the hits of the best notes that searches return."""
+    best = matches[: 2 * MAX_NOTES]
+    entries = [match.entry for match in best]
+    statuses = {status.entry.path: status for status in note_statuses(forest, found, entries)}
+    served = [match for match in best if statuses[match.entry.path].validity in SERVED_NOTES]
+    return [
+        note_hit(document_of(index, match.entry.path), match, statuses[match.entry.path], query)
+        for match in served[:MAX_NOTES]
+    ]
+
+
+def note_hit(document: str, match: NoteMatch, status: NoteStatus, query: str) -> Hit:
+    """Return a note as a hit, with the lines that match the question best."""
+    note = status.note
+    lines = best_lines(note, query)
+    return Hit(
+        document=document,
+        chunk="\n".join((note.title, *lines)),
+        position=0,
+        similarity=(1 + match.cosine) / 2 if match.cosine else 0.0,
+        score=match.score,
+        why=("note",),
+        note=NoteHit(
+            note.kind, note.title, status.validity, lines, status.reasons, note.files, note.symbols
+        ),
+    )
+
+
+def _by_score(hit: Hit) -> tuple[bool, float]:
+    """Return the key that sorts notes between agreements that do not answer, and keeps the rest."""
+    answers = (hit.score or 0.0) >= VERIFICATION_SCORE
+    return not answers, 0.0 if answers else -(hit.score or 0.0)
+
+
 def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     """Return whether no hit with this or a lower score can be among the best."""
     if score >= VERIFICATION_SCORE:  # a confirmed agreement may follow
@@ -129,9 +188,15 @@ def _is_full(hits: Sequence[Hit], top_k: int, score: float) -> bool:
     return sum((hit.score or 0.0) >= score for hit in hits) >= top_k
 
 
-def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMatch) -> Hit:
+def _hit(
+    index: Index,
+    row: CardRow,
+    standing: AgreementStatus,
+    found: RecallMatch,
+    language: Language,
+) -> Hit:
     agreement = row.agreement
-    text, position, start, end = _text(index, row)
+    text, position, start, end = _text(index, row, language)
     return Hit(
         document=row.document,
         chunk=text,
@@ -151,11 +216,13 @@ def _hit(index: Index, row: CardRow, standing: AgreementStatus, found: RecallMat
             agreement.learned_at,
             standing.heir.qualified if standing.heir else "",
             agreement.evidence[-MAX_HIT_EVIDENCE:],
+            agreement.role,
+            agreement.digest,
         ),
     )
 
 
-def _text(index: Index, row: CardRow) -> tuple[str, int, int, int]:
+def _text(index: Index, row: CardRow, language: Language) -> tuple[str, int, int, int]:
     """Return the text of an agreement, its position, and its first and last line.
 
     Render the agreement if its file is newer than the index, or contains a git conflict between two
@@ -165,7 +232,7 @@ def _text(index: Index, row: CardRow) -> tuple[str, int, int, int]:
     for chunk in known.values():
         if "\n<<<<<<<" not in chunk.text:
             return chunk.text, chunk.position, chunk.start_line, chunk.end_line
-    text = render(row.agreement)
+    text = render(row.agreement, language=language)
     return text, 0, 1, text.count("\n")
 
 

@@ -18,7 +18,7 @@ from code_intel.errors import UsageError
 from code_intel.learned.recall.calibration import FEATURES, Calibration
 from code_intel.learned.recall.contrast import (
     foreign_words,
-    lacking_aspect,
+    lacking_words,
     opposite,
     other_symbols,
     symbols_in,
@@ -263,7 +263,7 @@ def upper_limit(query: str, said: Wording) -> tuple[float, str]:
         return OTHER_SYMBOL, f"names another symbol: {', '.join(sorted(named))}"
     if foreign := foreign_words(query, said.term, said.content):
         return DIFFERENT, f"other words: {', '.join(sorted(foreign))}"
-    if lacking := lacking_aspect(query, said.term):
+    if lacking := lacking_words(query, said.term):
         return DIFFERENT, f"says less than the term: {', '.join(sorted(lacking))}"
     return 1.0, ""
 

@@ -13,6 +13,11 @@ from code_intel.learned.status.snapshot import NOW, Snapshot, SnapshotCache
 from code_intel.learned.status.validity import NO_SYMBOL_FACTS, judge
 from code_intel.records import Definition, Validity
 
+HIDDEN_BY_REJECTION: frozenset[Validity] = frozenset(
+    {"valid", "unchecked", "expired", "unconfirmed"}
+)
+"""The statuses instead of which lists say `rejected`. The others ask for another action first."""
+
 
 @dataclass(frozen=True, slots=True)
 class AgreementStatus:
@@ -35,6 +40,15 @@ class AgreementStatus:
     certain_aliases: frozenset[str] = frozenset()
     objections: Objections = NO_OBJECTIONS
     heir: Definition | None = None
+
+    @property
+    def listed_status(self) -> Validity:
+        """The status for lists: `rejected` if a person has rejected a usable agreement.
+
+        Searches use `validity`, because a rejected agreement is still offered for verification.
+        """
+        is_rejected = self.objections.is_rejected and self.validity in HIDDEN_BY_REJECTION
+        return "rejected" if is_rejected else self.validity
 
     @property
     def symbol(self) -> str:

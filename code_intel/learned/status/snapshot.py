@@ -17,6 +17,7 @@ from code_intel.learned.files.stat_cache import StatCache, database_stats
 from code_intel.learned.files.trunk import reference_stats, repository
 from code_intel.learned.history.experience import AgreementExperience, Objections, weigh
 from code_intel.learned.history.state import open_state
+from code_intel.learned.notes.entries import NoteEntry, RecordCache, entries_of
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.validity import Trust, trust_of, trust_without_trunk
 
@@ -47,6 +48,7 @@ class Snapshot:
         memory: The content of the state store.
         objections: The objections to each agreement.
         trust: The contents that are confirmed.
+        notes: The conventions, decisions and warnings.
     """
 
     revision: int
@@ -54,6 +56,7 @@ class Snapshot:
     memory: Memory
     objections: Mapping[Key, Objections]
     trust: Trust
+    notes: tuple[NoteEntry, ...] = ()
 
     def certain_aliases(self, entry: AgreementEntry) -> frozenset[str]:
         """Return the folded aliases in an entry's file that enough sessions confirmed."""
@@ -77,6 +80,7 @@ class SnapshotCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._agreements = AgreementCache()
+        self._records = RecordCache()
         self._memory: StatCache[Memory] = StatCache()
         self._trust: StatCache[Trust] = StatCache()
         self._last = _EMPTY
@@ -112,7 +116,8 @@ class SnapshotCache:
             )
             trust = self._trust_now(settings, memory.confirmed)
             revision = last.revision + (not same)
-            self._last = Snapshot(revision, known, memory, objections, trust)
+            notes = (*entries_of(known), *self._records.look(settings.decisions))
+            self._last = Snapshot(revision, known, memory, objections, trust, notes)
             self._taken = began
             return self._last
 

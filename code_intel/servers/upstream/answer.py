@@ -17,6 +17,7 @@ from typing import Any, Literal, cast, get_args
 
 from mcp.types import CallToolResult, TextContent
 
+from code_intel.chunking.agreement_values import role_word
 from code_intel.errors import UpstreamError
 from code_intel.records import (
     MAX_HIT_EVIDENCE,
@@ -24,6 +25,8 @@ from code_intel.records import (
     FileReference,
     Freshness,
     Hit,
+    NoteHit,
+    NoteKind,
     SearchAnswer,
     Validity,
 )
@@ -42,6 +45,10 @@ MAX_HIT_TEXT_CHARS = 4096
 """Maximum length of any other field, such as a path."""
 MAX_LIST_ITEMS = 50
 MAX_ANSWER_HITS = 100
+MAX_NOTE_LINES = 4
+"""Limit of the lines of a note, the title included."""
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+"""The digest of a symbol; see `records.Symbol`."""
 _KIND = re.compile(r"[a-z]{1,20}")
 
 Naming = Callable[[str], str]
@@ -164,6 +171,7 @@ def _hit(item: object, naming: Naming, dropped: Counter[str]) -> Hit | None:
         end_line=_integer(fields.get("end_line")),
         why=_texts(fields.get("why")),
         agreement=_agreement(fields.get("agreement")),
+        note=_note(fields.get("note"), _text(fields.get("chunk"))),
     )
 
 
@@ -171,6 +179,7 @@ def _agreement(value: object) -> AgreementHit | None:
     if not isinstance(value, Mapping):
         return None
     status = value.get("status")
+    digest = _text(value.get("digest"))
     return AgreementHit(
         nl_term=_text(value.get("nl_term")),
         symbol=_text(value.get("symbol")),
@@ -179,6 +188,24 @@ def _agreement(value: object) -> AgreementHit | None:
         reasons=_texts(value.get("reasons")),
         learned_at=_text(value.get("learned_at")),
         evidence=_texts(value.get("evidence"))[:MAX_HIT_EVIDENCE],
+        role=role_word(_text(value.get("role"))),
+        digest=digest if _DIGEST.fullmatch(digest) else "",
+    )
+
+
+def _note(value: object, chunk: str) -> NoteHit | None:
+    """Return a note of a shared map; the first line of the chunk is its title."""
+    if not isinstance(value, Mapping) or value.get("kind") not in get_args(NoteKind):
+        return None
+    status = value.get("status")
+    return NoteHit(
+        kind=cast("NoteKind", value.get("kind")),
+        title=_text(value.get("title")),
+        status=cast("Validity", status) if status in get_args(Validity) else "unchecked",
+        lines=tuple(chunk.split("\n")[1:MAX_NOTE_LINES]),
+        reasons=_texts(value.get("reasons")),
+        files=_texts(value.get("files")),
+        symbols=_texts(value.get("symbols")),
     )
 
 

@@ -62,7 +62,7 @@ async def _open_pipes(process: Process, link: Link) -> AsyncIterator[Streams]:
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, queue = anyio.create_memory_object_stream[SessionMessage](MAX_QUEUED_MESSAGES)
-    stderr_end, stdout_read = bytearray(), anyio.Event()
+    stderr_end, stdout_read, stderr_read = bytearray(), anyio.Event(), anyio.Event()
 
     async def read_messages() -> None:
         async with send:  # closing it ends the session, so find the reason first
@@ -76,6 +76,7 @@ async def _open_pipes(process: Process, link: Link) -> AsyncIterator[Streams]:
             link.receive(len(data))
             stderr_end.extend(data)
             del stderr_end[:-STDERR_BYTES]
+        stderr_read.set()
 
     async def write_messages() -> None:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -91,6 +92,7 @@ async def _open_pipes(process: Process, link: Link) -> AsyncIterator[Streams]:
     async def end_after(wait_for_reason: Callable[[], Awaitable[object]]) -> None:
         with anyio.move_on_after(END_REASON_TIMEOUT_S):
             await wait_for_reason()
+            await stderr_read.wait()
         said = stderr_end[-MAX_SAID_CHARS:].decode("utf-8", "replace")
         link.end(_how_it_ended(process), quoted(said))
 

@@ -4,7 +4,8 @@ The session becomes READY, or it stays in EXPLORATION, and the answer says what 
 empty submission leads to SEMANTIC: then exploration has found nothing to rest on.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.errors import RequirementError
@@ -12,7 +13,7 @@ from code_intel.session.frame import SlotSource
 from code_intel.session.guidance import GREENFIELD
 from code_intel.session.phases import Event, Intent, Phase, advance
 from code_intel.session.risk import ChangeFacts, Risk, assess_change, at_least
-from code_intel.session.state import Session, Step
+from code_intel.session.state import MapCandidate, Session, Step
 from code_intel.session.understanding.claims import (
     Claim,
     NewSymbol,
@@ -53,6 +54,8 @@ class EvidenceFacts(NamedTuple):
             nothing was named.
         existing_files: The files of new symbols that exist.
         nothing_defined: Whether the index defines no symbol at all.
+        agreements: The candidates of the map that claims accept, by symbol.
+        refused: Why candidates that claims name cannot be accepted, each as a sentence.
     """
 
     symbols: tuple[ClaimFacts, ...] = ()
@@ -60,6 +63,8 @@ class EvidenceFacts(NamedTuple):
     neighbours: tuple[ClaimFacts, ...] = ()
     existing_files: frozenset[str] = frozenset()
     nothing_defined: bool = False
+    agreements: Mapping[str, MapCandidate] = MappingProxyType({})
+    refused: tuple[str, ...] = ()
 
 
 class EvidenceVerdict(NamedTuple):
@@ -74,6 +79,7 @@ class EvidenceVerdict(NamedTuple):
         left_out: Symbols that do not count, with the reason.
         missing: What is missing; empty if the session becomes READY.
         uses: Uses of the accepted symbols that the answer must list.
+        agreements: The candidates of the map that are accepted.
         notes: What the server knows and the agent need not look for.
         hint: The next step; empty if nothing is missing.
     """
@@ -86,6 +92,7 @@ class EvidenceVerdict(NamedTuple):
     left_out: tuple[Lack, ...] = ()
     missing: tuple[str, ...] = ()
     uses: tuple[UseFacts, ...] = ()
+    agreements: tuple[MapCandidate, ...] = ()
     notes: tuple[str, ...] = ()
     hint: str = ""
 
@@ -130,6 +137,7 @@ def submit_evidence(
         tuple(claim.key for claim, _ in accepted),
         tuple(left_out),
         uses=tuple(dict.fromkeys(use for row in accepted for use in uses_to_list(*row, risk))),
+        agreements=tuple(_agreements(accepted, facts)),
         notes=tuple(_notes(accepted, submitted.new_symbols, facts, risk)),
     )
 
@@ -267,9 +275,19 @@ def _data(
         "missing": [],
         "notes": submitted.notes,
         "greenfield": facts.nothing_defined and bool(planned),
+        "accepted": [list(each) for each in _agreements(accepted, facts)],
         "risk": risk[0].value,
         "risk_reason": risk[1],
     }
+
+
+def _agreements(
+    accepted: Sequence[tuple[Claim, ClaimFacts]], facts: EvidenceFacts
+) -> Iterator[MapCandidate]:
+    """Yield the candidates of the map that accepted claims name."""
+    for _, known in accepted:
+        if known.name in facts.agreements:
+            yield facts.agreements[known.name]
 
 
 def _doubt(session: Session, facts: EvidenceFacts, risk: Risk, reason: str) -> EvidenceVerdict:
@@ -302,6 +320,7 @@ def _notes(
     for new, neighbour in zip(new_symbols, facts.neighbours, strict=True):
         beside = f" beside {neighbour.name}" if neighbour.name else ""
         yield f"New code is accepted: {new.name} in {new.file}{beside}."
+    yield from facts.refused
     for _, known in accepted:
         if at_least(risk, Risk.MEDIUM) and known.readable and not known.uses:
             yield f"Nothing uses {known.name}."

@@ -7,7 +7,7 @@ nothing here blocks the event loop.
 
 import copy
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -21,7 +21,8 @@ from code_intel.config.writable_folders import is_writable
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, NotFoundError, SessionError, UsageError
 from code_intel.index.facade import Index
-from code_intel.learned.history import decisions
+from code_intel.learned.history import answer_sizes, decisions
+from code_intel.learned.history.answer_sizes import AnswerSize
 from code_intel.learned.history.logs import folder_of
 from code_intel.learned.recall.candidates import MapCache
 from code_intel.records import Searcher
@@ -62,6 +63,7 @@ class GatewayContext:
         map_cache: Data of the map that is cached between queries.
         names: The names of the project's files, once something has asked for them in this call;
             None if they are not kept, because there is no call.
+        worked: The session in which this call worked, as the call left it; None without one.
         sessions: The paths of the sessions' journals.
     """
 
@@ -79,6 +81,7 @@ class GatewayContext:
     opens_commands: "Callable[[], CommandContext] | None" = None
     map_cache: MapCache = field(default_factory=MapCache)
     names: "list[ProjectNames] | None" = None
+    worked: Session | None = None
     sessions: SessionPaths = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +92,7 @@ class GatewayContext:
         """Return the context of one call, with its own connection, progress and warnings."""
         call = copy.copy(self)
         call.connection, call.report, call.warnings, call.names = connection, report, [], []
+        call.worked = None
         return call
 
     @property
@@ -155,6 +159,8 @@ class GatewayContext:
                     error.hint = with_next_step(error.hint, locked.session, self.offered or None)
                 await self.note(session, decision_log.refusal(locked.session, error, tool))
                 raise
+            finally:
+                self.worked = locked.session
             if locked.session is not session:
                 await self.note(session, *decision_log.phase_changes(session, locked.session, tool))
 
@@ -190,6 +196,18 @@ class GatewayContext:
                 await run_in_thread(decisions.append, folder, session.name if session else "", rows)
         except CodeIntelError as error:
             self.warnings.append(f"Decisions were not logged: {error.message}")
+
+    async def note_size(self, tool: str, tokens: int, session: Session | None = None) -> None:
+        """Log the tokens of an answer in a session; without a session, or if it fails, do nothing.
+
+        Only statistics use the log.
+        """
+        worked = session or self.worked
+        if worked is None:
+            return
+        size = AnswerSize(worked.name, worked.seq, tool, tokens)
+        with suppress(CodeIntelError):
+            await run_in_thread(answer_sizes.append, folder_of(self.settings.state), size)
 
     def _no_session_error(self, tool: str) -> SessionError:
         if self.connection is not None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from code_intel.foundation.redaction import masked
+from code_intel.records import FAIR_SCORE
 from code_intel.session import journal
 from code_intel.session.phases import Intent
 from code_intel.session.state import Session
@@ -60,9 +61,10 @@ async def answer_prompt(context: GatewayContext, event: HookEvent) -> HookReply:
     if not asked or context.upstream is None:
         return HookReply()
     found = await look_up(context, None, prompt, FOREST_HITS)
+    found = found._replace(least=FAIR_SCORE)  # no agent has asked for weak candidates
     if not await run_in_thread(is_about_code, context, prompt, asked, found):
         return HookReply()
-    shown, found = await _places(context, prompt, found)
+    shown, found, _ = await _places(context, prompt, found)
     bound = await run_in_thread(find_session, context, event)
     if not shown:
         return HookReply()
@@ -77,18 +79,19 @@ async def answer_prompt(context: GatewayContext, event: HookEvent) -> HookReply:
     shortened = _without_notes(found)
     start, text = _fitted(heading, Start(handle, session, shortened, shown=tuple(shown)))
     tool = "search_smart" if bound else "start_session"
-    step = await call_step(context, found, start.shown if event.is_heard else (), tool)
-    await run_in_thread(journal.append, context.sessions, handle, step)
+    step = await call_step(context, session, found, start.shown if event.is_heard else (), tool)
+    session = await run_in_thread(journal.append, context.sessions, handle, step)
+    await context.note_size("prompt", tokens(text), session)
     return HookReply(context=text)
 
 
 async def _places(context: GatewayContext, prompt: str, found: Lookup) -> AgreedCode:
     """Return the code of the agreements or, unless one answers, the best places."""
-    agreed, found = await agreed_code(context, found, PLACES_TOKENS, with_relations=False)
+    agreed = await agreed_code(context, found, PLACES_TOKENS, with_relations=False)
     shown = await with_forest(
-        context, prompt, found, agreed, PLACES_TOKENS, limit=MAX_PLACES, with_relations=False
+        context, prompt, agreed, PLACES_TOKENS, limit=MAX_PLACES, with_relations=False
     )
-    return AgreedCode(shown[:MAX_PLACES], found)
+    return AgreedCode(shown[:MAX_PLACES], agreed.found)
 
 
 def is_about_code(

@@ -1,7 +1,8 @@
 """Judge the files that a tool of the client is about to write, by the rule of check_write_target.
 
 A hook that enforces denies what the rule denies. One that advises only names what was not read,
-once a file. What the rule allows passes without a word, and so do files outside the project.
+once a file. What the rule allows passes with the notes on the file the first time, and without a
+word afterwards, as do files outside the project.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,12 +20,14 @@ from code_intel.tools.context.client_reads import (
     read_client_reads,
 )
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import guidance_line, guidance_rows
 from code_intel.tools.context.prints import current_text, lines_of_prints
 from code_intel.tools.hooks.binding import client_session, find_session
 from code_intel.tools.hooks.event_files import files_to_write, relative_file
 from code_intel.tools.hooks.events import HookEvent, HookReply
 from code_intel.tools.hooks.reading import take_over
 from code_intel.tools.session.check_write_target import judge_writes
+from code_intel.tools.wire.suspicion import note_of
 
 MAX_NAMED = 3
 """Maximum files that a reply names."""
@@ -61,20 +64,31 @@ async def _in_session(
 ) -> HookReply:
     await run_in_thread(take_over, context, event, handle)
     async with context.session(handle, _TOOL) as locked:
+        before = locked.session.permitted_files
         verdicts, hints = await judge_writes(locked, paths)
         session = locked.session
+    new = [verdict.file for verdict in verdicts if verdict.file and verdict.file not in before]
+    guidance = await _guidance(context, session, new)
     judged = dict(zip(paths, verdicts, strict=True))
     if not event.enforces:
         tool = SHELL_WRITE if event.is_shell else WRITE_TOOL
         line = await run_in_thread(_unread, context, handle, session, judged, tool)
-        return HookReply(context=line)
+        return HookReply(context="\n".join(filter(None, (line, guidance))))
     refused = [path for path, verdict in judged.items() if not verdict.allowed]
     if not refused:
-        return HookReply()
+        return HookReply(context=guidance)
     steps_to_open = " ".join(hint.replace(CHECK_AGAIN, _WRITE_AGAIN) for hint in hints)
     return HookReply(
         refusal=REFUSED.format(files=_names(context, refused), hints=steps_to_open).strip()
     )
+
+
+async def _guidance(context: GatewayContext, session: Session, files: Sequence[str]) -> str:
+    """Return the notes on files that are written for the first time, at most three lines."""
+    if not files:
+        return ""
+    rows = await run_in_thread(guidance_rows, context, session, files)
+    return "\n".join(filter(None, (note_of(rows), *map(guidance_line, rows))))
 
 
 def _unread(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.chunking.agreement_values import EXPECTED_FORMS, role_word
 from code_intel.errors import UsageError
 from code_intel.forest.text.grep import confined
 from code_intel.foundation.text import code_point, hidden_character, visible
@@ -40,13 +41,17 @@ async def add_agreement(
     related_files: Annotated[
         list[str], Field(description="Files that support it, as `path` or `path:line`.")
     ] = [],
+    role: Annotated[
+        str,
+        Field(max_length=40, description="Its part in the feature: entry, core, storage, test."),
+    ] = "",
 ) -> Answer:
     """Record an agreement: which symbol a term means in this project.
 
     Searches find it immediately, but it cannot lead to READY (permission to write) until it is
     confirmed. Use it for what people already know; record_outcome adds what a session has learned.
     """
-    agreement = await drafted(context, nl_term, symbol, code_evidence, related_files)
+    agreement = await drafted(context, nl_term, symbol, code_evidence, related_files, role)
     learned: LearningResult = await run_in_thread(
         learn, context.settings, agreement, confirmed=False, cache=context.map_cache
     )
@@ -95,13 +100,21 @@ async def drafted(
     symbol: str,
     code_evidence: str,
     related_files: Sequence[str],
+    role: str = "",
 ) -> Agreement:
     """Return a new agreement with the symbol's current digest from the index; write nothing.
 
     Raises:
-        UsageError: A related file is outside the project or contains an invisible character; or
+        UsageError: The role is not one word; a related file is outside the project or contains an
+            invisible character; or
             several files define the symbol, and none of them is a related file.
     """
+    if role and not role_word(role):
+        raise UsageError(
+            "role must be one word.",
+            hint=f"Write {EXPECTED_FORMS['role']}.",
+            details={"field": "role"},
+        )
     files = [await run_in_thread(_reference, context.root, text) for text in related_files]
     found = await definitions_of(context, [symbol])
     definitions = found.get(symbol, [])
@@ -116,6 +129,7 @@ async def drafted(
         files=tuple(files),
         digest=definitions[0].digest if definitions else "",
         body=await sole_body(context, definitions),
+        role=role_word(role),
     )
 
 

@@ -53,7 +53,7 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
     agreement = standing.entry.agreement
     data: dict[str, Any] = {
         "file": encodable(standing.entry.path.name),
-        "status": standing.validity,
+        "status": standing.listed_status,
         "reasons": list(standing.reasons),
         "confirmed": standing.confirmed,
     }
@@ -64,6 +64,7 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
             "evidence": list(agreement.evidence),
             "files": files_data(agreement.files),
             "aliases": list(agreement.aliases),
+            **({"role": agreement.role} if agreement.role else {}),
             "learned_at": agreement.learned_at,
             **({"renamed_to": standing.heir.qualified} if standing.heir else {}),
         }
@@ -74,14 +75,15 @@ def standing_data(standing: AgreementStatus) -> dict[str, Any]:
 
 def standing_line(row: Mapping[str, Any]) -> str:
     """Return a row of `standing_data` as one line of visible characters."""
-    name = f"{row['nl_term']} → {row['symbol']}" if "nl_term" in row else row["file"]
+    role = f" ({row['role']})" if "role" in row else ""
+    name = f"{row['nl_term']} → {row['symbol']}{role}" if "nl_term" in row else row["file"]
     reasons = " ".join(f"{reason.rstrip('.')}." for reason in row["reasons"])
     return visible(f"[{row['status']}] {name}" + (f"  ({reasons})" if reasons else ""))
 
 
 def _matches(standing: AgreementStatus, nl_term: str, symbol: str, status: str) -> bool:
     agreement = standing.entry.agreement
-    if status and standing.validity != status:
+    if status and standing.listed_status != status:
         return False
     if agreement is None:
         return not nl_term and not symbol

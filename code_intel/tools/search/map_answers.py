@@ -9,7 +9,7 @@ from code_intel.learned.files.agreements import make_key
 from code_intel.learned.history.experience import REJECTION_PERIOD, Kind
 from code_intel.learned.history.feedback import note
 from code_intel.learned.status.agreement_status import standings_of
-from code_intel.session.state import Session
+from code_intel.session.state import MapCandidate, Session
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
 
@@ -45,6 +45,18 @@ def last_map_answer(session: Session) -> MapAnswer | None:
         query=str(answered["query"]),
         band=str(answered["band"]),
         files=tuple(answered["files"]),
+    )
+
+
+def accepted_answer(session: Session, accepted: MapCandidate) -> MapAnswer:
+    """Return an accepted candidate as if the map had answered with it."""
+    return MapAnswer(
+        nl_term=accepted.nl_term,
+        symbol=accepted.agreed,
+        current_symbol=accepted.agreed,
+        query=session.own_words,
+        band="forest",
+        files=(),
     )
 
 

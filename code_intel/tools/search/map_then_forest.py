@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from code_intel.learned.files.agreements import make_key
+from code_intel.learned.recall.map_search import MIN_SHOWN_SCORE
 from code_intel.learned.recall.recall import fold
 from code_intel.records import FAIR_SCORE, VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.session import short_circuit, steps
-from code_intel.session.state import Print, Session, Step
+from code_intel.session.phases import Phase
+from code_intel.session.state import MapCandidate, Print, Session, Step
 from code_intel.tools.context import decision_log
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
@@ -18,8 +20,15 @@ from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
 from code_intel.tools.wire.answers import logged_hits
 
+MAX_NOTES = 2
+"""Limit of the conventions, decisions and warnings to show."""
 MAX_KNOWN = 3
 """Limit of the agreements of several terms to show."""
+RANK_OFFSET = 2
+"""Added to ranks, counted from 0, before their reciprocals are added."""
+LEAST_CANDIDATE = MIN_SHOWN_SCORE
+"""Lowest score of a candidate: the right agreement is among the best three for more than nine of
+ten questions, but often with a low score (docs/decisions/0085)."""
 
 
 class Lookup(NamedTuple):
@@ -33,6 +42,7 @@ class Lookup(NamedTuple):
         forest: The forest's hits; None if it was not asked or did not answer.
         missing: The corpora that did not answer.
         is_hit: Whether an agreement answers the query, so that the forest was not asked.
+        least: The lowest score of a candidate, if no agreement answers.
     """
 
     query: str
@@ -42,31 +52,55 @@ class Lookup(NamedTuple):
     forest: SearchAnswer | None = None
     missing: tuple[UnavailableCorpus, ...] = ()
     is_hit: bool = False
+    least: float = LEAST_CANDIDATE
 
     @property
     def known(self) -> tuple[Hit, ...]:
-        """The agreements to show: those that answer and their siblings, else the fair ones.
+        """The agreements to show: those that answer and their siblings, else the candidates.
 
-        An agreement for the same feature with another request is a fair one, and so is one whose
-        term the query contains. Without siblings, they are at most `MAX_KNOWN`.
+        Beside an agreement that must be verified, candidates are shown as well. Without siblings,
+        there are at most `MAX_KNOWN`. A candidate is an agreement of at least the score `least`, or
+        `FAIR_SCORE` if only words were compared, or one that `is_fair`.
         """
-        least = VERIFICATION_SCORE if self.is_hit else FAIR_SCORE
         hits = [hit for hit in (self.map.hits if self.map else ()) if hit.agreement]
         siblings = sum(_term(hit) == _term(hits[0]) for hit in hits) if self.is_hit else 0
-        others = hits[siblings:]
-        fair = [
-            hit
-            for hit in others
-            if max(hit.score or 0.0, self._feature_score(hit)) >= least
-            or contains_term(self.query, _term(hit))
-        ]
-        return (*hits[:siblings], *fair[: max(MAX_KNOWN - siblings, 0)])
+        others = _by_score_and_meaning(hits[siblings:])
+        fair = [hit for hit in hits[siblings:] if self.is_fair(hit)]
+        least = FAIR_SCORE if self._compares_words_only else self.least
+        weak = [hit for hit in others if hit not in fair and (hit.score or 0.0) >= least]
+        shown = fair if self._is_ready else [*fair, *weak]
+        return (*hits[:siblings], *shown[: max(MAX_KNOWN - siblings, 0)])
 
-    def _feature_score(self, hit: Hit) -> float:
+    @property
+    def notes(self) -> tuple[Hit, ...]:
+        """The notes to show, at most `MAX_NOTES`."""
+        return tuple(hit for hit in (self.map.hits if self.map else ()) if hit.note)[:MAX_NOTES]
+
+    @property
+    def _is_ready(self) -> bool:
+        return bool(self.judged and self.judged.verdict.phase is Phase.READY and self.is_hit)
+
+    def is_fair(self, hit: Hit) -> bool:
+        """Return whether an agreement is close enough for its code to come before the forest's.
+
+        It is if it scores `FAIR_SCORE`, or `VERIFICATION_SCORE` beside an agreement that answers,
+        if it is for the same feature with another request, or if the query contains its term.
+        """
+        least = VERIFICATION_SCORE if self.is_hit else FAIR_SCORE
+        return self.closeness(hit) >= least or contains_term(self.query, _term(hit))
+
+    @property
+    def _compares_words_only(self) -> bool:
+        degraded = self.map.index.degraded if self.map else ()
+        return any(reason.startswith("embedding") for reason in degraded)
+
+    def closeness(self, hit: Hit) -> float:
+        """Return the score of an agreement or, of a candidate, that of its feature if higher."""
+        score = hit.score or 0.0
         if self.is_hit or self.judged is None or hit.agreement is None:
-            return 0.0
+            return score
         key = make_key(hit.agreement.nl_term, hit.agreement.symbol)
-        return self.judged.features.get(key, 0.0)
+        return max(score, self.judged.features.get(key, 0.0))
 
 
 async def look_up(
@@ -92,6 +126,19 @@ async def look_up(
         context.searcher, "forest", context.searcher.search_forest(forest_query or query, top_k)
     )
     return Lookup(query, session, judged, answer, found, missing + forest_missing)
+
+
+def _by_score_and_meaning(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits by the sum of their reciprocal ranks by score and by similarity.
+
+    Low scores say little about which agreement is the right one.
+    """
+    by_meaning = sorted(hits, key=lambda hit: -hit.similarity)
+    ranks = {
+        id(hit): 1 / (RANK_OFFSET + hits.index(hit)) + 1 / (RANK_OFFSET + by_meaning.index(hit))
+        for hit in hits
+    }
+    return sorted(hits, key=lambda hit: -ranks[id(hit)])
 
 
 def contains_term(text: str, term: str) -> bool:
@@ -121,7 +168,12 @@ def _is_answered_by_map(judged: JudgedAnswer, session: Session | None) -> bool:
     return session is None or symbol_now(judged.best.agreement) not in session.refuted
 
 
-def map_call(tool: str, lookup: Lookup, printed: Iterable[Print] = ()) -> Step:
+def map_call(
+    tool: str,
+    lookup: Lookup,
+    printed: Iterable[Print] = (),
+    candidates: Iterable[MapCandidate] = (),
+) -> Step:
     """Return the journal's record of a search that an agreement has answered."""
     judged = lookup.judged
     assert judged is not None  # noqa: S101 - the map has answered
@@ -135,6 +187,7 @@ def map_call(tool: str, lookup: Lookup, printed: Iterable[Print] = ()) -> Step:
         symbols=(symbol_now(judged.best.agreement),),
         map_results=logged_hits(judged.hits),
         printed=printed,
+        candidates=candidates,
     )
 
 

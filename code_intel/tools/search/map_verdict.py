@@ -1,7 +1,8 @@
 """Judge a map answer for a session: gather local facts, and apply `session.short_circuit`.
 
 Scores come from the map that answered, which may be on a server. Validity, confirmation and
-definitions always come from the project's own files and index (docs/decisions/0002).
+definitions always come from the project's own files and index (docs/decisions/0002), also for what
+a shared map knows (docs/decisions/0086).
 """
 
 import re
@@ -31,7 +32,14 @@ from code_intel.learned.status.validity import (
     moved_to,
     several_files,
 )
-from code_intel.records import MAX_HIT_EVIDENCE, AgreementHit, Definition, Hit, SearchAnswer
+from code_intel.records import (
+    MAX_HIT_EVIDENCE,
+    AgreementHit,
+    Definition,
+    FileReference,
+    Hit,
+    SearchAnswer,
+)
 from code_intel.session import short_circuit
 from code_intel.session.phases import Intent
 from code_intel.session.risk import Risk
@@ -43,6 +51,7 @@ from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_text
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.search.request_match import RequestMatch, match_request
+from code_intel.tools.search.shared_map import is_proven, shared_standings
 
 NO_MAP_FACTS = MapFacts(
     score=None,
@@ -105,7 +114,8 @@ def _judged(
         if hit.agreement:
             _refresh_index(context, hit.agreement)
     keys = {_key(hit.agreement) for hit in match.hits if hit.agreement}
-    standings = standings_of(
+    shared = shared_standings(context, match.hits, since=since)
+    standings = dict(shared) | standings_of(
         context.settings, context.forest, keys, since=since, cache=context.map_cache
     )
     local_hits = _confirmed_first(
@@ -129,12 +139,27 @@ def _judged(
         alias_only=found is not None and _relies_on_alias(found, session, match, best.score),
         other_request=match.speaks_elsewhere,
         ambiguous=found is not None and _is_ambiguous(context, found),
-        remote_only=found is not None and _is_only_remote(context, found, session),
+        remote_only=found is not None
+        and not is_proven(shared, _key(agreement))
+        and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
     served = tuple(hit for hit in local_hits if not hit.agreement or hit.agreement.status in SERVED)
     return JudgedAnswer(
         best, short_circuit.judge(facts), bool(definitions), files, served, match.features
+    )
+
+
+def facts_to_accept(
+    context: GatewayContext, session: Session, standing: AgreementStatus
+) -> MapFacts:
+    """Return what decides whether a submission may accept an agreement; this blocks."""
+    return NO_MAP_FACTS._replace(
+        status=standing.validity,
+        confirmed=standing.confirmed,
+        symbol_defined=bool(_definitions(context, standing.symbol)),
+        disputed=_is_disputed(standing, session),
+        ambiguous=_is_ambiguous(context, standing),
     )
 
 
@@ -167,10 +192,16 @@ def _with_local_status(hit: Hit, standings: Mapping[Key, AgreementStatus]) -> Hi
             hit.agreement,
             status=standing.validity,
             reasons=standing.reasons,
+            files=_files_of(standing),
             renamed_to=standing.heir.qualified if standing.heir else "",
             evidence=_evidence_of(standing),
         )
     return replace(hit, score=score, agreement=agreement)
+
+
+def _files_of(standing: AgreementStatus) -> tuple[FileReference, ...]:
+    agreement = standing.entry.agreement
+    return agreement.files if agreement else ()
 
 
 def _evidence_of(standing: AgreementStatus) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from code_intel.index.cancellation import run_read
 from code_intel.records import PLACES_PER_FILE, Hit, SearchAnswer
 from code_intel.session import steps
 from code_intel.session.guidance import VERIFY
-from code_intel.session.state import Print, Step
+from code_intel.session.state import MapCandidate, Print, Step
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.degraded import (
     MEANWHILE,
@@ -103,6 +103,7 @@ async def forest_call(
     *,
     budget: int = MAX_SEARCH_TOKENS,
     printed: Iterable[Print] = (),
+    candidates: Iterable[MapCandidate] = (),
 ) -> Step:
     """Return the journal's record of a search; its files and symbols are only hypotheses.
 
@@ -114,6 +115,7 @@ async def forest_call(
         map_hits: The hits of the map, if it was searched as well.
         budget: Maximum tokens of the texts of all hits; see `hit_answer`.
         printed: What else the answer prints.
+        candidates: The agreements that the answer shows.
     """
     passages = [
         Passage(project_path_of(context, hit.document), hit.start_line, text)
@@ -128,6 +130,7 @@ async def forest_call(
         map_results=None if map_hits is None else logged_hits(map_hits),
         forest_results=logged_hits(found.hits),
         printed=(*await run_in_thread(prints_in, context, passages), *printed),
+        candidates=candidates,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -21,18 +21,22 @@ from code_intel.tools.context.degraded import (
     unavailable_message,
 )
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
+from code_intel.tools.context.places import Place
 from code_intel.tools.context.searchers import UnavailableCorpus
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.search.agreed_places import agreed_code
+from code_intel.tools.search.candidates import shown_candidates
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
 from code_intel.tools.search.search_forest import forest_call, with_places
-from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
+from code_intel.tools.wire.agreement_rows import agreement_data, agreement_lines
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS
 from code_intel.tools.wire.hit_answers import hit_answer
 from code_intel.tools.wire.next_calls import call_text, submission_call, verification_call
+from code_intel.tools.wire.note_rows import note_data, note_line
 from code_intel.tools.wire.suspicion import flags_of, note_of
 
 MIN_HIT_TOKENS = 400
@@ -67,18 +71,21 @@ async def search_smart(
     found = await look_up(context, session, query, top_k)
     if found.map is None and found.forest is None:
         raise no_answer(found.missing)
-    shown, found = await agreed_code(context, found, MAX_SEARCH_TOKENS - MIN_HIT_TOKENS)
+    fair, found, weak = await agreed_code(context, found, MAX_SEARCH_TOKENS - MIN_HIT_TOKENS)
+    shown = [*fair, *weak]
     if found.forest is not None:
         found = found._replace(forest=await with_places(context, query, found.forest))
+    first = fair[0].place if fair and not found.is_hit else None
     if session is None:
-        return _answer(found, top_k, None, shown)
+        return _answer(found, top_k, None, shown, first)
     if session.frame is None:
         context.warnings.append(_without_frame(context))
-    step = await _call_step(context, found, shown)
+    step = await _call_step(context, session, found, shown)
     async with context.optional_session(handle, "search_smart") as locked:
         if locked is not None:
             session = await record(locked, found, step)
-    return _answer(found, top_k, session, shown)
+    answer = _answer(found, top_k, session, shown, first)
+    return await with_guidance(context, session, answer)
 
 
 def _without_frame(context: GatewayContext) -> str:
@@ -88,11 +95,14 @@ def _without_frame(context: GatewayContext) -> str:
     return f"This session has no query frame. With {remedy}, a search can tell the feature apart."
 
 
-async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[ShownPlace]) -> Step:
+async def _call_step(
+    context: GatewayContext, session: Session, found: Lookup, shown: Sequence[ShownPlace]
+) -> Step:
     """Return the journal's record of the call and of what the answer prints."""
     printed = await run_in_thread(prints_of_places, context, shown)
+    candidates = shown_candidates(found, session)
     if found.is_hit:
-        return map_call("search_smart", found, printed)
+        return map_call("search_smart", found, printed, candidates)
     map_hits = found.judged.hits if found.judged else None
     hits = found.forest or SearchAnswer(())
     return await forest_call(
@@ -103,26 +113,31 @@ async def _call_step(context: GatewayContext, found: Lookup, shown: Sequence[Sho
         map_hits,
         budget=hit_budget(shown),
         printed=printed,
+        candidates=candidates,
     )
 
 
 def _answer(
-    found: Lookup, top_k: int, session: Session | None, shown: Sequence[ShownPlace]
+    found: Lookup,
+    top_k: int,
+    session: Session | None,
+    shown: Sequence[ShownPlace],
+    first: Place | None,
 ) -> Answer:
+    """Return the answer; `first` is the code of the best candidate if that is a fair one."""
     answer = _found_answer(found, top_k, session, hit_budget(shown))
     candidates = [] if found.is_hit else [agreement_data(hit) for hit in found.known]
+    notes = [] if found.is_hit else [note_data(hit) for hit in found.notes]
     places = [item.data for item in shown]
-    call: dict[str, Any] = {}
-    if shown and not found.is_hit:
-        first = shown[0].place
-        call = submission_call(session, first.symbol, first.file)
+    call = submission_call(session, first.symbol, first.file) if first else {}
     lines = (
-        note_of([*candidates, *places]),
-        *map(agreement_line, candidates),
+        note_of([*candidates, *notes, *places]),
+        *agreement_lines(candidates),
+        *map(note_line, notes),
         *(item.text for item in shown),
         call_text(call),
     )
-    added = {"map": candidates, "places": places}
+    added = {"map": candidates, "notes": notes, "places": places}
     data = {**answer.data, **{name: rows for name, rows in added.items() if rows}, **call}
     return replace(answer, data=data, text="\n".join(filter(None, (answer.text, *lines))))
 

@@ -46,7 +46,7 @@ class TerminalAnswer(NamedTuple):
     def text(self) -> str:
         """The answer as text."""
         shown = [excerpt(hit, PREVIEW_LINES) for hit in self.found.hits]
-        heading = "Agreements:" if self.corpus == "map" else "Source (unverified):"
+        heading = "The map:" if self.corpus == "map" else "Source (unverified):"
         body = f"{heading}\n{hits_text(shown)}" if shown else NOTHING_LIKELY
         return body + index_text(self.found.index)
 

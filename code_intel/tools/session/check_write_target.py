@@ -13,6 +13,7 @@ from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.write_gate import WriteVerdict, check_write, hints_of, real_files
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.write_facts import write_facts
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 
@@ -46,8 +47,11 @@ async def check_write_target(
         verdicts, hints = await judge_writes(locked, files, allow_new=allow_new_files)
     session = locked.session
     if isinstance(file_path, str):
-        return _answer(session, file_path, verdicts[0])
-    return _answer_several(session, files, verdicts, hints)
+        answer = _answer(session, file_path, verdicts[0])
+    else:
+        answer = _answer_several(session, files, verdicts, hints)
+    allowed = [verdict.file for verdict in verdicts if verdict.file]
+    return await with_guidance(context, session, answer, allowed) if allowed else answer
 
 
 async def judge_writes(

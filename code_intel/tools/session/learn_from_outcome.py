@@ -56,6 +56,7 @@ from code_intel.tools.context.symbol_facts import definitions_of, nearest, sole_
 from code_intel.tools.search.map_answers import (
     SILENCED,
     MapAnswer,
+    accepted_answer,
     last_map_answer,
     record_feedback,
     silenced_by,
@@ -113,6 +114,13 @@ class _Work(NamedTuple):
         """Return whether the session was led to READY or VERIFICATION by this symbol."""
         answer = self.answer
         return answer is not None and lookup_name(answer.current_symbol) == lookup_name(symbol)
+
+    def agreement_for(self, symbol: str) -> MapAnswer | None:
+        """Return the agreement to confirm for a symbol: it led the session, or was accepted."""
+        if self.is_offered(symbol):
+            return self.answer
+        accepted = self.session.accepted_for(symbol)
+        return accepted and accepted_answer(self.session, accepted)
 
 
 class _Learnable(NamedTuple):
@@ -233,14 +241,14 @@ async def _learnable(work: _Work, *, insist: bool) -> list[_Learnable]:
         ordered = tuple(dict.fromkeys((*changed, *places)))
         standing = await run_in_thread(_standing, context, (work.term, name))
         agreed = bool(standing and standing.confirmed)
-        offered = work.is_offered(name)
+        accepted = await run_in_thread(_is_accepted, work, name)
         facts = SymbolOutcome(
             symbol=name,
             defined=await run_in_thread(_is_defined, context, session, name),
             places=places_of(places) if several else "",
             changed=None if work.edits.files is None else bool(changed),
-            offered=offered,
-            plausible=agreed or await _is_plausible(work, name, ordered),
+            offered=work.is_offered(name) or accepted,
+            plausible=agreed or accepted or await _is_plausible(work, name, ordered),
             rivals=tuple(
                 definition.qualified
                 for rival, places in rivals.items()
@@ -291,6 +299,13 @@ def _standing(context: GatewayContext, pair: Pair) -> AgreementStatus | None:
     return standings_of(context.settings, context.forest, [key], cache=context.map_cache).get(key)
 
 
+def _is_accepted(work: _Work, name: str) -> bool:
+    """Return whether the session accepted an agreement for a symbol, and it is still confirmed."""
+    accepted = work.session.accepted_for(name)
+    standing = accepted and _standing(work.context, (accepted.nl_term, accepted.agreed))
+    return bool(standing and standing.confirmed)
+
+
 async def _is_plausible(work: _Work, name: str, definitions: Sequence[Definition]) -> bool:
     """Return whether the symbol is a plausible place for the request; True if unknown."""
     if not definitions or not work.session.intent.writes:
@@ -310,9 +325,10 @@ async def _write(work: _Work, each: _Learnable) -> LearningResult:
     revise = await _revision_of(work, each)
     agreement = await _agreement(work, each, revise)
     earned = _is_earned(each)
-    if earned and work.answer and each.facts.offered:
+    answer = work.agreement_for(each.facts.symbol) if each.facts.offered else None
+    if earned and answer:
         with suppress(NotFoundError, UsageError):  # deleted in the meantime: learn it again
-            return await _confirm_again(context, work.answer, agreement, revise, alias=True)
+            return await _confirm_again(context, answer, agreement, revise, alias=True)
     return await run_in_thread(
         learn,
         context.settings,

@@ -26,6 +26,13 @@ from code_intel.tools.session.audit_writes import (
 )
 from code_intel.tools.session.edits import edits_since
 from code_intel.tools.session.learn_from_outcome import LearnedOutcome, learn_from_success
+from code_intel.tools.session.learn_notes import (
+    MAX_NOTES,
+    ConventionItem,
+    DecisionItem,
+    learn_notes,
+    notes_sentence,
+)
 
 Names = Annotated[
     list[Annotated[str, Field(max_length=300)]],
@@ -73,11 +80,22 @@ async def record_outcome(
         bool,
         Field(description="Learn an unconfirmed agreement if none was earned."),
     ] = False,
+    conventions: Annotated[
+        list[Annotated[ConventionItem, BeforeValidator(from_json)]],
+        Field(max_length=MAX_NOTES, description="Rules of this project that the work showed."),
+        BeforeValidator(from_json),
+    ] = [],
+    decisions: Annotated[
+        list[Annotated[DecisionItem, BeforeValidator(from_json)]],
+        Field(max_length=MAX_NOTES, description="What was decided in this session."),
+        BeforeValidator(from_json),
+    ] = [],
 ) -> Answer:
     """End a session with its outcome; record again with its session_id to correct it.
 
     A success becomes an agreement (which symbol a term means) if a confirmed symbol changed. If an
-    agreement alone led to READY, a failure counts against it. `note` says what was learned.
+    agreement alone led to READY, a failure counts against it. Conventions and decisions are kept,
+    unconfirmed. `note` says what was learned.
     """
     async with context.session(session_id, "record_outcome") as locked:
         session = locked.session
@@ -101,10 +119,12 @@ async def record_outcome(
             for pair in result.pairs
         ]:
             await locked.append(*learned)
+    notes = await learn_notes(context, session, [*conventions, *decisions])
     await _end_draft(context, session)
     commit = await run_in_thread(_what_to_commit, context.root, result.files)
     audit = unpermitted_note(unpermitted)
-    note = " ".join(filter(None, (corrected, result.note, audit, commit, ENDED)))
+    said = notes_sentence(notes)
+    note = " ".join(filter(None, (corrected, result.note, said, audit, commit, ENDED)))
     files = [file.name for file in result.files]
     data = {
         "success": True,
@@ -121,6 +141,7 @@ async def record_outcome(
         "note": note,
         **({"silenced": dict(result.silenced)} if result.silenced else {}),
         **({"unpermitted_files": unpermitted} if unpermitted else {}),
+        **({"notes": notes} if notes else {}),
     }
     return Answer(data, f"Recorded {outcome}. {note}")
 

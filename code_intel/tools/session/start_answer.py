@@ -18,7 +18,7 @@ from code_intel.tools.context.place_answers import ShownPlace
 from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.search.map_then_forest import Lookup
 from code_intel.tools.search.search_smart import ANSWERED, hit_message
-from code_intel.tools.wire.agreement_rows import agreement_data, agreement_line
+from code_intel.tools.wire.agreement_rows import agreement_data, agreement_lines
 from code_intel.tools.wire.answers import index_data, index_text
 from code_intel.tools.wire.next_calls import (
     call_text,
@@ -26,6 +26,7 @@ from code_intel.tools.wire.next_calls import (
     submission_call,
     verification_call,
 )
+from code_intel.tools.wire.note_rows import note_data, note_line
 from code_intel.tools.wire.suspicion import note_of
 
 BUILDING = "The index is being built, so search_smart may find more in a few seconds."
@@ -61,6 +62,7 @@ class Start(NamedTuple):
                 {"slot": name, "error": error} for name, error in self.slot_errors.items()
             ],
             "map": [agreement_data(hit) for hit in self.found.known],
+            "notes": [note_data(hit) for hit in self.found.notes],
             "places": [item.data for item in self.shown],
             "index": index_data(answer.index) if answer and index_text(answer.index) else None,
             **unavailable_data(self.found.missing),
@@ -82,15 +84,17 @@ class Start(NamedTuple):
         """The same as text."""
         session = self.session
         agreements = [agreement_data(hit) for hit in self.found.known]
+        notes = [note_data(hit) for hit in self.found.notes]
         answer = self.found.forest or self.found.map
         lines = (
-            note_of([*agreements, *(item.data for item in self.shown)]),
+            note_of([*agreements, *notes, *(item.data for item in self.shown)]),
             f"session_id: {self.handle}",
             f"{session.phase}. Risk {session.risk}: {session.risk_reason or RISK_REASON}.",
             *(f"{name}: {error}." for name, error in self.slot_errors.items()),
             self.message,
             *unavailable_lines(self.found.missing),
-            *map(agreement_line, agreements),
+            *agreement_lines(agreements),
+            *map(note_line, notes),
             *(item.text for item in self.shown),
             call_text(reading_call(self.reads), "next_reads"),
             call_text(self.next_call),

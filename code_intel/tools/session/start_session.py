@@ -15,10 +15,12 @@ from code_intel.session.phases import Intent
 from code_intel.session.state import CodePlace, Session, Step
 from code_intel.tools.context.client_sessions import MAX_KEY_CHARS
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.place_answers import ShownPlace, prints_of_places
 from code_intel.tools.context.project_files import baseline
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer
-from code_intel.tools.search.agreed_places import agreed_code
+from code_intel.tools.search.agreed_places import AgreedCode, agreed_code
+from code_intel.tools.search.candidates import shown_candidates
 from code_intel.tools.search.found_places import MAX_SHOWN_PLACES, places_of_hits
 from code_intel.tools.search.map_then_forest import Lookup, look_up, record
 from code_intel.tools.session.adopt_session import adopt_session
@@ -102,9 +104,10 @@ async def start_session(
     reserved = READS_TOKENS if token_budget >= MIN_FOR_READS and session.intent.writes else 0
     used = tokens(json.dumps(start.data, ensure_ascii=False)) + reserved
     budget = max(token_budget - used, 0)
-    agreed, found = await agreed_code(context, found, budget)
-    shown = await with_forest(context, session.all_words, found, agreed, budget)
-    step = await call_step(context, found, shown)
+    agreed = await agreed_code(context, found, budget)
+    found = agreed.found
+    shown = await with_forest(context, session.all_words, agreed, budget)
+    step = await call_step(context, session, found, shown)
     async with context.session(handle, "start_session") as locked:
         if session.frame is None:  # slots let the map answer, as a later set_query_frame may
             session = await locked.append(step)
@@ -113,7 +116,7 @@ async def start_session(
     start = start._replace(session=session, found=found, shown=tuple(shown))
     if reserved:
         start = start._replace(reads=await _reads(context, session, start))
-    return Answer(start.data, start.text)
+    return await with_guidance(context, session, Answer(start.data, start.text))
 
 
 def _check_project(root: Path, repo_path: str) -> None:
@@ -197,23 +200,28 @@ async def _search(context: GatewayContext, session: Session) -> Lookup:
 async def with_forest(
     context: GatewayContext,
     question: str,
-    found: Lookup,
-    agreed: list[ShownPlace],
+    agreed: AgreedCode,
     budget: int,
     *,
     limit: int = MAX_SHOWN_PLACES,
     with_relations: bool = True,
 ) -> list[ShownPlace]:
-    """Return the code of the agreements and, unless one answers, the forest's places."""
+    """Return the code of the agreements and, unless one answers, the forest's places.
+
+    The order is that of their worth: the code of weak candidates comes last.
+    """
+    places, found = agreed.places, agreed.found
     if found.is_hit:
-        return agreed
+        return [*places, *agreed.weak]
     hits = found.forest.hits if found.forest else ()
-    left = max(budget - sum(place.cost for place in agreed), 0)
+    left = max(budget - sum(place.cost for place in (*places, *agreed.weak)), 0)
     others = await places_of_hits(
         context, hits, question, left, limit=limit, with_relations=with_relations
     )
-    names = {(item.place.file, item.place.symbol) for item in agreed}
-    return agreed + [item for item in others if (item.place.file, item.place.symbol) not in names]
+    shown = {(item.place.file, item.place.symbol): item for item in places}
+    for item in (*others, *agreed.weak):
+        shown.setdefault((item.place.file, item.place.symbol), item)
+    return list(shown.values())
 
 
 async def _reads(context: GatewayContext, session: Session, start: Start) -> tuple[str, ...]:
@@ -231,6 +239,7 @@ async def _reads(context: GatewayContext, session: Session, start: Start) -> tup
 
 async def call_step(
     context: GatewayContext,
+    session: Session,
     found: Lookup,
     shown: Sequence[ShownPlace],
     tool: str = "start_session",
@@ -246,4 +255,5 @@ async def call_step(
         map_results=logged_hits(found.judged.hits) if found.judged else None,
         forest_results=None if found.is_hit else logged_hits(hits),
         printed=await run_in_thread(prints_of_places, context, shown),
+        candidates=shown_candidates(found, session),
     )

@@ -3,20 +3,22 @@
 from typing import Any
 
 from code_intel.foundation.text import visible
+from code_intel.records import WEAK_SCORE
 from code_intel.session import steps
 from code_intel.session.guidance import next_step
 from code_intel.session.paths import plain_path
 from code_intel.session.phases import Phase
-from code_intel.session.state import Session, Step
+from code_intel.session.state import CodePlace, Session, Step
 from code_intel.session.understanding import judging
 from code_intel.session.understanding.claims import Claim, Understanding
 from code_intel.session.understanding.files import FileClaim
-from code_intel.session.understanding.judging import EvidenceVerdict
+from code_intel.session.understanding.judging import EvidenceFacts, EvidenceVerdict
 from code_intel.tools.context.evidence_facts import evidence_facts
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.project_files import existing_files
 from code_intel.tools.declaration import Answer
+from code_intel.tools.search.candidates import accepted_candidates
 from code_intel.tools.session.open_by_quote import open_by_quote
 from code_intel.tools.session.related_files import RelatedFiles, related_files
 from code_intel.tools.wire.next_calls import call_text, reading_call
@@ -25,6 +27,7 @@ CHECK_ONCE = (
     "Call check_write_target once with the files that you will edit. When finished, call "
     "record_outcome."
 )
+ACCEPTED = "Accepted, so that a success makes the request an alias:"
 OPENS_MORE = "next_call opens related files."
 
 
@@ -47,6 +50,7 @@ async def submit_evidence(
         verdict = EvidenceVerdict(opening[0], session.phase, session.risk, session.risk_reason)
         return await _answer(context, locked, verdict)
     spelled, facts = await evidence_facts(context, locked.session, rest)
+    facts = await _with_candidates(context, locked.session, facts)
 
     def judgement(session: Session) -> tuple[EvidenceVerdict, list[Step]]:
         verdict = judging.submit_evidence(session, spelled, facts)
@@ -59,6 +63,25 @@ def _is_file(context: GatewayContext, name: str) -> bool:
     """Return whether a claim names a file of the project."""
     path = plain_path(name)
     return bool(path) and bool(existing_files(context.root, [path]))
+
+
+async def _with_candidates(
+    context: GatewayContext, session: Session, facts: EvidenceFacts
+) -> EvidenceFacts:
+    """Return the facts with the candidates of the map that the claims accept.
+
+    A confirmed agreement links its symbol to the request, unless the map finds the two too unlike.
+    """
+    claimed = [CodePlace(claim.name, claim.file) for claim in facts.symbols if claim.is_defined]
+    found = await accepted_candidates(context, session, claimed)
+    linked = {name for name, each in found.agreements.items() if each.score >= WEAK_SCORE}
+    symbols = tuple(
+        claim._replace(plausible=True, speaks_of=claim.speaks_of | {"target_feature"})
+        if claim.name in linked
+        else claim
+        for claim in facts.symbols
+    )
+    return facts._replace(symbols=symbols, agreements=found.agreements, refused=found.refused)
 
 
 def _listing(context: GatewayContext, verdict: EvidenceVerdict) -> list[Step]:
@@ -89,6 +112,8 @@ async def _answer(
         parts.append(f"Missing: {'; '.join(verdict.missing)}.")
     if verdict.accepted:
         parts.append(f"The change rests on {', '.join(verdict.accepted)}.")
+    if agreements := [f"{each.nl_term} → {each.agreed}" for each in verdict.agreements]:
+        parts.append(f"{ACCEPTED} {', '.join(agreements)}.")
     parts += [f"Not counted: {lack.symbol}, which {lack.why}." for lack in verdict.left_out]
     parts += [*verdict.notes]
     if related.open:
@@ -105,6 +130,8 @@ async def _answer(
         "explored_files": list(related.open or session.explored_files),
         "hint": step,
     }
+    if agreements:
+        data["agreements"] = agreements
     if verdict.left_out:
         data["left_out"] = [f"{lack.symbol} {lack.why}" for lack in verdict.left_out]
     if verdict.uses:

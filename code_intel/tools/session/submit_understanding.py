@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from code_intel.session.requirements import Submission
 from code_intel.session.understanding.claims import Claim, NewSymbol, Understanding
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.project_files import FileList, spelled_files
 from code_intel.tools.declaration import BY_NAME, UNLISTED, Answer, SessionId, from_json
 from code_intel.tools.session.submit_counts import submit_counts
@@ -60,7 +61,8 @@ async def submit_understanding(
     """Submit what the change rests on: symbols, each with a sentence and a quote of printed code.
 
     In EXPLORATION, it leads to READY or says which lines to read; an empty list leads to SEMANTIC.
-    In READY, it adds symbols, or opens the file whose path is the symbol.
+    In READY, it adds symbols, or opens the file whose path is the symbol. A symbol that `map` has
+    shown accepts that agreement: a success makes the request its alias.
     """
     claims = [
         Claim(item) if isinstance(item, str) else Claim(**item.model_dump())
@@ -76,7 +78,8 @@ async def submit_understanding(
                 tuple(existing_patterns),
                 notes,
             )
-            return await submit_counts(context, locked, given)
+            answer = await submit_counts(context, locked, given)
+            return await with_guidance(context, locked.session, answer)
         added = [NewSymbol(**item.model_dump()) for item in new_symbols]
         named = [*(claim.file for claim in claims), *(new.file for new in added)]
         paths = iter(await run_in_thread(spelled_files, context.root, named))
@@ -85,4 +88,5 @@ async def submit_understanding(
             tuple(new._replace(file=next(paths)) for new in added),
             notes,
         )
-        return await submit_evidence(context, locked, submitted)
+        answer = await submit_evidence(context, locked, submitted)
+        return await with_guidance(context, locked.session, answer)

@@ -11,6 +11,7 @@ from code_intel.session.state import CORROBORATION_TOOLS, Session, Step
 from code_intel.session.understanding.demands import read_call
 from code_intel.session.understanding.reading import unread_lines
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.prints import current_lines
 from code_intel.tools.context.project_files import spelled_files
 from code_intel.tools.context.quoted_code import quoted_code
@@ -108,7 +109,7 @@ async def submit_verification(
     silenced = {"silenced": silenced_by(offer)} if rejected and offer else {}
     warning = "" if verdict.confirmed else "Every hypothesis was rejected. Explore again."
     text = f"{warning} {message}".strip()
-    return locked.answer(
+    answer = locked.answer(
         message,
         text + "".join(map(silenced_text, silenced.values())),
         next_phase=session.phase.value,
@@ -119,6 +120,7 @@ async def submit_verification(
         warning=warning,
         **silenced,
     )
+    return await with_guidance(context, session, answer)
 
 
 async def _unread(context: GatewayContext, session: Session) -> dict[str, str]:

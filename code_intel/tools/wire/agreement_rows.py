@@ -1,8 +1,13 @@
-"""Format an agreement with its evidence, without the file that defines it."""
+"""Format agreements with their evidence, without the files that define them.
 
+The agreements of one term are one feature; the lines of a feature name the term once.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from code_intel.foundation.text import visible
+from code_intel.learned.recall.recall import fold
 from code_intel.records import Hit
 from code_intel.tools.wire.answers import MAX_EVIDENCE_CHARS, files_data
 from code_intel.tools.wire.suspicion import flags_of
@@ -16,6 +21,7 @@ def agreement_data(hit: Hit) -> dict[str, Any]:
         "nl_term": agreement.nl_term,
         "symbol": agreement.symbol,
         "renamed_to": agreement.renamed_to,
+        "role": agreement.role,
         "status": agreement.status,
         "score": None if hit.score is None else round(hit.score, 2),
         "files": files_data(agreement.files),
@@ -26,11 +32,20 @@ def agreement_data(hit: Hit) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value} | flags_of(*texts)
 
 
-def agreement_line(row: dict[str, Any]) -> str:
-    """Return such a row as a line of text."""
+def agreement_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Yield such rows as lines of text; further symbols of a feature are indented."""
+    term = None
+    for row in rows:
+        folded = fold(row["nl_term"])
+        yield _line(row, "  " if folded == term else row["nl_term"])
+        term = folded
+
+
+def _line(row: dict[str, Any], term: str) -> str:
     now = f" (now {row['renamed_to']})" if "renamed_to" in row else ""
+    role = f" ({row['role']})" if "role" in row else ""
     parts = (
-        f"{row['nl_term']} → {row['symbol']}{now}  [{row['status']}]",
+        f"{term} → {row['symbol']}{now}{role}  [{row['status']}]",
         f"{row['score']:.2f}" if "score" in row else "",
         ", ".join(row.get("files", ())),
         "; ".join(row.get("reasons", ())),

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from code_intel.forest.matched_lines import lines_around
 from code_intel.foundation.text import counted, visible
 from code_intel.records import Definition, FileReference, Freshness, Hit
+from code_intel.tools.wire.note_rows import note_fields
 from code_intel.tools.wire.reader import file_name, stale_text
 from code_intel.tools.wire.suspicion import NOTE, flags_of
 
@@ -41,6 +42,11 @@ def tokens(text: str) -> int:
     """Estimate the tokens of a text."""
     ascii_count = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return -(-ascii_count // 4) + len(text) - ascii_count
+
+
+def size_of(data: Mapping[str, Any]) -> int:
+    """Estimate the tokens of data as a model gets it, which is JSON."""
+    return min(tokens(json.dumps(data, ensure_ascii=False)), MAX_ANSWER_TOKENS)
 
 
 def fit(
@@ -180,7 +186,7 @@ def _lists(node: object) -> Iterator[list[Any]]:
 MAX_EVIDENCE_CHARS = 400
 """Limit of each evidence of an agreement in a hit."""
 
-HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement", "symbol",
+HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement", "note", "symbol",
               "start_line", "end_line", "why", "flags")  # fmt: skip
 """Every field that `hit_data` may return."""
 
@@ -204,7 +210,11 @@ def hit_data(hit: Hit, text: str) -> dict[str, Any]:
             "evidence": [item[:MAX_EVIDENCE_CHARS] for item in hit.agreement.evidence],
             "learned_at": hit.agreement.learned_at,
             **({"renamed_to": hit.agreement.renamed_to} if hit.agreement.renamed_to else {}),
+            **({"role": hit.agreement.role} if hit.agreement.role else {}),
+            **({"digest": hit.agreement.digest} if hit.agreement.digest else {}),
         }
+    elif hit.note is not None:
+        data["note"] = note_fields(hit.note)
     else:
         data |= {"symbol": hit.symbol, "start_line": hit.start_line, "end_line": hit.end_line}
     return data | {"why": list(hit.why), **flags_of(*_texts_of(hit, text))}
@@ -217,10 +227,15 @@ def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
             "document": hit.document,
             "symbol": hit.agreement.symbol if hit.agreement else hit.symbol,
             "score": None if hit.score is None else round(hit.score, 4),
-            "status": hit.agreement.status if hit.agreement else "HYPOTHESIS",
+            "status": _status_of(hit),
         }
         for hit in hits
     ]
+
+
+def _status_of(hit: Hit) -> str:
+    found = hit.agreement or hit.note
+    return found.status if found else "HYPOTHESIS"
 
 
 def _texts_of(hit: Hit, text: str) -> tuple[str, ...]:
@@ -231,7 +246,8 @@ def _texts_of(hit: Hit, text: str) -> tuple[str, ...]:
         if agreement
         else ()
     )
-    return (text, hit.document, hit.symbol, *hit.why, *agreed)
+    noted = (hit.note.title, *hit.note.reasons) if hit.note else ()
+    return (text, hit.document, hit.symbol, *hit.why, *agreed, *noted)
 
 
 def files_data(files: Iterable[FileReference]) -> list[str]:
@@ -303,8 +319,13 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
         renamed = f" (now {found.renamed_to})" if found.renamed_to else ""
         evidence = (f"根拠: {item[:MAX_EVIDENCE_CHARS]}" for item in found.evidence)
         reasons = "".join(f"\n   {visible(line)}" for line in (*found.reasons, *evidence))
-        head = f"{number}. {found.nl_term} → {found.symbol}{renamed}  [{found.status}]{score}"
+        role = f" ({found.role})" if found.role else ""
+        head = f"{number}. {found.nl_term} → {found.symbol}{renamed}{role}  [{found.status}]{score}"
         return f"{visible(head)}\n   {files}{reasons}"
+    if hit.note is not None:
+        head = f"{number}. {hit.note.kind}: {hit.note.title}  [{hit.note.status}]{score}"
+        below = "".join(f"\n   {visible(line)}" for line in (*hit.note.reasons, *hit.note.lines))
+        return f"{visible(head)}\n   {file_name(hit.document)}{below}"
     lines = f":{hit.start_line}-{hit.end_line}" if hit.start_line else ""
     names = [name for name in (hit.symbol, *hit.symbols) if name]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""

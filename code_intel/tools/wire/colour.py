@@ -31,7 +31,7 @@ COLOURS: Mapping[str, tuple[str, str]] = MappingProxyType(
             _words(("changed", "unchecked", "expired", "unconfirmed", "warning")),
             "yellow",
         ),
-        "bad": (_words(("broken", "conflict", "invalid", "error")), "red"),
+        "bad": (_words(("broken", "conflict", "invalid", "rejected", "error")), "red"),
         "heading": (r"^(?:Agreements|Source \(unverified\)):$", "bold"),
         "place": (
             r"(?:^(?:\d+\. )?|(?<=^   )|(?<=^  file       ))\S[^:\n]*:\d+(?:-\d+)?(?=  |$)",

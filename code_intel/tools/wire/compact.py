@@ -10,7 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-OMITTED = {"chunk": ("similarity", "position"), "cached_pairs": ("cache_note",)}
+OMITTED = {
+    "chunk": ("similarity", "position"),
+    "cached_pairs": ("cache_note",),
+    "nl_term": ("digest",),
+}
 """Fields that a model does not need in a row with this field, such as a repeated note."""
 CODE = ("chunk", "text")
 """Fields that contain code, if `start_line` is beside them."""

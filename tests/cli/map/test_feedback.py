@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.map.words import SYMBOL, TERM, agreement_file, answer, text
+from cli.map.words import SYMBOL, TERM, agreement_file, answer, edit_source, text
 from code_intel.learned.history.experience import Kind
 from code_intel.learned.history.feedback import note
 from code_intel.learned.history.outcomes import append, folder_of
@@ -24,6 +24,33 @@ def test_rejected_agreement_is_doubted_until_it_is_confirmed(agreed: Project) ->
     assert agreement_file(agreed).read_bytes() == before
     answer(agreed, "confirm", TERM, SYMBOL)
     assert "rejected" not in reasons(agreed)
+
+
+@pytest.mark.covers("rule.validity: rejected")
+def test_lists_say_that_an_entry_is_rejected(agreed: Project) -> None:
+    answer(agreed, "add", "籠", "ShoppingCart", "--evidence", "e")
+    for words in ((TERM, SYMBOL), ("籠", "ShoppingCart")):
+        answer(agreed, "reject", *words)
+    assert [row["status"] for row in answer(agreed, "list")["agreements"]] == ["rejected"] * 2
+    assert answer(agreed, "list", "--status", "rejected")["total"] == 2
+    answer(agreed, "list", "--status", "unconfirmed", code=1)
+    assert (shown := answer(agreed, "show", TERM))["status"] == "rejected"
+    assert shown["confirmed"]
+    assert answer(agreed, "stats")["agreements"]["by_status"] == {"rejected": 2}
+    assert (found := answer(agreed, "check"))["counts"] == {"rejected": 2}
+    assert found["findings"] == []
+    assert "[rejected]" in text(agreed, "list")
+    answer(agreed, "confirm", "籠", "ShoppingCart")
+    assert answer(agreed, "show", "籠")["status"] == "valid"
+
+
+def test_rejection_does_not_hide_what_the_code_says(agreed: Project) -> None:
+    answer(agreed, "reject", TERM, SYMBOL)
+    edit_source(agreed, "return Decimal(0)", "return Decimal(1)")
+    answer(agreed, "check", "--strict", code=1)
+    (row,) = answer(agreed, "list")["agreements"]
+    assert row["status"] == "changed"
+    assert "A person has rejected it." in row["reasons"]
 
 
 def test_single_words_can_be_rejected(agreed: Project) -> None:
@@ -81,6 +108,19 @@ def test_statistics_count_answers_and_outcomes(agreed: Project) -> None:
     printed = text(agreed, "stats")
     for words in ("Most used", "Most rejected", TERM, "1 unreadable line in", "MODIFY"):
         assert words in printed
+
+
+def test_statistics_begin_with_what_the_map_is_worth(agreed: Project) -> None:
+    worth = answer(agreed, "stats")["worth"]
+    assert worth["tokens_until_ready"]["not_spent"] is None
+    assert "not enough sessions yet (0 of 5 by the map, 0 of 5 by the forest)" in text(
+        agreed, "stats"
+    )
+    answer(agreed, "reject", TERM, SYMBOL)
+    worth = answer(agreed, "stats")["worth"]
+    assert worth["wrong_answers"] == {"total": 1, "corrected": 1, "overruled": 0, "open": 0}
+    answer(agreed, "confirm", TERM, SYMBOL)
+    assert "wrong answers:      1 (corrected: 0, overruled: 1, open: 0)" in text(agreed, "stats")
 
 
 def test_reasons_are_printed_as_sentences(mixed: Project) -> None:

@@ -194,7 +194,7 @@ def test_invalid_arguments_are_refused(bare: Project, words: tuple[str, ...], fi
 
 def test_texts_for_people(mixed: Project, tmp_path: Path) -> None:
     text(mixed, "export", str(tmp_path / "export"))
-    known = "3: 送料計算 → shipping_fee: skipped: this term and symbol exist already"
+    known = "3: 送料計算 → shipping_fee: skipped: it exists already"
     for words, code, printed in (
         (("sync",), 0, "2 agreements; 0 changes made in learned_pairs.json."),
         (("rebuild",), 0, "Written: 0. Kept: 2."),

@@ -183,6 +183,7 @@ def test_check_fails_for_an_unusable_agreement(
     agreed: Project, spoil: Callable[[Project], None], status: str
 ) -> None:
     valid = {"ok": True, "total": 1, "counts": {"valid": 1}, "findings": []}
+    valid |= {"notes": 0, "note_counts": {}}
     assert answer(agreed, "check") == valid
     spoil(agreed)
     found = answer(agreed, "check", code=1)

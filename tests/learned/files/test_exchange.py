@@ -49,7 +49,7 @@ def brief(found: list[Arrival]) -> list[tuple[int, str, str]]:
 
 def test_exported_row_has_only_portable_fields() -> None:
     header, row = map(json.loads, dump([LOGIN]).splitlines())
-    assert header == {"format": "code-intel agreements", "version": 1}
+    assert header == {"format": "code-intel agreements", "version": 2}
     assert row == {
         "nl_term": KEY[0],
         "symbol": KEY[1],
@@ -216,7 +216,7 @@ def test_secrets_are_masked_in_import_and_export(tmp_path: Path) -> None:
         (b"\x00\xff", "does not begin"),
         (b'{"version": 1}\n', "does not begin"),
         (b'{"format": "code-intel agreements", "version": "1"}', "does not begin"),
-        (b'{"format": "code-intel agreements", "version": 2}', "version 2"),
+        (b'{"format": "code-intel agreements", "version": 3}', "version 3"),
         (b" " * (64 * 1024 * 1024 + 1), "larger than 64 MiB"),
     ],
 )

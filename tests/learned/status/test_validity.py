@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from code_intel.learned.files.agreements import AgreementEntry, Problem
 from code_intel.learned.files.merge_agreements import when
+from code_intel.learned.status.agreement_status import HIDDEN_BY_REJECTION
 from code_intel.learned.status.validity import (
     NO_SYMBOL_FACTS,
     SCORE_CAP,
@@ -186,11 +187,12 @@ def test_unreadable_file_has_the_status_of_its_problem(problem: Problem) -> None
 
 
 def test_tables_cover_every_status() -> None:
-    every = set(get_args(Validity))
+    every = set(get_args(Validity)) - {"superseded", "rejected"}  # of decisions, and in lists
     assert set(SCORE_CAP) == every
     assert every - SERVED == {"broken", "conflict", "invalid"}
     assert SCORE_CAP["changed"] < READY_SCORE
     assert all(SCORE_CAP[validity] == 0 for validity in every - SERVED)
+    assert every - HIDDEN_BY_REJECTION == {"broken", "changed", "conflict", "invalid"}
 
 
 @settings(deadline=None)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from client_hooks import ClaudeCode, client_context
+from code_intel.learned.notes.change_notes import add_note
+from code_intel.records import Note
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.hooks.binding import find_session
 from projects import Caller
@@ -112,6 +114,21 @@ async def test_what_the_rule_allows_passes_without_a_word(
     bound = find_session(enforcing.context, enforcing.event)
     assert bound is not None
     assert set(bound.session.permitted_files) == {SERVICE, "src/auth/lockout.py"}
+
+
+@pytest.mark.covers("rule.hook.write")
+@pytest.mark.parametrize("enforces", [True, False])
+async def test_first_permission_shows_the_notes_on_the_file(
+    call: Caller, context: GatewayContext, shop: Path, *, enforces: bool
+) -> None:
+    note = Note("warning", "Do not log passwords", "They end in files.", files=("src/auth/**",))
+    path = add_note(context.settings, note).path
+    client = ClaudeCode(context, enforces=enforces)
+    await ready(call, client)
+    said, refusal = await client.before("Edit", file_path=str(shop / SERVICE))
+    line = f"warning [unconfirmed]: {note.title} {note.text} (.code-intel/agreements/{path.name})"
+    assert (said, refusal) == (line, "")
+    assert await client.before("Edit", file_path=str(shop / SERVICE)) == ("", "")
 
 
 @pytest.mark.covers("rule.hook.write")

@@ -36,7 +36,7 @@ from shop_sessions import (
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
-TERM = "ログイン機能"
+TERM = "ログイン画面"
 WORDS = "サインイン機能"
 
 
@@ -225,7 +225,7 @@ async def test_two_rejecting_sessions_prevent_ready_until_a_success(
     async with model(shop) as call:
         await reject(call, WORDS)
         assert (await ask(call, TERM))["next_phase"] == "READY"
-        await reject(call, "sign in")
+        await reject(call, "ログイン")
         doubted = await ask(call, TERM)
         assert (doubted["next_phase"], doubted["guards"]) == ("VERIFICATION", ["undisputed"])
         assert "rejected it: 2" in str(doubted["results"][0]["agreement"]["reasons"])

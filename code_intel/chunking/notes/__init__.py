@@ -1,0 +1,1 @@
+"""Read and write the texts of notes (docs/decisions/0083)."""
