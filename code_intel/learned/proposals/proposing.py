@@ -26,10 +26,10 @@ from code_intel.learned.proposals.texts import text_proposals
 from code_intel.learned.recall.calibration import Calibration
 from code_intel.learned.recall.glossary import content_words
 
-MIN_SURE = 0.5
-"""Share of right answers that is expected of a proposal: more often right than wrong."""
-MIN_SURE_OF_TEXTS = 0.6
-"""The same for a proposal that no commit supports."""
+MIN_SURE = 0.6
+"""Share of right answers that must be expected of a proposal; a lower one leaves it out."""
+UNTESTED = 0.5
+"""Share that is assumed without answers to earlier requests."""
 
 
 class Proposed(NamedTuple):
@@ -84,7 +84,7 @@ def propose(
     owner = owner_of(current)
     ranked = [_owned(each._replace(sure=sureness(each, rights)), owner(each.place.path))
               for each in found]  # fmt: skip
-    kept = [each for each in ranked if rights is None or rights.share(each) >= least(each)]
+    kept = [each for each in ranked if rights is None or rights.share(each) >= MIN_SURE]
     kept.sort(key=lambda each: (-each.sure, -len(each.commits), each.key))
     new = [each for each in kept if make_key(*each.key) not in known]
     return Proposed(new, current, history.commits, len(ranked) - len(kept), why)
@@ -106,18 +106,13 @@ def review_items(found: Proposed) -> Iterator[ReviewItem]:
         )
 
 
-def least(proposal: Proposal) -> float:
-    """Return the share of right answers that must be expected of a proposal."""
-    return MIN_SURE if proposal.commits else MIN_SURE_OF_TEXTS
-
-
 def sureness(proposal: Proposal, rights: Rights | None) -> float:
     """Return how sure a proposal is, from 0 to 1.
 
     The share of right answers to expect counts. It is lowered if the term's commit changed more
     than the symbol, if few sources say the same, or if the code shares no word with the term.
     """
-    expected = rights.share(proposal) if rights else MIN_SURE
+    expected = rights.share(proposal) if rights else UNTESTED
     agreement = proposal.agreement
     said = frozenset().union(*map(content_words, (split_symbol(agreement.symbol), *proposal.said)))
     is_named = any(word in said for word in content_words(agreement.nl_term))
