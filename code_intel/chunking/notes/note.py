@@ -8,7 +8,7 @@ For all texts ``read(render(note)) == canonical(note)``.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast, get_args
 
@@ -222,13 +222,3 @@ def _escaped_line(line: str) -> str:
 
 def _unescaped(text: str) -> str:
     return md.decoded(text)
-
-
-def summary(note: Note) -> str:
-    """Return the first sentence or line of the note's text, without markup."""
-    line = next(iter(_lines(note.text.split("\n"))), "")
-    return re.sub(r"[*_`]{1,3}", "", line)
-
-
-def _lines(lines: Iterable[str]) -> Iterator[str]:
-    return (line.strip("-* \t") for line in lines if line.strip())

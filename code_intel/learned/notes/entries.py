@@ -7,7 +7,6 @@ from pathlib import Path
 
 from code_intel.chunking.decode import decode
 from code_intel.chunking.notes import decision_record
-from code_intel.chunking.notes.note import file_name
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
@@ -50,13 +49,13 @@ class RecordCache:
         return sum(folder.revision for folder in self._folders.values())
 
     def look(self, folders: Iterable[Path]) -> tuple[NoteEntry, ...]:
-        """Return the current records.
+        """Return the current records; what is not a folder has none.
 
         Raises:
             StorageError: A folder exists but cannot be listed.
         """
         found: list[NoteEntry] = []
-        for folder in folders:
+        for folder in filter(Path.is_dir, folders):
             files = self._folders.setdefault(folder, FolderCache(_load_record)).look(folder)
             found += [each for each in files if isinstance(each, NoteEntry)]
         return tuple(found)
@@ -109,11 +108,6 @@ def is_named(entry: NoteEntry, name: str) -> bool:
     return name in {entry.note.title.casefold(), stem} or (
         name.isdigit() and name.lstrip("0") == number
     )
-
-
-def default_path(folder: Path, note: Note) -> Path:
-    """Return the path of a new note."""
-    return folder / file_name(note)
 
 
 def _ids(entry: AgreementEntry) -> frozenset[str]:

@@ -78,6 +78,15 @@ def test_decision_records_are_read_where_they_are(settings: Settings) -> None:
     assert titles == ["Use files"]
 
 
+@pytest.mark.parametrize("pattern", ["./README.md", "./nowhere", "./docs/adr/*.md"])
+def test_a_pattern_of_the_map_may_be_a_file_or_missing(settings: Settings, pattern: str) -> None:
+    (settings.root / "README.md").write_text("# Readme\n", "utf-8")
+    text = f'{{"document_patterns": ["./.code-intel/agreements", "{pattern}"]}}'
+    (settings.root / "devrag-map.json").write_text(text, "utf-8")
+    notes = SnapshotCache().snapshot(project(settings.root), now=NOW).notes
+    assert len(notes) == ("adr" in pattern)
+
+
 def test_a_written_note_is_unconfirmed_until_it_is_confirmed_here(
     settings: Settings, forest: Index
 ) -> None:
