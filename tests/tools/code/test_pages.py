@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from code_intel.index.facade import Index
 from code_intel.tools.wire.answers import tokens
 from contract.journeys import unsearched
 from projects import Caller, both_eras, complete_answer, places_of
-from served import gateway
+from served import gateway, settings_of
 
 pytestmark = pytest.mark.anyio
 
@@ -123,6 +124,8 @@ async def test_only_files_on_the_page_count_as_seen(many: Path) -> None:
 @pytest.mark.counts("only its refusals name files that were not seen")
 async def test_frequent_matches_do_not_count_as_seen(many: Path) -> None:
     first = "src/many/user_00_of_the_needle.py"
+    with Index(settings_of(many).forest) as index:  # a scan would index the files one by one
+        index.complete(words_only=True)
     async with gateway(many) as call:
         for tool, given in (
             ("search_text", {"pattern": "needle", "path": "src/many", "max_results": 1000}),
