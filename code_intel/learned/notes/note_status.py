@@ -16,7 +16,7 @@ from code_intel.learned.status.validity import Trust
 from code_intel.records import Note, Validity
 
 NOT_YET = frozenset({"proposed", "draft"})
-"""Statuses of a decision that nobody has agreed on yet."""
+"""Statuses of a decision before it is agreed on."""
 SERVED_NOTES: frozenset[Validity] = frozenset({"valid", "changed", "unchecked", "unconfirmed"})
 """The statuses of notes that searches return; others are only listed."""
 

@@ -65,7 +65,8 @@ _ABOUT_TEXT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _VAGUE = re.compile(
-    r"""^(?:(?:add|improv|updat|fix|correct|perf|small|more|better|further|use|some|remov|handl)\w*\s+)?
+    r"""^(?:
+    (?:add|improv|updat|fix|correct|perf|small|more|better|further|use|some|remov|handl)\w*\s+)?
     (?:an?\s|the\s|some\s)?(?:notes?|comments?|perf\w*|tweaks?|tests?|docs?|fix(?:es)?|checks?|issues?
     |bugs?|regressions?|errors?|imports?|examples?|logic|things?|stuff|code|it)\b.{0,15}$""",
     re.IGNORECASE | re.VERBOSE,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from code_intel.foundation.text import visible
-from code_intel.records import WEAK_SCORE
+from code_intel.records import FAIR_SCORE
 from code_intel.session import steps
 from code_intel.session.guidance import next_step
 from code_intel.session.paths import plain_path
@@ -70,11 +70,12 @@ async def _with_candidates(
 ) -> EvidenceFacts:
     """Return the facts with the candidates of the map that the claims accept.
 
-    A confirmed agreement links its symbol to the request, unless the map finds the two too unlike.
+    From `FAIR_SCORE`, a confirmed agreement links its symbol to the request. The symbol of a lower
+    one must be plausible like any other.
     """
     claimed = [CodePlace(claim.name, claim.file) for claim in facts.symbols if claim.is_defined]
     found = await accepted_candidates(context, session, claimed)
-    linked = {name for name, each in found.agreements.items() if each.score >= WEAK_SCORE}
+    linked = {name for name, each in found.agreements.items() if each.score >= FAIR_SCORE}
     symbols = tuple(
         claim._replace(plausible=True, speaks_of=claim.speaks_of | {"target_feature"})
         if claim.name in linked

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from code_intel.learned.history.feedback import note
-from code_intel.records import READY_SCORE, VERIFICATION_SCORE
+from code_intel.records import FAIR_SCORE, READY_SCORE, VERIFICATION_SCORE
+from code_intel.session import journal, steps
+from code_intel.session.state import MapCandidate
+from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.search.map_then_forest import MAX_KNOWN
 from contract.journeys import agree
 from projects import Caller, code_of
@@ -160,3 +163,24 @@ async def test_up_to_three_candidates_are_shown_with_code_by_both_tools(shop: Pa
             assert len(answer["map"]) == MAX_KNOWN, answer
             code = {place["symbol"] for place in answer["places"]}
             assert {known["symbol"] for known in answer["map"]} <= code
+
+
+@pytest.mark.parametrize(
+    ("score_shown", "phase"), [(FAIR_SCORE - 0.01, "EXPLORATION"), (FAIR_SCORE, "READY")]
+)
+async def test_a_weak_candidate_does_not_make_an_implausible_symbol_plausible(
+    shop: Path, score_shown: float, phase: str
+) -> None:
+    agree(shop, "退会機能", FEE)
+    paths = sessions_of(settings_of(shop))
+    candidate = MapCandidate("退会機能", FEE, FEE, score_shown)
+    async with gateway(shop, embedding="faithful") as call:
+        handle = await start_whole(call, WORDS, TRIGGER, ACTION)
+        journal.append(paths, handle, steps.called("search_smart", WORDS, candidates=(candidate,)))
+        quote = code_of(await call("snippets_get", symbol=FEE, path=FEE_FILE))
+        claim = {"symbol": FEE, "file": FEE_FILE, "explanation": "It is.", "quote": quote}
+        given = {"symbols_identified": [claim]}
+        result = await call.client.call_tool("submit_understanding", given)
+        assert journal.load(paths, handle).phase == phase
+        message = (result.structured_content or {})["message"]
+        assert ("not a plausible place" in message) == (phase == "EXPLORATION")
