@@ -1,5 +1,8 @@
 """The repository is its own first project: its agreements must hold of its own code."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,3 +30,13 @@ def test_the_symbols_of_our_own_agreements_are_defined(tmp_path: Path) -> None:
         if s.validity in {"broken", "invalid", "conflict"}
     }
     assert wrong == {}
+
+
+def test_set_up_finds_nothing_to_add_here() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "code_intel", "init", "--dry-run", "--json", str(ROOT)],
+        capture_output=True,
+        check=True,
+    )
+    actions = {each["file"]: each["action"] for each in json.loads(done.stdout)["changes"]}
+    assert set(actions.values()) == {"keep"}, actions
