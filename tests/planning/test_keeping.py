@@ -176,7 +176,7 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "infinite": ('{"version": 1, "planId": "x", "goal": "", "totalTime": 1e999}', "cannot be read"),
     "large time": (("totalTime", 10**400), "totalTime"),
     "large score": (("iterations.0.evaluation.score", 10**4000), r"iterations\[0\]\.evaluation"),
-    "score above 1": (("iterations.0.evaluation.score", 1e308), r"iterations\[0\]\.evaluation\.score: "),
+    "score above 1": (("iterations.0.evaluation.score", 1e308), r"iterations\[0\]\.evaluation\.sc"),
     "similarity above 1": (("iterations.0.actualResults.0.similarity", 2.0), "iterations"),
     "long goal": (("goal", "login " * 1000), "goal: "),
     "half a character": (("goal", "login \ud800"), "Invalid JSON"),
