@@ -5,6 +5,7 @@ missing or damaged index is rebuilt. Only the number and time of uses are in the
 (docs/decisions/0041).
 """
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.index import cancellation
 from code_intel.planning import place, settings
-from code_intel.planning.stored import dumps, loads
+from code_intel.planning.stored import dumps
 
 CATALOG_VERSION = 1
 LOCK = "index.json.lock"
@@ -185,8 +186,9 @@ class Catalog:
     def _known(self, index: Path) -> dict[str, CatalogRow]:
         """Return what the index says, as far as it can be used."""
         try:
-            files = loads(place.read(index), CATALOG_VERSION, index.name).get("files")
-        except (FileNotFoundError, StorageError):
+            document = json.loads(place.read(index))
+            files = document["files"] if document["version"] == CATALOG_VERSION else {}
+        except (FileNotFoundError, StorageError, ValueError, RecursionError, TypeError, KeyError):
             return {}
         rows: dict[str, CatalogRow] = {}
         for name, said in files.items() if isinstance(files, dict) else ():

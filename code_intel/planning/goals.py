@@ -10,12 +10,10 @@ from typing import Literal
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import STOP_WORDS, query_words
-from code_intel.planning.records import MAX_KEYWORDS, Strategy
+from code_intel.planning.records import MAX_GOAL_CHARS_READ, MAX_KEYWORDS, Strategy
 
 BROAD = 2
 """Keywords of a broad query."""
-MAX_GOAL_CHARS_READ = 4000
-"""Characters of a goal that are read, as of a question."""
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _SPOKEN = re.compile(r"[\w$]+(?:(?:\.|::|->|#|-|/)[\w$]+)*")

@@ -17,12 +17,10 @@ from typing import Any
 from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.planning import catalog, outcome, place, stored
-from code_intel.planning.bounds import excess
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Status
 from code_intel.planning.stored import as_json, damaged, dumps
 
-PLAN_VERSION = 1
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 RUNNING = 2 * MAX_PLAN_SECONDS
 """Seconds for which an unfinished plan counts as running."""
@@ -150,9 +148,9 @@ def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
 
 def key_of(plan: QueryPlan) -> str:
     """Return a key of goal, expectations, mode, strategy, queries and source of a plan."""
-    said = (plan.expected, plan.mode, plan.strategy, plan.waiting, plan.source)
+    said = (as_json(plan.expected), plan.mode, as_json(plan.strategy), plan.waiting, plan.source)
     asked = (" ".join(plan.goal.split()), *said)
-    told = json.dumps(masked_data(as_json(asked)), ensure_ascii=False)
+    told = json.dumps(masked_data(asked), ensure_ascii=False)
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
 
 
@@ -160,8 +158,8 @@ def rendered(plan: QueryPlan) -> bytes:
     """Return a plan's file; secrets are masked."""
     said = {"status": outcome.status(plan), "score": outcome.score(plan)}
     document = as_json(plan)
-    head = {name: document.pop(name) for name in ("planId", "goal")}
-    return dumps(masked_data({"version": PLAN_VERSION, **head, **said, **document}))
+    head = {name: document.pop(name) for name in ("version", "planId", "goal")}
+    return dumps(masked_data({**head, **said, **document}))
 
 
 def parsed(data: bytes, name: str) -> QueryPlan:
@@ -170,11 +168,9 @@ def parsed(data: bytes, name: str) -> QueryPlan:
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    plan = stored.parsed(QueryPlan, data, PLAN_VERSION, name)
+    plan = stored.parsed(QueryPlan, data, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId belongs to another plan")
-    if field := excess(plan):
-        raise damaged(name, f"{field} is above the limit of a plan")
     return plan
 
 

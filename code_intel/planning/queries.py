@@ -10,26 +10,33 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.foundation.redaction import masked, masked_data
 from code_intel.planning import place, stored
-from code_intel.planning.bounds import are_results
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.records import FoundResults, QueryPlan, Result, Search
+from code_intel.planning.records import (
+    FoundResults,
+    QueryPlan,
+    Result,
+    Results,
+    Search,
+    Share,
+    StoredRecord,
+)
 from code_intel.planning.stored import as_json, damaged, dumps
 
-QUERY_VERSION = 1
 Held = Callable[[Sequence[Result]], Sequence[Result]]
 """Which of some results an index has, too."""
 
 
-class QueryKey(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class QueryKey(StoredRecord):
     """Everything that an answer depends on besides the query.
 
     Attributes:
@@ -51,10 +58,11 @@ class QueryKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CachedQuery:
+class CachedQuery(StoredRecord):
     """A kept answer, and what plans made of it.
 
     Attributes:
+        version: Of the format of its file.
         query: As it was asked.
         key: What it depends on.
         results: Best first.
@@ -63,11 +71,12 @@ class CachedQuery:
         refinement_history: The queries of that plan up to this one.
     """
 
+    version: Literal[1] = field(default=1, kw_only=True)
     query: str
     key: QueryKey
-    results: tuple[Result, ...]
+    results: Results
     plan_id: str = ""
-    evaluation_score: float = 0.0
+    evaluation_score: Share = 0.0
     refinement_history: tuple[str, ...] = ()
 
 
@@ -127,7 +136,7 @@ def find(root: Path, key: QueryKey, query: str) -> CachedQuery | None:
 def name_of(key: QueryKey, query: str) -> str:
     """Return the cache file of a query; width and spaces do not matter, case does."""
     folded = unicodedata.normalize("NFKC", " ".join(query.split()))
-    asked = json.dumps([masked(folded), *key], ensure_ascii=False)
+    asked = json.dumps([masked(folded), *as_json(key).values()], ensure_ascii=False)
     return f"{hashlib.sha256(asked.encode('utf-8', 'replace')).hexdigest()}.json"
 
 
@@ -137,11 +146,9 @@ def parsed(data: bytes, name: str) -> CachedQuery:
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    kept = stored.parsed(CachedQuery, data, QUERY_VERSION, name)
+    kept = stored.parsed(CachedQuery, data, name)
     if name_of(kept.key, kept.query) != name:
         raise damaged(name, "it belongs to another query")
-    if not are_results(kept.results):
-        raise damaged(name, "results is above the limit of a search")
     return kept
 
 
@@ -161,7 +168,7 @@ def _kept(root: Path, kept: CachedQuery) -> str:
 
 def _rendered(kept: CachedQuery, *, is_new: bool) -> bytes:
     """Return an answer's file; secrets are masked, in results that come from the file already."""
-    document = {"version": QUERY_VERSION, **as_json(kept)}
+    document = as_json(kept)
     results = document.pop("results")
     told = masked_data(results) if is_new else results
     return dumps({**masked_data(document), "results": told})

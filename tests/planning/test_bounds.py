@@ -23,7 +23,7 @@ def test_cached_answer_out_of_range_is_ignored(tmp_path: Path) -> None:
     answer = CachedQuery("login", KEY, (result(similarity=7.0),))
     file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"version": 1, **as_json(answer)}), "utf-8")
+    file.write_text(json.dumps(as_json(answer)), "utf-8")
     assert queries.find(tmp_path, KEY, "login") is None
 
 

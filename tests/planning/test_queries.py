@@ -57,7 +57,7 @@ async def test_cache_key_has_everything_the_answer_depends_on(
 ) -> None:
     recorder = RecordingSearch()
     await queries.cached(tmp_path, recorder, KEY)("login")
-    assert not (await queries.cached(tmp_path, recorder, KEY._replace(**changed))("login")).cached
+    assert not (await queries.cached(tmp_path, recorder, replace(KEY, **changed))("login")).cached
     assert not (await queries.cached(tmp_path, recorder, KEY)("Login")).cached
     assert (await queries.cached(tmp_path, recorder, KEY)("login")).cached
 
@@ -65,8 +65,8 @@ async def test_cache_key_has_everything_the_answer_depends_on(
 @pytest.mark.parametrize(
     ("key", "degraded"),
     [
-        (KEY._replace(revision=""), ()),
-        (KEY._replace(is_whole=False), ()),
+        (replace(KEY, revision=""), ()),
+        (replace(KEY, is_whole=False), ()),
         (KEY, ("embedding: the model failed",)),
     ],
 )
@@ -79,7 +79,7 @@ async def test_incomplete_answers_are_not_cached(
 
 
 async def test_answers_without_a_model_are_cached_for_word_searches(tmp_path: Path) -> None:
-    search = queries.cached(tmp_path, RecordingSearch("embedding: off"), KEY._replace(engine=""))
+    search = queries.cached(tmp_path, RecordingSearch("embedding: off"), replace(KEY, engine=""))
     await search("login")
     assert (await search("login")).cached
 
@@ -169,7 +169,7 @@ async def test_edited_file_invalidates_cached_answers(tmp_path: Path) -> None:
             return await queries.cached(tmp_path / ".gistdex", search, key)("login")
 
         def replace_revision(index: Index) -> QueryKey:
-            return KEY._replace(revision=index.store.revision())
+            return replace(KEY, revision=index.store.revision())
 
         await ask()
         index.complete(words_only=True)

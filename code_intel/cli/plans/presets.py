@@ -45,6 +45,6 @@ def _data(preset: Preset, *, own: bool) -> dict[str, Any]:
             "minMatches": preset.min_matches,
             "confidence": preset.confidence,
         },
-        "strategy": as_json(preset.strategy),
+        "strategy": as_json(preset.strategy) if preset.strategy else None,
         "evaluationMode": preset.mode,
     }

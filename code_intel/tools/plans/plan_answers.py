@@ -14,8 +14,15 @@ from code_intel.foundation.text import counted, visible
 from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
 from code_intel.planning.learning import Template
-from code_intel.planning.records import Evaluation, Iteration, Metrics, QueryPlan, Result, Stop
-from code_intel.planning.stored import as_json
+from code_intel.planning.records import (
+    Evaluation,
+    Iteration,
+    Metrics,
+    QueryPlan,
+    Result,
+    Stop,
+    by_name,
+)
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_sources import PlanSource, hit_of
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, fit, index_data, index_text, tokens
@@ -182,7 +189,7 @@ def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
 
 def metrics_data(metrics: Metrics) -> dict[str, float]:
     """Return the six metrics by the names of seed 003."""
-    return {name: round(value, 6) for name, value in as_json(metrics).items()}
+    return {name: round(value, 6) for name, value in by_name(metrics).items()}
 
 
 def _iteration(each: Iteration, level: DetailLevel) -> dict[str, Any]:
