@@ -156,7 +156,7 @@ def key_of(plan: QueryPlan) -> str:
 
 def rendered(plan: QueryPlan) -> bytes:
     """Return a plan's file; secrets are masked."""
-    said = {"status": outcome.status(plan), "score": outcome.score(plan)}
+    said = {"status": outcome.status(plan), "score": outcome.confidence(plan)}
     document = as_json(plan)
     head = {name: document.pop(name) for name in ("version", "planId", "goal")}
     return dumps(masked_data({**head, **said, **document}))
@@ -180,7 +180,7 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
         "planId": plan.id,
         "goal": plan.goal,
         "status": outcome.status(plan),
-        "score": outcome.score(plan),
+        "score": outcome.confidence(plan),
         "iterations": len(plan.iterations),
         "queries": [each.query for each in plan.iterations],
         "created": plan.created,

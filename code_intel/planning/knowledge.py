@@ -96,7 +96,7 @@ def _front(plan: QueryPlan, status: str, files: tuple[tuple[str, str], ...]) -> 
         goal=plan.goal,
         plan_id=plan.id,
         status=status,
-        confidence=min(1.0, max(0.0, outcome.score(plan))),
+        confidence=min(1.0, max(0.0, outcome.confidence(plan))),
         created=plan.created,
         files=files,
         matched=matched,

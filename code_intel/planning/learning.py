@@ -123,7 +123,7 @@ def template(plan: QueryPlan, likeness: float) -> Template:
     best = outcome.best(plan)
     query, matched = (best.query, best.evaluation.matched) if best else (plan.goal, ())
     words = tuple(word for word in plan.expected.keywords if word in matched)
-    status, score = outcome.status(plan), outcome.score(plan)
+    status, score = outcome.status(plan), outcome.confidence(plan)
     return Template(plan.id, plan.goal, status, score, query, words, likeness)
 
 

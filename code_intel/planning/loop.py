@@ -1,6 +1,7 @@
-"""Run a query plan: search, compare with the expectations, refine, until it is good enough.
+"""Run a query plan: search, compare with the expectations, and search again if that is asked for.
 
-The search and the storage are passed in. Each iteration is stored before the next begins, so that a
+By default a plan makes one search, and the caller decides on the next (docs/decisions/0090). The
+search and the storage are passed in. Each iteration is stored before the next begins, so that a
 timeout, a cancellation or a kill leaves a whole plan (seed 003 §2.3; docs/decisions/0040).
 """
 
@@ -32,8 +33,6 @@ Keep = Callable[[QueryPlan], Awaitable[None]]
 
 MIN_RESULTS = 10
 """Results of an iteration, unless more are wanted."""
-MAX_FUTILE_QUERIES = 2
-"""So many queries in a row that are no better than the best before them end a plan."""
 SAVE_SECONDS = 5.0
 """Seconds that keeping a plan may take once the call was cancelled: a file is written, no more."""
 EVALUATION_SECONDS = 2.0
@@ -58,9 +57,8 @@ async def run(
 ) -> QueryPlan:
     """Return the plan with at most `more` further iterations, its result, and why it stopped.
 
-    Waiting queries are tried first, in order; then those that the evidence suggests. Each has an
-    equal share of the remaining time. A query that fails or takes longer is an iteration with
-    `error`.
+    Waiting queries are tried first, in order; then those of `refining`. Each has an equal share of
+    the remaining time. A query that fails or takes longer is an iteration with `error`.
 
     Args:
         plan: The plan so far; it is not changed.
@@ -96,14 +94,14 @@ async def run(
         if keep is not None:
             with anyio.move_on_after(SAVE_SECONDS, shield=True):
                 await keep(plan)
-        if (over := _over(plan, first, end)) is not None:
+        if (over := _over(plan, end)) is not None:
             stop = over
             break
     await report(len(plan.iterations) - first, more, stop)
     return replace(plan, stop=stop, milliseconds=spent + _since(began))
 
 
-async def judged_anew(plan: QueryPlan, before: QueryPlan, seconds: float) -> QueryPlan:
+async def evaluated_again(plan: QueryPlan, before: QueryPlan, seconds: float) -> QueryPlan:
     """Return a continued plan, with its iterations compared to the new expectations.
 
     Args:
@@ -118,13 +116,13 @@ async def judged_anew(plan: QueryPlan, before: QueryPlan, seconds: float) -> Que
     end, iterations = anyio.current_time() + seconds, list[Iteration]()
     for old, each in zip(before.iterations, plan.iterations, strict=True):
         is_same = asks_the_same and old.results == each.results
-        iterations.append(each if is_same else await _anew(plan, each, end))
+        iterations.append(each if is_same else await _again(plan, each, end))
     if tuple(iterations) == before.iterations:
         return plan
     return replace(plan, iterations=tuple(iterations), final=fusing.final(iterations))
 
 
-async def _anew(plan: QueryPlan, each: Iteration, end: float) -> Iteration:
+async def _again(plan: QueryPlan, each: Iteration, end: float) -> Iteration:
     judged, why = evaluation.EMPTY_EVALUATION, [NOT_EVALUATED]
     with anyio.move_on_after(end - anyio.current_time()):
         judged = await run_read(evaluation.evaluate, each.results, plan.expected, plan.mode)
@@ -140,29 +138,12 @@ async def _anew(plan: QueryPlan, each: Iteration, end: float) -> Iteration:
     )
 
 
-def _over(plan: QueryPlan, first: int, end: float) -> Stop | None:
-    """Return why to stop now, or ""; `first` is the number of iterations of earlier calls."""
+def _over(plan: QueryPlan, end: float) -> Stop | None:
+    """Return why to stop now, or None."""
     last = plan.iterations[-1]
-    if not last.error and last.evaluation.score >= plan.expected.confidence:
+    if not last.error and last.evaluation.confidence >= plan.expected.confidence:
         return "reached"
-    if anyio.current_time() >= end:
-        return "timeout"
-    asked_for = plan.waiting or refining.rule_waits(plan)
-    if not asked_for and _futile(plan.iterations[:first], plan.iterations[first:]):
-        return "no_improvement"
-    return None
-
-
-def _futile(before: tuple[Iteration, ...], asked: tuple[Iteration, ...]) -> bool:
-    """Return whether the last queries of this call were not better; failed ones are ignored."""
-    top = max((each.evaluation.score for each in before), default=0.0)
-    in_vain = 0
-    for each in asked:
-        if each.error:
-            continue
-        in_vain = 0 if each.evaluation.score > top else in_vain + 1
-        top = max(top, each.evaluation.score)
-    return in_vain >= MAX_FUTILE_QUERIES
+    return "timeout" if anyio.current_time() >= end else None
 
 
 async def _iteration(

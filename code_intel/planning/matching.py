@@ -5,7 +5,7 @@
 | `strict` | exactly as spelled, with case |
 | `fuzzy` | whole words, without case and width; the parts of `exportDefault` are words, too; from |
 | | five letters on within one edit of a word |
-| `semantic` | as `fuzzy`; other endings; Japanese by its English words; or similarity from `MIN_MEANING_LIKENESS` |
+| `semantic` | as `fuzzy`; with other endings; Japanese by its English words; or by meaning |
 
 Japanese has no word boundaries. Its keywords are matched anywhere, in half and full width, with or
 without a final long vowel (サーバ, サーバー).
@@ -15,7 +15,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from os.path import commonprefix
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import query_words, words
@@ -121,7 +120,8 @@ def _is_one_edit(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     if len(long) - len(short) > 1:
         return False
-    same = len(commonprefix((short, long)))
+    pairs = enumerate(zip(short, long, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), len(short))
     return short[same + (len(short) == len(long)) :] == long[same + 1 :]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, PlainSerializer
+from pydantic import AliasChoices, ConfigDict, Field, PlainSerializer
 from pydantic.alias_generators import to_camel
 
 from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
@@ -28,7 +28,7 @@ Status = Literal["success", "partial", "failed"]
 Stop = Literal["reached", "no_new_query", "no_improvement", "iterations", "timeout", "stopped"]
 """Why a plan ended; `stopped` means that it was cancelled or killed."""
 
-ITERATIONS, MAX_ITERATIONS = 5, 20
+ITERATIONS, MAX_ITERATIONS = 1, 20
 SECONDS, MIN_PLAN_SECONDS, MAX_PLAN_SECONDS = 120, 10, 300
 MIN_MATCHES, MAX_MATCHES = 3, 50
 DEFAULT_CONFIDENCE = 0.7
@@ -100,7 +100,7 @@ Results = Annotated[tuple[Result, ...], Field(max_length=MAX_PLAN_RESULTS)]
 
 @dataclass(frozen=True, slots=True)
 class Expected(StoredRecord):
-    """Expectations of the results; `patterns` are RE2, `confidence` is the score to reach."""
+    """Expectations of the results; `patterns` are RE2, `confidence` is the one to reach."""
 
     keywords: Keywords
     patterns: Annotated[
@@ -137,10 +137,15 @@ def by_name(metrics: Metrics) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(StoredRecord):
-    """The evaluation of results; `matched` and `unmatched` divide keywords and patterns."""
+    """The evaluation of results; `matched` and `unmatched` divide keywords and patterns.
+
+    `score` says how well they fit the expectations, `confidence` how likely the first one is right.
+    Files of earlier versions have only the score.
+    """
 
     metrics: Annotated[Metrics, PlainSerializer(by_name)]
     score: Share
+    confidence: Annotated[Share, Field(validation_alias=AliasChoices("confidence", "score"))]
     matched: tuple[Remark, ...] = ()
     unmatched: tuple[Remark, ...] = ()
 

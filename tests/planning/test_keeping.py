@@ -42,7 +42,7 @@ RESULTS = st.builds(
 )
 WORDS = st.lists(TEXT, max_size=2).map(tuple)
 FEW = st.lists(RESULTS, max_size=2).map(tuple)
-EVALUATIONS = st.builds(Evaluation, st.builds(Metrics, *[SHARE] * 6), SHARE, WORDS, WORDS)
+EVALUATIONS = st.builds(Evaluation, st.builds(Metrics, *[SHARE] * 6), SHARE, SHARE, WORDS, WORDS)
 ITERATIONS = st.builds(
     Iteration, st.integers(1, 20), TEXT, WORDS, FEW, EVALUATIONS, TEXT, WORDS, st.booleans(), SHARE
 )

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(plan: QueryPlan, *, show_all: bool) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
-    best = outcome.score(plan)
+    best = outcome.confidence(plan)
     seconds = plan.milliseconds / 1000
     yield f"{plan.id}: {outcome.status(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
     yield from expectations(plan)
@@ -84,7 +84,7 @@ def _iteration_lines(each: Iteration) -> Iterator[str]:
     outcome_text = (
         f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{cached_note}"
     )
-    yield f"{each.number}. {each.evaluation.score:.2f}  “{plain(each.query)}”: {outcome_text}"
+    yield f"{each.number}. {each.evaluation.confidence:.2f}  “{plain(each.query)}”: {outcome_text}"
     if each.error:
         yield f"     {plain(each.error)}"
         return

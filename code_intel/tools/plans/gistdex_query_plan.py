@@ -59,7 +59,11 @@ async def gistdex_query_plan(
     ] = [],
     maxIterations: Annotated[
         int | None,
-        Field(ge=1, le=MAX_ITERATIONS, description=f"Maximum queries; default {ITERATIONS}."),
+        Field(
+            ge=1,
+            le=MAX_ITERATIONS,
+            description=f"Maximum queries; default {ITERATIONS}, or all initialQueries.",
+        ),
     ] = None,
     evaluationMode: Annotated[
         Mode | None,
@@ -101,11 +105,12 @@ async def gistdex_query_plan(
     ] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Search with several queries: describe good results, search, compare, and refine the query.
+    """Search once with a goal and the words that good results should contain, and compare.
 
-    Describe good results in expectedResults, for example with names that the code may use;
-    `finalResults` contains the best passages. To choose each query yourself, set maxIterations to 1
-    and call again with planId and initialQueries. Hits are hypotheses and do not change the phase.
+    Give such words in expectedResults, for example names that the code may use. `finalResults`
+    contains the best passages, `refinements` what to try next. To search again, call with planId
+    and initialQueries; results are merged. `confidence` is the chance that the first result is
+    right. Hits are hypotheses and do not change the phase.
     """
     arguments = PlanArguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
@@ -134,7 +139,7 @@ async def gistdex_query_plan(
             else:
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
-                plan = await loop.judged_anew(
+                plan = await loop.evaluated_again(
                     plan, before, (end - anyio.current_time()) * EVALUATE_SHARE
                 )
             if equal_plan is not None:
@@ -143,7 +148,7 @@ async def gistdex_query_plan(
                 plan = await loop.run(
                     plan,
                     store.cached(source),
-                    more=either(maxIterations, usual["maxIterations"]),
+                    more=either(maxIterations, max(usual["maxIterations"], len(initialQueries))),
                     seconds=end - anyio.current_time(),
                     likeness=likeness.measure(context.embedder)
                     if plan.mode == "semantic"

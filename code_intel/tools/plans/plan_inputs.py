@@ -218,7 +218,9 @@ def _new(plan_arguments: PlanArguments, preset: Preset, own: PlanSettings) -> Qu
         ),
         mode=either(plan_arguments.mode, preset.mode, own.defaults["evaluationMode"]),
         strategy=how,
-        waiting=goals.first_queries(plan_arguments.goal, how, plan_arguments.initial),
+        waiting=goals.first_queries(
+            plan_arguments.goal, how, plan_arguments.initial, given[:MAX_KEYWORDS]
+        ),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

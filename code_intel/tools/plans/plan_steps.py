@@ -119,8 +119,7 @@ async def evaluating(
 
 
 def _with_evaluation(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
-    score = iteration.evaluation.score
-    status = status_of(score, confidence)
+    status = status_of(iteration.evaluation.confidence, confidence)
     evaluation = {
         "status": status,
         **evaluation_data(iteration.evaluation),

@@ -40,7 +40,9 @@ def an_iteration(number: int, results: int, said: str, score: float = 0.4) -> It
         said,
         tuple(f"{said[:20]}{at}" for at in range(20)),
         tuple(a_result(at, said) for at in range(results)),
-        Evaluation(Metrics(0.1, 0.2, 0.3, 0.4, 0.5, 0.6), score, (said[:100],), (said[:200],)),
+        Evaluation(
+            Metrics(0.1, 0.2, 0.3, 0.4, 0.5, 0.6), score, score, (said[:100],), (said[:200],)
+        ),
         said,
         (said,) * 10,
         error=said,
