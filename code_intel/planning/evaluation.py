@@ -131,19 +131,31 @@ def score_of(metrics: Metrics) -> float:
 def chance_of_first(results: Sequence[Result]) -> float:
     """Return the chance that the first result is right, 0 to 1, rounded to six decimals.
 
-    Scores of the forest are relative to the first result, so its lead over the mean of the next
-    three counts. Scores of the map are calibrated; the first one is below 1 and is the chance
-    itself. A single result has no lead. Then its similarity is the chance.
+    Scores of the forest are relative to the first result, so its lead decides. Scores of the map
+    are calibrated; the first one is below 1 and is the chance itself. A single result has no lead.
+    Then its similarity is the chance.
     """
     if not results:
         return 0.0
-    first, followers = results[0], results[1 : 1 + MAX_FOLLOWERS]
+    first, lead = results[0], lead_of(results)
     if 0 < first.score < 1:
-        return round(_bounded(first.score), 6)
-    if not followers or first.score <= 0:
-        return round(min(MAX_SINGLE_CHANCE, _bounded(first.similarity)), 6)
-    lead = 1 - _mean([_bounded(each.score) for each in followers])
-    return round(1 / (1 + math.exp(-(LEAD_BIAS + LEAD_SLOPE * lead))), 6)
+        chance = first.score
+    elif lead is None:
+        chance = min(MAX_SINGLE_CHANCE, first.similarity)
+    else:
+        chance = 1 / (1 + math.exp(-(LEAD_BIAS + LEAD_SLOPE * lead)))
+    return round(_bounded(chance), 6)
+
+
+def lead_of(results: Sequence[Result]) -> float | None:
+    """Return the lead of the first result over the mean of the next three, 0 to 1.
+
+    None without scores, or without results that follow.
+    """
+    followers = results[1 : 1 + MAX_FOLLOWERS]
+    if not followers or results[0].score <= 0:
+        return None
+    return 1 - _mean([_bounded(each.score) for each in followers])
 
 
 def hundredths(confidence: float, requested: float) -> float:

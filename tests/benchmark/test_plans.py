@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from benchmarks.fit_plan_confidence import fitted
 from benchmarks.labels import OTHERS, OWN, Repository
 from benchmarks.plan_search import (
     ALONE,
@@ -16,50 +18,44 @@ from benchmarks.plan_search import (
     indexed,
     searching,
 )
-from benchmarks.plan_tables import Outcome, complete, gains, recall
+from benchmarks.plan_tables import Outcome, gains, recall
 from benchmarks.scoring import area, ndcg
 from code_intel.planning.patterns import compiled
+from code_intel.planning.records import Strategy
 
 
-def outcome(
-    single: str,
-    plan: str,
-    wanted: str = "a",
-    *,
-    question: str = "q",
-    scores: tuple[float, ...] = (0.5,),
-) -> Outcome:
+def outcome(baseline: str, plan: str, wanted: str = "a", *, question: str = "q") -> Outcome:
     return Outcome(
         repo="r",
         id=question,
         language="en",
-        tuned=None,
         condition=ALONE,
         wanted=tuple(wanted),
-        single=tuple(single),
+        alone=(),
+        baseline=tuple(baseline),
         plan=tuple(plan),
-        queries=("q",) * len(scores),
-        scores=scores,
-        first=scores[-1],
+        queries=("q",),
+        score=0.5,
+        confidence=0.5,
+        lead=None,
         stop="iterations",
-        single_ms=1.0,
+        baseline_ms=1.0,
         plan_ms=3.0,
     )
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted", "share", "every"),
+    ("found", "wanted", "share"),
     [
-        ("xa", "a", 1.0, 1.0),
-        ("xa", "ab", 0.5, 0.0),
-        ("", "ab", 0.0, 0.0),
-        ("0123456789a", "a", 0.0, 0.0),
-        ("ab", "ba", 1.0, 1.0),
+        ("xa", "a", 1.0),
+        ("xa", "ab", 0.5),
+        ("", "ab", 0.0),
+        ("0123456789a", "a", 0.0),
+        ("ab", "ba", 1.0),
     ],
 )
-def test_recall_counts_the_first_ten(found: str, wanted: str, share: float, every: float) -> None:
+def test_recall_counts_the_first_ten(found: str, wanted: str, share: float) -> None:
     assert recall(tuple(found), tuple(wanted)) == share
-    assert complete(tuple(found), tuple(wanted)) == every
 
 
 def test_gains_are_paired_and_grouped_by_question() -> None:
@@ -89,12 +85,23 @@ async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path
     place = Repository("shop", tmp_path, "", [question], tuned=None)
     with indexed(tmp_path, None, None, "shop") as index:
         known = {("shop", "q"): Wanted(("voucher",))}
-        alone, expecting = await all_compared(searching(index.store, None), place, known, "hybrid")
+        ask = searching(index.store, None)
+        alone, expecting = await all_compared(ask, place, known, Strategy(), 1)
     assert (alone.condition, expecting.condition) == (ALONE, EXPECTING)
-    assert alone.single == expecting.single == ("cart.py",)
-    assert alone.queries[0] == expecting.queries[0] == "sum of prices"
-    assert any("voucher" in query for query in expecting.queries)
-    assert expecting.plan[0] == "voucher.py"
+    assert alone.alone == alone.baseline == expecting.alone == ("cart.py",)
+    assert alone.queries == ("sum of prices",)
+    assert expecting.queries == ("sum of prices voucher",)
+    assert expecting.baseline == expecting.plan
+    assert "voucher.py" in expecting.plan
+
+
+def test_fitted_curve_recovers_a_known_one() -> None:
+    leads = np.tile(np.linspace(0, 1, 200), 50)
+    chances = 1 / (1 + np.exp(-(-0.5 + 5 * leads)))
+    right = (np.random.default_rng(1).random(len(leads)) < chances).astype(float)
+    bias, slope = fitted(leads, right)
+    assert bias == pytest.approx(-0.5, abs=0.2)
+    assert slope == pytest.approx(5, abs=0.4)
 
 
 def test_every_question_has_valid_expectations() -> None:
