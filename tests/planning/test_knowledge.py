@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -50,10 +49,10 @@ def forest(project: Path) -> Iterator[Index]:
         yield index
 
 
-def page_entry(project: Path) -> dict[str, Any]:
+def page_entry(project: Path) -> knowledge.PageEntry:
     """Return the index entry of the only page."""
     (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
-    return row.says
+    return row
 
 
 def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path:
@@ -86,7 +85,7 @@ def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
     assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
     assert text.count("src/auth.py:") == 1  # one heading per file
     ((name, row),) = knowledge.PAGES.listing(project / ".gistdex").rows.items()
-    assert (name, row.says["goal"], row.says["files"]) == (path.name, GOAL, ["src/auth.py"])
+    assert (name, row.goal, row.files) == (path.name, GOAL, ("src/auth.py",))
 
 
 def test_equal_plans_write_equal_pages(project: Path) -> None:
@@ -108,14 +107,14 @@ def test_failed_or_empty_plan_writes_no_page(project: Path) -> None:
 def test_page_is_replaced_only_by_a_better_or_fresher_one(project: Path) -> None:
     first = written(project, plan(GOAL, score=0.9))
     assert written(project, plan(GOAL, score=0.8)) == first
-    assert page_entry(project)["confidence"] == 0.9
+    assert page_entry(project).confidence == 0.9
     better = plan(GOAL, score=0.95)
     assert written(project, better) == first
-    assert page_entry(project)["planId"] == better.id
+    assert page_entry(project).plan_id == better.id
     (project / "src" / "auth.py").write_text("def login(): ...\n", encoding="utf-8")
     fresher = plan(GOAL, score=0.75)
     written(project, fresher)
-    assert page_entry(project)["planId"] == fresher.id
+    assert page_entry(project).plan_id == fresher.id
 
 
 def test_page_size_is_limited(project: Path) -> None:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from code_intel.foundation.text import counted, visible
 from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
-from code_intel.planning.learning import Template
 from code_intel.planning.records import (
     Evaluation,
     Iteration,
@@ -43,8 +42,6 @@ FEEDBACK_TOKENS = 350
 ITERATION_TOKENS = 450
 RESULT_TOKENS = 850
 """Tokens of feedback, iterations and final results in the text of an answer."""
-MAX_GOAL_CHARS_SHOWN = 200
-"""Characters of another plan's goal and query."""
 
 
 class DetailLevel(NamedTuple):
@@ -103,26 +100,6 @@ def answer(
     text = _text(plan, str(data["message"]), data["finalResults"]["data"])
     shown = {each.number: list(each.results[: level.results]) for each in _last(plan, level)}
     return Answer(data, text + index_text(source.index)), shown
-
-
-def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
-    """Return the answer with similar earlier plans; the first one's query was tried."""
-    if not templates:
-        return answer
-    offers = [
-        {
-            "planId": each.id,
-            "goal": each.goal[:MAX_GOAL_CHARS_SHOWN],
-            "status": each.status,
-            "confidence": round(each.confidence, 6),
-            "query": each.query[:MAX_GOAL_CHARS_SHOWN],
-            "likeness": round(each.likeness, 4),
-            **flags_of(each.goal, each.query),
-        }
-        for each in templates
-    ]
-    text = f"A plan with a similar goal succeeded before: planId {templates[0].id}."
-    return Answer({**answer.data, "similarPlans": offers}, f"{answer.text}\n{text}")
 
 
 def _data(plan: QueryPlan, source: PlanSource, saved: str, level: DetailLevel) -> dict[str, Any]:

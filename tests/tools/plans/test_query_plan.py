@@ -476,14 +476,15 @@ async def test_successful_plan_is_reused_for_the_same_goal(
         await call("start_session", intent="MODIFY", query=GOAL)
         first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
         second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
-    assert second["planId"] != first["planId"]
+    assert second["planId"] == first["planId"]
+    assert second["savedAt"] == first["savedAt"]
     assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
     assert second["finalResults"] == first["finalResults"]
     assert [each["time"] for each in second["iterations"]] == [0]
     assert 0 < second["metadata"]["totalTime"] != first["metadata"]["totalTime"]
     assert second["index"]["files"] >= first["index"]["files"] > 0
-    hits = {entry.id: entry.hits for entry in keeping.entries(place.root_of(load_settings(shop)))}
-    assert hits == {first["planId"]: 1, second["planId"]: 0}
+    (entry,) = keeping.entries(place.root_of(load_settings(shop)))
+    assert entry.id == first["planId"]
 
 
 @pytest.mark.parametrize(
