@@ -1,7 +1,7 @@
 """Describe what a plan may be told: in a call, by a preset or by `.gistdex/config.json`.
 
 Each field, its bounds and its description are stated here once, with the names of seed 003. None
-and empty lists mean that something is not said; `Layers` finds who says it.
+and empty lists mean that something is not said.
 """
 # ruff: noqa: N815 - the names of seed 003, on the wire
 
@@ -21,14 +21,14 @@ from code_intel.planning.records import (
     MAX_RULES,
     MAX_WORD_CHARS,
     MIN_MATCHES,
-    Expected,
     InitialMode,
     MinMatches,
     Mode,
     Refinement,
     Share,
-    Strategy,
+    StoredRecord,
 )
+from code_intel.planning.stored import RecordT, as_json, built
 
 MAX_ABOUT_CHARS = 300
 
@@ -145,56 +145,10 @@ class Preset(PlanPart):
         return tuple(words)
 
 
-class Layers:
-    """What is said of a plan, by precedence: the call, a preset, then defaults or an older plan."""
-
-    def __init__(self, *layers: Preset) -> None:
-        self._layers = layers
-
-    def expected(self, keywords: tuple[str, ...]) -> Expected:
-        """Return the expectations with these keywords."""
-        parts = [each.expectedResults for each in self._layers]
-        return Expected(
-            keywords[:MAX_KEYWORDS],
-            tuple(_first(parts, "contentPatterns") or ()),
-            _first(parts, "minMatches"),
-            _first(parts, "confidence"),
-        )
-
-    def strategy(self) -> Strategy:
-        """Return the strategy."""
-        parts = [each.strategy for each in self._layers]
-        return Strategy(
-            _first(parts, "initialMode"),
-            _first(parts, "refinementMethod"),
-            tuple(_first(parts, "expansionRules") or ()),
-        )
-
-    def mode(self) -> Mode:
-        """Return how keywords are compared."""
-        mode: Mode = _first(self._layers, "evaluationMode")
-        return mode
-
-
-def _first(parts: Any, name: str) -> Any:
-    values = (getattr(part, name) for part in parts)
-    return next((value for value in values if value not in (None, [])), None)
-
-
-def told_by(expected: Expected, mode: Mode, strategy: Strategy, **more: Any) -> Preset:
-    """Return what a plan was told, as a layer for another."""
-    return Preset(
-        expectedResults=ExpectedResults.model_construct(
-            keywords=list(expected.keywords),
-            minMatches=expected.min_matches,
-            contentPatterns=list(expected.patterns),
-            confidence=expected.confidence,
-        ),
-        strategy=StrategyGiven.model_construct(
-            initialMode=strategy.initial,
-            refinementMethod=strategy.refinement,
-            expansionRules=list(strategy.rules),
-        ),
-        evaluationMode=mode,
-        **more,
-    )
+def merged(kind: type[RecordT], *layers: PlanPart | StoredRecord, **more: Any) -> RecordT:
+    """Return a record of what is said, the later layers before the earlier ones."""
+    said: dict[str, Any] = {}
+    for layer in layers:
+        values = layer if isinstance(layer, PlanPart) else as_json(layer).items()
+        said |= {name: value for name, value in values if value not in (None, [])}
+    return built(kind, said | more)

@@ -9,14 +9,21 @@ preset, too, named by its id (docs/decisions/0089).
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 
 from code_intel.config.reading import printable_key
 from code_intel.errors import UsageError
 from code_intel.planning import outcome
-from code_intel.planning.expectations import MAX_ABOUT_CHARS, Preset, told_by
+from code_intel.planning.expectations import (
+    MAX_ABOUT_CHARS,
+    ExpectedResults,
+    Preset,
+    StrategyGiven,
+)
 from code_intel.planning.records import QueryPlan
+from code_intel.planning.stored import as_json
 
 MAX_PRESET_NAME_CHARS = 64
 _INDENT = re.compile(r"(?:^|\n) +")
@@ -62,8 +69,13 @@ def of_plan(plan: QueryPlan) -> Preset:
     """
     best = outcome.best(plan)
     found = best.evaluation.matched if best else ()
-    told = told_by(plan.expected, plan.mode, plan.strategy)
-    told.expectedResults.keywords = [word for word in plan.expected.keywords if word in found]
-    told.about = plan.goal[:MAX_ABOUT_CHARS]
-    told.initialQueries = [best.query] if best and found else []
-    return told
+    expected = replace(
+        plan.expected, keywords=tuple(word for word in plan.expected.keywords if word in found)
+    )
+    return Preset.model_construct(
+        about=plan.goal[:MAX_ABOUT_CHARS],
+        expectedResults=ExpectedResults.model_construct(**as_json(expected)),
+        strategy=StrategyGiven.model_construct(**as_json(plan.strategy)),
+        evaluationMode=plan.mode,
+        initialQueries=[best.query] if best and found else [],
+    )

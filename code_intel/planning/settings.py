@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from code_intel.errors import CodeIntelError, ConfigError, StorageError, UsageError
 from code_intel.foundation import durable
 from code_intel.planning import place
-from code_intel.planning.expectations import ExpectedResults, PlanPart, Preset, StrategyGiven
+from code_intel.planning.expectations import PlanPart, Preset
 from code_intel.planning.patterns import all_compiled
 from code_intel.planning.presets import MAX_PRESET_NAME_CHARS
 from code_intel.planning.records import (
@@ -85,14 +85,6 @@ class Defaults(PlanPart):
             description="Whether the texts of all results are stored, or only of the final ones."
         ),
     ] = True
-
-    def layer(self) -> Preset:
-        """Return the defaults of a plan's expectations and strategy."""
-        return Preset(
-            expectedResults=ExpectedResults(minMatches=self.minMatches, confidence=self.confidence),
-            strategy=StrategyGiven(refinementMethod=self.refinementMethod),
-            evaluationMode=self.evaluationMode,
-        )
 
 
 class PlanSettings(PlanPart):

@@ -42,6 +42,11 @@ def parsed(kind: type[RecordT], data: bytes, name: str) -> RecordT:
         raise damaged(name, first_problem(error)) from None
 
 
+def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
+    """Return a record of values by their names in JSON; other names are ignored."""
+    return _adapter(kind).validate_python(values, strict=False)
+
+
 def first_problem(error: ValidationError) -> str:
     """Return the first field that is wrong, and what it should be."""
     first = error.errors(include_url=False, include_input=False)[0]

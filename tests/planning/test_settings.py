@@ -9,7 +9,7 @@ import pytest
 
 from code_intel.errors import ConfigError
 from code_intel.planning import keeping, settings
-from code_intel.planning.expectations import Layers
+from code_intel.planning.expectations import merged
 from code_intel.planning.records import Expected, Strategy
 from code_intel.planning.settings import PlanSettings, load
 from kept_plans import plan
@@ -64,10 +64,14 @@ def test_presets_are_read_from_the_config(tmp_path: Path) -> None:
     found = load(written(tmp_path, {"presets": {"handlers": own, "empty": {}}}))
     preset = found.presets["handlers"]
     assert preset.model_dump() == {**own, "aboutJa": ""}
-    layers = Layers(found.presets["empty"], preset, found.defaults.layer())
-    assert layers.expected(("x",)) == Expected(("x",), ("^feature ",), 4, 0.5)
-    assert layers.strategy() == Strategy("broad", "keywords", ("search in spec",))
-    assert layers.mode() == "strict"
+    empty = found.presets["empty"]
+    expected = merged(
+        Expected, found.defaults, preset.expectedResults, empty.expectedResults, keywords=["x"]
+    )
+    assert expected == Expected(("x",), ("^feature ",), 4, 0.5)
+    strategy = merged(Strategy, found.defaults, preset.strategy, empty.strategy)
+    assert strategy == Strategy("broad", "keywords", ("search in spec",))
+    assert merged(Strategy, found.defaults) == Strategy()
 
 
 WRONG: list[tuple[Any, str]] = [

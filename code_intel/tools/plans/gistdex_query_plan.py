@@ -20,12 +20,7 @@ from code_intel.planning.records import (
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.plans import plan_answers
-from code_intel.tools.plans.plan_inputs import (
-    PlanArguments,
-    earlier_source,
-    either,
-    unknown_key_warnings_of,
-)
+from code_intel.tools.plans.plan_inputs import earlier_source, either, plan_arguments
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
 from code_intel.tools.plans.plan_turns import locked_initial_plan
@@ -100,8 +95,8 @@ async def gistdex_query_plan(
     `finalResults` contains the best passages. To choose each query yourself, set maxIterations to 1
     and call again with planId and initialQueries. Hits are hypotheses and do not change the phase.
     """
-    arguments = PlanArguments(
-        goal, initialQueries, evaluationMode, expectedResults, strategy, planId.strip(), preset
+    arguments = plan_arguments(
+        goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
     )
     session, handle = await context.read_session(session_id, TOOL_NAME)
     began = anyio.current_time()
@@ -143,6 +138,4 @@ async def gistdex_query_plan(
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer, shown = plan_answers.answer(plan, source, saved)
             notes = await record_calls(context, handle, session, source, fresh, shown)
-    return answer.noting(
-        *unknown_key_warnings_of(arguments), *own.warnings, *store.warnings, *notes
-    )
+    return answer.noting(*arguments.given.unknown_keys(), *own.warnings, *store.warnings, *notes)

@@ -3,6 +3,7 @@
 Omitted arguments come from a preset, then from the project's defaults. A continued plan keeps what
 the caller does not change, and its earlier results are evaluated by the new expectations.
 """
+# ruff: noqa: N803 - the names of seed 003, on the wire
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -14,49 +15,20 @@ from typing import Any, NamedTuple
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.planning import goals, keeping, patterns, place, presets, settings
-from code_intel.planning.expectations import (
-    ExpectedResults,
-    Layers,
-    Preset,
-    StrategyGiven,
-    told_by,
-)
-from code_intel.planning.records import Mode, QueryPlan
+from code_intel.planning.expectations import ExpectedResults, Preset, StrategyGiven, merged
+from code_intel.planning.records import MAX_KEYWORDS, Expected, Mode, QueryPlan, Strategy
 from code_intel.planning.settings import PlanSettings
 from code_intel.session.wording import fold
 from code_intel.tools.context.corpus_service import check_query
 
 
 class PlanArguments(NamedTuple):
-    """The arguments that determine a plan, in the order of `PLAN_PARAMETERS`."""
+    """The arguments that determine a plan; `preset` is the name of one, or the id of a plan."""
 
     goal: str
-    initial: Sequence[str]
-    mode: Mode | None
-    expected: ExpectedResults | None
-    strategy: StrategyGiven | None
+    given: Preset
     plan_id: str
     preset: str
-
-    def layer(self) -> Preset:
-        """Return what the caller says of expectations and strategy."""
-        return Preset.model_construct(
-            expectedResults=self.expected or ExpectedResults(),
-            strategy=self.strategy or StrategyGiven(),
-            evaluationMode=self.mode,
-        )
-
-
-PLAN_PARAMETERS = (
-    "goal",
-    "initialQueries",
-    "evaluationMode",
-    "expectedResults",
-    "strategy",
-    "planId",
-    "preset",
-)
-"""The tool's parameters that determine how a plan begins."""
 
 
 class InitialPlan(NamedTuple):
@@ -68,37 +40,48 @@ class InitialPlan(NamedTuple):
     plan: QueryPlan
 
 
+def plan_arguments(
+    goal: str,
+    initialQueries: Sequence[str],
+    evaluationMode: Mode | None,
+    expectedResults: ExpectedResults | None,
+    strategy: StrategyGiven | None,
+    planId: str,
+    preset: str,
+    **_others: object,
+) -> PlanArguments:
+    """Return those arguments of the tool that determine a plan."""
+    given = Preset.model_construct(
+        expectedResults=expectedResults or ExpectedResults(),
+        strategy=strategy or StrategyGiven(),
+        evaluationMode=evaluationMode,
+        initialQueries=list(initialQueries),
+    )
+    return PlanArguments(goal, given, planId.strip(), preset.strip())
+
+
 def preview(settings_: Settings, arguments: Mapping[str, Any]) -> QueryPlan:
     """Return the plan that a call with these checked arguments would begin with.
 
     Raises:
         UsageError: See the tool.
     """
-    given = {
-        field: arguments[name]
-        for field, name in zip(PlanArguments._fields, PLAN_PARAMETERS, strict=True)
-    }
-    return initial_plan(settings_, PlanArguments(**given)).plan
+    return initial_plan(settings_, plan_arguments(**arguments)).plan
 
 
 def initial_plan(settings_: Settings, arguments: PlanArguments) -> InitialPlan:
     """Return the plan before its first query of this call."""
     check_query(arguments.goal, "goal")
-    for at, query in enumerate(arguments.initial):
+    for at, query in enumerate(arguments.given.initialQueries):
         check_query(query, f"initialQueries[{at}]")
-    patterns.all_compiled(arguments.layer().expectedResults.contentPatterns)
+    patterns.all_compiled(arguments.given.expectedResults.contentPatterns)
     root = place.root_of(settings_)
     own = settings.load(root)
-    preset = _preset(root, arguments.preset.strip(), own)
-    if not arguments.plan_id.strip():
+    preset = _preset(root, arguments.preset, own)
+    if not arguments.plan_id:
         return InitialPlan(root, own, None, _new(arguments, preset, own))
     before = keeping.load(root, arguments.plan_id)
     return InitialPlan(root, own, before, _continued(before, arguments, preset))
-
-
-def unknown_key_warnings_of(arguments: PlanArguments) -> list[str]:
-    """Return a warning for each unknown nested key."""
-    return [*arguments.layer().unknown_keys()]
 
 
 def _preset(root: Path, name: str, own: PlanSettings) -> Preset:
@@ -110,22 +93,23 @@ def _preset(root: Path, name: str, own: PlanSettings) -> Preset:
 
 def _new(arguments: PlanArguments, preset: Preset, own: PlanSettings) -> QueryPlan:
     """Return a plan without iterations, from the arguments, the preset and the defaults."""
-    layers = Layers(arguments.layer(), preset, own.defaults.layer())
-    keywords = _keywords(arguments, preset, goals.keywords(arguments.goal))
+    given, usual = arguments.given, own.defaults
+    keywords = given.expectedResults.keywords or preset.expects(goals.keywords(arguments.goal))
     if not keywords:
         raise UsageError(
             "goal contains no word to search for.",
             hint="Describe what to find out in words, or pass expectedResults.keywords.",
             details={"field": "goal"},
         )
-    first = [*arguments.initial, *preset.initialQueries]
+    strategy = merged(Strategy, usual, preset.strategy, given.strategy)
+    first = [*given.initialQueries, *preset.initialQueries]
     return QueryPlan(
         id=str(uuid.uuid4()),
         goal=arguments.goal,
-        expected=layers.expected(keywords),
-        mode=layers.mode(),
-        strategy=layers.strategy(),
-        waiting=goals.first_queries(arguments.goal, layers.strategy(), first),
+        expected=_expected(usual, preset, given, keywords),
+        mode=given.evaluationMode or preset.evaluationMode or usual.evaluationMode,
+        strategy=strategy,
+        waiting=goals.first_queries(arguments.goal, strategy, first),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -142,27 +126,23 @@ def _continued(plan: QueryPlan, arguments: PlanArguments, preset: Preset) -> Que
             hint="Pass the same goal, or omit planId to start a new plan.",
             details={"field": "goal"},
         )
-    old = (plan.expected, plan.mode, plan.strategy)
-    layers = Layers(arguments.layer(), preset, told_by(*old))
-    new = (
-        layers.expected(_keywords(arguments, preset, plan.expected.keywords)),
-        layers.mode(),
-        layers.strategy(),
-    )
-    waiting = goals.distinct([*arguments.initial, *preset.initialQueries, *plan.waiting])
-    return replace(
+    given = arguments.given
+    keywords = given.expectedResults.keywords or preset.expects(plan.expected.keywords)
+    queries = [*given.initialQueries, *preset.initialQueries, *plan.waiting]
+    new = replace(
         plan,
-        expected=new[0],
-        mode=new[1],
-        strategy=new[2],
-        waiting=tuple(waiting),
-        asked=plan.asked if new == old else "",
+        expected=_expected(plan.expected, preset, given, keywords),
+        mode=given.evaluationMode or preset.evaluationMode or plan.mode,
+        strategy=merged(Strategy, plan.strategy, preset.strategy, given.strategy),
+    )
+    return replace(
+        new, waiting=tuple(goals.distinct(queries)), asked=plan.asked if new == plan else ""
     )
 
 
-def _keywords(arguments: PlanArguments, preset: Preset, usual: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keywords of the caller, or the usual ones and those of the preset."""
-    return tuple(arguments.layer().expectedResults.keywords) or preset.expects(usual)
+def _expected(usual: Any, preset: Preset, given: Preset, keywords: Sequence[str]) -> Expected:
+    layers = (usual, preset.expectedResults, given.expectedResults)
+    return merged(Expected, *layers, keywords=keywords[:MAX_KEYWORDS])
 
 
 def earlier_source(plan: QueryPlan) -> tuple[str, str]:
