@@ -14,13 +14,13 @@ from code_intel.chunking.words import words
 from code_intel.forest.ranking.question import RankedQuestion
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
-from code_intel.records import Hit
+from code_intel.records import PAGE_TAG, Hit
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
-TAG, STALE, PARTIAL = "knowledge", "stale", "partial"
+TAG, STALE, PARTIAL = PAGE_TAG, "stale", "partial"
 """Tags in `Hit.why`: a page; a page about a file that has since changed or been deleted; a page of
 a plan that found only a part of what it expected."""
 MIN_SHARED_WORDS = 0.5

@@ -127,14 +127,14 @@ class Catalog(Generic[EntryT]):
             for name, data in contents.items():
                 file = self.path(root, name)
                 durable.replace(file, data, flushed=self.flushed)
-                self.touch(root, name)
+                self.note_use(root, name)
                 rows[name] = self._row(root, file)
             kept = {*contents, *(name for name, row in rows.items() if self.in_use(row))}
             for name in beyond(rows, *settings.limits_of(root, self.kind), kept):
                 durable.remove(self.path(root, name), flushed=False)
                 del rows[name]
 
-    def touch(self, root: Path, name: str) -> None:
+    def note_use(self, root: Path, name: str) -> None:
         """Note that a file was of use, if the disk allows it."""
         now = time.time_ns()
         with suppress(OSError):

@@ -145,7 +145,7 @@ def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
         with suppress(NotFoundError, StorageError):  # removed or damaged since
             found = load(root, entry.id)
             if (outcome.status(found), found.asked or key_of(found)) == ("success", wanted):
-                PLANS.touch(root, f"{entry.id}.json")
+                PLANS.note_use(root, f"{entry.id}.json")
                 return found
     return None
 

@@ -146,7 +146,7 @@ def _held(root: Path, key: QueryKey, query: str, held: Held) -> FoundResults | N
     known = find(root, key, query)
     if known is None or len(held(known.results)) < len(known.results):
         return None
-    QUERIES.touch(root, name_of(key, query))
+    QUERIES.note_use(root, name_of(key, query))
     return FoundResults(known.results, cached=True)
 
 

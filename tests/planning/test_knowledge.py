@@ -22,6 +22,7 @@ from code_intel.index.sync import sync_document
 from code_intel.planning import keeping, knowledge, place
 from code_intel.planning.records import QueryPlan
 from code_intel.tools.context.corpus_service import open_service
+from code_intel.tools.wire.answers import hits_text
 from doubles import HashEmbedder
 from kept_plans import iteration, plan, result
 from planted import planted
@@ -295,6 +296,28 @@ def test_page_of_changed_files_is_marked_stale(project: Path, forest: Index, wha
     source.unlink() if what == "gone" else source.write_text("def login(): ...\n", encoding="utf-8")
     forest.complete(words_only=True)
     assert tags() == [("knowledge", "stale")]
+
+
+@pytest.mark.covers("rule.knowledge.partial")
+def test_page_of_a_partial_plan_is_marked_where_it_is_read(project: Path, forest: Index) -> None:
+    written(project, plan(GOAL, score=0.5), forest)
+    hits = search(forest.store, GOAL, None, top_k=1, own=True)
+    text = hits_text([(hit, hit.chunk) for hit in hits])
+    assert "[page of a query plan: knowledge, partial]" in text
+    (project / "src" / "auth.py").unlink()
+    forest.complete(words_only=True)
+    hits = search(forest.store, GOAL, None, top_k=1, own=True)
+    text = hits_text([(hit, hit.chunk) for hit in hits])
+    assert text.count("[page of a query plan: knowledge, stale, partial]") == 1
+
+
+def test_page_of_a_plan_that_fails_later_is_removed(project: Path) -> None:
+    found = plan(GOAL, score=0.5)
+    path = written(project, found)
+    assert knowledge.remove(project / ".gistdex", plan(GOAL)) is None  # another plan's
+    assert knowledge.remove(project / ".gistdex", found) == path
+    assert not path.exists()
+    assert knowledge.PAGES.listing(project / ".gistdex").rows == {}
 
 
 def test_pages_in_a_moved_folder_are_indexed(project: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.config import Settings
-from code_intel.errors import UsageError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.planning import goals, keeping, patterns, place, presets, settings
 from code_intel.planning.expectations import ExpectedResults, Preset, StrategyGiven, merged
 from code_intel.planning.records import MAX_KEYWORDS, Expected, Mode, QueryPlan, Strategy
@@ -86,9 +86,16 @@ def initial_plan(settings_: Settings, arguments: PlanArguments) -> InitialPlan:
 
 def _preset(root: Path, name: str, own: PlanSettings) -> Preset:
     """Return the preset of a name, or what the kept plan of an id teaches."""
-    if keeping.PLAN_ID.fullmatch(name.lower()):
+    if not keeping.PLAN_ID.fullmatch(name.lower()):
+        return presets.chosen(name, own.presets) if name else Preset()
+    try:
         return presets.of_plan(keeping.load(root, name))
-    return presets.chosen(name, own.presets) if name else Preset()
+    except NotFoundError as error:
+        raise NotFoundError(
+            error.message,
+            hint="Pass the id of a stored plan, or the name of a preset.",
+            details={"field": "preset"},
+        ) from None
 
 
 def _new(arguments: PlanArguments, preset: Preset, own: PlanSettings) -> QueryPlan:

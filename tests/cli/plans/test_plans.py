@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.main import main
+from code_intel.cli.plans.show import METRICS
 from code_intel.config import load_settings
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
@@ -211,6 +212,26 @@ def test_show_prints_a_plan_query_by_query(
     assert story["planId"] == IDS[0]
     assert [each["query"] for each in story["iterations"]] == ["total", "round total"]
     assert data(run("show", "last", "--json"))["planId"] == IDS[1]
+
+
+@pytest.mark.usefixtures("plans_folder")
+def test_show_draws_what_each_query_added(run: Run) -> None:
+    lines = run("show", "aaa", "--plot").splitlines()
+    assert lines[:-1] == [
+        "how are totals rounded",
+        f"success, 0.80, | = requested {DEFAULT_CONFIDENCE:.2f}",
+        f" 1 {'.' * 28}|{'.' * 12} 0.00  total",
+        f"   {' '.join(f'{name} .....' for name in METRICS)}",
+        f" 2 {'#' * 28}|####{'.' * 8} 0.80  round total",
+        (
+            "   keywords ####. patterns ##### meaning ####. "
+            "coverage ##### precision ##... recall ####."
+        ),
+        "   + 1: src/cart.py",
+    ]
+    assert "\n".join(lines).isascii()  # also for terminals without UTF-8
+    rows = data(run("show", "aaa", "--json"))["iterations"]
+    assert [row["added"] for row in rows] == [[], ["src/cart.py"]]
 
 
 @pytest.mark.usefixtures("plans_folder")
