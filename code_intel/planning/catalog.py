@@ -20,7 +20,7 @@ from code_intel.foundation import durable
 from code_intel.index import cancellation
 from code_intel.planning import place, settings
 from code_intel.planning.records import StoredRecord
-from code_intel.planning.stored import as_json, dumps, parsed
+from code_intel.planning.stored import as_json, built, dumps, parsed
 
 LOCK = "index.json.lock"
 DAY_NS = 24 * 3600 * 10**9
@@ -64,8 +64,8 @@ class Catalog(Generic[EntryT]):
         folder: Its folder below the root.
         names: The names of its files; other files are neither read nor removed.
         entry: The entries of its index.
-        describe: (name, content) -> the other fields of an entry; raises StorageError for a damaged
-            file. None: there is no index, and no file is read for a list.
+        describe: (name, content) -> what an entry says, by the names in JSON; raises StorageError
+            for a damaged file. None: there is no index, and no file is read for a list.
         in_use: Whether a file is not to be removed.
         flushed: Whether writes are flushed to the disk.
     """
@@ -187,7 +187,7 @@ class Catalog(Generic[EntryT]):
         if known and (known.bytes, known.changed) == (info.st_size, info.st_mtime_ns):
             return known
         said = self.describe(file.name, self.read(root, file.name)) if self.describe else {}
-        return self.entry(bytes=info.st_size, changed=info.st_mtime_ns, **said)
+        return built(self.entry, {**said, "bytes": info.st_size, "changed": info.st_mtime_ns})
 
 
 def beyond(

@@ -80,56 +80,49 @@ class PlanPart(BaseModel):
 class ExpectedResults(PlanPart):
     """Properties of good results."""
 
-    keywords: Annotated[
-        Words,
-        Field(
-            max_length=MAX_KEYWORDS,
-            description="Words that results should contain; default: the goal's.",
-        ),
-    ] = []
-    minMatches: Annotated[
-        MinMatches | None,
-        Field(description=f"Number of results to expect; default {MIN_MATCHES}."),
-    ] = None
+    keywords: Words = Field(
+        default=[],
+        max_length=MAX_KEYWORDS,
+        description="Words that results should contain; default: the goal's.",
+    )
+    minMatches: MinMatches | None = Field(
+        default=None, description=f"Number of results to expect; default {MIN_MATCHES}."
+    )
     contentPatterns: Annotated[
-        list[Annotated[str, Field(max_length=MAX_PATTERN_CHARS)]],
-        Field(max_length=MAX_PATTERNS, description="RE2 expressions that results should match."),
-        BeforeValidator(_listed),
-    ] = []
-    confidence: Annotated[
-        Share | None,
-        Field(description=f"Score that is good enough; default {DEFAULT_CONFIDENCE:g}."),
-    ] = None
+        list[Annotated[str, Field(max_length=MAX_PATTERN_CHARS)]], BeforeValidator(_listed)
+    ] = Field(
+        default=[],
+        max_length=MAX_PATTERNS,
+        description="RE2 expressions that results should match.",
+    )
+    confidence: Share | None = Field(
+        default=None, description=f"Score that is good enough; default {DEFAULT_CONFIDENCE:g}."
+    )
 
 
 class StrategyGiven(PlanPart):
     """How queries are built."""
 
-    initialMode: Annotated[
-        InitialMode | None,
-        Field(
-            description="First query: broad (two keywords) or specific (all); default: the goal."
-        ),
-    ] = None
-    refinementMethod: Annotated[
-        Refinement | None,
-        Field(
-            description="Add missing keywords, words of the best hits (semantic), or both (hybrid)."
-        ),
-    ] = None
-    expansionRules: Annotated[
-        Words,
-        Field(
-            max_length=MAX_RULES, description="`add X`, `include X`, `search in X`, or other words."
-        ),
-    ] = []
+    initialMode: InitialMode | None = Field(
+        default=None,
+        description="First query: broad (two keywords) or specific (all); default: the goal.",
+    )
+    refinementMethod: Refinement | None = Field(
+        default=None,
+        description="Add missing keywords, words of the best hits (semantic), or both (hybrid).",
+    )
+    expansionRules: Words = Field(
+        default=[],
+        max_length=MAX_RULES,
+        description="`add X`, `include X`, `search in X`, or other words.",
+    )
 
 
 class Preset(PlanPart):
     """Expectations, a strategy and first queries, which may have a name."""
 
-    about: Annotated[str, Field(max_length=MAX_ABOUT_CHARS)] = ""
-    aboutJa: Annotated[str, Field(max_length=MAX_ABOUT_CHARS)] = ""
+    about: str = Field(default="", max_length=MAX_ABOUT_CHARS)
+    aboutJa: str = Field(default="", max_length=MAX_ABOUT_CHARS)
     expectedResults: ExpectedResults = ExpectedResults.model_construct()
     strategy: StrategyGiven = StrategyGiven.model_construct()
     evaluationMode: Mode | None = None

@@ -181,18 +181,12 @@ def parsed(data: bytes, name: str) -> QueryPlan:
 def _described(name: str, data: bytes) -> dict[str, Any]:
     plan = parsed(data, name)
     return {
-        "id": plan.id,
-        "goal": plan.goal,
+        **as_json(replace(plan, iterations=(), final=())),
         "status": outcome.status(plan),
-        "score": outcome.score(plan),
+        "confidence": outcome.score(plan),
         "iterations": len(plan.iterations),
-        "queries": tuple(each.query for each in plan.iterations),
-        "created": plan.created,
-        "stop": plan.stop,
-        "source": plan.source,
-        "revision": plan.revision,
+        "queries": [each.query for each in plan.iterations],
         "key": plan.asked or key_of(plan),
-        "knowledge": plan.knowledge,
     }
 
 

@@ -6,7 +6,7 @@ forest's walk finds the files.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -156,14 +156,8 @@ def _described(name: str, data: bytes) -> dict[str, Any]:
     front = page.read(data.decode("utf-8", "replace"))
     if front is None:
         raise damaged(name, "it is not a page of a plan")
-    return {
-        "goal": front.goal,
-        "plan_id": front.plan_id,
-        "status": front.status,
-        "confidence": front.confidence,
-        "created": front.created,
-        "files": tuple(path for path, _ in front.files),
-    }
+    files = [path for path, _ in front.files]
+    return {**asdict(front), "planId": front.plan_id, "files": files}
 
 
 PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, PageEntry, _described)

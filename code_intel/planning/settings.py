@@ -44,47 +44,41 @@ PresetName = Annotated[
 class Limits(PlanPart):
     """How much is kept; what was used last stays."""
 
-    plans: Annotated[int, Field(ge=1, le=100_000, description="Number of stored plans.")] = 200
-    plansMiB: Annotated[int, Field(ge=1, le=10_000, description="Disk space for plans.")] = 64
-    queries: Annotated[
-        int, Field(ge=1, le=100_000, description="Number of stored search answers.")
-    ] = 1000
-    queriesMiB: Annotated[
-        int, Field(ge=1, le=10_000, description="Disk space for search answers.")
-    ] = 64
-    knowledge: Annotated[
-        int, Field(ge=1, le=10_000, description="Number of stored knowledge pages.")
-    ] = 200
-    knowledgeMiB: Annotated[
-        int, Field(ge=1, le=1000, description="Disk space for knowledge pages.")
-    ] = 4
+    plans: int = Field(default=200, ge=1, le=100_000, description="Number of stored plans.")
+    plansMiB: int = Field(default=64, ge=1, le=10_000, description="Disk space for plans.")
+    queries: int = Field(
+        default=1000, ge=1, le=100_000, description="Number of stored search answers."
+    )
+    queriesMiB: int = Field(
+        default=64, ge=1, le=10_000, description="Disk space for search answers."
+    )
+    knowledge: int = Field(
+        default=200, ge=1, le=10_000, description="Number of stored knowledge pages."
+    )
+    knowledgeMiB: int = Field(
+        default=4, ge=1, le=1000, description="Disk space for knowledge pages."
+    )
 
 
 class Defaults(PlanPart):
     """What a plan is told by no call and no preset."""
 
-    maxIterations: Annotated[
-        int, Field(ge=1, le=MAX_ITERATIONS, description="Queries per call.")
-    ] = ITERATIONS
-    timeoutSeconds: Annotated[
-        int, Field(ge=MIN_PLAN_SECONDS, le=MAX_PLAN_SECONDS, description="Time per call.")
-    ] = SECONDS
-    minMatches: Annotated[MinMatches, Field(description="Number of expected results.")] = (
-        MIN_MATCHES
+    maxIterations: int = Field(
+        default=ITERATIONS, ge=1, le=MAX_ITERATIONS, description="Queries per call."
     )
-    confidence: Annotated[Share, Field(description="Score at which a plan succeeds.")] = (
-        DEFAULT_CONFIDENCE
+    timeoutSeconds: int = Field(
+        default=SECONDS, ge=MIN_PLAN_SECONDS, le=MAX_PLAN_SECONDS, description="Time per call."
     )
-    evaluationMode: Annotated[Mode, Field(description="How keywords match.")] = "fuzzy"
-    refinementMethod: Annotated[Refinement, Field(description="How queries are refined.")] = (
-        "hybrid"
+    minMatches: MinMatches = Field(default=MIN_MATCHES, description="Number of expected results.")
+    confidence: Share = Field(
+        default=DEFAULT_CONFIDENCE, description="Score at which a plan succeeds."
     )
-    saveIntermediateResults: Annotated[
-        bool,
-        Field(
-            description="Whether the texts of all results are stored, or only of the final ones."
-        ),
-    ] = True
+    evaluationMode: Mode = Field(default="fuzzy", description="How keywords match.")
+    refinementMethod: Refinement = Field(default="hybrid", description="How queries are refined.")
+    saveIntermediateResults: bool = Field(
+        default=True,
+        description="Whether the texts of all results are stored, or only of the final ones.",
+    )
 
 
 class PlanSettings(PlanPart):
@@ -93,9 +87,7 @@ class PlanSettings(PlanPart):
     version: Literal[1] = 1
     limits: Limits = Limits.model_construct()
     defaults: Defaults = Defaults.model_construct()
-    presets: Annotated[dict[PresetName, Preset], Field(max_length=MAX_PRESETS)] = Field(
-        default_factory=dict
-    )
+    presets: dict[PresetName, Preset] = Field(default={}, max_length=MAX_PRESETS)
 
     @property
     def warnings(self) -> tuple[str, ...]:
