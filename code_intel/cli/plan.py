@@ -223,11 +223,6 @@ def _answer_text(data: Mapping[str, Any]) -> str:
     if missing := data["finalResults"]["unmatchedExpectations"]:
         names = ", ".join(cut(visible(name), _NAME_COLUMNS) for name in missing)
         lines.append(f"Not found: {names}")
-    if similar := data.get("similarPlans"):
-        first = similar[0]
-        lines.append(
-            f"Similar plan: {first['planId'][:SHORT]}  {cut(visible(first['goal']), _COLUMNS)}"
-        )
     if page := data.get("structuredKnowledgePath"):
         lines.append(f"Summary in {page}")
     if saved := data["savedAt"]:

@@ -1,11 +1,12 @@
 """Write the findings of plans as searchable pages: `cache/knowledge/{topic}-{8 hex}.md` (seed 003).
 
-There is one page per goal. A failed plan writes none; a better or newer result replaces the page
-(docs/decisions/0041). `chunking.knowledge_page` has the format, the forest's walk finds the files.
+There is one page per goal, of its latest plan. `chunking.knowledge_page` has the format, the
+forest's walk finds the files.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,23 @@ from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
 from code_intel.index.safe_files import read_inside
 from code_intel.planning import outcome, place
-from code_intel.planning.catalog import Catalog
+from code_intel.planning.catalog import Catalog, Entry
 from code_intel.planning.records import QueryPlan, Result
 from code_intel.planning.stored import damaged
 
 MAX_FINDINGS = 8
-_RANKS = ("partial", "success")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageEntry(Entry):
+    """A page in short."""
+
+    goal: str
+    plan_id: str
+    status: str
+    confidence: float
+    created: str
+    files: tuple[str, ...]
 
 
 def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
@@ -39,34 +51,38 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
     project = root.parent if project is None else project
     found = tuple(_best(plan))
     status = outcome.status(plan)
-    if status not in _RANKS or not found:
+    if status == "failed" or not found:
         return None
     digests = {result.document: digest_of(project, result.document) for result in found}
-    front = _front(plan, status, tuple(digests.items()))
     name, known = _slot(root, plan.goal)
-    if known and _is_better(known, front) and _stands(known, project, digests):
-        return PAGES.path(root, name)
+    better = (status == "success", round(outcome.confidence(plan), 3))
+    if known and known.files and (known.status == "success", known.confidence) > better:
+        # A page may be forged: read no file outside the project that our search did not find.
+        before = {path: digest for path, digest in known.files if not Path(path).is_absolute()}
+        if known.files == tuple(
+            (path, digest_of(project, path) if path in before else digests.get(path, ""))
+            for path, _ in known.files
+        ):
+            return PAGES.path(root, name)
+    front = _front(plan, status, tuple(digests.items()))
     words = (*front.matched, *front.unmatched)
     text = page.render(front, [_finding(each, plan) for each in found], words)
-    return PAGES.put(root, name, text.encode("utf-8", "replace"))
+    PAGES.put(root, {name: text.encode("utf-8", "replace")})
+    return PAGES.path(root, name)
 
 
-def changed(front: PageFrontMatter, digest: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the files of a page that have changed; `digest` is empty for a missing file."""
-    return tuple(path for path, before in front.files if digest(path) != before)
+def remove(root: Path, plan: QueryPlan) -> Path | None:
+    """Remove the page of a plan that has failed since; return its file, None if there is none.
 
-
-def _stands(known: PageFrontMatter, project: Path, digests: Mapping[str, str]) -> bool:
-    """Return whether a page names files and all of them are unchanged.
-
-    Outside the project only files that our own search found are read, because a page may be
-    forged.
+    Raises:
+        StorageError: The disk failed.
+        BusyError: Another process holds the lock.
     """
-
-    def digest(path: str) -> str:
-        return digests.get(path, "") if Path(path).is_absolute() else digest_of(project, path)
-
-    return bool(known.files) and not changed(known, digest)
+    name, known = _slot(root, plan.goal)
+    if known is None or known.plan_id != plan.id:
+        return None
+    PAGES.remove(root, [name])
+    return PAGES.path(root, name)
 
 
 def digest_of(project: Path, document: str) -> str:
@@ -136,36 +152,12 @@ def _read(root: Path, name: str) -> PageFrontMatter | None:
         return None
 
 
-def _is_better(old: PageFrontMatter, new: PageFrontMatter) -> bool:
-    rank = {status: at for at, status in enumerate(_RANKS)}
-    return (rank.get(old.status, -1), old.confidence) > (rank[new.status], round(new.confidence, 3))
-
-
 def _described(name: str, data: bytes) -> dict[str, Any]:
     front = page.read(data.decode("utf-8", "replace"))
     if front is None:
         raise damaged(name, "it is not a page of a plan")
-    return {
-        "goal": front.goal,
-        "planId": front.plan_id,
-        "status": front.status,
-        "confidence": front.confidence,
-        "created": front.created,
-        "files": [path for path, _ in front.files],
-    }
+    files = [path for path, _ in front.files]
+    return {**asdict(front), "planId": front.plan_id, "files": files}
 
 
-PAGES = Catalog(
-    "knowledge",
-    place.KNOWLEDGE,
-    page.PAGE_NAME,
-    _described,
-    {
-        "goal": str,
-        "planId": str,
-        "status": str,
-        "confidence": float,
-        "created": str,
-        "files": list,
-    },
-)
+PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, PageEntry, _described)

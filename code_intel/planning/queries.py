@@ -12,14 +12,14 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from anyio import to_thread
 
 from code_intel.errors import CodeIntelError, StorageError
 from code_intel.foundation.redaction import masked, masked_data
-from code_intel.planning import place, stored
-from code_intel.planning.catalog import Catalog
+from code_intel.planning import place
+from code_intel.planning.catalog import Catalog, Entry
 from code_intel.planning.records import (
     FoundResults,
     QueryPlan,
@@ -29,7 +29,7 @@ from code_intel.planning.records import (
     Share,
     StoredRecord,
 )
-from code_intel.planning.stored import as_json, damaged, dumps
+from code_intel.planning.stored import as_json, dumps, parsed
 
 Held = Callable[[Sequence[Result]], Sequence[Result]]
 """Which of some results an index has, too."""
@@ -90,15 +90,17 @@ def cached(root: Path, search: Search, key: QueryKey, held: Held = tuple) -> Sea
         return search
 
     async def ask(query: str) -> FoundResults:
-        known = await to_thread.run_sync(_looked_up, root, key, query, held)
+        known = await to_thread.run_sync(_held, root, key, query, held)
         if known is not None:
             return known
         found = await search(query)
         degraded = key.engine and found.degraded  # words alone, where vectors are expected
         if key.is_whole and not degraded:
-            kept = CachedQuery(query, key, found.results)
-            if warning := await to_thread.run_sync(_kept, root, kept):
-                return found._replace(degraded=(*found.degraded, warning))
+            kept = _rendered(CachedQuery(query, key, found.results))
+            try:
+                await to_thread.run_sync(QUERIES.put, root, {name_of(key, query): kept})
+            except CodeIntelError as error:
+                return found._replace(degraded=(*found.degraded, f"cache: {error.message}"))
         return found
 
     return ask
@@ -114,23 +116,23 @@ def note(root: Path, key: QueryKey, plan: QueryPlan) -> None:
     contents: dict[str, bytes] = {}
     history = tuple(each.query for each in plan.iterations)
     for count, each in enumerate(plan.iterations, 1):
-        made = (plan.id, each.evaluation.score)
+        said = (plan.id, each.evaluation.score, history[:count])
         known = find(root, key, each.query)
-        if known is not None and (known.plan_id, known.evaluation_score) != made:
-            said = CachedQuery(known.query, key, known.results, *made, history[:count])
-            contents[name_of(key, known.query)] = _rendered(said, is_new=False)
+        if known and said != (known.plan_id, known.evaluation_score, known.refinement_history):
+            noted = CachedQuery(known.query, key, known.results, *said)
+            contents[name_of(key, known.query)] = _rendered(noted)
     if contents:
-        QUERIES.put_all(root, contents)
+        QUERIES.put(root, contents)
 
 
 def find(root: Path, key: QueryKey, query: str) -> CachedQuery | None:
     """Return the cached answer to a query, None without a readable one."""
     name = name_of(key, query)
     try:
-        kept = parsed(QUERIES.read(root, name), name)
+        kept = parsed(CachedQuery, QUERIES.read(root, name), name)
     except (FileNotFoundError, StorageError):
         return None
-    return kept if kept.key == key else None
+    return kept if (kept.key, name_of(key, kept.query)) == (key, name) else None
 
 
 def name_of(key: QueryKey, query: str) -> str:
@@ -140,73 +142,17 @@ def name_of(key: QueryKey, query: str) -> str:
     return f"{hashlib.sha256(asked.encode('utf-8', 'replace')).hexdigest()}.json"
 
 
-def parsed(data: bytes, name: str) -> CachedQuery:
-    """Return the answer that a file keeps.
-
-    Raises:
-        StorageError: It is damaged: names the file and the field.
-    """
-    kept = stored.parsed(CachedQuery, data, name)
-    if name_of(kept.key, kept.query) != name:
-        raise damaged(name, "it belongs to another query")
-    return kept
-
-
-def _looked_up(root: Path, key: QueryKey, query: str, held: Held) -> FoundResults | None:
+def _held(root: Path, key: QueryKey, query: str, held: Held) -> FoundResults | None:
     known = find(root, key, query)
     if known is None or len(held(known.results)) < len(known.results):
         return None
-    warning = _tried(lambda: QUERIES.use(root, name_of(key, query)))
-    return FoundResults(known.results, (warning,) if warning else (), cached=True)
+    QUERIES.note_use(root, name_of(key, query))
+    return FoundResults(known.results, cached=True)
 
 
-def _kept(root: Path, kept: CachedQuery) -> str:
-    return _tried(
-        lambda: QUERIES.put(root, name_of(kept.key, kept.query), _rendered(kept, is_new=True))
-    )
+def _rendered(kept: CachedQuery) -> bytes:
+    """Return an answer's file; secrets are masked."""
+    return dumps(masked_data(as_json(kept)))
 
 
-def _rendered(kept: CachedQuery, *, is_new: bool) -> bytes:
-    """Return an answer's file; secrets are masked, in results that come from the file already."""
-    document = as_json(kept)
-    results = document.pop("results")
-    told = masked_data(results) if is_new else results
-    return dumps({**masked_data(document), "results": told})
-
-
-def _tried(work: Callable[[], object]) -> str:
-    """Do what an answer does not depend on; return why it failed, or nothing."""
-    try:
-        work()
-    except CodeIntelError as error:
-        return f"cache: {error.message}"
-    return ""
-
-
-def _described(name: str, data: bytes) -> dict[str, Any]:
-    kept = parsed(data, name)
-    return {
-        "query": kept.query,
-        "source": kept.key.source,
-        "revision": kept.key.revision,
-        "results": len(kept.results),
-        "planId": kept.plan_id,
-        "evaluationScore": kept.evaluation_score,
-    }
-
-
-QUERIES = Catalog(
-    "queries",
-    place.QUERIES,
-    re.compile(r"[0-9a-f]{64}\.json"),
-    _described,
-    {
-        "query": str,
-        "source": str,
-        "revision": str,
-        "results": int,
-        "planId": str,
-        "evaluationScore": float,
-    },
-    flushed=False,
-)
+QUERIES = Catalog("queries", place.QUERIES, re.compile(r"[0-9a-f]{64}\.json"), Entry, flushed=False)

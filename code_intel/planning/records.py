@@ -55,6 +55,7 @@ Pattern = Annotated[str, Field(max_length=MAX_PATTERN_CHARS, pattern=_NO_NUL)]
 Rule = Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=_NO_NUL)]
 Keywords = Annotated[tuple[Goal, ...], Field(max_length=MAX_KEYWORDS)]
 Share = Annotated[float, Field(ge=0, le=1)]
+MinMatches = Annotated[int, Field(ge=1, le=MAX_MATCHES)]
 Milliseconds = Annotated[float, Field(ge=0, le=MAX_TIME_MS)]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -106,7 +107,7 @@ class Expected(StoredRecord):
     patterns: Annotated[
         tuple[Pattern, ...], Field(max_length=MAX_PATTERNS, alias="contentPatterns")
     ] = ()
-    min_matches: Annotated[int, Field(ge=1, le=MAX_MATCHES)] = MIN_MATCHES
+    min_matches: MinMatches = MIN_MATCHES
     confidence: Share = DEFAULT_CONFIDENCE
 
 

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from code_intel.config.reading import printable_key
 from code_intel.errors import StorageError
 from code_intel.planning.records import StoredRecord
 
-RecordT = TypeVar("RecordT", bound=StoredRecord)
-_ADAPTERS: dict[type[StoredRecord], TypeAdapter[Any]] = {}
+RecordT = TypeVar("RecordT")
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type[RecordT]) -> TypeAdapter[RecordT]:
@@ -41,11 +42,17 @@ def parsed(kind: type[RecordT], data: bytes, name: str) -> RecordT:
         raise damaged(name, first_problem(error)) from None
 
 
+def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
+    """Return a record of values by their names in JSON; other names are ignored."""
+    return _adapter(kind).validate_python(values, strict=False)
+
+
 def first_problem(error: ValidationError) -> str:
     """Return the first field that is wrong, and what it should be."""
     first = error.errors(include_url=False, include_input=False)[0]
-    place = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
-    return f"{place.removeprefix('.')}: {first['msg']}" if place else first["msg"]
+    parts = (f"[{at}]" if isinstance(at, int) else f".{printable_key(at)}" for at in first["loc"])
+    place = "".join(parts).removeprefix(".")
+    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 def dumps(document: Mapping[str, Any]) -> bytes:

@@ -57,7 +57,7 @@ def test_doctor_counts_plans_and_names_damaged_ones(shop: Project) -> None:
     assert damaged[2] == "Delete the file. The next plan creates it again."
     (root / place.CONFIG).write_text("[]", encoding="utf-8")
     ((level, what, _),) = findings(shop, "plans")
-    assert (level, "config.json must be a JSON object" in what) == ("warning", True)
+    assert (level, "config.json: Input should be an object" in what) == ("warning", True)
 
 
 def test_remove_keeps_plans_and_reports_them(shop: Project) -> None:

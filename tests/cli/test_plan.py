@@ -15,7 +15,7 @@ from code_intel.cli.main import main
 from code_intel.foundation.durable import locked
 from code_intel.planning import keeping, place
 from code_intel.planning.catalog import LOCK
-from code_intel.planning.presets import PRESETS
+from code_intel.planning.presets import shipped
 from code_intel.planning.records import Expected, QueryPlan, Strategy
 from projects import BIN
 
@@ -162,7 +162,7 @@ def test_dry_run_shows_the_first_query_and_writes_nothing(project: Path, run: Ru
     text = run("cart total", "--preset", "tests", "--query", "rounding", "--dry-run")
     assert text.splitlines()[:2] == [
         "Expected: cart, total, test",
-        f"  pattern {PRESETS[2].patterns[0]}",
+        f"  pattern {shipped()['tests'].expectedResults.contentPatterns[0]}",
     ]
     assert "First query: rounding" in text
     data = answer(run("カートの合計", "--dry-run", "--json"))

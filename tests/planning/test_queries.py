@@ -44,8 +44,6 @@ async def test_repeated_query_is_answered_from_the_cache(tmp_path: Path) -> None
     assert (first.cached, again.cached) == (False, True)
     assert again.results == first.results
     assert recorder.queries == ["login check"]
-    index = json.loads((tmp_path / place.QUERIES / place.INDEX).read_bytes())
-    assert [row["hits"] for row in index["files"].values()] == [1]
 
 
 @pytest.mark.parametrize(

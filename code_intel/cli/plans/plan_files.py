@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from code_intel.cli.id_prefix import IdKind, resolve_prefix
 from code_intel.cli.output import emit
@@ -19,7 +19,11 @@ from code_intel.planning.keeping import PLANS, PlanEntry, damage, entries
 from code_intel.planning.knowledge import PAGES
 from code_intel.planning.queries import QUERIES
 
-PLAN_FILE_KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
+PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {
+    "plans": PLANS,
+    "queries": QUERIES,
+    "knowledge": PAGES,
+}
 SHORT = 8
 """Number of digits of an id that are shown."""
 PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` creates one.")

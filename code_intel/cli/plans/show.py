@@ -1,23 +1,28 @@
 """Show a plan: its expectations, each query with its six metrics, and the results.
 
---json prints the stored plan (docs/plans.md) with `savedAt`.
+`--plot` draws the score and the metrics of each query as bars, with the files that it added to the
+results.
+
+--json prints the stored plan (docs/plans.md) with `savedAt`, and `added` in each iteration: the
+files of the final results that it was the first to find.
 """
 
 import argparse
 import json
 from collections.abc import Iterator
 
-from code_intel.cli.columns import wrapped
+from code_intel.cli.columns import cut, wrapped
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.foundation.text import counted
-from code_intel.planning import keeping, outcome, place
+from code_intel.planning import keeping, outcome, place, progress
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
 from code_intel.tools.wire.reader import file_name, in_terminal
 
 MAX_RESULTS_SHOWN = 10
+SCORE_CELLS, METRIC_CELLS = 40, 5
 _COLUMNS = 96
 METRICS = ("keywords", "patterns", "meaning", "coverage", "precision", "recall")
 """The names of the six metrics, in the order of `records.Metrics`."""
@@ -29,6 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help=f"show all results (default: {MAX_RESULTS_SHOWN})"
     )
+    parser.add_argument(
+        "--plot", action="store_true", help="draw scores and metrics, and what each query added"
+    )
     add_project(parser)
 
 
@@ -39,8 +47,11 @@ def run(args: argparse.Namespace) -> int:
     plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
+    for row, files in zip(data["iterations"], progress.added(plan), strict=True):
+        row["added"] = list(files)
     with in_terminal(terminal_of(settings, {})):
-        lines = [*_lines(plan, show_all=args.all), f"Saved as {saved}"]
+        drawn = _plot(plan) if args.plot else _lines(plan, show_all=args.all)
+        lines = [*drawn, f"Saved as {saved}"]
     emit(args, data, "\n".join(lines))
     return 0
 
@@ -63,6 +74,30 @@ def _lines(plan: QueryPlan, *, show_all: bool) -> Iterator[str]:
     yield from (f"Note: {plain(note)}" for note in notes)
     if plan.knowledge:
         yield f"Summary in {plain(plan.knowledge)}"
+
+
+def _plot(plan: QueryPlan) -> Iterator[str]:
+    """Yield the course of a plan as bars of plain characters, two or three lines a query."""
+    yield from wrapped(plain(plan.goal), _COLUMNS)
+    wanted = plan.expected.confidence
+    yield f"{outcome.status(plan)}, {outcome.confidence(plan):.2f}, | = requested {wanted:.2f}"
+    for each, files in zip(plan.iterations, progress.added(plan), strict=True):
+        bar = _bar(each.evaluation.score, SCORE_CELLS, wanted)
+        yield cut(
+            f"{each.number:>2} {bar} {each.evaluation.score:.2f}  {plain(each.query)}", _COLUMNS
+        )
+        named = zip(METRICS, each.evaluation.metrics, strict=True)
+        yield "   " + " ".join(f"{name} {_bar(value, METRIC_CELLS)}" for name, value in named)
+        if files:
+            yield cut(f"   + {len(files)}: {', '.join(map(plain, files))}", _COLUMNS)
+
+
+def _bar(share: float, cells: int, mark: float | None = None) -> str:
+    """Return a share as a bar of `#` and `.`, with `|` after the cells of a mark."""
+    full = round(share * cells)
+    bar = "#" * full + "." * (cells - full)
+    at = cells if mark is None else round(mark * cells)
+    return bar if mark is None else f"{bar[:at]}|{bar[at:]}"
 
 
 def expectations(plan: QueryPlan) -> Iterator[str]:

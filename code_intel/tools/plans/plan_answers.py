@@ -4,14 +4,13 @@ Results of iterations have place and scores only; final results have as much tex
 answer names the plan's file, which has the rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from code_intel.foundation.text import counted, visible
 from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
-from code_intel.planning.learning import Template
 from code_intel.planning.records import Evaluation, Iteration, QueryPlan, Result, Stop, by_name
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_sources import PlanSource, hit_of
@@ -44,8 +43,6 @@ MAX_FEEDBACK_CHARS = 250
 TEXT_TOKENS = 850
 """Tokens of the final results in the text of an answer."""
 MAX_TEXT_RESULTS, MAX_TEXT_QUERIES = 5, 3
-MAX_GOAL_CHARS_SHOWN = 200
-"""Characters of another plan's goal and query."""
 
 STOPS: Mapping[Stop, str] = MappingProxyType(
     {
@@ -103,26 +100,6 @@ def answer(
         data["truncated"] = True
     data["message"] = _message(plan, saved if "truncated" in data else "")
     return Answer(data, _text(plan, data["message"]) + index_text(source.index)), shown
-
-
-def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
-    """Return the answer with similar earlier plans."""
-    if not templates:
-        return answer
-    offers = [
-        {
-            "planId": each.id,
-            "goal": each.goal[:MAX_GOAL_CHARS_SHOWN],
-            "status": each.status,
-            "confidence": round(each.confidence, 6),
-            "query": each.query[:MAX_GOAL_CHARS_SHOWN],
-            "likeness": round(each.likeness, 4),
-            **flags_of(each.goal, each.query),
-        }
-        for each in templates
-    ]
-    text = f"A plan with a similar goal succeeded before: planId {templates[0].id}."
-    return Answer({**answer.data, "similarPlans": offers}, f"{answer.text}\n{text}")
 
 
 def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.index.cancellation import run_read
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
-from code_intel.planning import keeping, knowledge, outcome, queries
+from code_intel.planning import keeping, knowledge, queries
 from code_intel.planning.records import Iteration, QueryPlan, Result, Search
 from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
@@ -41,8 +41,10 @@ class PlanStore:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: QueryPlan, source: PlanSource, seconds: float) -> QueryPlan | None:
-        """Return a saved successful plan with equal arguments for the same state of the index.
+    async def same(
+        self, plan: QueryPlan, source: PlanSource, seconds: float
+    ) -> tuple[QueryPlan, str] | None:
+        """Return the saved successful plan of equal arguments and index state, with its file.
 
         Return None if none is found in time, or if the index lacks some of its results, because
         the plan's file may have been edited. Its times are those of the lookup.
@@ -58,7 +60,8 @@ class PlanStore:
             replace(each, cached=True, milliseconds=0.0) for each in found.iterations
         )
         took = (anyio.current_time() - began) * 1000
-        return replace(found, iterations=cached_iterations, milliseconds=took)
+        found = replace(found, iterations=cached_iterations, milliseconds=took)
+        return found, self._name(keeping.file_of(self.root, found.id))
 
     async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
         """Return a saved plan with only those results that the index still has."""
@@ -73,20 +76,23 @@ class PlanStore:
         await self._tried("saved", run_in_thread(self._save, plan))
 
     async def finish(self, plan: QueryPlan, source: PlanSource) -> tuple[QueryPlan, str]:
-        """Save a plan's results as knowledge, then the plan; return it and the name of its file."""
+        """Save a plan's results as knowledge, then the plan; return it and the name of its file.
+
+        A failed plan leaves no page.
+        """
         if source.key.revision:
             work = run_in_thread(queries.note, self.root, source.key, plan)
             await self._tried("added to the query cache", work)
-        if outcome.status(plan) != "failed":
-            page = await self._tried(
-                "saved as a knowledge page",
-                run_in_thread(knowledge.write, self.root, plan, source.folder),
-            )
-            if page is not None:
-                plan = replace(plan, knowledge=self._name(page))
-                await self._tried(
-                    "indexed (the next sync does it)", run_in_thread(self._index, page)
-                )
+        page = await self._tried(
+            "saved as a knowledge page",
+            run_in_thread(knowledge.write, self.root, plan, source.folder),
+        )
+        plan = replace(plan, knowledge=self._name(page) if page else "")
+        page = page or await self._tried(
+            "removed from the knowledge pages", run_in_thread(knowledge.remove, self.root, plan)
+        )
+        if page:
+            await self._tried("indexed (the next sync does it)", run_in_thread(self._index, page))
         path = await self._tried("saved", run_in_thread(self._save, plan))
         return plan, self._name(path) if path else ""
 

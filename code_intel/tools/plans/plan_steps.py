@@ -14,12 +14,12 @@ from pydantic import Field
 from code_intel.foundation.text import visible
 from code_intel.planning import goals, keeping, likeness, loop, place, settings
 from code_intel.planning.evaluation import status_of
+from code_intel.planning.expectations import Words
 from code_intel.planning.queries import QueryKey
 from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, Iteration, QueryPlan
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
-from code_intel.tools.plans.plan_inputs import Words
 from code_intel.tools.plans.plan_keeping import PlanStore
 from code_intel.tools.plans.plan_sources import PlanSource
 from code_intel.tools.plans.plan_turns import locked_plan
@@ -84,7 +84,7 @@ class SearchEvaluator:
         return _with_evaluation(answer, judged.iterations[-1], expected.confidence)
 
     def _default(self, key: str) -> Any:
-        return self.store.own.defaults[key]
+        return getattr(self.store.own.defaults, key)
 
 
 @asynccontextmanager
@@ -110,9 +110,7 @@ async def evaluating(
         if named:
             # Fail before waiting if there is no such plan.
             await run_in_thread(keeping.load, root, named)
-            await stack.enter_async_context(
-                locked_plan(context, root, named, MAX_EVALUATION_SECONDS)
-            )
+            await stack.enter_async_context(locked_plan(root, named, MAX_EVALUATION_SECONDS))
             plan = await run_in_thread(keeping.load, root, named)
         store = PlanStore(context, root, own)
         yield SearchEvaluator(context, store, plan, keywords, adds_evaluation)

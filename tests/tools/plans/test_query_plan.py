@@ -478,15 +478,66 @@ async def test_successful_plan_is_reused_for_the_same_goal(
         at_rest(monkeypatch)  # answers are not cached while indexing
         await call("start_session", intent="MODIFY", query=GOAL)
         first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+        before = kept_files(shop)
         second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
-    assert second["planId"] != first["planId"]
+    assert kept_files(shop) == before
+    names = ("planId", "savedAt", "structuredKnowledgePath")
+    assert [second[name] for name in names] == [first[name] for name in names]
     assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
     assert second["finalResults"] == first["finalResults"]
     assert [each["time"] for each in second["iterations"]] == [0]
     assert 0 < second["metadata"]["totalTime"] != first["metadata"]["totalTime"]
     assert second["index"]["files"] >= first["index"]["files"] > 0
-    hits = {entry.id: entry.hits for entry in keeping.entries(place.root_of(load_settings(shop)))}
-    assert hits == {first["planId"]: 1, second["planId"]: 0}
+    (entry,) = keeping.entries(place.root_of(load_settings(shop)))
+    assert entry.id == first["planId"]
+
+
+def kept_files(root: Path) -> dict[str, bytes]:
+    cache = root / ".gistdex" / "cache"
+    return {str(file): file.read_bytes() for file in cache.rglob("*") if file.is_file()}
+
+
+async def test_failed_plan_is_kept_without_a_page(shop: Path) -> None:
+    expected = {"keywords": ["cart"], "confidence": 0.1}
+    impossible = {"keywords": ["qqqzzz"], "contentPatterns": ["qqq"], "minMatches": 50}
+    async with gateway(shop) as call:
+        done = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+        assert (shop / done["structuredKnowledgePath"]).exists()
+        failed = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            planId=done["planId"],
+            expectedResults={**impossible, "confidence": 1},
+            evaluationMode="strict",
+        )
+    assert failed["status"] == "failed"
+    assert "structuredKnowledgePath" not in failed
+    assert not (shop / done["structuredKnowledgePath"]).exists()
+    assert plan_of(shop, failed)["status"] == "failed"
+
+
+async def test_kept_plan_is_a_preset_for_another_goal(shop: Path) -> None:
+    expected = {"keywords": ["cart", "qqqzzz"], "contentPatterns": ["def "], "confidence": 0.1}
+    async with gateway(shop) as call:
+        done = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            initialQueries=["Cart.total"],
+            expectedResults=expected,
+            maxIterations=1,
+        )
+        other = await call(
+            "gistdex_query_plan", goal="rounding", preset=done["planId"], maxIterations=1
+        )
+        unknown = await call.refused(
+            "gistdex_query_plan", goal=GOAL, preset="aaaaaaaa-0000-4000-8000-000000000001"
+        )
+    plan = plan_of(shop, other)
+    assert other["iterations"][0]["query"] == "Cart.total"
+    assert plan["waiting"] == ["rounding cart"]
+    assert plan["expectedResults"]["keywords"] == ["rounding", "cart"]
+    assert plan["expectedResults"]["contentPatterns"] == ["def "]
+    assert (unknown["error"], unknown["field"]) == ("not_found", "preset")
 
 
 @pytest.mark.parametrize(
