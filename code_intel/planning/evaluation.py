@@ -23,12 +23,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from code_intel.index.cancellation import raise_if_cancelled
-from code_intel.planning.matching import MIN_MEANING_LIKENESS, ResultPage, on_page, together
+from code_intel.planning.matching import ResultPage, on_page, together
 from code_intel.planning.patterns import ContentPattern, all_compiled
 from code_intel.planning.records import (
     Evaluation,
     Expected,
-    Likeness,
     Metrics,
     Mode,
     Result,
@@ -57,14 +56,11 @@ MAX_FOLLOWERS = 3
 """Results after the first with which it is compared."""
 EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 
-Row = Sequence[bool]
-
 
 def evaluate(
     results: Sequence[Result],
     expected: Expected,
     mode: Mode = "fuzzy",
-    likeness: Likeness | None = None,
 ) -> Evaluation:
     """Compare results with expectations; a duplicate counts once.
 
@@ -72,11 +68,9 @@ def evaluate(
         results: The results of one query.
         expected: The expectations; blank and repeated keywords are ignored.
         mode: How keywords are compared.
-        likeness: In semantic mode the similarity of keywords to results; embedding takes time.
 
     Raises:
         UsageError: A pattern is invalid; it is named.
-        EmbeddingError: `likeness` has no model.
     """
     keywords = tuple(dict.fromkeys(word for word in expected.keywords if word.strip()))
     patterns = list({each.source: each for each in all_compiled(expected.patterns)}.values())
@@ -84,7 +78,8 @@ def evaluate(
     if not results:
         missing = (*keywords, *(pattern.source for pattern in patterns))
         return replace(EMPTY_EVALUATION, unmatched=missing)
-    rows = _occurrences(keywords, results, mode, likeness)
+    pages = [ResultPage(result) for result in results]
+    rows = [[on_page(word, page, mode) for page in pages] for word in keywords]
     things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
     said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
     matching = [[_matches(pattern, result) for result in results] for pattern in patterns]
@@ -172,23 +167,6 @@ def status_of(confidence: float, requested: float) -> Status:
     if confidence > 0 and confidence >= requested:
         return "success"
     return "partial" if confidence > PARTIAL else "failed"
-
-
-def _occurrences(
-    keywords: Sequence[str], results: Sequence[Result], mode: Mode, likeness: Likeness | None
-) -> list[Row]:
-    """Return a row a keyword: whether it occurs in each result."""
-    pages = [ResultPage(result) for result in results]
-    rows: list[Row] = [[on_page(word, page, mode) for page in pages] for word in keywords]
-    open_ = [at for at, row in enumerate(rows) if not all(row)]
-    if mode != "semantic" or likeness is None or not open_:
-        return rows
-    alike = likeness([keywords[at] for at in open_], results)
-    for at, likes in zip(open_, alike, strict=True):
-        rows[at] = [
-            hit or like >= MIN_MEANING_LIKENESS for hit, like in zip(rows[at], likes, strict=True)
-        ]
-    return rows
 
 
 def _matches(pattern: ContentPattern, result: Result) -> bool:

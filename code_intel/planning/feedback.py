@@ -1,4 +1,4 @@
-"""Describe an evaluation in the language of the goal: what is missing, its cost, what to try.
+"""Describe an evaluation in the language of the goal: what is missing, and what to try.
 
 The sentences are tables with a column for each language. Names come from the caller and from files,
 so they are quoted, on one line, with hidden characters visible, and only a few are shown.
@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 from code_intel.chunking.lexicon import terms
 from code_intel.chunking.words import query_words, split_identifier, words
 from code_intel.foundation.text import visible
-from code_intel.planning.evaluation import WEIGHTS, hundredths
-from code_intel.planning.records import Evaluation, Expected, Metrics, Result
+from code_intel.planning.evaluation import hundredths
+from code_intel.planning.records import Evaluation, Expected, Result
 
 MAX_SUGGESTIONS = 5
 """Suggestions, and names in a sentence."""
@@ -34,16 +34,6 @@ class Phrase(NamedTuple):
     ja: str
 
 
-METRIC_NAMES: Mapping[str, Phrase] = {
-    "keyword_match": Phrase("keywords", "キーワードの一致"),
-    "pattern_match": Phrase("patterns", "パターンの一致"),
-    "semantic_similarity": Phrase("similarity to the query", "クエリとの類似度"),
-    "coverage": Phrase("number of results", "結果の件数"),
-    "precision": Phrase("results without any keyword", "キーワードのない結果"),
-    "recall": Phrase("keywords in no result", "どの結果にもないキーワード"),
-}
-"""What each metric is called where it costs most."""
-
 REACHED = Phrase(
     "Confidence {confidence:.2f}, {requested:.2f} was requested",
     "確信度 {confidence:.2f}(要求 {requested:.2f}に到達)",
@@ -59,7 +49,6 @@ UNLIKE = Phrase(
     "The results are not similar to the query ({value:.2f})",
     "結果がクエリにあまり似ていません({value:.2f})",
 )
-COSTS = Phrase("Largest deduction: {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
 MORE = Phrase(" and {count} more", " ほか {count} 件")
 
 SUGGESTED: Mapping[str, Phrase] = {
@@ -90,7 +79,7 @@ SUGGESTED: Mapping[str, Phrase] = {
 def feedback(
     evaluation: Evaluation, results: Sequence[Result], expected: Expected, language: str
 ) -> str:
-    """Return one line: the confidence, and what is missing and which metric costs most.
+    """Return one line: the confidence, and what is missing.
 
     Args:
         evaluation: Of `results`.
@@ -122,8 +111,6 @@ def feedback(
     similarity = evaluation.metrics.semantic_similarity
     if similarity < UNLIKE_SIMILARITY:
         clauses.append(_say(UNLIKE, tongue, value=similarity))
-    name, lost = costliest(evaluation.metrics)
-    clauses.append(_say(COSTS, tongue, name=_say(METRIC_NAMES[name], tongue), lost=lost))
     return _sentences(clauses, tongue)
 
 
@@ -156,16 +143,6 @@ def suggestions(
         for kind, phrase in SUGGESTED.items()
         if holds[kind]
     )
-
-
-def costliest(metrics: Metrics) -> tuple[str, float]:
-    """Return the metric that keeps the score down most, and by how much; the first of equals."""
-    lost = {
-        name: weight * (1 - value)
-        for name, weight, value in zip(Metrics._fields, WEIGHTS, metrics, strict=True)
-    }
-    name = max(lost, key=lost.__getitem__)
-    return name, lost[name]
 
 
 def words_in_no_result(query: str, results: Sequence[Result]) -> list[str]:

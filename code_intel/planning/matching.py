@@ -5,7 +5,7 @@
 | `strict` | exactly as spelled, with case |
 | `fuzzy` | whole words, without case and width; the parts of `exportDefault` are words, too; from |
 | | five letters on within one edit of a word |
-| `semantic` | as `fuzzy`; with other endings; Japanese by its English words; or by meaning |
+| `semantic` | as `fuzzy`; with other endings; Japanese by its English words |
 
 Japanese has no word boundaries. Its keywords are matched anywhere, in half and full width, with or
 without a final long vowel (サーバ, サーバー).
@@ -20,8 +20,6 @@ from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import query_words, words
 from code_intel.planning.records import Mode, Result
 
-MIN_MEANING_LIKENESS = 0.6
-"""Similarity from which a keyword is present by meaning; below it is a guess."""
 MIN_MISSPELLED_CHARS = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
 Idea = tuple[frozenset[str], ...]
@@ -63,19 +61,17 @@ class ResultPage:
         return frozenset(words(self.spelled))
 
 
-def occurs(keyword: str, result: Result, mode: Mode, likeness: float = 0.0) -> bool:
-    """Return whether a keyword occurs in a result; `likeness` counts in semantic mode only."""
-    return on_page(keyword, ResultPage(result), mode, likeness)
+def occurs(keyword: str, result: Result, mode: Mode) -> bool:
+    """Return whether a keyword occurs in a result."""
+    return on_page(keyword, ResultPage(result), mode)
 
 
-def on_page(keyword: str, page: ResultPage, mode: Mode, likeness: float = 0.0) -> bool:
+def on_page(keyword: str, page: ResultPage, mode: Mode) -> bool:
     """Do as `occurs`, for a result that many keywords are looked for in."""
     if not keyword.strip():
         return False
     if mode == "strict":
         return keyword in page.spelled
-    if mode == "semantic" and likeness >= MIN_MEANING_LIKENESS:
-        return True
     if _is_said(keyword, page):
         return True
     return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1

@@ -11,7 +11,7 @@ those of seed 003, and bounds, because a repository may contain files that someb
 Shares and scores are 0 to 1, times milliseconds, moments ISO 8601 with an offset.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -220,5 +220,3 @@ class FoundResults(NamedTuple):
 
 Search = Callable[[str], Awaitable[FoundResults]]
 """Asks an index one query; raises `CodeIntelError` when it cannot be asked."""
-Likeness = Callable[[Sequence[str], Sequence[Result]], Sequence[Sequence[float]]]
-"""(keywords, results) -> a row a keyword: its calibrated likeness to each result. Blocks."""

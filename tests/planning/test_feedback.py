@@ -6,7 +6,6 @@ from code_intel.foundation.text import hidden_character
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.feedback import (
-    costliest,
     defined_names,
     feedback,
     suggestions,
@@ -22,19 +21,18 @@ RESULTS = (
 EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"it\("), 5)
 
 
-def test_feedback_names_missing_items_and_the_largest_deduction() -> None:
+def test_feedback_names_confidence_and_missing_items() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
         f"Confidence 0.53 of {DEFAULT_CONFIDENCE:.2f}. In no result so far: `threshold`, `it\\(`. "
-        "3 of 5 results. The results are not similar to the query (0.20). Largest deduction: "
-        "similarity to the query (-0.20)."
+        "3 of 5 results. The results are not similar to the query (0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
         f"確信度 0.53(要求 {DEFAULT_CONFIDENCE:.2f})",
         "まだどの結果にもないもの: `threshold`、`it\\(`",
         "結果は 3 件",
-        "クエリとの類似度",
+        "クエリにあまり似ていません",
     ):
         assert part in text
 
@@ -113,17 +111,10 @@ def test_score_is_not_rounded_up_to_the_confidence() -> None:
     )
 
 
-def test_costliest_metric_has_the_greatest_weighted_loss() -> None:
-    assert costliest(Metrics(1, 0, 0.5, 1, 1, 1)) == ("pattern_match", 0.15)
-    assert costliest(Metrics(1, 1, 1, 1, 1, 0)) == ("recall", 0.10)
-
-
 def test_every_sentence_exists_in_both_languages() -> None:
-    for table in (said.METRIC_NAMES, said.SUGGESTED):
-        for row in table.values():
-            assert row.en.isascii()
-            assert not row.ja.isascii()
-    assert set(said.METRIC_NAMES) == set(Metrics._fields)
+    for row in said.SUGGESTED.values():
+        assert row.en.isascii()
+        assert not row.ja.isascii()
 
 
 def test_names_in_feedback_are_short_single_line_and_few() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.planning.matching import MIN_MEANING_LIKENESS, occurs
+from code_intel.planning.matching import occurs
 from code_intel.planning.records import Mode, Result
 
 
@@ -67,16 +67,6 @@ def test_a_keyword_may_be_in_the_symbol_or_in_the_path(mode: Mode) -> None:
 
 def test_keyword_does_not_span_symbol_and_text() -> None:
     assert not occurs("export default", result("default x", symbol="export"), "fuzzy")
-
-
-def test_likeness_counts_above_its_threshold_in_semantic_mode() -> None:
-    code = result("def settle(invoice): ...")
-    assert occurs("認証", code, "semantic", MIN_MEANING_LIKENESS)
-    assert not occurs("認証", code, "semantic", MIN_MEANING_LIKENESS - 0.01)
-    assert not occurs("認証", code, "semantic", float("nan"))
-    assert not occurs("認証", code, "fuzzy", 1.0)
-    assert not occurs("認証", code, "strict", 1.0)
-    assert occurs("Settle", code, "semantic")
 
 
 @pytest.mark.parametrize(

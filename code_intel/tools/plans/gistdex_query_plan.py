@@ -7,7 +7,7 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from code_intel.planning import keeping, likeness, loop
+from code_intel.planning import keeping, loop
 from code_intel.planning.expectations import ExpectedResults, Queries, StrategyGiven
 from code_intel.planning.records import (
     ITERATIONS,
@@ -124,7 +124,7 @@ async def gistdex_query_plan(
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
                 plan = await loop.evaluated_again(
-                    plan, before, (end - anyio.current_time()) * EVALUATE_SHARE
+                    plan, (end - anyio.current_time()) * EVALUATE_SHARE
                 )
             if kept is None:
                 plan = await loop.run(
@@ -132,9 +132,6 @@ async def gistdex_query_plan(
                     store.cached(source),
                     more=either(maxIterations, max(usual.maxIterations, len(initialQueries))),
                     seconds=end - anyio.current_time(),
-                    likeness=likeness.measure(context.embedder)
-                    if plan.mode == "semantic"
-                    else None,
                     report=context.report,
                     keep=store.keep,
                 )

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.foundation.text import visible
-from code_intel.planning import goals, keeping, likeness, loop, place, settings
+from code_intel.planning import goals, keeping, loop, place, settings
 from code_intel.planning.evaluation import status_of
 from code_intel.planning.expectations import Words
 from code_intel.planning.queries import QueryKey
@@ -70,7 +70,6 @@ class SearchEvaluator:
             search,
             more=1,
             seconds=MAX_EVALUATION_SECONDS,
-            likeness=likeness.measure(self.context.embedder) if plan.mode == "semantic" else None,
         )
         if self.plan is not None:
             source = PlanSource(
