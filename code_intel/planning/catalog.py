@@ -83,12 +83,7 @@ class Catalog(Generic[EntryT]):
         return place.file_in(root, self.folder, name)
 
     def read(self, root: Path, name: str) -> bytes:
-        """Return a file's content.
-
-        Raises:
-            FileNotFoundError: There is no such file.
-            StorageError: It cannot be read.
-        """
+        """Return a file's content; see `place.read`."""
         return place.read(self.path(root, name))
 
     def listing(self, root: Path) -> Listing[EntryT]:
@@ -120,7 +115,7 @@ class Catalog(Generic[EntryT]):
         """Write files; remove the least recently used if there are too many.
 
         Raises:
-            StorageError: The disk failed; each file is the old or the new one.
+            StorageError: The disk failed, or a link is on the way; each file is the old or the new.
             BusyError: Another process holds the lock.
         """
         with self._changing(root) as rows:
@@ -141,12 +136,7 @@ class Catalog(Generic[EntryT]):
             os.utime(self.path(root, name), ns=(now, now))
 
     def remove(self, root: Path, names: Collection[str]) -> list[str]:
-        """Remove files; return those that existed.
-
-        Raises:
-            StorageError: The disk failed.
-            BusyError: Another process holds the lock.
-        """
+        """Remove files; return those that existed. Raises as `put`."""
         gone: list[str] = []
         with self._changing(root) as rows:
             for name in filter(self.names.fullmatch, names):

@@ -30,19 +30,7 @@ RUNNING = 2 * MAX_PLAN_SECONDS
 class PlanEntry(Entry):
     """A kept plan in short.
 
-    Attributes:
-        id: Its UUID.
-        goal: In the words of who asked.
-        status: What came of it.
-        score: Of its best iteration.
-        iterations: How many there were.
-        queries: What they asked, in order.
-        created: When it began, ISO 8601.
-        stop: Why it ended.
-        source: Which index was asked and how.
-        revision: The state of that index.
-        key: Equal for plans that ask the same of the same index.
-        knowledge: Its page, or empty.
+    `key` is equal for plans that ask the same of the same index.
     """
 
     id: Annotated[str, Field(alias="planId")]
@@ -65,16 +53,9 @@ class PlanEntry(Entry):
 
 
 def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
-    """Store a plan; return its file.
+    """Store a plan; return its file. See `Catalog.put`.
 
-    Args:
-        root: See `place.root_of`.
-        plan: The plan.
-        intermediate: Whether to store the texts of all results, or only of the final ones.
-
-    Raises:
-        StorageError: The disk failed, or a link is in the path; the old file remains.
-        BusyError: Another process holds the lock.
+    Without `intermediate`, only the final results have texts.
     """
     path = file_of(root, plan.id)
     data = rendered(plan if intermediate else _without_texts(plan))
@@ -133,10 +114,7 @@ def damage(root: Path) -> dict[str, str]:
 def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
     """Return a stored successful plan of the same question and index state, and note its use.
 
-    Args:
-        root: See `place.root_of`.
-        plan: The new plan.
-        revision: The state of the index; empty if unknown: then there is no such plan.
+    If the revision is empty, the state of the index is unknown, and there is no such plan.
     """
     wanted = plan.asked or key_of(plan)
     for entry in entries(root) if revision else ():

@@ -37,16 +37,8 @@ class PageEntry(Entry):
 def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
     """Write the page of a plan; return its file, None for a plan that failed or found nothing.
 
-    An existing page stays if it is better and its files are unchanged.
-
-    Args:
-        root: See `place.root_of`.
-        plan: A plan that has ended.
-        project: The folder of the documents; default: the folder around the root.
-
-    Raises:
-        StorageError: The disk failed; the old page remains.
-        BusyError: Another process holds the lock.
+    An existing page stays if it is better and its files are unchanged. `project` is the folder of
+    the documents, by default the folder around the root. See `Catalog.put`.
     """
     project = root.parent if project is None else project
     found = tuple(_best(plan))
@@ -54,16 +46,16 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
     if status == "failed" or not found:
         return None
     digests = {result.document: digest_of(project, result.document) for result in found}
+
+    def digest(path: str) -> str:
+        # A page may be forged: outside the project, only files that our search found are read.
+        return digests.get(path, "") if Path(path).is_absolute() else digest_of(project, path)
+
     name, known = _slot(root, plan.goal)
-    better = (status == "success", round(outcome.confidence(plan), 3))
-    if known and known.files and (known.status == "success", known.confidence) > better:
-        # A page may be forged: read no file outside the project that our search did not find.
-        before = {path: digest for path, digest in known.files if not Path(path).is_absolute()}
-        if known.files == tuple(
-            (path, digest_of(project, path) if path in before else digests.get(path, ""))
-            for path, _ in known.files
-        ):
-            return PAGES.path(root, name)
+    this = (status == "success", round(outcome.confidence(plan), 3))
+    is_better = known and known.files and (known.status == "success", known.confidence) > this
+    if known and is_better and all(digest(path) == before for path, before in known.files):
+        return PAGES.path(root, name)
     front = _front(plan, status, tuple(digests.items()))
     words = (*front.matched, *front.unmatched)
     text = page.render(front, [_finding(each, plan) for each in found], words)
@@ -72,17 +64,10 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
 
 
 def remove(root: Path, plan: QueryPlan) -> Path | None:
-    """Remove the page of a plan that has failed since; return its file, None if there is none.
-
-    Raises:
-        StorageError: The disk failed.
-        BusyError: Another process holds the lock.
-    """
+    """Remove the page of a plan that has failed since; return its file, None if there is none."""
     name, known = _slot(root, plan.goal)
-    if known is None or known.plan_id != plan.id:
-        return None
-    PAGES.remove(root, [name])
-    return PAGES.path(root, name)
+    is_own = known is not None and known.plan_id == plan.id
+    return PAGES.path(root, name) if is_own and PAGES.remove(root, [name]) else None
 
 
 def digest_of(project: Path, document: str) -> str:

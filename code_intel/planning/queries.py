@@ -40,13 +40,11 @@ class QueryKey(StoredRecord):
     """Everything that an answer depends on besides the query.
 
     Attributes:
-        source: The index and the kind of search, as in `Plan.source`.
+        source: The index and the kind of search, as in `QueryPlan.source`.
         revision: The state of the index; empty if unknown: then nothing is cached.
         engine: Identity of the vectors; empty for words only.
         is_whole: Whether the index is complete, with all vectors. Other answers are not cached,
             because the revision does not change when the rest arrives.
-        limit: Maximum number of results.
-        filters: Other filters of the search, as text.
     """
 
     source: str
@@ -59,17 +57,7 @@ class QueryKey(StoredRecord):
 
 @dataclass(frozen=True, slots=True)
 class CachedQuery(StoredRecord):
-    """A kept answer, and what plans made of it.
-
-    Attributes:
-        version: Of the format of its file.
-        query: As it was asked.
-        key: What it depends on.
-        results: Best first.
-        plan_id: The plan that asked last, or empty.
-        evaluation_score: What that plan made of it.
-        refinement_history: The queries of that plan up to this one.
-    """
+    """A kept answer, with the plan that asked last, its score, and its queries up to this one."""
 
     version: Literal[1] = field(default=1, kw_only=True)
     query: str
@@ -107,12 +95,7 @@ def cached(root: Path, search: Search, key: QueryKey, held: Held = tuple) -> Sea
 
 
 def note(root: Path, key: QueryKey, plan: QueryPlan) -> None:
-    """Store with each cached answer the id and score of its plan, and the queries up to it.
-
-    Raises:
-        StorageError: The disk failed.
-        BusyError: Another process holds the lock.
-    """
+    """Store with each cached answer the id and score of its plan, and the queries up to it."""
     contents: dict[str, bytes] = {}
     history = tuple(each.query for each in plan.iterations)
     for count, each in enumerate(plan.iterations, 1):

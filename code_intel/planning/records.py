@@ -71,16 +71,12 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Result(StoredRecord):
-    """One search result, as plans compare it.
+    """One search result, as plans compare it: a chunk of a document, verbatim.
 
     Attributes:
-        document: Its name in the index.
-        text: The chunk, verbatim.
         similarity: Calibrated similarity to the query; by common words without vectors.
         score: The score of the search, relative in the forest, calibrated in the map.
-        symbol: The chunk's first symbol, or empty.
-        start_line: First line of the chunk; 0 if unknown.
-        end_line: Last line of the chunk; 0 if unknown.
+        start_line: First line of the chunk; 0 if unknown, as `end_line`.
         position: Index of the chunk in its document, from 0.
         why: Tags of the signals that ranked it.
     """
@@ -174,19 +170,10 @@ class QueryPlan(StoredRecord):
 
     Attributes:
         version: Of the format of its file.
-        id: A UUID.
-        goal: The goal in the user's words.
-        expected: The expectations.
-        mode: How keywords are compared.
-        strategy: How queries are made.
-        iterations: The iterations, in order.
         waiting: Queries to try before any is made from evidence.
         final: The final results, best first.
-        stop: Why it ended.
         source: The index and kind of search, such as `forest, words and vectors`.
         revision: The state of the index when the plan began.
-        created: When it began.
-        milliseconds: Its total time.
         knowledge: The knowledge page, relative to the project, or empty.
         asked: A key of the question, equal for plans of the same inputs and index; empty once the
             expectations have changed.

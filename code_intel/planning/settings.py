@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from code_intel.errors import CodeIntelError, ConfigError, StorageError, UsageError
+from code_intel.errors import CodeIntelError, ConfigError, UsageError
 from code_intel.foundation import durable
 from code_intel.planning import place
 from code_intel.planning.expectations import PlanPart, Preset
@@ -132,19 +132,10 @@ def limits_of(root: Path, kind: str) -> tuple[int, int]:
 
 
 def write_defaults(root: Path) -> None:
-    """Write the file with the defaults, unless there is anything in its place.
-
-    Raises:
-        StorageError: The disk refused.
-    """
+    """Write the file with the defaults, unless there is anything in its place."""
     path = root / place.CONFIG
-    if os.path.lexists(path):
-        return
-    try:
-        durable.create(path, f"{PlanSettings().model_dump_json(indent=2)}\n".encode())
-    except StorageError as error:
-        if not isinstance(error.__cause__, FileExistsError):  # another process created it
-            raise
+    if not os.path.lexists(path):
+        durable.replace(path, f"{PlanSettings().model_dump_json(indent=2)}\n".encode())
 
 
 def _refused(root: Path, problem: str, field: str) -> ConfigError:

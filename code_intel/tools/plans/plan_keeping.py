@@ -142,8 +142,8 @@ async def record_calls(
 
     Args:
         context: The project.
-        handle: The session's handle, or None.
-        before: The session as it was when the plan began.
+        handle: The session's handle.
+        before: The session as it was when the plan began, if there is one.
         source: The index that was searched.
         fresh: The iterations of this call.
         shown: The results in the answer, by the number of their iteration.
