@@ -65,18 +65,16 @@ class Catalog(Generic[EntryT]):
         names: The names of its files; other files are neither read nor removed.
         entry: The entries of its index.
         describe: (name, content) -> what an entry says, by the names in JSON; raises StorageError
-            for a damaged file. None: there is no index, and no file is read for a list.
+            for a damaged file.
         in_use: Whether a file is not to be removed.
-        flushed: Whether writes are flushed to the disk.
     """
 
     kind: str
     folder: str
     names: re.Pattern[str]
     entry: type[EntryT]
-    describe: Callable[[str, bytes], dict[str, Any]] | None = None
+    describe: Callable[[str, bytes], dict[str, Any]]
     in_use: Callable[[EntryT], bool] = lambda _: False
-    flushed: bool = True
 
     def path(self, root: Path, name: str) -> Path:
         """Return a file of the folder; see `place.file_in`."""
@@ -121,7 +119,7 @@ class Catalog(Generic[EntryT]):
         with self._changing(root) as rows:
             for name, data in contents.items():
                 file = self.path(root, name)
-                durable.replace(file, data, flushed=self.flushed)
+                durable.replace(file, data)
                 self.note_use(root, name)
                 rows[name] = self._row(root, file)
             kept = {*contents, *(name for name, row in rows.items() if self.in_use(row))}
@@ -153,15 +151,12 @@ class Catalog(Generic[EntryT]):
         with durable.locked(folder / LOCK, place.PLAN_LOCK_TIMEOUT_S):
             rows = self.listing(root).rows
             yield rows
-            if self.describe:
-                index = {name: as_json(row) for name, row in sorted(rows.items())}
-                durable.replace(self.path(root, place.INDEX), dumps(index), flushed=False)
+            index = {name: as_json(row) for name, row in sorted(rows.items())}
+            durable.replace(self.path(root, place.INDEX), dumps(index), flushed=False)
             durable.sweep(folder)
 
     def _known(self, root: Path) -> dict[str, EntryT]:
         """Return what the index says, nothing if it cannot be used."""
-        if self.describe is None:
-            return {}
         try:
             kind = dict[str, self.entry]  # type: ignore[name-defined]  # a type at run time
             known: dict[str, EntryT] = parsed(
@@ -176,7 +171,7 @@ class Catalog(Generic[EntryT]):
         info = file.lstat()
         if known and (known.bytes, known.changed) == (info.st_size, info.st_mtime_ns):
             return known
-        said = self.describe(file.name, self.read(root, file.name)) if self.describe else {}
+        said = self.describe(file.name, self.read(root, file.name))
         return built(self.entry, {**said, "bytes": info.st_size, "changed": info.st_mtime_ns})
 
 

@@ -18,7 +18,7 @@ from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.planning import outcome, place, stored
 from code_intel.planning.catalog import Catalog, Entry
-from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Status
+from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result, Status
 from code_intel.planning.stored import as_json, damaged, dumps
 
 PLAN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -126,6 +126,31 @@ def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
                 PLANS.note_use(root, f"{entry.id}.json")
                 return found
     return None
+
+
+def results_of(root: Path, plan: QueryPlan, query: str) -> tuple[Result, ...]:
+    """Return what another plan found by the same query in the same state of the index.
+
+    An empty tuple if there is no such query. A plan that wants more results searches again.
+    """
+    for entry in entries(root) if plan.revision else ():
+        if (entry.source, entry.revision) != (plan.source, plan.revision):
+            continue
+        if query not in entry.queries:
+            continue
+        with suppress(NotFoundError, StorageError):  # removed or damaged since
+            found = load(root, entry.id)
+            same = (found.strategy.rules, found.expected.min_matches) == (
+                plan.strategy.rules,
+                plan.expected.min_matches,
+            )
+            each = next((each for each in found.iterations if each.query == query), None)
+            # By words alone, although the index has vectors, whose engine the revision names.
+            is_degraded = each and each.degraded and " " in plan.revision
+            if same and each and not is_degraded and all(one.text for one in each.results):
+                PLANS.note_use(root, f"{entry.id}.json")
+                return each.results
+    return ()
 
 
 def key_of(plan: QueryPlan) -> str:

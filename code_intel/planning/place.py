@@ -1,11 +1,10 @@
-"""`.gistdex`: where plans, cached queries and knowledge are (seed 003 §4; docs/decisions/0041).
+"""`.gistdex`: where plans and knowledge are (seed 003 §4; docs/decisions/0041).
 
     .gistdex/
     ├── .gitignore            `*`: a cache, and what agents asked
     ├── config.json           limits, defaults, presets; see `settings`
     └── cache/
         ├── plans/            {planId}.json and index.json
-        ├── queries/          {sha256}.json and index.json
         └── knowledge/        {topic}-{8 hex}.md and index.json
 
 Nothing is written through a link: a repository may carry one to anywhere.
@@ -24,7 +23,7 @@ FOLDER = PLANS_FOLDER
 CONFIG = "config.json"
 INDEX = "index.json"
 OWN_ENTRIES = frozenset({CONFIG, "cache"})
-PLANS, QUERIES, KNOWLEDGE = "cache/plans", "cache/queries", "cache/knowledge"
+PLANS, KNOWLEDGE = "cache/plans", "cache/knowledge"
 PLAN_LOCK_TIMEOUT_S = 2.0
 """Seconds to wait for another process that writes."""
 MAX_PLAN_FILE_BYTES = 8 * 1024 * 1024

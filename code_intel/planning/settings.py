@@ -46,12 +46,6 @@ class Limits(PlanPart):
 
     plans: int = Field(default=200, ge=1, le=100_000, description="Number of stored plans.")
     plansMiB: int = Field(default=64, ge=1, le=10_000, description="Disk space for plans.")
-    queries: int = Field(
-        default=1000, ge=1, le=100_000, description="Number of stored search answers."
-    )
-    queriesMiB: int = Field(
-        default=64, ge=1, le=10_000, description="Disk space for search answers."
-    )
     knowledge: int = Field(
         default=200, ge=1, le=10_000, description="Number of stored knowledge pages."
     )
@@ -95,7 +89,7 @@ class PlanSettings(PlanPart):
         return tuple(self.unknown_keys())
 
     def most(self, kind: str) -> tuple[int, int]:
-        """Return the maximum number and bytes of stored `plans`, `queries` or `knowledge`."""
+        """Return the maximum number and bytes of stored `plans` or `knowledge`."""
         return getattr(self.limits, kind), getattr(self.limits, f"{kind}MiB") * MIB
 
 

@@ -10,20 +10,17 @@ from anyio import from_thread, to_thread
 
 from code_intel.errors import BusyError
 from code_intel.index import cancellation
-from code_intel.planning import keeping, place, queries
-from code_intel.planning.queries import CachedQuery, QueryKey
+from code_intel.planning import keeping, place
 from code_intel.planning.stored import as_json
-from kept_plans import plan, result
-
-KEY = QueryKey("forest", "A1")
+from kept_plans import iteration, plan, result
 
 
-def test_cached_answer_out_of_range_is_ignored(tmp_path: Path) -> None:
-    answer = CachedQuery("login", KEY, (result(similarity=7.0),))
-    file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
+def test_planted_result_out_of_range_is_not_reused(tmp_path: Path) -> None:
+    planted = plan(iterations=(iteration(results=(result(similarity=7.0),)),))
+    file = tmp_path / place.PLANS / f"{planted.id}.json"
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps(as_json(answer)), "utf-8")
-    assert queries.find(tmp_path, KEY, "login") is None
+    file.write_text(json.dumps(as_json(planted)), "utf-8")
+    assert keeping.results_of(tmp_path, planted, "login") == ()
 
 
 def test_edited_index_does_not_protect_a_plan(tmp_path: Path) -> None:

@@ -16,20 +16,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from code_intel.errors import StorageError
-from code_intel.planning import keeping, knowledge, place, queries
-from code_intel.planning.queries import QueryKey
-from code_intel.planning.records import FoundResults, QueryPlan
+from code_intel.planning import keeping, knowledge, place
+from code_intel.planning.records import QueryPlan
 from faulty_disk import DIED, REFUSED, TAKEN, Faulty, leftovers, on, trials
 from kept_plans import plan, result
 from privileges import without_root
 from programs import TESTS, output_of
 
 WAYS = {"dies torn": 1, "fails": 1}
-KEY = QueryKey("forest", "A1")
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(5)]
 FIRST, SECOND, THIRD = (plan(f"goal {n}", id=IDS[n]) for n in range(3))
 
@@ -38,20 +35,12 @@ def page_of(root: Path, found: QueryPlan) -> object:
     return knowledge.write(root, found)
 
 
-def cached(root: Path) -> object:
-    async def search(query: str) -> FoundResults:
-        return FoundResults((result(text=query),))
-
-    return anyio.run(queries.cached(root, search, KEY), "login")
-
-
 WORKS: Mapping[str, Callable[[Path], object]] = {
     "save": lambda root: keeping.save(root, THIRD),
     "save again": lambda root: keeping.save(root, replace(FIRST, milliseconds=5.0)),
     "save and evict": lambda root: keeping.save(limited(root), THIRD),
     "page": lambda root: page_of(root, THIRD),
     "page again": lambda root: page_of(root, replace(FIRST, final=(result(text="another"),))),
-    "answer": cached,
     "forget": lambda root: keeping.PLANS.remove(
         root, [f"{each.id}.json" for each in (FIRST, SECOND)]
     ),
@@ -84,7 +73,6 @@ def known(root: Path) -> dict[str, Any]:
         "pages": {
             name: knowledge.PAGES.read(root, name) for name in knowledge.PAGES.listing(root).rows
         },
-        "answer": queries.find(root, KEY, "login"),
     }
 
 
@@ -137,16 +125,9 @@ def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
-def test_full_disk_does_not_prevent_answers(tmp_path: Path, code: int) -> None:
-    async def search(query: str) -> FoundResults:
-        return FoundResults((result(text=query),))
-
-    with on(Faulty(1, "fails for good", code).disk):
-        found = anyio.run(queries.cached(tmp_path / ".gistdex", search, KEY), "login")
-        with pytest.raises(StorageError) as refused:
-            keeping.save(tmp_path / ".gistdex", FIRST)
-    assert found.results == (result(text="login"),)
-    assert found.degraded[0].startswith("cache: ")
+def test_full_disk_is_an_error_with_a_hint(tmp_path: Path, code: int) -> None:
+    with on(Faulty(1, "fails for good", code).disk), pytest.raises(StorageError) as refused:
+        keeping.save(tmp_path / ".gistdex", FIRST)
     assert refused.value.hint
 
 

@@ -504,3 +504,24 @@ def test_plans_of_a_read_only_project_are_in_the_users_cache(tmp_path: Path) -> 
     assert root.is_relative_to(cache)
     assert keeping.save(root, plan()).is_relative_to(cache)
     assert loaded.forest.knowledge == root / place.KNOWLEDGE
+
+
+def test_query_of_an_earlier_plan_is_answered_by_what_it_found(tmp_path: Path) -> None:
+    done = plan(iterations=(iteration(query="login"), iteration(2, "token")))
+    keeping.save(tmp_path, done)
+    another = replace(done, id="", goal="another goal")
+    assert keeping.results_of(tmp_path, another, "token") == done.iterations[1].results
+    assert keeping.results_of(tmp_path, another, "never asked") == ()
+    for changed in ({"revision": "A2"}, {"revision": ""}, {"source": "map"}):
+        assert keeping.results_of(tmp_path, replace(another, **changed), "token") == ()
+    more = replace(another, expected=replace(another.expected, min_matches=20))
+    assert keeping.results_of(tmp_path, more, "token") == ()
+
+
+def test_results_without_texts_or_vectors_are_not_reused(tmp_path: Path) -> None:
+    by_words = plan(revision="A1 engine", iterations=(iteration(degraded=("embedding: off",)),))
+    keeping.save(tmp_path, by_words)
+    assert keeping.results_of(tmp_path, by_words, "login") == ()
+    without_texts = plan(revision="A2")
+    keeping.save(tmp_path, without_texts, intermediate=False)
+    assert keeping.results_of(tmp_path, without_texts, "login") == ()

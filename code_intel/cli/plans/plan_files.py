@@ -17,13 +17,8 @@ from code_intel.planning import place
 from code_intel.planning.catalog import Catalog
 from code_intel.planning.keeping import PLANS, PlanEntry, damage, entries
 from code_intel.planning.knowledge import PAGES
-from code_intel.planning.queries import QUERIES
 
-PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {
-    "plans": PLANS,
-    "queries": QUERIES,
-    "knowledge": PAGES,
-}
+PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {"plans": PLANS, "knowledge": PAGES}
 SHORT = 8
 """Number of digits of an id that are shown."""
 PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` creates one.")

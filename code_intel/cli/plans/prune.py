@@ -1,4 +1,4 @@
-"""Remove plans, cached answers and knowledge pages that are old or above the limits.
+"""Remove plans and knowledge pages that are old or above the limits.
 
 `.gistdex/config.json` sets the limits; the least recently used files are removed first. Without
 them, later plans take longer; nothing else depends on them. The index forgets removed pages.

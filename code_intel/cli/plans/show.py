@@ -1,7 +1,7 @@
 """Show a plan: its expectations, each query with its six metrics, and the results.
 
-`--plot` draws the score and the metrics of each query as bars, with the files that it added to the
-results.
+`--plot` draws the confidence and the metrics of each query as bars, with the files that it added
+to the results.
 
 --json prints the stored plan (docs/plans.md) with `savedAt`, and `added` in each iteration: the
 files of the final results that it was the first to find.
@@ -22,7 +22,7 @@ from code_intel.session.story import plain
 from code_intel.tools.wire.reader import file_name, in_terminal
 
 MAX_RESULTS_SHOWN = 10
-SCORE_CELLS, METRIC_CELLS = 40, 5
+CONFIDENCE_CELLS, METRIC_CELLS = 40, 4
 _COLUMNS = 96
 METRICS = ("keywords", "patterns", "meaning", "coverage", "precision", "recall")
 """The names of the six metrics, in the order of `records.Metrics`."""
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help=f"show all results (default: {MAX_RESULTS_SHOWN})"
     )
     parser.add_argument(
-        "--plot", action="store_true", help="draw scores and metrics, and what each query added"
+        "--plot", action="store_true", help="draw confidence and metrics, and what each query added"
     )
     add_project(parser)
 
@@ -82,12 +82,12 @@ def _plot(plan: QueryPlan) -> Iterator[str]:
     wanted = plan.expected.confidence
     yield f"{outcome.status(plan)}, {outcome.confidence(plan):.2f}, | = requested {wanted:.2f}"
     for each, files in zip(plan.iterations, progress.added(plan), strict=True):
-        bar = _bar(each.evaluation.score, SCORE_CELLS, wanted)
-        yield cut(
-            f"{each.number:>2} {bar} {each.evaluation.score:.2f}  {plain(each.query)}", _COLUMNS
-        )
+        confidence = each.evaluation.confidence
+        bar = _bar(confidence, CONFIDENCE_CELLS, wanted)
+        yield cut(f"{each.number:>2} {bar} {confidence:.2f}  {plain(each.query)}", _COLUMNS)
         named = zip(METRICS, each.evaluation.metrics, strict=True)
-        yield "   " + " ".join(f"{name} {_bar(value, METRIC_CELLS)}" for name, value in named)
+        metrics = (f"{name} {_bar(value, METRIC_CELLS)}" for name, value in named)
+        yield f"   score {each.evaluation.score:.2f}: {' '.join(metrics)}"
         if files:
             yield cut(f"   + {len(files)}: {', '.join(map(plain, files))}", _COLUMNS)
 

@@ -129,13 +129,13 @@ async def gistdex_query_plan(
             if kept is None:
                 plan = await loop.run(
                     plan,
-                    store.cached(source),
+                    store.cached(source, plan),
                     more=either(maxIterations, max(usual.maxIterations, len(initialQueries))),
                     seconds=end - anyio.current_time(),
                     report=context.report,
                     keep=store.keep,
                 )
-                kept = await store.finish(plan, source)
+                kept = await store.finish(plan, source.folder)
             plan, saved = kept
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer, shown = plan_answers.answer(plan, source, saved)

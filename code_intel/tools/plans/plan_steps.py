@@ -15,13 +15,11 @@ from code_intel.foundation.text import visible
 from code_intel.planning import goals, keeping, loop, place, settings
 from code_intel.planning.evaluation import status_of
 from code_intel.planning.expectations import Words
-from code_intel.planning.queries import QueryKey
 from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, Iteration, QueryPlan
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
 from code_intel.tools.plans.plan_keeping import PlanStore
-from code_intel.tools.plans.plan_sources import PlanSource
 from code_intel.tools.plans.plan_turns import locked_plan
 
 PlanId = Annotated[str, Field(max_length=100, description="Add this search to a query plan.")]
@@ -50,7 +48,7 @@ class SearchEvaluator:
     keywords: Sequence[str]
     adds_evaluation: bool
 
-    async def added_to(self, answer: Answer, query: str, found: FoundResults, name: str) -> Answer:
+    async def added_to(self, answer: Answer, query: str, found: FoundResults) -> Answer:
         """Return the answer with the field `evaluation`, and save the search if there is a plan."""
         plan = self.plan or QueryPlan("", query, Expected(()), mode=self._default("evaluationMode"))
         keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
@@ -72,11 +70,8 @@ class SearchEvaluator:
             seconds=MAX_EVALUATION_SECONDS,
         )
         if self.plan is not None:
-            source = PlanSource(
-                name, search, QueryKey(name, ""), "", self.context.forest.config.folder
-            )
             stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
-            await self.store.finish(stored, source)
+            await self.store.finish(stored, self.context.forest.config.folder)
         answer = answer.noting(*self.store.warnings)
         if not self.adds_evaluation:
             return answer

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,14 +15,13 @@ from code_intel.cli.plans.show import METRICS
 from code_intel.config import load_settings
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
-from code_intel.planning import keeping, knowledge, queries
+from code_intel.planning import keeping, knowledge
 from code_intel.planning.catalog import Entry, beyond
 from code_intel.planning.presets import shipped
 from code_intel.planning.records import (
     DEFAULT_CONFIDENCE,
     Evaluation,
     Expected,
-    FoundResults,
     Iteration,
     Metrics,
     QueryPlan,
@@ -88,17 +86,11 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def plans_folder(project: Path) -> Path:
-    """Save two plans, a page and a cached answer; return their folder."""
+    """Save two plans and a page; return their folder."""
     root = project / ".gistdex"
     keeping.save(root, plan(0))
     keeping.save(root, plan(1, 0.4))
     assert knowledge.write(root, plan(0)) is not None
-    key = queries.QueryKey("forest, words", "7")
-
-    async def search(query: str) -> FoundResults:
-        return FoundResults((replace(HIT, why=(query,)),))
-
-    anyio.run(queries.cached(root, search, key), "total")
     return root
 
 
@@ -260,7 +252,7 @@ def test_presets_lists_shipped_and_own_presets(plans_folder: Path, run: Run) -> 
 
 @pytest.mark.parametrize(
     "words",
-    [("clear",), ("clear", "queries", "plans"), ("prune", "--older-than", "0"), ("prune",)],
+    [("clear",), ("clear", "knowledge", "plans"), ("prune", "--older-than", "0"), ("prune",)],
 )
 def test_dry_run_lists_what_the_run_removes(
     plans_folder: Path, run: Run, words: tuple[str, ...]
@@ -303,7 +295,6 @@ def test_clear_keeps_the_config(plans_folder: Path, run: Run) -> None:
     assert (plans_folder / "config.json").is_file()
     assert keeping.entries(plans_folder) == []
     assert knowledge.PAGES.listing(plans_folder).rows == {}
-    assert not list((plans_folder / "cache" / "queries").glob("[0-9a-f]*.json"))
 
 
 @pytest.mark.parametrize(
