@@ -13,7 +13,7 @@ from typing import Any
 from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
-from code_intel.index.safe_files import read_inside
+from code_intel.index.safe_files import read_document
 from code_intel.planning import outcome, place
 from code_intel.planning.catalog import Catalog, Entry
 from code_intel.planning.records import QueryPlan, Result
@@ -73,11 +73,8 @@ def remove(root: Path, plan: QueryPlan) -> Path | None:
 def digest_of(project: Path, document: str) -> str:
     """Return the first digits of a file's SHA-256, empty where it cannot be read."""
     try:
-        if Path(document).is_absolute():
-            data = place.read(Path(document))
-        else:
-            data = read_inside(project, document)
-    except (OSError, StorageError, ValueError):
+        data = read_document(project, document)
+    except (OSError, ValueError):
         return ""
     return hashlib.sha256(data).hexdigest()[: page.DIGEST_CHARS]
 
