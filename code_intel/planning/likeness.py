@@ -14,7 +14,6 @@ cosine of a keyword recognises translations, but hardly synonyms within English,
 nearly flat.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -28,6 +27,7 @@ from code_intel.learned.recall.calibration import fitted
 from code_intel.planning.goals import language_of
 from code_intel.planning.matching import covered, ideas
 from code_intel.planning.records import MAX_KEYWORDS, MAX_MATCHES, Likeness, Result
+from code_intel.planning.stored import parsed
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
@@ -62,16 +62,9 @@ class SimilarityCurves(NamedTuple):
 @cache
 def curves() -> Mapping[str, SimilarityCurves]:
     """Return the shipped curves by the identity of the engine; read on first use."""
-    raw = json.loads(resources.files(__package__).joinpath("likeness.json").read_text("utf-8"))
-    return {
-        identity: SimilarityCurves(
-            *(
-                {language: LikenessCurve(**curve) for language, curve in of[kind].items()}
-                for kind in SimilarityCurves._fields
-            )
-        )
-        for identity, of in raw["engines"].items()
-    }
+    data = resources.files(__package__).joinpath("likeness.json").read_bytes()
+    shipped = parsed(dict[str, dict[str, SimilarityCurves]], data, "likeness.json")
+    return shipped["engines"]
 
 
 def of_cosine(cosine: float, identity: str, language: str = "en") -> float | None:
