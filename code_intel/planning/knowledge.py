@@ -63,6 +63,12 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
     return PAGES.path(root, name)
 
 
+def page_of(root: Path, goal: str) -> Path | None:
+    """Return the page of a goal, None if there is none."""
+    name, known = _slot(root, goal)
+    return PAGES.path(root, name) if known else None
+
+
 def remove(root: Path, plan: QueryPlan) -> Path | None:
     """Remove the page of a plan that has failed since; return its file, None if there is none."""
     name, known = _slot(root, plan.goal)

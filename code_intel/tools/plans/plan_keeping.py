@@ -60,7 +60,13 @@ class PlanStore:
             replace(each, cached=True, milliseconds=0.0) for each in found.iterations
         )
         took = (anyio.current_time() - began) * 1000
-        found = replace(found, iterations=cached_iterations, milliseconds=took)
+        page = await run_read(knowledge.page_of, self.root, found.goal)
+        found = replace(
+            found,
+            iterations=cached_iterations,
+            milliseconds=took,
+            knowledge=self._name(page) if page else "",
+        )
         return found, self._name(keeping.file_of(self.root, found.id))
 
     async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
