@@ -106,11 +106,6 @@ def entries(root: Path) -> list[PlanEntry]:
     return sorted(rows, key=lambda entry: (entry.used_ns, entry.id), reverse=True)
 
 
-def damage(root: Path) -> dict[str, str]:
-    """Return the files of plans that cannot be read, with the reason."""
-    return PLANS.listing(root).damaged
-
-
 def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
     """Return a stored successful plan of the same question and index state, and note its use.
 

@@ -13,7 +13,7 @@ from typing import Any
 from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
-from code_intel.index.safe_files import read_inside
+from code_intel.index.safe_files import read_document
 from code_intel.planning import outcome, place
 from code_intel.planning.catalog import Catalog, Entry
 from code_intel.planning.records import QueryPlan, Result
@@ -63,6 +63,12 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
     return PAGES.path(root, name)
 
 
+def page_of(root: Path, goal: str) -> Path | None:
+    """Return the page of a goal, None if there is none."""
+    name, known = _slot(root, goal)
+    return PAGES.path(root, name) if known else None
+
+
 def remove(root: Path, plan: QueryPlan) -> Path | None:
     """Remove the page of a plan that has failed since; return its file, None if there is none."""
     name, known = _slot(root, plan.goal)
@@ -73,11 +79,8 @@ def remove(root: Path, plan: QueryPlan) -> Path | None:
 def digest_of(project: Path, document: str) -> str:
     """Return the first digits of a file's SHA-256, empty where it cannot be read."""
     try:
-        if Path(document).is_absolute():
-            data = place.read(Path(document))
-        else:
-            data = read_inside(project, document)
-    except (OSError, StorageError, ValueError):
+        data = read_document(project, document)
+    except (OSError, ValueError):
         return ""
     return hashlib.sha256(data).hexdigest()[: page.DIGEST_CHARS]
 

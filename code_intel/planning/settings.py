@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
+from code_intel.config.reading import printable_key
 from code_intel.errors import CodeIntelError, ConfigError, UsageError
 from code_intel.foundation import durable
 from code_intel.planning import place
@@ -103,17 +104,17 @@ def load(root: Path) -> PlanSettings:
         data = place.read(place.file_in(root, place.CONFIG), MAX_SETTINGS_BYTES)
         found = PlanSettings.model_validate_json(data.removeprefix(b"\xef\xbb\xbf"), strict=True)
         for name, preset in found.presets.items():
-            field = f"presets.{name}.expectedResults.contentPatterns"
+            field = f"presets.{printable_key(name)}.expectedResults.contentPatterns"
             all_compiled(preset.expectedResults.contentPatterns, field)
     except FileNotFoundError:
         return PlanSettings()
     except ValidationError as error:
-        problem = first_problem(error)
-        raise _refused(root, problem, problem.partition(": ")[0]) from None
+        field, problem = first_problem(error)
+        raise _refused(root, f"{field}: {problem}" if field else problem, field) from None
     except UsageError as error:
         raise _refused(root, f"{error.message} {error.hint}", error.details["field"]) from None
     except CodeIntelError as error:
-        raise _refused(root, error.message, place.CONFIG) from error
+        raise _refused(root, error.message) from error
     return found
 
 
@@ -132,9 +133,9 @@ def write_defaults(root: Path) -> None:
         durable.replace(path, f"{PlanSettings().model_dump_json(indent=2)}\n".encode())
 
 
-def _refused(root: Path, problem: str, field: str) -> ConfigError:
+def _refused(root: Path, problem: str, field: str = "") -> ConfigError:
     return ConfigError(
         f"{root / place.CONFIG}: {problem.removesuffix('.')}.",
         hint=SETTINGS_REMEDY,
-        details={"field": field},
+        details={"field": field or place.CONFIG},
     )

@@ -39,7 +39,7 @@ def parsed(kind: type[RecordT], data: bytes, name: str) -> RecordT:
     try:
         return _adapter(kind).validate_json(data)
     except ValidationError as error:
-        raise damaged(name, first_problem(error)) from None
+        raise damaged(name, ": ".join(filter(None, first_problem(error)))) from None
 
 
 def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
@@ -47,12 +47,11 @@ def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
     return _adapter(kind).validate_python(values, strict=False)
 
 
-def first_problem(error: ValidationError) -> str:
-    """Return the first field that is wrong, and what it should be."""
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the first field that is wrong, empty for the whole, and what it should be."""
     first = error.errors(include_url=False, include_input=False)[0]
     parts = (f"[{at}]" if isinstance(at, int) else f".{printable_key(at)}" for at in first["loc"])
-    place = "".join(parts).removeprefix(".")
-    return f"{place}: {first['msg']}" if place else first["msg"]
+    return "".join(parts).removeprefix("."), first["msg"]
 
 
 def dumps(document: Mapping[str, Any]) -> bytes:

@@ -67,7 +67,7 @@ def make(root: Path) -> Path:
 
 def known(root: Path) -> dict[str, Any]:
     """Read everything that is stored and assert that nothing is damaged."""
-    assert keeping.damage(root) == {}
+    assert keeping.PLANS.listing(root).damaged == {}
     return {
         "plans": {e.id: keeping.load(root, e.id).milliseconds for e in keeping.entries(root)},
         "pages": {

@@ -221,9 +221,9 @@ def test_damaged_plan_is_named_with_its_field_and_costs_no_other(tmp_path: Path,
     assert path.name in refused.value.message
     assert "Delete the file" in refused.value.hint
     assert [entry.id for entry in keeping.entries(tmp_path)] == [whole.id]
-    assert list(keeping.damage(tmp_path)) == [path.name]
+    assert list(keeping.PLANS.listing(tmp_path).damaged) == [path.name]
     assert keeping.PLANS.remove(tmp_path, [path.name]) == [path.name]
-    assert keeping.damage(tmp_path) == {}
+    assert keeping.PLANS.listing(tmp_path).damaged == {}
 
 
 def test_unknown_keys_are_ignored_and_missing_ones_have_defaults(

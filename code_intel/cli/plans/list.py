@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
     root = place.root_of(project_of(args))
-    entries, damaged = keeping.entries(root), keeping.damage(root)
+    entries, damaged = keeping.entries(root), keeping.PLANS.listing(root).damaged
     listed = entries if args.all else entries[:MAX_PLANS_SHOWN]
     lines = [_line(entry) for entry in listed] or [
         "There are no plans yet. `code-intel plan GOAL` creates one."

@@ -60,7 +60,13 @@ class PlanStore:
             replace(each, cached=True, milliseconds=0.0) for each in found.iterations
         )
         took = (anyio.current_time() - began) * 1000
-        found = replace(found, iterations=cached_iterations, milliseconds=took)
+        page = await run_read(knowledge.page_of, self.root, found.goal)
+        found = replace(
+            found,
+            iterations=cached_iterations,
+            milliseconds=took,
+            knowledge=self._name(page) if page else "",
+        )
         return found, self._name(keeping.file_of(self.root, found.id))
 
     async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
@@ -171,26 +177,22 @@ def _call(source: PlanSource, iteration: Iteration, shown: Sequence[Result]) -> 
 
     Files and symbols of the map or of another database do not count as this project's source.
     """
-    found = logged_hits(map(hit_of, iteration.results))
-    if source.counts_as not in {"search_forest", "files_search"}:
-        return steps.called(
-            source.counts_as or "gistdex_query_plan",
-            iteration.query,
-            ok=not iteration.error,
-            found=len(iteration.results),
-            map_results=found if source.counts_as == "search_map" else None,
-        )
-    guessed = source.counts_as == "search_forest"
-    every = _documents(iteration.results)
-    seen = iteration.results if guessed else shown
+    tool, every = source.counts_as, _documents(iteration.results)
+    hits = logged_hits(map(hit_of, iteration.results))
+    files = {
+        "search_forest": every,
+        "files_search": files_to_record(every, _documents(shown)),
+    }
+    seen = {"search_forest": iteration.results, "files_search": shown}.get(tool, ())
     return steps.called(
-        source.counts_as,
+        tool or "gistdex_query_plan",
         iteration.query,
         ok=not iteration.error,
         found=len(iteration.results),
-        files=every if guessed else files_to_record(every, _documents(shown)),
+        files=files.get(tool, ()),
         symbols=[each.symbol for each in seen if each.symbol],
-        forest_results=found if guessed else None,
+        map_results=hits if tool == "search_map" else None,
+        forest_results=hits if tool == "search_forest" else None,
     )
 
 

@@ -74,13 +74,8 @@ async def locked_initial_plan(
         NotFoundError: There is no plan with this id.
         BusyError: The lock was not free in time.
     """
-    if not arguments.plan_id:
-        new = await run_in_thread(initial_plan, context.settings, arguments)
-        async with locked_plan(new.root, new.plan.id, seconds):
-            yield new
-        return
-    root = await run_in_thread(place.root_of, context.settings)
-    # Fail before waiting if there is no such plan.
-    await run_in_thread(keeping.load, root, arguments.plan_id)
-    async with locked_plan(root, arguments.plan_id, seconds):
-        yield await run_in_thread(initial_plan, context.settings, arguments)
+    initial = await run_in_thread(initial_plan, context.settings, arguments)  # fail before waiting
+    async with locked_plan(initial.root, initial.plan.id, seconds):
+        if initial.before is not None:  # another call may have continued it
+            initial = await run_in_thread(initial_plan, context.settings, arguments)
+        yield initial

@@ -480,9 +480,13 @@ async def test_successful_plan_is_reused_for_the_same_goal(
         first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
         before = kept_files(shop)
         second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
-    assert kept_files(shop) == before
+        assert kept_files(shop) == before
+        (shop / first["structuredKnowledgePath"]).unlink()
+        third = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
     names = ("planId", "savedAt", "structuredKnowledgePath")
     assert [second[name] for name in names] == [first[name] for name in names]
+    assert third["planId"] == first["planId"]
+    assert "structuredKnowledgePath" not in third  # the page is gone
     assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
     assert second["finalResults"] == first["finalResults"]
     assert [each["time"] for each in second["iterations"]] == [0]
