@@ -512,8 +512,12 @@ def test_query_of_an_earlier_plan_is_answered_by_what_it_found(tmp_path: Path) -
     another = replace(done, id="", goal="another goal")
     assert keeping.results_of(tmp_path, another, "token") == done.iterations[1].results
     assert keeping.results_of(tmp_path, another, "never asked") == ()
-    for changed in ({"revision": "A2"}, {"revision": ""}, {"source": "map"}):
-        assert keeping.results_of(tmp_path, replace(another, **changed), "token") == ()
+    for other in (
+        replace(another, revision="A2"),
+        replace(another, revision=""),
+        replace(another, source="map"),
+    ):
+        assert keeping.results_of(tmp_path, other, "token") == ()
     more = replace(another, expected=replace(another.expected, min_matches=20))
     assert keeping.results_of(tmp_path, more, "token") == ()
 

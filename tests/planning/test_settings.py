@@ -82,7 +82,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"limits": []}, "limits: Input should be an object"),
     ({"limits": {"plans": 0}}, "limits.plans: Input should be greater than or equal to 1"),
     ({"limits": {"plans": True}}, "limits.plans: Input should be a valid integer"),
-    ({"limits": {"queriesMiB": 1.5}}, "limits.queriesMiB: Input should be a valid integer"),
+    ({"limits": {"plansMiB": 1.5}}, "limits.plansMiB: Input should be a valid integer"),
     ({"limits": {"knowledge": "many"}}, "limits.knowledge: Input should be a valid integer"),
     ({"defaults": {"confidence": 1.1}}, "defaults.confidence: Input should be less than or equal"),
     ({"defaults": {"timeoutSeconds": 5}}, "defaults.timeoutSeconds: Input should be greater than"),

@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from code_intel.config import Settings
@@ -108,13 +109,21 @@ async def source_of(
         yield _map(context)
     elif hybrid and "devrag-forest" in context.settings.upstreams:
         yield _remote(context)
+    elif hybrid:
+        source = await run_in_thread(_local, context, context.forest, "forest", "search_forest")
+        yield replace(source, ask=partial(_search_forest, context))
     else:
-        tool = "search_forest" if hybrid else "files_search"
-        yield await run_in_thread(_local, context, context.forest, "forest", tool, hybrid=hybrid)
+        yield await run_in_thread(
+            _local, context, context.forest, "forest", "files_search", hybrid=False
+        )
+
+
+async def _search_forest(context: GatewayContext, query: str) -> SearchAnswer:
+    return await context.searcher.search_forest(query, MAX_SEARCH_HITS)
 
 
 def _local(
-    context: GatewayContext, index: Index, name: str, counts_as: str, *, hybrid: bool
+    context: GatewayContext, index: Index, name: str, counts_as: str, *, hybrid: bool = True
 ) -> PlanSource:
     """Return a local index, searched directly."""
     service = replace(forest_service(context), index=index, forest=index)
@@ -130,9 +139,6 @@ def _local(
             return await run_read(service.search, query, MAX_SEARCH_HITS)
         return await run_read(by_words, query)
 
-    def convert(answer: SearchAnswer, query: str) -> FoundResults:
-        return found_in(context.settings, index, answer, query, measured=hybrid)
-
     condition = index.freshness()
     engine = index.store.generations.active().identity if hybrid else ""
     # The revision does not change when missing vectors arrive.
@@ -140,7 +146,7 @@ def _local(
     return PlanSource(
         f"{name}, {'words and vectors' if hybrid else 'words'}",
         ask,
-        convert,
+        partial(found_in, context.settings, index, measured=hybrid),
         counts_as,
         index.config.folder,
         index.store,
@@ -151,16 +157,13 @@ def _local(
 
 def _remote(context: GatewayContext) -> PlanSource:
     """Return the forest of an upstream."""
-    forest = context.forest
-
-    async def ask(query: str) -> SearchAnswer:
-        return await context.searcher.search_forest(query, MAX_SEARCH_HITS)
-
-    def convert(answer: SearchAnswer, query: str) -> FoundResults:
-        return found_in(context.settings, forest, answer, query, measured=False)
-
-    name = "forest, words and vectors"
-    return PlanSource(name, ask, convert, "search_forest", forest.config.folder)
+    return PlanSource(
+        "forest, words and vectors",
+        partial(_search_forest, context),
+        partial(found_in, context.settings, context.forest, measured=False),
+        "search_forest",
+        context.forest.config.folder,
+    )
 
 
 def _map(context: GatewayContext) -> PlanSource:

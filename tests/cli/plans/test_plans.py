@@ -213,11 +213,11 @@ def test_show_draws_what_each_query_added(run: Run) -> None:
         "how are totals rounded",
         f"success, 0.80, | = requested {DEFAULT_CONFIDENCE:.2f}",
         f" 1 {'.' * 28}|{'.' * 12} 0.00  total",
-        f"   {' '.join(f'{name} .....' for name in METRICS)}",
+        f"   score 0.00: {' '.join(f'{name} ....' for name in METRICS)}",
         f" 2 {'#' * 28}|####{'.' * 8} 0.80  round total",
         (
-            "   keywords ####. patterns ##### meaning ####. "
-            "coverage ##### precision ##... recall ####."
+            "   score 0.80: keywords ###. patterns #### meaning ###. "
+            "coverage #### precision ##.. recall ###."
         ),
         "   + 1: src/cart.py",
     ]
