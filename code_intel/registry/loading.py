@@ -235,7 +235,7 @@ class Registries:
 
 def _joined(root: Path, own: LoadedRegistry | None, found: ClientCommands) -> LoadedRegistry:
     """Return a registry with the clients' prompts; a command of the registry goes first."""
-    registry = own.registry if own else Registry(DEFAULT_AGENT, root / place.REGISTRY, ())
+    registry = own.registry if own else Registry(DEFAULT_AGENT, root / found.folders[0], ())
     names = {command.key for command in registry.commands}
     added = tuple(command for command in found.commands if command.key not in names)
     hidden = [
