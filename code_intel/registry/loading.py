@@ -239,7 +239,7 @@ def _joined(root: Path, own: LoadedRegistry | None, found: ClientCommands) -> Lo
     names = {command.key for command in registry.commands}
     added = tuple(command for command in found.commands if command.key not in names)
     hidden = [
-        f"{one.file} has the name of a command of the registry"
+        f"The prompt file of {one.name} is left out: the registry has a command of its name"
         for one in found.commands
         if one.key in names
     ]
