@@ -214,7 +214,8 @@ def test_named_and_counted_arguments_are_filled(root: Path) -> None:
     put(
         root,
         ".claude/commands/issue.md",
-        "---\narguments: [issue, branch]\n---\nFix $issue on $branch: $ARGUMENTS[0], \\$1, $other.\n",
+        "---\narguments: [issue, branch]\n---\n"
+        "Fix $issue on $branch: $ARGUMENTS[0], \\$1, $other.\n",
     )
     made = filled(root, uv_issue="42", uv_branch="main", uv_0="first")
     assert made.text == "Fix 42 on main: first, \\$1, $other."
