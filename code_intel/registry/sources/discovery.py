@@ -5,6 +5,7 @@ name that cannot be written so ends with a digest of the path.
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -54,8 +55,8 @@ def client_commands(root: Path) -> ClientCommands:
 
 
 def folders(root: Path) -> tuple[str, ...]:
-    """Return the clients' folders of prompt files that a project has."""
-    return tuple(each.folder for each in SOURCES.values() if (root / each.folder).is_dir())
+    """Return the clients' folders of prompt files that a project has and that can be read."""
+    return tuple(one.folder for one in SOURCES.values() if os.path.isdir(root / one.folder))  # noqa: PTH112
 
 
 def parsed(root: Path, source: Source, path: Path) -> PromptFile:
