@@ -10,7 +10,9 @@ measure a longer one; a command of the other set counts as wrong there, even if 
 """
 
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +25,8 @@ from benchmarks.command_search import (
     Name,
     Set,
     arguments,
-    prepared,
+    meant,
+    read,
 )
 from benchmarks.scoring import bootstrap
 from code_intel.records import FAIR_SCORE
@@ -55,8 +58,6 @@ def joined(sets: Sequence[Set]) -> Set:
 def compare(of: Set, chosen: Mapping[str, Name | None], meanings: CommandVectors) -> None:
     """Print recall@1 of the choice and of the ranking, and what unanswerable questions get."""
     recall = MEASURES["recall@1"]
-    while meanings.pending(of.loaded):
-        meanings.of(of.loaded)
     print(f"\n{of.name}: a list of {len(of.loaded.index.commands)} commands")
     for language, spoken in LANGUAGES.items():
         asked = [q for q in of.queries if q.id in chosen and language in {"", q.language}]
@@ -82,12 +83,14 @@ def compare(of: Set, chosen: Mapping[str, Name | None], meanings: CommandVectors
 def main() -> None:
     """Command line."""
     args = arguments(__doc__)
-    args.data = [DATA / name for names in LISTS for name in names]
-    with prepared(args) as (sets, meanings):
-        by_name = {each.name: each for each in sets}
-        for names in LISTS:
-            chosen = {key: one for name in names for key, one in choices(DATA / name).items()}
-            compare(joined([by_name[name] for name in names]), chosen, meanings)
+    lists = [joined([read(DATA / name) for name in names]) for names in LISTS]
+    with tempfile.TemporaryDirectory() as scratch:
+        cache = args.cache or Path(scratch)
+        meant(cache, lists).close()
+        with closing(meant(cache, lists)) as meanings:
+            for each, names in zip(lists, LISTS, strict=True):
+                chosen = {key: one for name in names for key, one in choices(DATA / name).items()}
+                compare(each, chosen, meanings)
 
 
 if __name__ == "__main__":
